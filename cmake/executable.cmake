@@ -1,0 +1,21 @@
+# How tests, examples and benchmarks are compiled. Users of the library inherit none of this.
+option(TRYST_WARNINGS_AS_ERRORS "Treat warnings in our own targets as errors" OFF)
+set(TRYST_SANITIZE "" CACHE STRING "'address,undefined', 'thread', or nothing")
+
+add_library(tryst_flags INTERFACE)
+target_compile_options(tryst_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+    -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wextra-semi
+    $<$<BOOL:${TRYST_WARNINGS_AS_ERRORS}>:-Werror>)
+if(TRYST_SANITIZE)
+    target_compile_options(tryst_flags INTERFACE
+        -fsanitize=${TRYST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(tryst_flags INTERFACE -fsanitize=${TRYST_SANITIZE})
+endif()
+
+# tryst_add_executable(<name> <source>...)
+function(tryst_add_executable name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE tryst::tryst tryst_flags)
+    set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+endfunction()

@@ -1,0 +1,16 @@
+# Headers, CMake package and pkg-config file. Nothing here depends on the architecture, hence
+# share/ rather than lib/. All of it is relocatable: `cmake --install --prefix` may name any place.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+install(TARGETS tryst EXPORT tryst-targets FILE_SET HEADERS)
+install(EXPORT tryst-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tryst-config-version.cmake
+    COMPATIBILITY SameMinorVersion # while the major version is 0
+    ARCH_INDEPENDENT)
+install(FILES cmake/tryst-config.cmake ${PROJECT_BINARY_DIR}/tryst-config-version.cmake
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+
+configure_file(cmake/tryst.pc.in ${PROJECT_BINARY_DIR}/tryst.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)

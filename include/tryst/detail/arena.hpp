@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The slots of one exchanger, and how far arrivals spread over them.
+/// Standard library only. Allocates in its constructor, never after.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/slot.hpp>
+#include <tryst/executor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tryst::detail {
+
+/* The arena
+ * Slot 0 is the home: there alone a waiter may stay (R2). Slots 1 to `bound` are for elimination: pairs
+ * that meet there leave the home's line alone. The bound starts at 0, so that an exchanger without
+ * contention is one slot.
+ *
+ *   grow     by one, when a claim failed: somebody else was at the same slot at the same time
+ *   shrink   by one, when an offer above slot 0 expired: there was nobody else
+ *
+ * as in java.util.concurrent.Exchanger (JDK 8 and later), which also supplies the sequence number in the
+ * bound: a decision made on an old bound fails. Unlike there the capacity is the number of processors,
+ * not half of it: two coroutines of one loop can be partners, and a loop that has a slot to itself pairs
+ * them without sharing a cache line.
+ *
+ * Each thread keeps one random number, its probe, which chooses its slot within whatever bound it finds,
+ * and stays until it collides there (as LongAdder's cells are chosen, JDK 8). */
+class alignas(line_pair) arena {
+public:
+    static constexpr std::size_t max_capacity = 255;
+
+    explicit arena(std::size_t capacity)
+        : capacity_(static_cast<std::uint32_t>(std::min(capacity, max_capacity))),
+          spread_(capacity_ == 0 ? nullptr : std::make_unique<padded_slot[]>(capacity_)) {}
+
+    /// Slot 0, where a waiter may stay.
+    slot& home() noexcept { return home_; }
+    const slot& home() const noexcept { return home_; }
+
+    /// Slot `index`, from 1 to `capacity()`.
+    slot& at(std::size_t index) noexcept { return spread_[index - 1]; }
+
+    std::uint32_t capacity() const noexcept { return capacity_; }
+
+    /// The bound as it is now, with its sequence number.
+    std::uint32_t bound() const noexcept {
+        // Relaxed: a hint; a stale one costs a collision or an empty slot.
+        return bound_.load(std::memory_order_relaxed);
+    }
+
+    /// The highest slot that arrivals use under `bound`.
+    static std::uint32_t highest(std::uint32_t bound) noexcept { return bound & index_mask; }
+
+    /// The calling thread's slot under `bound`, 0 while the arena has not grown.
+    static std::uint32_t index(std::uint32_t bound) noexcept {
+        const std::uint32_t slots = highest(bound);
+        if (slots == 0) {
+            return 0;
+        }
+        // The high half of a product maps the probe evenly onto the slots without a division (Lemire,
+        // "Fast Random Integer Generation in an Interval", 2019, section 2).
+        return 1 + static_cast<std::uint32_t>((std::uint64_t{probe()} * slots) >> 32U);
+    }
+
+    /// A claim failed: makes room for one more pair, and moves this thread elsewhere.
+    void collided() noexcept {
+        next_probe();
+        std::uint32_t seen = bound();
+        if (highest(seen) < capacity_) {
+            // [A1] relaxed: the bound publishes nothing. Failure: somebody else decided meanwhile.
+            bound_.compare_exchange_strong(seen, seen + sequence + 1, std::memory_order_relaxed,
+                                           std::memory_order_relaxed);
+        }
+    }
+
+    /// An offer that was made under bound `seen` expired: takes the highest slot away.
+    void expired(std::uint32_t seen) noexcept {
+        next_probe();
+        if (highest(seen) != 0) {
+            // [A2] relaxed, as [A1]. Failure: the bound has changed since the offer.
+            bound_.compare_exchange_strong(seen, seen + sequence - 1, std::memory_order_relaxed,
+                                           std::memory_order_relaxed);
+        }
+    }
+
+    /// A withdrawal of somebody whose waiter was completed is (`begin`) or is no longer (`end`) on its
+    /// way to a slot (W1). Either may come first; the sum is what counts.
+    void begin_straggling() noexcept {
+        // [A3] release, pairs with [A5].
+        stragglers_.fetch_add(1, std::memory_order_release);
+    }
+    void end_straggling() noexcept {
+        // [A4] release, pairs with [A5]: the withdrawal happens-before the destruction.
+        stragglers_.fetch_sub(1, std::memory_order_release);
+    }
+
+    /// Waits until nobody is left inside. Precondition: closed, and no operation arrives any more.
+    void drain() const noexcept {
+        const auto until = [](auto quiet) {
+            while (!quiet()) {
+                yield_thread();
+            }
+        };
+        for (std::size_t i = 0; i != capacity_; ++i) {
+            until([&] { return !spread_[i].is_moving(); });
+        }
+        // [A5] acquire, pairs with [A3] and [A4].
+        until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });
+    }
+
+private:
+    struct alignas(line_pair) padded_slot : slot {};
+
+    // The bound's low byte is the highest slot in use; the rest counts its changes.
+    static constexpr std::uint32_t sequence = 256;
+    static constexpr std::uint32_t index_mask = sequence - 1;
+
+    static std::uint32_t probe() noexcept {
+        std::uint32_t& probe = per_thread<thread_state>().probe;
+        return probe != 0 ? probe : next_probe();
+    }
+
+    /// The thread's next random number: Marsaglia's xorshift32 ("Xorshift RNGs", 2003, section 3),
+    /// seeded apart for each thread by the address of its own state, scrambled by the golden ratio.
+    static std::uint32_t next_probe() noexcept {
+        std::uint32_t& probe = per_thread<thread_state>().probe;
+        std::uint32_t x = probe;
+        if (x == 0) {
+            const auto seed = reinterpret_cast<std::uintptr_t>(&probe);
+            x = static_cast<std::uint32_t>((seed * std::uint64_t{0x9E3779B97F4A7C15}) >> 32U) | 1U;
+        }
+        x ^= x << 13U;
+        x ^= x >> 17U;
+        x ^= x << 5U;
+        return probe = x;
+    }
+
+    // One line: every arrival reads it, and writes it only where it meets its partner. The slots and
+    // the bound that it needs next come with it.
+    slot home_;
+    atomic<std::uint32_t> bound_{0};
+    std::uint32_t capacity_;
+    std::unique_ptr<padded_slot[]> spread_;
+    atomic<std::int32_t> stragglers_{0};
+};
+
+} // namespace tryst::detail

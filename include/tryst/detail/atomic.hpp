@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The platform: every atomic, clock, stop source, thread-local and kernel wait of tryst comes from here.
+/// A checker or simulator defines TRYST_PLATFORM as a header that supplies the same names.
+/// Standard library, and on Linux the futex system call.
+#pragma once
+
+#ifdef TRYST_PLATFORM
+#include TRYST_PLATFORM
+#else
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+#include <thread>
+
+#if defined(__linux__) && !defined(TRYST_NO_FUTEX)
+#define TRYST_HAS_FUTEX 1
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define TRYST_HAS_FUTEX 0
+#include <condition_variable>
+#include <mutex>
+#endif
+
+namespace tryst::detail {
+
+template <class T>
+using atomic = std::atomic<T>;
+
+using clock = std::chrono::steady_clock;
+using stop_token = std::stop_token;
+template <class Callback>
+using stop_callback = std::stop_callback<Callback>;
+
+/// The calling thread's own `T`.
+template <class T>
+T& per_thread() noexcept {
+    thread_local T instance{};
+    return instance;
+}
+
+/// One step of a spin loop: tells the core that this thread only waits.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    asm volatile("yield");
+#endif
+}
+
+inline void yield_thread() noexcept {
+    std::this_thread::yield();
+}
+
+/// The processors this process can count on, at least one.
+inline unsigned processor_count() noexcept {
+    static const unsigned count = [] {
+        const unsigned n = std::thread::hardware_concurrency();
+        return n == 0 ? 1U : n;
+    }();
+    return count;
+}
+
+/// A word that one thread sleeps on. `wake` uses the word's address only after the caller's own
+/// store to it: a sleeper that returned may already have ended the word's life, and a stray wake-up
+/// of whatever sits there now is harmless, because every sleeper re-checks its word.
+#if TRYST_HAS_FUTEX
+class sleep_word {
+public:
+    atomic<std::uint32_t> value{0};
+
+    /// Sleeps while `value == seen`; may wake spuriously.
+    void sleep(std::uint32_t seen) noexcept { futex(FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr); }
+
+    /// As above, until `deadline` at the latest.
+    void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
+        const auto since = deadline.time_since_epoch();
+        if (since.count() <= 0) {
+            return;
+        }
+        const auto whole = std::chrono::duration_cast<std::chrono::seconds>(since);
+        // libstdc++'s and libc++'s steady_clock is CLOCK_MONOTONIC, which is what the futex counts in.
+        const timespec at{static_cast<std::time_t>(whole.count()),
+                          static_cast<long>(std::chrono::nanoseconds(since - whole).count())};
+        futex(FUTEX_WAIT_BITSET_PRIVATE, seen, &at);
+    }
+
+    /// Stores `desired` with release order, then wakes the sleeper.
+    void store_and_wake(std::uint32_t desired) noexcept {
+        void* const address = &value;
+        // [P1] release, pairs with [P2] in parker: what the waker did happens-before `park` returns.
+        value.store(desired, std::memory_order_release);
+        ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+
+private:
+    void futex(int operation, std::uint32_t seen, const timespec* at) noexcept {
+        ::syscall(SYS_futex, static_cast<void*>(&value), operation, seen, at, nullptr,
+                  FUTEX_BITSET_MATCH_ANY);
+    }
+};
+#else
+class sleep_word {
+public:
+    atomic<std::uint32_t> value{0};
+
+    void sleep(std::uint32_t seen) noexcept {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return value.load(std::memory_order_relaxed) != seen; });
+    }
+
+    void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
+        std::unique_lock lock(mutex_);
+        changed_.wait_until(lock, deadline,
+                            [&] { return value.load(std::memory_order_relaxed) != seen; });
+    }
+
+    void store_and_wake(std::uint32_t desired) noexcept {
+        // Under the lock to the end, so that the sleeper cannot end our life before we let go.
+        const std::scoped_lock lock(mutex_);
+        value.store(desired, std::memory_order_release); // [P1]
+        changed_.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+};
+#endif
+
+} // namespace tryst::detail
+
+#endif

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// How two parties of one exchanger find each other, wait, give up and close: the whole algorithm.
+/// Standard library only. Allocates in its constructor, never after; never throws.
+#pragma once
+
+#include <tryst/detail/arena.hpp>
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/item.hpp>
+#include <tryst/detail/slot.hpp>
+#include <tryst/detail/waiter.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tryst::detail {
+
+/// Where a step of the protocol has left a waiter.
+enum class arrival : std::uint8_t {
+    settled, ///< Its outcome is final, and it is its owner's again.
+    waiting, ///< Offered in slot 0. If it is `simple`, it must not be touched any more; else `park` it.
+    offered, ///< Offered above slot 0, for the owner to `expire` after a while.
+    claimed, ///< Out of its slot, its partner is about to finish: look again by `expire`.
+};
+
+/* The protocol
+ * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3, with
+ * waiters that live in frames and therefore the opposite order of claiming (R1, slot.hpp): the paper
+ * fills the waiter's hole first and cleans the slot after; here the slot decides, and then the waiter is
+ * touched.
+ *
+ *   arrive   1. Look at slot 0. A waiter there is claimed: swap, complete it, done. (R4: whoever waits
+ *               there is taken by the next arrival that sees it, however busy the arena is.)
+ *            2. While the arena is grown, look at this thread's own slot. A waiter is claimed likewise;
+ *               in an empty slot, offer oneself there, for a bounded time.
+ *            3. Else offer oneself in slot 0.
+ *   expire   The bounded time is over: leave the slot, and arrive again, at slot 0 only.
+ *   park     In slot 0: tell the completer that it must post us.
+ *   cancel   A stop or a deadline: withdraw the waiter from slot 0, and complete it.
+ *   close    Close slot 0, claim all that waits, and complete it.
+ *
+ * R2. Only slot 0 waits. Two waiters that stayed in different slots would miss each other for ever. In
+ *     the slots above 0 a thread spins for a bounded time, as in the paper. A coroutine must not spin on
+ *     its loop: its patience is one turn of the loop. It posts its own check and suspends; when the check
+ *     runs, either a partner has come (which then had nobody to post or wake), or the offer expires.
+ * R3. At quiescence at most one waiter is parked, in slot 0; none once closed.
+ *
+ * Who completes a waiter owns it: the one whose CAS took it from its slot. It writes the outcome, then
+ * sets `done`, and posts the waiter if it found `parked`; it does not touch it after. In slot 0 a
+ * `simple` waiter, which nothing can cancel, has no use for the signal: completing it is posting it.
+ *
+ * Lifetime. A party that has returned may destroy the exchanger, if it knows that none will arrive any
+ * more; so no party touches the exchanger after it has let its partner go, except under the guard of a
+ * `moving` slot (slot.hpp) or of an announced withdrawal (W1, waiter.hpp). The last step before a post,
+ * which may run anybody's code inline, is therefore to let go of the exchanger.
+ *
+ * Not handled: fairness among those who arrive at the same time, and memory of who met whom. */
+template <class T>
+class protocol {
+public:
+    using waiter_type = item_waiter<T>;
+
+    explicit protocol(std::size_t capacity) : arena_(capacity) {}
+    protocol(const protocol&) = delete;
+    protocol& operator=(const protocol&) = delete;
+    ~protocol() {
+        close();
+        arena_.drain();
+    }
+
+    bool is_closed() const noexcept { return arena_.home().is_closed(); }
+
+    /// Step 1 of `arrive`, alone: one load and, if somebody is there, one CAS.
+    /// @returns whether `w` is settled.
+    bool meet(waiter_type& w) noexcept { return meet(w, nullptr) == visit::settled; }
+
+    /// Takes any partner that waits in any slot; offers nothing.
+    /// @returns whether `w` is settled.
+    bool take(waiter_type& w) noexcept {
+        visit home = visit::collided;
+        while (home == visit::collided) {
+            home = meet(w, nullptr);
+        }
+        if (home == visit::settled) {
+            return true;
+        }
+        const std::uint32_t highest = arena::highest(arena_.bound());
+        for (std::uint32_t i = 1; i <= highest; ++i) {
+            waiter* const q = slot::offered(arena_.at(i).peek());
+            if (q != nullptr && arena_.at(i).claim(q)) {
+                swap_with(w, q, false, nullptr);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Looks for a partner, and else offers `w`, above slot 0 only if `spread`.
+    arrival arrive(waiter_type& w, bool spread) noexcept { return arrive(w, spread, nullptr); }
+
+    /// Ends the bounded offer of `w` above slot 0. On the owner's executor or thread.
+    arrival expire(waiter_type& w) noexcept {
+        // [W1] acquire, pairs with [W5]: the partner's item and the outcome.
+        signal::bits seen = w.state.load(std::memory_order_acquire);
+        if ((seen & signal::done) == 0 && (seen & signal::left) == 0) {
+            seen = announce(w);
+            if ((seen & signal::done) == 0) {
+                slot& here = arena_.at(w.slot);
+                return here.begin_move(&w) ? go_home(w, here) : retire(w);
+            }
+        }
+        return (seen & signal::done) != 0 ? arrival::settled : arrival::claimed;
+    }
+
+    /// Suspends `w`, which is `waiting` and not `simple`.
+    /// @returns whether it is suspended, and then not to be touched; else it is settled.
+    bool park(waiter_type& w) noexcept {
+        signal::bits seen = 0;
+        // [W2] release, pairs with [W4]: a canceller that sees `parked` sees the offer and the waiter.
+        // Failure acquire, pairs with [W5] if `done` is there.
+        if (w.state.compare_exchange_strong(seen, signal::parked, std::memory_order_acq_rel,
+                                            std::memory_order_acquire)) {
+            return true;
+        }
+        if ((seen & signal::done) == 0) {
+            // A stop that came before we parked is ours to serve.
+            seen = announce(w);
+        }
+        if ((seen & signal::done) != 0) {
+            return false;
+        }
+        if (arena_.home().withdraw(&w)) {
+            w.result = signal::reason(seen);
+            return false;
+        }
+        return retire(w, signal::parked) == arrival::claimed;
+    }
+
+    /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
+    /// faster. From any thread, while the operation lives.
+    void cancel(waiter_type& w, signal::bits why) noexcept {
+        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W3].
+        const signal::bits seen = w.state.fetch_or(why, std::memory_order_acq_rel);
+        if ((seen & (signal::done | signal::stop)) != 0 || (seen & signal::parked) == 0) {
+            return; // too late, or somebody else's to serve, or the owner's own
+        }
+        if (arena_.home().withdraw(&w)) {
+            w.result = signal::reason(why);
+            post(w);
+        } else {
+            retire(w);
+        }
+    }
+
+    /// Takes back the offer of `w`, whose frame is being destroyed while it is suspended, with no
+    /// canceller left. On its executor. `queued` says that its check or its resumption was in the
+    /// executor's queue, and is no more.
+    /// @returns whether nobody refers to `w` any more; else its resumption is about to be posted.
+    bool abandon(waiter_type& w, bool above_home, bool queued) noexcept {
+        if (above_home) {
+            while (true) {
+                const arrival now = recall(w, arena_.at(w.slot));
+                if (now != arrival::claimed) {
+                    return true;
+                }
+                spin_pause();
+            }
+        }
+        if (queued) {
+            return true;
+        }
+        return w.simple ? arena_.home().withdraw(&w) : recall(w, arena_.home()) == arrival::waiting;
+    }
+
+    /// Closes for ever, and completes all that wait with `closed`.
+    void close() noexcept {
+        waiter* const parked = arena_.home().close();
+        for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
+            waiter* const q = slot::offered(arena_.at(i).peek());
+            if (q != nullptr && arena_.at(i).claim(q)) {
+                complete(*q, outcome::closed, false);
+            }
+            // Offers made here from now on find slot 0 closed when they expire.
+        }
+        if (parked != nullptr && complete(*parked, outcome::closed, true)) {
+            post(*parked);
+        }
+    }
+
+    std::size_t capacity() const noexcept { return arena_.capacity(); }
+
+    /// The highest slot in use now.
+    std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
+
+private:
+    enum class visit : std::uint8_t { settled, empty, collided };
+
+    /// Looks at slot 0 once. `moving`, if not null, is the slot that `w` comes from.
+    visit meet(waiter_type& w, slot* moving) noexcept {
+        const slot::word seen = arena_.home().peek();
+        if (slot::is_empty(seen)) {
+            return visit::empty;
+        }
+        if (slot::is_closed(seen)) {
+            static_cast<void>(is_closed()); // acquires what the closer did
+            w.result = outcome::closed;
+            if (moving != nullptr) {
+                moving->end_move();
+            }
+            return visit::settled;
+        }
+        waiter* const q = slot::offered(seen);
+        if (!arena_.home().claim(q)) {
+            arena_.collided();
+            return visit::collided;
+        }
+        swap_with(w, q, true, moving);
+        return visit::settled;
+    }
+
+    arrival arrive(waiter_type& w, bool spread, slot* moving) noexcept {
+        while (true) {
+            switch (meet(w, moving)) {
+            case visit::settled:
+                return arrival::settled;
+            case visit::collided:
+                continue;
+            case visit::empty:
+                break;
+            }
+            const std::uint32_t bound = arena_.bound();
+            const std::uint32_t index = spread ? arena::index(bound) : 0;
+            w.slot = static_cast<std::uint8_t>(index);
+            if (index == 0) {
+                if (arena_.home().offer(&w)) {
+                    if (moving != nullptr) {
+                        moving->end_move();
+                    }
+                    return arrival::waiting;
+                }
+                continue;
+            }
+            slot& here = arena_.at(index);
+            const slot::word seen = here.peek();
+            if (waiter* const q = slot::offered(seen)) {
+                if (here.claim(q)) {
+                    swap_with(w, q, false, nullptr);
+                    return arrival::settled;
+                }
+                arena_.collided();
+            } else if (slot::is_empty(seen)) {
+                w.bound = bound;
+                if (here.offer(&w)) {
+                    return arrival::offered;
+                }
+            } else {
+                spread = false; // somebody is on the way from here to slot 0: meet it there
+            }
+        }
+    }
+
+    /// `w` has left `here`, and goes on to slot 0.
+    arrival go_home(waiter_type& w, slot& here) noexcept {
+        arena_.expired(w.bound);
+        // [W3] acquire, pairs with [W4]. From here a stop finds neither `leaving` nor `parked`.
+        const signal::bits seen = w.state.fetch_and(static_cast<signal::bits>(~signal::leaving),
+                                                    std::memory_order_acq_rel);
+        if ((seen & signal::stop) == 0) {
+            return arrive(w, false, &here);
+        }
+        // Before a deadline is final, slot 0 gets its one look (R4).
+        w.result = signal::reason(seen);
+        if (w.result == outcome::cancelled || meet(w, &here) != visit::settled) {
+            here.end_move();
+        }
+        return arrival::settled;
+    }
+
+    /// Takes `w` out of `here` for good.
+    /// @returns waiting: it was still there; settled: it is completed; claimed: it is about to be.
+    arrival recall(waiter_type& w, slot& here) noexcept {
+        const signal::bits seen = announce(w);
+        if ((seen & signal::done) != 0) {
+            return arrival::settled;
+        }
+        if ((seen & signal::left) != 0) {
+            return arrival::claimed;
+        }
+        return here.withdraw(&w) ? arrival::waiting : retire(w);
+    }
+
+    /// Says that the owner is about to withdraw `w` (W1).
+    static signal::bits announce(waiter& w) noexcept {
+        // [W6] acquire, pairs with [W5] if `done` is there, with [W4] if `stop` is; release, pairs
+        // with [W5]: the completer counts the withdrawal before it lets go of the exchanger.
+        return w.state.fetch_or(signal::leaving, std::memory_order_acq_rel);
+    }
+
+    /// Says that a withdrawal of `w` has failed (W1), and with `parked` that its owner is suspended.
+    arrival retire(waiter& w, signal::bits also = 0) noexcept {
+        // [W7] acquire, pairs with [W5] if `done` is there; release, pairs with [W5].
+        const signal::bits seen = w.state.fetch_or(static_cast<signal::bits>(signal::left | also),
+                                                   std::memory_order_acq_rel);
+        if ((seen & signal::done) == 0) {
+            return arrival::claimed;
+        }
+        arena_.end_straggling();
+        return arrival::settled;
+    }
+
+    /// Gives `w`, which is the caller's, and `q`, which the caller claimed, each other's items.
+    void swap_with(waiter_type& w, waiter* claimed, bool at_home, slot* moving) noexcept {
+        auto& q = static_cast<waiter_type&>(*claimed);
+        swap_items(w.mine.get(), q.mine.get());
+        w.result = outcome::exchanged;
+        const bool suspended = complete(q, outcome::exchanged, at_home);
+        if (moving != nullptr) {
+            moving->end_move();
+        }
+        if (suspended) {
+            post(q);
+        }
+    }
+
+    /// Completes `q`, which the caller owns.
+    /// @returns whether it must be posted; if not, it is not to be touched any more.
+    bool complete(waiter& q, outcome how, bool at_home) noexcept {
+        q.result = how;
+        if (at_home && q.simple) {
+            return true;
+        }
+        // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire, pairs
+        // with [W6] and [W7].
+        const signal::bits seen = q.state.fetch_or(signal::done, std::memory_order_acq_rel);
+        if (signal::withdrawal_under_way(seen)) {
+            arena_.begin_straggling();
+        }
+        return (seen & signal::parked) != 0;
+    }
+
+    static void post(waiter& q) noexcept {
+        if (q.executor) {
+            q.executor.post(&q);
+        } else {
+            q.run(&q);
+        }
+    }
+
+    arena arena_;
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One party of an exchange, while it waits: its item, and the word through which it is completed.
+/// Standard library only. Never allocates, blocks or throws.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/item.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/result.hpp>
+
+#include <cstdint>
+
+namespace tryst::detail {
+
+/// How an exchange ended; `pending` until whoever owns the waiter says so.
+enum class outcome : std::uint8_t {
+    exchanged = 0,
+    timed_out = static_cast<std::uint8_t>(exchange_errc::timed_out),
+    cancelled = static_cast<std::uint8_t>(exchange_errc::cancelled),
+    closed = static_cast<std::uint8_t>(exchange_errc::closed),
+    no_partner = static_cast<std::uint8_t>(exchange_errc::no_partner),
+    pending,
+};
+
+/* The signal: what its owner, its partner and its cancellers tell each other about a waiter.
+ *
+ *   parked    owner      "I am suspended: who completes me must post me"
+ *   done      completer  "your item and outcome are in place"
+ *   stop      canceller  "somebody wants this wait to end"; with `expired`, because of its deadline
+ *   leaving   owner      "I am about to withdraw my own offer from its slot"
+ *   left      withdrawer "my withdrawal failed, and I shall not touch the exchanger again"
+ *
+ * The right to withdraw the waiter from slot 0 belongs to exactly one party: the canceller whose `stop`
+ * was first and found `parked`, else the owner, who finds `stop` when it tries to set `parked`. (Were
+ * `parked` set first, the waiter could be resumed, reused and parked again before a late withdrawal,
+ * which would then remove the new offer.)
+ *
+ * W1. A withdrawer may come too late: a partner has claimed the waiter, and may even have returned and
+ *     be destroying the exchanger while the withdrawer's CAS is on its way to the slot. So a party
+ *     announces a withdrawal in the signal before, and takes it back after. A completer that sets `done`
+ *     and sees an announced withdrawal counts it in the exchanger, the withdrawer that sets `left` and
+ *     sees `done` uncounts it, and the destructor waits for the sum to be zero. */
+namespace signal {
+using bits = std::uint8_t;
+inline constexpr bits stop = 1;
+inline constexpr bits expired = 2;
+inline constexpr bits done = 4;
+inline constexpr bits parked = 8;
+inline constexpr bits leaving = 16;
+inline constexpr bits left = 32;
+
+/// Whether, when `done` was set on top of `seen`, a withdrawal was under way.
+constexpr bool withdrawal_under_way(bits seen) noexcept {
+    const bool by_owner = (seen & leaving) != 0;
+    const bool by_canceller = (seen & stop) != 0 && (seen & parked) != 0;
+    return (by_owner || by_canceller) && (seen & left) == 0;
+}
+
+/// The outcome of a wait that `stop` ended.
+constexpr outcome reason(bits seen) noexcept {
+    return (seen & expired) != 0 ? outcome::timed_out : outcome::cancelled;
+}
+} // namespace signal
+
+/// The part of a waiter that does not depend on the item. Its fields are plain: they belong to the
+/// owner until the offer, and to whoever removed the waiter from its slot from then on (R1).
+struct waiter : executor_node {
+    executor_ref executor;
+    atomic<signal::bits> state{0};
+    outcome result = outcome::pending;
+    bool simple = false; ///< Nothing but a partner or a close can end the wait at slot 0.
+    std::uint8_t slot = 0; ///< Where the latest offer was made.
+    std::uint32_t bound = 0; ///< The arena's bound when it was made.
+};
+
+template <class T>
+struct item_waiter : waiter {
+    explicit item_waiter(T&& value) noexcept : mine(std::move(value)) {}
+
+    item<T> mine; ///< After success, the partner's.
+};
+
+} // namespace tryst::detail

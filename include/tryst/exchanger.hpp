@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The exchange channel: 2N participants form N pairs, and each leaves with its partner's item.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/time.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tryst {
+
+/// A point of synchronisation at which two parties swap items. Whoever arrives waits for the next, then
+/// each goes its way with what the other brought. Coroutines on any executor, bare coroutines and plain
+/// threads all meet in one exchanger.
+///
+/// All members may be called from any thread at any time, the constructor and the destructor excepted.
+///
+/// @tparam T  what is exchanged: any object type whose move constructor and destructor do not throw.
+template <class T>
+class exchanger {
+    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
+                      !std::is_volatile_v<T>,
+                  "tryst::exchanger<T>: T must be a non-array, non-const object type");
+    static_assert(
+        std::is_nothrow_move_constructible_v<T>,
+        "tryst::exchanger<T>: T must be nothrow move constructible, because an exchange that "
+        "has begun cannot be taken back; mark its move constructor noexcept");
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "tryst::exchanger<T>: T must be nothrow destructible");
+
+public:
+    using value_type = T;
+    using duration = detail::clock::duration;
+    using time_point = detail::clock::time_point;
+    using stop_token = detail::stop_token;
+
+    /// An open exchanger.
+    /// @param capacity  how many pairs may meet at the same time beside slot 0, each in a cache line
+    ///   pair of its own: as a rule, and by default, the number of processors. 0 means one slot only;
+    ///   more than 255 count as 255.
+    /// @throws std::bad_alloc. The only allocation of an exchanger.
+    explicit exchanger(std::size_t capacity = detail::processor_count())
+        : protocol_(std::make_unique<detail::protocol<T>>(capacity)) {}
+
+    exchanger(const exchanger&) = delete;
+    exchanger& operator=(const exchanger&) = delete;
+
+    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
+    /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
+    /// while its partner is still on the way back. Waits for stops and deadlines that are withdrawing a
+    /// waiter at this moment.
+    ~exchanger() = default;
+
+    /// Offers `item`; waits until a partner swaps.
+    /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, and `item` back.
+    /// The guarantees are those of `exchange_operation`.
+    [[nodiscard]] auto exchange(T item) noexcept {
+        return exchange_operation<T, detail::limits<false, false>>(*protocol_, std::move(item));
+    }
+
+    /// As above, until `stop` is requested: then `cancelled`. A stop requested before the start cancels
+    /// at once, even if a partner is waiting.
+    [[nodiscard]] auto exchange(T item, stop_token stop) noexcept {
+        return exchange_operation<T, detail::limits<false, true>>(*protocol_, std::move(item),
+                                                                  std::move(stop));
+    }
+
+    /// As above, for at most `patience` from the start of the operation, on the clock of the executor
+    /// it is awaited on: then `timed_out`, never early, late by at most the executor's timer resolution.
+    /// A patience of zero or less takes a partner that is waiting, or else fails at once.
+    template <class Rep, class Period>
+    [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
+        return exchange_operation<T, detail::limits<true, false>>(
+            *protocol_, detail::saturated(patience), std::move(item));
+    }
+    template <class Rep, class Period>
+    [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
+                                    stop_token stop) noexcept {
+        return exchange_operation<T, detail::limits<true, true>>(
+            *protocol_, detail::saturated(patience), std::move(item), std::move(stop));
+    }
+
+    /// As `exchange_for`, until `deadline` (steady_clock).
+    template <class Duration>
+    [[nodiscard]] auto
+    exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
+        return exchange_operation<T, detail::limits<true, false>>(
+            *protocol_, time_point(detail::saturated(deadline.time_since_epoch())),
+            std::move(item));
+    }
+    template <class Duration>
+    [[nodiscard]] auto exchange_until(T item,
+                                      std::chrono::time_point<detail::clock, Duration> deadline,
+                                      stop_token stop) noexcept {
+        return exchange_operation<T, detail::limits<true, true>>(
+            *protocol_, time_point(detail::saturated(deadline.time_since_epoch())), std::move(item),
+            std::move(stop));
+    }
+
+    /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
+    /// `item` to later arrivals, and never waits.
+    /// @throws nothing.  @progress lock-free.  @allocation none.
+    /// @sync as for an exchange.
+    exchange_result<T> try_exchange(T item) noexcept {
+        detail::item_waiter<T> w(std::move(item));
+        if (!protocol_->take(w)) {
+            w.result = detail::outcome::no_partner;
+        }
+        if (w.result == detail::outcome::exchanged) {
+            return exchange_result<T>(std::move(w.mine.get()));
+        }
+        return {static_cast<exchange_errc>(w.result), std::move(w.mine.get())};
+    }
+
+    /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
+    /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.
+    /// @sync everything before it happens-before a return of `closed`.
+    void close() noexcept { protocol_->close(); }
+
+    /// Whether `close` has been called. A true answer is final.
+    bool is_closed() const noexcept { return protocol_->is_closed(); }
+
+    /// How many pairs may meet beside slot 0: what the constructor was given.
+    std::size_t capacity() const noexcept { return protocol_->capacity(); }
+
+private:
+    std::unique_ptr<detail::protocol<T>> protocol_;
+};
+
+} // namespace tryst

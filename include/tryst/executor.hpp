@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The one thing tryst asks of the world: somewhere to resume, and optionally something to wake up by.
+/// Standard library only. Never allocates or throws.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+
+#include <cassert>
+#include <concepts>
+#include <coroutine>
+
+namespace tryst {
+
+/// A piece of work in an executor's queue. It lives in whatever waits (a coroutine frame, as a rule),
+/// so queueing it allocates nothing and cannot fail.
+struct executor_node {
+    executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
+    void (*run)(executor_node*) noexcept = nullptr; ///< What to do; may end the node's life.
+};
+
+/// An entry in an executor's timer queue.
+struct timer_node {
+    using time_point = detail::clock::time_point;
+
+    time_point deadline{};
+    void (*fire)(timer_node*) noexcept = nullptr; ///< Called once, when `deadline` has passed.
+    timer_node* child = nullptr; ///< The three links belong to the executor.
+    timer_node* sibling = nullptr;
+    timer_node* previous = nullptr;
+};
+
+/// The operations of an executor. `post` is mandatory and must order everything before it before the
+/// run of the node; the others may be null.
+struct executor_vtable {
+    /// Queues `node`, never runs it before returning. Callable from any thread.
+    void (*post)(void* context, executor_node* node) noexcept = nullptr;
+
+    /// Whether the calling thread is running this executor's work now. Null: never.
+    bool (*running_here)(const void* context) noexcept = nullptr;
+
+    /// Takes a queued node back out, so that its frame may be destroyed; false if it is not queued
+    /// (yet). Called on the executor only. Null: frames must not be destroyed while they wait.
+    bool (*retract)(void* context, executor_node* node) noexcept = nullptr;
+
+    /// Timers, all three or none; called on the executor only. Deadlines are `now`'s. After `disarm`
+    /// the node is no longer referred to. Null: a timer thread serves the deadlines instead.
+    timer_node::time_point (*now)(const void* context) noexcept = nullptr;
+    void (*arm)(void* context, timer_node* node) noexcept = nullptr;
+    void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
+};
+
+/// A reference to an executor, or to none. Two words, copied freely; the executor must outlive it.
+class executor_ref {
+public:
+    constexpr executor_ref() noexcept = default;
+    constexpr executor_ref(void* context, const executor_vtable* vtable) noexcept
+        : context_(context), vtable_(vtable) {}
+
+    explicit operator bool() const noexcept { return vtable_ != nullptr; }
+    bool operator==(const executor_ref& other) const noexcept = default;
+
+    void post(executor_node* node) const noexcept { vtable_->post(context_, node); }
+
+    bool running_here() const noexcept {
+        return vtable_ != nullptr && vtable_->running_here != nullptr &&
+               vtable_->running_here(context_);
+    }
+
+    bool retract(executor_node* node) const noexcept {
+        assert(vtable_ != nullptr && vtable_->retract != nullptr &&
+               "tryst: a frame was destroyed while it waited on an executor that cannot retract");
+        return vtable_->retract(context_, node);
+    }
+
+    /// Whether timers may be armed here and now.
+    bool has_timers() const noexcept {
+        return vtable_ != nullptr && vtable_->arm != nullptr && running_here();
+    }
+    timer_node::time_point now() const noexcept { return vtable_->now(context_); }
+    void arm(timer_node* node) const noexcept { vtable_->arm(context_, node); }
+    void disarm(timer_node* node) const noexcept { vtable_->disarm(context_, node); }
+
+    /// `co_await executor.schedule()`: goes on there, by way of its queue.
+    [[nodiscard]] auto schedule() const noexcept;
+
+private:
+    void* context_ = nullptr;
+    const executor_vtable* vtable_ = nullptr;
+};
+
+namespace detail {
+
+/// What tryst keeps for each thread.
+struct thread_state {
+    executor_ref executor; ///< The executor whose work this thread is running.
+    std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
+};
+
+/// Declares, for a scope, that this thread runs an executor's work.
+class executor_scope {
+public:
+    explicit executor_scope(executor_ref executor) noexcept
+        : outer_(per_thread<thread_state>().executor) {
+        per_thread<thread_state>().executor = executor;
+    }
+    executor_scope(const executor_scope&) = delete;
+    executor_scope& operator=(const executor_scope&) = delete;
+    ~executor_scope() { per_thread<thread_state>().executor = outer_; }
+
+private:
+    executor_ref outer_;
+};
+
+} // namespace detail
+
+/// The executor whose work the calling thread is running; none on a plain thread.
+inline executor_ref current_executor() noexcept {
+    return detail::per_thread<detail::thread_state>().executor;
+}
+
+/// A promise that names the executor of its coroutine.
+template <class Promise>
+concept has_executor = requires(const Promise& promise) {
+    { promise.executor() } noexcept -> std::convertible_to<executor_ref>;
+};
+
+/// Where a coroutine that suspends now is to be resumed: its promise's executor if it names one, else
+/// the executor running on this thread, else none (whoever completes the wait resumes it inline).
+template <class Promise>
+executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
+    if constexpr (has_executor<Promise>) {
+        if (const executor_ref executor = coroutine.promise().executor()) {
+            return executor;
+        }
+    }
+    return current_executor();
+}
+
+/// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor, while
+/// it is queued.
+/// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
+class [[nodiscard]] schedule_operation : private executor_node {
+public:
+    explicit schedule_operation(executor_ref executor) noexcept : executor_(executor) {
+        assert(executor && "tryst: schedule() needs an executor");
+    }
+    schedule_operation(const schedule_operation&) = delete;
+    schedule_operation& operator=(const schedule_operation&) = delete;
+    ~schedule_operation() {
+        if (coroutine_) {
+            executor_.retract(this);
+        }
+    }
+
+    bool await_ready() const noexcept { return false; }
+
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+        coroutine_ = coroutine;
+        run = [](executor_node* node) noexcept {
+            static_cast<schedule_operation*>(node)->coroutine_.resume();
+        };
+        executor_.post(this);
+    }
+
+    void await_resume() noexcept { coroutine_ = nullptr; }
+
+private:
+    executor_ref executor_;
+    std::coroutine_handle<> coroutine_;
+};
+
+inline auto executor_ref::schedule() const noexcept {
+    return schedule_operation(*this);
+}
+
+} // namespace tryst

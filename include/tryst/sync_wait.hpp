@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Waiting on a plain thread.
+/// Standard library only.
+#pragma once
+
+#include <tryst/run_loop.hpp>
+#include <tryst/task.hpp>
+
+#include <cassert>
+#include <utility>
+
+namespace tryst {
+
+namespace detail {
+
+/// An operation that knows how to wait on a thread by itself.
+template <class Operation>
+concept waitable = requires(Operation&& operation) { std::forward<Operation>(operation).wait(); };
+
+/// Runs `work` to its end and leaves the result in it.
+template <class T>
+task<> finish_on(run_loop& loop, task<T>& work) {
+    co_await work.when_ready();
+    co_await loop.schedule(); // it may have ended elsewhere, and this frame is the loop's
+    loop.stop();
+}
+
+} // namespace detail
+
+/// Waits on this thread for an exchange: spins for a moment, then sleeps.
+/// Precondition: the thread is not running a loop, whose work it would block.
+/// @returns what `co_await` would.
+template <class Operation>
+    requires detail::waitable<Operation>
+auto sync_wait(Operation&& operation) noexcept(
+    noexcept(std::forward<Operation>(operation).wait())) {
+    return std::forward<Operation>(operation).wait();
+}
+
+/// Runs a task to its end on this thread, which serves as its executor meanwhile, timers included.
+/// Precondition: the thread is not running a loop, whose work it would block.
+/// @returns what the task returns.  @throws what it throws, and std::bad_alloc.
+template <class T>
+T sync_wait(task<T> work) {
+    assert(!current_executor() && "tryst: a loop's own thread must not block");
+    run_loop loop;
+    loop.spawn(detail::finish_on(loop, work));
+    loop.run();
+    return work.take();
+}
+
+} // namespace tryst

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// All of the core: exchangers, and what it takes to wait in them. No adapter.
+/// Standard library only.
+#pragma once
+
+#include <tryst/exchanger.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/result.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/task.hpp>
+#include <tryst/when_all.hpp>

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Running several tasks at once, and waiting for all of them.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/task.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tryst {
+
+namespace detail {
+
+/// How many of a group of coroutines have not finished, their awaiter included while it starts them.
+struct join_counter {
+    explicit join_counter(std::size_t children) noexcept : left(children + 1) {}
+
+    /// @returns whether the caller was the last.
+    bool arrive() noexcept {
+        // [J1] acq_rel, pairs with itself: what all did happens-before the awaiter goes on.
+        return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+
+    atomic<std::size_t> left;
+    std::coroutine_handle<> awaiter;
+};
+
+/// A coroutine that runs one task of a group, and resumes the awaiter of the group if it is the last.
+class join_child {
+public:
+    struct promise_type {
+        template <class Task>
+        promise_type(Task&, join_counter& shared) noexcept : group(shared) {}
+
+        join_child get_return_object() noexcept {
+            return join_child(std::coroutine_handle<promise_type>::from_promise(*this));
+        }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+
+        struct finish {
+            bool await_ready() const noexcept { return false; }
+            std::coroutine_handle<>
+            await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
+                join_counter& all = self.promise().group;
+                const std::coroutine_handle<> awaiter = all.awaiter;
+                return all.arrive() ? awaiter : std::noop_coroutine();
+            }
+            void await_resume() const noexcept {}
+        };
+        finish final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); } // when_ready does not throw
+
+        join_counter& group;
+    };
+
+    join_child(join_child&& other) noexcept
+        : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+    join_child& operator=(join_child&&) = delete;
+    ~join_child() {
+        if (coroutine_) {
+            coroutine_.destroy();
+        }
+    }
+
+    void start() noexcept { coroutine_.resume(); }
+
+private:
+    explicit join_child(std::coroutine_handle<promise_type> coroutine) noexcept
+        : coroutine_(coroutine) {}
+
+    std::coroutine_handle<promise_type> coroutine_;
+};
+
+template <class Task>
+join_child join(Task& work, join_counter&) {
+    co_await work.when_ready();
+}
+
+/// Starts the children one after the other, and resumes its coroutine when the last has finished.
+template <class Children>
+struct join_all {
+    join_counter& group;
+    Children& children;
+
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> awaiter) noexcept {
+        group.awaiter = awaiter;
+        for (join_child& child : children) {
+            child.start();
+        }
+        return !group.arrive();
+    }
+    void await_resume() const noexcept {}
+};
+
+/// What a task of `T` adds to a tuple or a vector of results.
+template <class T>
+using joined_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+template <class T>
+joined_value<T> take_joined(task<T>& work) {
+    if constexpr (std::is_void_v<T>) {
+        work.take();
+        return {};
+    } else {
+        return work.take();
+    }
+}
+
+} // namespace detail
+
+/// Runs `work...` at once: each in turn is started and runs until it first suspends; then they take
+/// turns on whatever resumes them. Ends when all have ended, even if some failed.
+/// @returns  a tuple of what they return, `std::monostate` for void.
+/// @throws   the first exception, in the order of the arguments; and std::bad_alloc.
+/// @resumes  on the executor it was awaited on; if it was on none, wherever the last task ends.
+template <class... T>
+task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
+    const executor_ref home = current_executor();
+    detail::join_counter group(sizeof...(T));
+    {
+        std::vector<detail::join_child> children;
+        children.reserve(sizeof...(T));
+        (children.push_back(detail::join(work, group)), ...);
+        co_await detail::join_all<std::vector<detail::join_child>>{group, children};
+    }
+    if (home && !home.running_here()) {
+        co_await home.schedule();
+    }
+    co_return std::tuple<detail::joined_value<T>...>{detail::take_joined(work)...};
+}
+
+/// As above, for any number of tasks of one kind.
+/// @returns  what they return, in order; nothing if that is void.
+template <class T>
+task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joined_value<T>>>>
+when_all(std::vector<task<T>> work) {
+    const executor_ref home = current_executor();
+    detail::join_counter group(work.size());
+    {
+        std::vector<detail::join_child> children;
+        children.reserve(work.size());
+        for (task<T>& each : work) {
+            children.push_back(detail::join(each, group));
+        }
+        co_await detail::join_all<std::vector<detail::join_child>>{group, children};
+    }
+    if (home && !home.running_here()) {
+        co_await home.schedule();
+    }
+    std::vector<detail::joined_value<T>> results;
+    results.reserve(std::is_void_v<T> ? 0 : work.size());
+    for (task<T>& each : work) {
+        if constexpr (std::is_void_v<T>) {
+            each.take();
+        } else {
+            results.push_back(each.take());
+        }
+    }
+    if constexpr (!std::is_void_v<T>) {
+        co_return results;
+    }
+}
+
+} // namespace tryst

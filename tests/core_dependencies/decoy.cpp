@@ -1,0 +1,2 @@
+#include <boost/decoy.hpp>
+#include <tryst/tryst.hpp>

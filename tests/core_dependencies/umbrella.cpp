@@ -1,0 +1,1 @@
+#include <tryst/tryst.hpp>
