@@ -13,6 +13,7 @@
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <coroutine>
@@ -69,17 +70,10 @@ public:
     exchange_operation& operator=(const exchange_operation&) = delete;
 
     ~exchange_operation() {
-        switch (stage_) {
-        case stage::created:
-            if constexpr (Limits::stoppable) {
-                std::destroy_at(&stop_.token);
-            }
-            break;
-        case stage::started:
+        if (stage_ == stage::created) {
+            finish();
+        } else if (stage_ != stage::finished) {
             abandon();
-            break;
-        case stage::finished:
-            break;
         }
     }
 
@@ -124,7 +118,12 @@ private:
     using arrival = detail::arrival;
     using clock = detail::clock;
 
-    enum class stage : std::uint8_t { created, started, finished };
+    enum class stage : std::uint8_t {
+        created, // not offered yet
+        offered, // only a partner or a close can end the wait, for ever or for now
+        limited, // the stop callback is registered and the timer armed
+        finished, // nobody refers to us
+    };
 
     struct stop_request {
         exchange_operation* operation;
@@ -132,7 +131,7 @@ private:
             operation->protocol_->cancel(*operation, detail::signal::stop);
         }
     };
-    /// The token until the start, a callback registered with it from then on.
+    /// The token; from stage `limited` on, a callback registered with it.
     union stop_source {
         explicit stop_source(detail::stop_token&& t) noexcept : token(std::move(t)) {}
         ~stop_source() {}
@@ -162,90 +161,101 @@ private:
     // inlining it into a coroutine may (LLVM before 17 spills there).
     [[gnu::noinline]] bool suspend() noexcept {
         if constexpr (Limits::timed) {
-            if (!this->executor.has_timers()) {
-                timers_ = timers::of_thread;
-            }
-            if (!start_clock(timer_executor())) {
+            if (is_over(this->executor)) {
                 return false;
             }
         }
-        const bool only_partners = this->simple = start_listening();
+        this->simple = !can_be_limited();
         this->run = resume;
-        stage_ = stage::started;
-        if constexpr (Limits::timed) {
-            this->fire = [](timer_node* node) noexcept {
-                auto& self = static_cast<exchange_operation&>(*node);
-                self.protocol_->cancel(self, detail::signal::stop | detail::signal::expired);
-            };
-            timer_executor().arm(this);
+        stage_ = stage::offered;
+        const bool simple_offer = this->simple;
+        const arrival where = protocol_->arrive(*this, static_cast<bool>(this->executor));
+        if (where == arrival::waiting && !simple_offer && this->executor) {
+            return wait_a_turn();
         }
-        return stay(protocol_->arrive(*this, static_cast<bool>(this->executor)), only_partners);
+        return stay(where, simple_offer);
     }
 
-    /// Goes on from where the protocol has left us. `only_partners` is `simple`, which must not be read
-    /// any more.
+    /// Goes on from where the protocol has left us. `simple_offer` is `simple`, which must not be read
+    /// any more if it is true.
     /// @returns whether we are suspended.
-    bool stay(arrival where, bool only_partners) noexcept {
+    bool stay(arrival where, bool simple_offer) noexcept {
         switch (where) {
         case arrival::settled:
             return false;
         case arrival::waiting:
-            return only_partners || protocol_->park(*this);
+            if (simple_offer) {
+                return true;
+            }
+            start_limits();
+            return protocol_->park(*this);
         case arrival::offered:
         case arrival::claimed:
-            this->run = check;
-            this->executor.post(this);
-            return true;
+            return wait_a_turn();
         }
         return false;
+    }
+
+    /// The patience of an offer above slot 0 is one turn of the loop. In slot 0 the stop and the
+    /// deadline come into force after it: where partners abound, few waits last that long, and the
+    /// others need neither a timer nor a callback (docs/adr/0003).
+    bool wait_a_turn() noexcept {
+        this->run = check;
+        this->executor.post(this);
+        return true;
+    }
+
+    static void check(executor_node* node) noexcept {
+        auto& self = *static_cast<exchange_operation*>(node);
+        const bool simple_offer = self.simple;
+        self.run = resume;
+        if (!self.stay(self.protocol_->expire(self), simple_offer)) {
+            self.coroutine_.resume();
+        }
     }
 
     static void resume(executor_node* node) noexcept {
         static_cast<exchange_operation*>(node)->coroutine_.resume();
     }
 
-    /// One turn of the loop after an offer above slot 0.
-    static void check(executor_node* node) noexcept {
-        auto& self = *static_cast<exchange_operation*>(node);
-        const bool only_partners = self.simple;
-        self.run = resume;
-        if (!self.stay(self.protocol_->expire(self), only_partners)) {
-            self.coroutine_.resume();
-        }
-    }
-
     void wait_for_partner() noexcept {
         if constexpr (Limits::timed) {
-            timers_ = timers::none;
-            if (!start_clock({})) {
+            if (is_over({})) {
                 return;
             }
         }
-        start_listening();
-        stage_ = stage::started;
+        stage_ = stage::offered;
         this->executor = detail::this_thread_executor();
         arrival where = protocol_->arrive(*this, true);
-        while (where == arrival::offered || where == arrival::claimed) {
-            where == arrival::offered ? spin() : detail::yield_thread();
+        bool waited_at_home = false;
+        while (where != arrival::settled && !waited_at_home) {
+            waited_at_home = where == arrival::waiting;
+            spin();
             where = protocol_->expire(*this);
         }
-        if (where == arrival::waiting) {
-            spin();
+        if (where != arrival::settled) {
+            start_listening();
             if (protocol_->park(*this)) {
                 sleep();
             }
         }
     }
 
-    /// Looks out for a partner for a bounded time.
+    /// Looks out for a partner for a bounded time: by spinning, for a partner that runs on another core;
+    /// by yielding, for one that waits for this core. Spins longer next time if that helped, else shorter.
     void spin() noexcept {
+        int& spins = detail::per_thread<detail::thread_state>().spins;
         for (int round = 0; round != spin_rounds; ++round) {
-            for (int i = 0; i != spin_pauses; ++i) {
-                // Relaxed: `expire` and `park` acquire.
-                if (this->state.load(std::memory_order_relaxed) != 0) {
+            for (int i = 0; i != spins; ++i) {
+                if (protocol::is_done(*this)) {
+                    spins = round == 0 ? std::min(2 * spins, max_spins) : spins;
                     return;
                 }
                 detail::spin_pause();
+            }
+            spins = std::max(spins / 2, min_spins);
+            if constexpr (Limits::timed) {
+                fix_deadline(); // only now: a partner that is there already costs no look at the clock
             }
             detail::yield_thread();
         }
@@ -263,45 +273,69 @@ private:
         parker.park();
     }
 
-    /// Fixes the deadline; if it has passed, takes a partner that is waiting or gives up.
-    /// @returns whether there is time to wait.
-    bool start_clock(executor_ref timer) noexcept {
-        const clock::time_point now = timer ? timer.now() : clock::now();
-        if (relative_) {
-            this->deadline = detail::after(now, this->deadline.time_since_epoch());
+    bool can_be_limited() const noexcept {
+        if constexpr (Limits::stoppable) {
+            return Limits::timed || stop_.token.stop_possible();
         }
-        if (this->deadline > now) {
-            return true;
+        return Limits::timed;
+    }
+
+    /// Whether there is no time to wait; then takes a partner that is waiting, or gives up.
+    bool is_over(executor_ref timer) noexcept {
+        const auto now = [&] { return timer.has_timers() ? timer.now() : clock::now(); };
+        const auto start = relative_ ? clock::time_point() : now();
+        if (this->deadline > start) {
+            return false;
         }
         if (!protocol_->take(*this)) {
             this->result = detail::outcome::timed_out;
         }
-        return false;
+        return true;
     }
 
-    /// @returns whether nothing but a partner and a close can end the wait.
-    bool start_listening() noexcept {
-        bool possible = false;
+    /// Turns a patience into a deadline.
+    void fix_deadline() noexcept {
+        if (std::exchange(relative_, false)) {
+            const auto now = timers_ == timers::none ? clock::now() : timer_executor().now();
+            this->deadline = detail::after(now, this->deadline.time_since_epoch());
+        }
+    }
+
+    /// From here on the stop and the deadline can end the wait.
+    void start_limits() noexcept {
+        if constexpr (Limits::timed) {
+            timers_ = this->executor.has_timers() ? timers::of_executor : timers::of_thread;
+            fix_deadline();
+            this->fire = [](timer_node* node) noexcept {
+                auto& self = static_cast<exchange_operation&>(*node);
+                self.protocol_->cancel(self, detail::signal::stop | detail::signal::expired);
+            };
+            timer_executor().arm(this);
+        }
+        start_listening();
+    }
+
+    void start_listening() noexcept {
         if constexpr (Limits::stoppable) {
             detail::stop_token token = std::move(stop_.token);
-            possible = token.stop_possible();
             std::destroy_at(&stop_.token);
             std::construct_at(&stop_.callback, std::move(token), stop_request{this});
         }
-        return !possible && !Limits::timed;
+        this->limited = true;
+        stage_ = stage::limited;
     }
 
     /// After this no stop and no deadline refers to us.
     void finish() noexcept {
         if constexpr (Limits::stoppable) {
-            if (stage_ == stage::started) {
+            if (stage_ == stage::limited) {
                 std::destroy_at(&stop_.callback);
             } else {
                 std::destroy_at(&stop_.token);
             }
         }
         if constexpr (Limits::timed) {
-            if (stage_ == stage::started && timers_ != timers::none) {
+            if (timers_ != timers::none) {
                 timer_executor().disarm(this);
             }
         }
@@ -312,9 +346,8 @@ private:
     void abandon() noexcept {
         finish();
         const executor_ref home = this->executor;
-        const bool above_home = this->run == check;
         const bool queued = home && home.retract(this);
-        if (protocol_->abandon(*this, above_home, queued)) {
+        if (protocol_->abandon(*this, queued)) {
             return;
         }
         assert(home && "tryst: a coroutine without executor was destroyed while being resumed");
@@ -327,19 +360,21 @@ private:
         return timers_ == timers::of_executor ? this->executor : detail::timer_thread_executor();
     }
 
-    enum class timers : std::uint8_t { of_executor, of_thread, none };
+    enum class timers : std::uint8_t { none, of_executor, of_thread };
 
-    // How long a thread looks out before it sleeps: long enough for a partner that is running to arrive,
-    // short enough to let one run that is not. The JDK's Exchanger spins 1,024 times, with two yields.
-    static constexpr int spin_rounds = 4;
-    static constexpr int spin_pauses = 64;
+    // Found with bench/thread_bench on two cores: the most spins cover a partner's way through an
+    // exchange on another core, the fewest leave a crowded core to the others; the rounds are what a wake-up
+    // costs.
+    static constexpr int min_spins = 4;
+    static constexpr int max_spins = 128;
+    static constexpr int spin_rounds = 16;
 
     protocol* protocol_;
     std::coroutine_handle<> coroutine_;
     [[no_unique_address]] std::conditional_t<Limits::stoppable, stop_source, detail::no_stop_source>
         stop_;
     stage stage_ = stage::created;
-    timers timers_ = timers::of_executor;
+    timers timers_ = timers::none;
     bool relative_ = false;
 };
 

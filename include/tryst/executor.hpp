@@ -36,6 +36,9 @@ struct executor_vtable {
     /// Queues `node`, never runs it before returning. Callable from any thread.
     void (*post)(void* context, executor_node* node) noexcept = nullptr;
 
+    /// Whether it runs one node at a time, as a loop or a strand does; and sets `current_executor` meanwhile.
+    bool serial = false;
+
     /// Whether the calling thread is running this executor's work now. Null: never.
     bool (*running_here)(const void* context) noexcept = nullptr;
 
@@ -67,6 +70,9 @@ public:
                vtable_->running_here(context_);
     }
 
+    /// Whether nothing else of this executor's can run before the caller returns to it.
+    bool alone_here() const noexcept;
+
     bool retract(executor_node* node) const noexcept {
         assert(vtable_ != nullptr && vtable_->retract != nullptr &&
                "tryst: a frame was destroyed while it waited on an executor that cannot retract");
@@ -95,6 +101,7 @@ namespace detail {
 struct thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
+    int spins = 64; ///< How long it looks out for a partner before it yields.
 };
 
 /// Declares, for a scope, that this thread runs an executor's work.
@@ -117,6 +124,10 @@ private:
 /// The executor whose work the calling thread is running; none on a plain thread.
 inline executor_ref current_executor() noexcept {
     return detail::per_thread<detail::thread_state>().executor;
+}
+
+inline bool executor_ref::alone_here() const noexcept {
+    return vtable_ != nullptr && vtable_->serial && *this == current_executor();
 }
 
 /// A promise that names the executor of its coroutine.

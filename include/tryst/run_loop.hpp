@@ -60,7 +60,8 @@ public:
     basic_run_loop& operator=(const basic_run_loop&) = delete;
 
     /// Destroys the frames of the tasks that have not finished; their operations are withdrawn.
-    /// Precondition: not running, and no other thread posts any more.
+    /// Precondition: not running, and no other thread posts any more, except that partners may still come
+    /// to operations that wait on the loop.
     ~basic_run_loop() {
         assert(!running_ && "tryst: a run_loop was destroyed while it was running");
         const detail::executor_scope here(executor());
@@ -214,6 +215,7 @@ private:
     // clang-format off
     static constexpr executor_vtable vtable{
         .post         = [](void* self, executor_node* node) noexcept { loop(self).post(node); },
+        .serial       = true,
         .running_here = [](const void* self) noexcept { return loop(self).running_here(); },
         .retract      = [](void* self, executor_node* node) noexcept { return loop(self).retract(node); },
         .now          = [](const void* self) noexcept { return time_point(loop(self).clock_.now()); },
@@ -302,7 +304,7 @@ private:
 
     /// Takes `node` out of the queue, if it is there. Linear in the queue's length.
     bool retract(executor_node* node) noexcept {
-        if (node->next == node) {
+        if (node->run == discarded) {
             return true;
         }
         take_mail();
@@ -323,8 +325,9 @@ private:
         if (node->run == spawned::start) {
             static_cast<spawned*>(node)->link();
         }
-        node->next = node;
+        node->run = discarded;
     }
+    static void discarded(executor_node* /*node*/) noexcept {}
 
     // Mail and timers wait for at most this many nodes while the loop is busy: enough to make looking
     // cheap beside running, few enough to be prompt.

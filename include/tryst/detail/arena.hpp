@@ -7,6 +7,7 @@
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/cpu.hpp>
 #include <tryst/detail/slot.hpp>
+#include <tryst/detail/trace.hpp>
 #include <tryst/executor.hpp>
 
 #include <algorithm>
@@ -68,24 +69,35 @@ public:
         return 1 + static_cast<std::uint32_t>((std::uint64_t{probe()} * slots) >> 32U);
     }
 
+    /// The slot `index` under `bound`, in one word, for `expired` and `index_of`.
+    static std::uint32_t place(std::uint32_t bound, std::uint32_t index) noexcept {
+        return bound | (index << bound_bits);
+    }
+    static std::uint32_t index_of(std::uint32_t place) noexcept { return place >> bound_bits; }
+
     /// A claim failed: makes room for one more pair, and moves this thread elsewhere.
     void collided() noexcept {
         next_probe();
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_) {
             // [A1] relaxed: the bound publishes nothing. Failure: somebody else decided meanwhile.
-            bound_.compare_exchange_strong(seen, seen + sequence + 1, std::memory_order_relaxed,
-                                           std::memory_order_relaxed);
+            if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
+                                               std::memory_order_relaxed)) {
+                TRYST_TRACE(step::growth);
+            }
         }
     }
 
-    /// An offer that was made under bound `seen` expired: takes the highest slot away.
-    void expired(std::uint32_t seen) noexcept {
+    /// An offer that was made at `place` expired: takes the highest slot away.
+    void expired(std::uint32_t place) noexcept {
         next_probe();
+        std::uint32_t seen = place & bound_mask;
         if (highest(seen) != 0) {
             // [A2] relaxed, as [A1]. Failure: the bound has changed since the offer.
-            bound_.compare_exchange_strong(seen, seen + sequence - 1, std::memory_order_relaxed,
-                                           std::memory_order_relaxed);
+            if (bound_.compare_exchange_strong(seen, next(seen - 1), std::memory_order_relaxed,
+                                               std::memory_order_relaxed)) {
+                TRYST_TRACE(step::shrinkage);
+            }
         }
     }
 
@@ -117,9 +129,15 @@ public:
 private:
     struct alignas(line_pair) padded_slot : slot {};
 
-    // The bound's low byte is the highest slot in use; the rest counts its changes.
-    static constexpr std::uint32_t sequence = 256;
+    // The bound's low byte is the highest slot in use; two more count its changes.
+    static constexpr std::uint32_t sequence = 1U << 8U;
     static constexpr std::uint32_t index_mask = sequence - 1;
+    static constexpr unsigned bound_bits = 24;
+    static constexpr std::uint32_t bound_mask = (1U << bound_bits) - 1;
+
+    static std::uint32_t next(std::uint32_t changed) noexcept {
+        return (changed + sequence) & bound_mask;
+    }
 
     static std::uint32_t probe() noexcept {
         std::uint32_t& probe = per_thread<thread_state>().probe;

@@ -8,6 +8,7 @@
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/item.hpp>
 #include <tryst/detail/slot.hpp>
+#include <tryst/detail/trace.hpp>
 #include <tryst/detail/waiter.hpp>
 
 #include <cstddef>
@@ -43,11 +44,14 @@ enum class arrival : std::uint8_t {
  *     the slots above 0 a thread spins for a bounded time, as in the paper. A coroutine must not spin on
  *     its loop: its patience is one turn of the loop. It posts its own check and suspends; when the check
  *     runs, either a partner has come (which then had nobody to post or wake), or the offer expires.
+ *     No stop and no deadline is in force meanwhile: they are, from the moment the waiter has been in
+ *     slot 0 for such a time, too (docs/adr/0003).
  * R3. At quiescence at most one waiter is parked, in slot 0; none once closed.
  *
  * Who completes a waiter owns it: the one whose CAS took it from its slot. It writes the outcome, then
- * sets `done`, and posts the waiter if it found `parked`; it does not touch it after. In slot 0 a
- * `simple` waiter, which nothing can cancel, has no use for the signal: completing it is posting it.
+ * sets `done`, and posts the waiter if it found `parked`; it does not touch it after. Two shortcuts: in
+ * slot 0 a `simple` waiter, which nothing can cancel, has no use for the signal: completing it is posting
+ * it; and on the loop that both run on, the signal needs no atomic step (W8, docs/adr/0002).
  *
  * Lifetime. A party that has returned may destroy the exchanger, if it knows that none will arrive any
  * more; so no party touches the exchanger after it has let its partner go, except under the guard of a
@@ -98,18 +102,38 @@ public:
     /// Looks for a partner, and else offers `w`, above slot 0 only if `spread`.
     arrival arrive(waiter_type& w, bool spread) noexcept { return arrive(w, spread, nullptr); }
 
-    /// Ends the bounded offer of `w` above slot 0. On the owner's executor or thread.
-    arrival expire(waiter_type& w) noexcept {
+    /// Whether `w` has been completed.
+    static bool is_done(const waiter& w) noexcept {
         // [W1] acquire, pairs with [W5]: the partner's item and the outcome.
-        signal::bits seen = w.state.load(std::memory_order_acquire);
-        if ((seen & signal::done) == 0 && (seen & signal::left) == 0) {
-            seen = announce(w);
-            if ((seen & signal::done) == 0) {
-                slot& here = arena_.at(w.slot);
-                return here.begin_move(&w) ? go_home(w, here) : retire(w);
-            }
+        return (w.state.load(std::memory_order_acquire) & signal::done) != 0;
+    }
+
+    /// Ends the bounded offer of `w` above slot 0; in slot 0, where it may stay, only looks. On the
+    /// owner's executor or thread.
+    arrival expire(waiter_type& w) noexcept {
+        if (is_done(w)) {
+            return arrival::settled;
         }
-        return (seen & signal::done) != 0 ? arrival::settled : arrival::claimed;
+        if (arena::index_of(w.place) == 0) {
+            return arrival::waiting;
+        }
+        const signal::bits seen = announce(w);
+        if ((seen & signal::done) != 0) {
+            return arrival::settled;
+        }
+        if ((seen & signal::left) != 0) {
+            return arrival::claimed;
+        }
+        slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
+        TRYST_TRACE(step::withdrawing);
+        if (!here.begin_move(&w)) {
+            return retire(w);
+        }
+        TRYST_TRACE(step::expiry);
+        arena_.expired(w.place);
+        // Relaxed: `w` is in no slot, and no stop or deadline is in force before it waits in slot 0.
+        w.state.store(0, std::memory_order_relaxed);
+        return arrive(w, false, &here);
     }
 
     /// Suspends `w`, which is `waiting` and not `simple`.
@@ -129,7 +153,9 @@ public:
         if ((seen & signal::done) != 0) {
             return false;
         }
+        TRYST_TRACE(step::withdrawing);
         if (arena_.home().withdraw(&w)) {
+            TRYST_TRACE(step::own_stop);
             w.result = signal::reason(seen);
             return false;
         }
@@ -139,15 +165,18 @@ public:
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
     /// faster. From any thread, while the operation lives.
     void cancel(waiter_type& w, signal::bits why) noexcept {
-        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W3].
+        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W6].
         const signal::bits seen = w.state.fetch_or(why, std::memory_order_acq_rel);
         if ((seen & (signal::done | signal::stop)) != 0 || (seen & signal::parked) == 0) {
             return; // too late, or somebody else's to serve, or the owner's own
         }
+        TRYST_TRACE(step::withdrawing);
         if (arena_.home().withdraw(&w)) {
+            TRYST_TRACE(step::stop);
             w.result = signal::reason(why);
             post(w);
         } else {
+            TRYST_TRACE(step::late_stop);
             retire(w);
         }
     }
@@ -156,20 +185,16 @@ public:
     /// canceller left. On its executor. `queued` says that its check or its resumption was in the
     /// executor's queue, and is no more.
     /// @returns whether nobody refers to `w` any more; else its resumption is about to be posted.
-    bool abandon(waiter_type& w, bool above_home, bool queued) noexcept {
-        if (above_home) {
-            while (true) {
-                const arrival now = recall(w, arena_.at(w.slot));
-                if (now != arrival::claimed) {
-                    return true;
-                }
-                spin_pause();
-            }
+    bool abandon(waiter_type& w, bool queued) noexcept {
+        const bool stays = arena::index_of(w.place) == 0 && (w.simple || w.limited);
+        if (stays) {
+            return queued ||
+                   (w.simple ? arena_.home().withdraw(&w) : recall(w) == arrival::waiting);
         }
-        if (queued) {
-            return true;
+        while (recall(w) == arrival::claimed) { // its check was queued, and nobody else posts it
+            spin_pause();
         }
-        return w.simple ? arena_.home().withdraw(&w) : recall(w, arena_.home()) == arrival::waiting;
+        return true;
     }
 
     /// Closes for ever, and completes all that wait with `closed`.
@@ -230,7 +255,7 @@ private:
             }
             const std::uint32_t bound = arena_.bound();
             const std::uint32_t index = spread ? arena::index(bound) : 0;
-            w.slot = static_cast<std::uint8_t>(index);
+            w.place = arena::place(bound, index);
             if (index == 0) {
                 if (arena_.home().offer(&w)) {
                     if (moving != nullptr) {
@@ -249,8 +274,8 @@ private:
                 }
                 arena_.collided();
             } else if (slot::is_empty(seen)) {
-                w.bound = bound;
                 if (here.offer(&w)) {
+                    TRYST_TRACE(step::offer_above_home);
                     return arrival::offered;
                 }
             } else {
@@ -259,26 +284,15 @@ private:
         }
     }
 
-    /// `w` has left `here`, and goes on to slot 0.
-    arrival go_home(waiter_type& w, slot& here) noexcept {
-        arena_.expired(w.bound);
-        // [W3] acquire, pairs with [W4]. From here a stop finds neither `leaving` nor `parked`.
-        const signal::bits seen = w.state.fetch_and(static_cast<signal::bits>(~signal::leaving),
-                                                    std::memory_order_acq_rel);
-        if ((seen & signal::stop) == 0) {
-            return arrive(w, false, &here);
-        }
-        // Before a deadline is final, slot 0 gets its one look (R4).
-        w.result = signal::reason(seen);
-        if (w.result == outcome::cancelled || meet(w, &here) != visit::settled) {
-            here.end_move();
-        }
-        return arrival::settled;
+    /// Where the latest offer of `w` was made.
+    slot& slot_of(const waiter& w) noexcept {
+        const std::uint32_t index = arena::index_of(w.place);
+        return index == 0 ? arena_.home() : arena_.at(index);
     }
 
-    /// Takes `w` out of `here` for good.
+    /// Takes `w` out of its slot for good.
     /// @returns waiting: it was still there; settled: it is completed; claimed: it is about to be.
-    arrival recall(waiter_type& w, slot& here) noexcept {
+    arrival recall(waiter_type& w) noexcept {
         const signal::bits seen = announce(w);
         if ((seen & signal::done) != 0) {
             return arrival::settled;
@@ -286,7 +300,8 @@ private:
         if ((seen & signal::left) != 0) {
             return arrival::claimed;
         }
-        return here.withdraw(&w) ? arrival::waiting : retire(w);
+        TRYST_TRACE(step::withdrawing);
+        return slot_of(w).withdraw(&w) ? arrival::waiting : retire(w);
     }
 
     /// Says that the owner is about to withdraw `w` (W1).
@@ -310,6 +325,7 @@ private:
 
     /// Gives `w`, which is the caller's, and `q`, which the caller claimed, each other's items.
     void swap_with(waiter_type& w, waiter* claimed, bool at_home, slot* moving) noexcept {
+        TRYST_TRACE(at_home ? step::claim_at_home : step::claim_above_home);
         auto& q = static_cast<waiter_type&>(*claimed);
         swap_items(w.mine.get(), q.mine.get());
         w.result = outcome::exchanged;
@@ -325,14 +341,23 @@ private:
     /// Completes `q`, which the caller owns.
     /// @returns whether it must be posted; if not, it is not to be touched any more.
     bool complete(waiter& q, outcome how, bool at_home) noexcept {
+        TRYST_TRACE(step::completing);
         q.result = how;
         if (at_home && q.simple) {
             return true;
+        }
+        if (q.executor.alone_here() && !q.limited) {
+            // [W8] relaxed: nobody else is at the signal. Its owner would have to run here, its canceller
+            // does not exist yet, and an executor that is alone here has not parked it.
+            q.state.store(signal::done, std::memory_order_relaxed);
+            TRYST_TRACE(step::completion_in_place);
+            return false;
         }
         // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire, pairs
         // with [W6] and [W7].
         const signal::bits seen = q.state.fetch_or(signal::done, std::memory_order_acq_rel);
         if (signal::withdrawal_under_way(seen)) {
+            TRYST_TRACE(step::straggling);
             arena_.begin_straggling();
         }
         return (seen & signal::parked) != 0;

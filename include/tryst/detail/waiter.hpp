@@ -70,8 +70,8 @@ struct waiter : executor_node {
     atomic<signal::bits> state{0};
     outcome result = outcome::pending;
     bool simple = false; ///< Nothing but a partner or a close can end the wait at slot 0.
-    std::uint8_t slot = 0; ///< Where the latest offer was made.
-    std::uint32_t bound = 0; ///< The arena's bound when it was made.
+    bool limited = false; ///< A stop or a deadline can, now. Read on the executor only.
+    std::uint32_t place = 0; ///< Where the latest offer was made: bound and slot, as in the arena.
 };
 
 template <class T>
