@@ -42,4 +42,15 @@ private:
     std::coroutine_handle<promise_type> coroutine_;
 };
 
+/// The same, but nobody owns it: its frame goes with its last statement.
+struct detached_coroutine {
+    struct promise_type {
+        detached_coroutine get_return_object() noexcept { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+};
+
 } // namespace tryst::test

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Ends of life against ends of waits: exchangers and frames are destroyed at the moment when partners,
+// stops and expiries reach for them. Two threads to a race, for as long as TRYST_STRESS_SECONDS says.
+#include "stress/step_counts.hpp"
+#include "support/bare_coroutine.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <thread>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+using meeting = exchanger<tracked>;
+using outcome = std::optional<exchange_result<tracked>>;
+
+/// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts late.
+class starting_line {
+public:
+    void meet() noexcept {
+        const unsigned round = round_.load(std::memory_order_relaxed);
+        if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 1) {
+            waiting_.store(0, std::memory_order_relaxed);
+            round_.store(round + 1, std::memory_order_release);
+            return;
+        }
+        for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
+            if (spins > 1000) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+private:
+    std::atomic<unsigned> round_{0};
+    std::atomic<int> waiting_{0};
+};
+
+/// What one race is about: a fresh exchanger, in which one party waits.
+struct race {
+    explicit race(census& kept, std::size_t capacity) : items(kept), ex(new meeting(capacity)) {}
+
+    census& items;
+    meeting* ex; ///< Owned; whoever says so destroys it.
+    std::stop_source stop;
+    outcome waiter;
+    outcome partner;
+    std::atomic<bool> ended{false}; ///< The waiter is, on whatever thread.
+    starting_line* line = nullptr;
+};
+
+constexpr long waiters_item = 1;
+constexpr long partners_item = 2;
+
+/// Exactly one of {partner's item, own item returned}, on both sides alike.
+void check(race& r) {
+    ASSERT_TRUE(r.waiter && r.partner);
+    EXPECT_EQ(r.waiter->has_value(), r.partner->has_value());
+    EXPECT_EQ(*r.waiter ? (*r.waiter)->id() : r.waiter->returned().id(),
+              *r.waiter ? partners_item : waiters_item);
+    EXPECT_EQ(*r.partner ? (*r.partner)->id() : r.partner->returned().id(),
+              *r.partner ? waiters_item : partners_item);
+}
+
+/// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up.
+/// `prepare` runs before and `finish` after, on the thread of `here`.
+template <class Prepare, class Here, class There, class Finish>
+void race_for_a_while(std::size_t capacity, Prepare prepare, Here here, There there,
+                      Finish finish) {
+    census items;
+    starting_line line;
+    std::atomic<race*> current{nullptr};
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        std::minstd_rand jitter(2);
+        while (line.meet(), !over.load(std::memory_order_relaxed)) {
+            // Any order of magnitude up to some 100 us: what it takes depends on the race.
+            for (auto i = jitter() % (1U << jitter() % 12); i != 0; --i) {
+                detail::spin_pause();
+            }
+            there(*current.load(std::memory_order_relaxed));
+            line.meet();
+        }
+    });
+    long rounds = 0;
+    for (const auto end = steady::now() + duration_of_a_test();
+         steady::now() < end && !::testing::Test::HasFatalFailure(); ++rounds) {
+        {
+            race r(items, capacity);
+            r.line = &line;
+            current.store(&r, std::memory_order_relaxed);
+            prepare(r);
+            here(r); // meets the other at the line at the right moment
+            line.meet();
+            finish(r);
+        }
+        EXPECT_EQ(items.alive.load(), 0);
+    }
+    over.store(true, std::memory_order_relaxed);
+    line.meet();
+    other.join();
+    EXPECT_GT(rounds, 100);
+}
+
+task<> wait_on_loop(race& r) {
+    r.waiter.emplace(co_await r.ex->exchange(tracked(r.items, waiters_item), r.stop.get_token()));
+}
+
+void exchange_and_destroy(race& r) {
+    r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item)));
+    delete r.ex;
+}
+
+TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter) {
+    forget_steps();
+    std::optional<run_loop> loop;
+    race_for_a_while(
+        0,
+        [&](race& r) {
+            loop.emplace();
+            loop->spawn(wait_on_loop(r));
+            loop->run_until_idle();
+        },
+        [&](race& r) {
+            r.line->meet();
+            r.stop.request_stop();
+        },
+        exchange_and_destroy,
+        [&](race& r) {
+            loop->run_until_idle();
+            check(r);
+        });
+    EXPECT_GT(count_of(detail::step::claim_at_home), 0);
+    EXPECT_GT(count_of(detail::step::stop), 0);
+    EXPECT_GT(count_of(detail::step::late_stop), 0);
+    EXPECT_GT(count_of(detail::step::straggling), 0);
+}
+
+TEST(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
+    forget_steps();
+    std::optional<run_loop> loop;
+    race_for_a_while(
+        0,
+        [&](race& r) {
+            loop.emplace();
+            loop->spawn(wait_on_loop(r));
+            loop->run_until_idle();
+        },
+        [&](race& r) {
+            r.line->meet();
+            r.stop.request_stop();
+        },
+        [](race& r) { delete r.ex; },
+        [&](race& r) {
+            loop->run_until_idle();
+            ASSERT_TRUE(r.waiter);
+            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
+        });
+    EXPECT_GT(count_of(detail::step::stop), 0);
+    EXPECT_GT(count_of(detail::step::late_stop), 0);
+}
+
+task<> wait_above_home(race& r) {
+    r.waiter.emplace(co_await r.ex->exchange(tracked(r.items, waiters_item)));
+}
+
+task<> start_the_race(race& r) {
+    r.line->meet();
+    co_return;
+}
+
+TEST(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
+    forget_steps();
+    std::optional<run_loop> loop;
+    race_for_a_while(
+        1,
+        [&](race& r) {
+            grow(*r.ex);
+            loop.emplace();
+            // The offer is made, then the race starts, then the offer's turn is over.
+            loop->spawn(wait_above_home(r));
+            loop->spawn(start_the_race(r));
+        },
+        [&](race&) { loop->run_until_idle(); }, [](race& r) { delete r.ex; },
+        [&](race& r) {
+            loop->run_until_idle();
+            ASSERT_TRUE(r.waiter);
+            EXPECT_EQ(r.waiter->error(), exchange_errc::closed);
+            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
+        });
+    EXPECT_GT(count_of(detail::step::offer_above_home), 0);
+    EXPECT_GT(count_of(detail::step::expiry), 0);
+}
+
+TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
+    forget_steps();
+    std::optional<run_loop> loop;
+    race_for_a_while(
+        1,
+        [&](race& r) {
+            grow(*r.ex);
+            loop.emplace();
+            loop->spawn(wait_above_home(r));
+            loop->spawn(start_the_race(r));
+        },
+        [&](race&) { loop->run_until_idle(); }, exchange_and_destroy,
+        [&](race& r) {
+            loop->run_until_idle();
+            check(r);
+        });
+    EXPECT_GT(count_of(detail::step::claim_at_home), 0);
+    EXPECT_GT(count_of(detail::step::claim_above_home), 0);
+    EXPECT_GT(count_of(detail::step::expiry), 0);
+}
+
+TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
+    forget_steps();
+    long claimed = 0;
+    long withdrawn = 0;
+    std::optional<run_loop> loop;
+    race_for_a_while(
+        0,
+        [&](race& r) {
+            loop.emplace();
+            const bool simple = r.items.created.load() % 2 == 0;
+            loop->spawn(simple ? wait_above_home(r) : wait_on_loop(r));
+            loop->run_until_idle();
+        },
+        [&](race& r) {
+            r.line->meet();
+            loop.reset();
+        },
+        [](race& r) { r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item))); },
+        [&](race& r) {
+            ++(*r.partner ? claimed : withdrawn);
+            delete r.ex;
+        });
+    EXPECT_GT(claimed, 0);
+    EXPECT_GT(withdrawn, 0);
+}
+
+detached_coroutine wait_with_deadline(race& r, std::chrono::microseconds patience) {
+    r.waiter.emplace(
+        co_await r.ex->exchange_for(tracked(r.items, waiters_item), patience, r.stop.get_token()));
+    r.ended.store(true, std::memory_order_release);
+}
+
+TEST(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
+    forget_steps();
+    std::minstd_rand patience(1);
+    long expired = 0;
+    long cancelled = 0;
+    long closed = 0;
+    race_for_a_while(
+        0,
+        [&](race& r) { wait_with_deadline(r, std::chrono::microseconds(20 + patience() % 100)); },
+        [&](race& r) {
+            r.line->meet();
+            if (patience() % 2 == 0) {
+                r.stop.request_stop();
+            }
+        },
+        [](race& r) {
+            // Somewhere around the deadline.
+            const auto until = steady::now() + 60us;
+            while (steady::now() < until) {
+                detail::spin_pause();
+            }
+            delete r.ex;
+        },
+        [&](race& r) {
+            // The timer thread may have ended it.
+            while (!r.ended.load(std::memory_order_acquire)) {
+                std::this_thread::yield();
+            }
+            ASSERT_TRUE(r.waiter);
+            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
+            expired += r.waiter->error() == exchange_errc::timed_out ? 1 : 0;
+            cancelled += r.waiter->error() == exchange_errc::cancelled ? 1 : 0;
+            closed += r.waiter->error() == exchange_errc::closed ? 1 : 0;
+        });
+    EXPECT_GT(expired, 0);
+    EXPECT_GT(cancelled, 0);
+    EXPECT_GT(closed, 0);
+}
+
+TEST(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
+    forget_steps();
+    std::optional<std::thread> sleeper;
+    long exchanged = 0;
+    long cancelled = 0;
+    race_for_a_while(
+        0,
+        [&](race& r) {
+            sleeper.emplace([&r] {
+                r.waiter.emplace(
+                    sync_wait(r.ex->exchange(tracked(r.items, waiters_item), r.stop.get_token())));
+            });
+            for (int i = 0; i != 20; ++i) {
+                std::this_thread::yield();
+            }
+        },
+        [&](race& r) {
+            r.line->meet();
+            r.stop.request_stop();
+        },
+        [](race& r) { r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item))); },
+        [&](race& r) {
+            sleeper->join();
+            check(r);
+            ++(*r.waiter ? exchanged : cancelled);
+            delete r.ex;
+        });
+    EXPECT_GT(exchanged, 0);
+    EXPECT_GT(cancelled, 0);
+}
+
+} // namespace
+} // namespace tryst::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Counts the steps of the protocol, and now and then dwells on one, so that races which take a moment in
+/// nature are met on any machine. A compiler option includes this before anything of tryst.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <thread>
+
+#define TRYST_TRACE(step) ::tryst::test::count_step(static_cast<std::size_t>(step))
+
+namespace tryst::test {
+
+inline std::array<std::atomic<long>, 16> step_counts{};
+
+/// Lets others overtake this thread, for a random time, once in `one_in` steps.
+inline void dwell(unsigned one_in) noexcept {
+    thread_local unsigned x = 2463534242U;
+    x ^= x << 13U;
+    x ^= x >> 17U;
+    x ^= x << 5U;
+    if (x % one_in != 0) {
+        return;
+    }
+    for (unsigned i = x % 61; i != 0; --i) {
+        std::this_thread::yield();
+    }
+}
+
+inline void count_step(std::size_t step) noexcept {
+    step_counts.at(step).fetch_add(1, std::memory_order_relaxed);
+    dwell(16);
+}
+
+template <class Step>
+long count_of(Step step) noexcept {
+    return step_counts.at(static_cast<std::size_t>(step)).load(std::memory_order_relaxed);
+}
+
+inline void forget_steps() noexcept {
+    for (auto& count : step_counts) {
+        count.store(0, std::memory_order_relaxed);
+    }
+}
+
+inline std::chrono::seconds duration_of_a_test() {
+    const char* const given = std::getenv("TRYST_STRESS_SECONDS");
+    return std::chrono::seconds(given == nullptr ? 5 : std::atoi(given));
+}
+
+} // namespace tryst::test

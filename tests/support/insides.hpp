@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The slots inside an exchanger: tests grow them by hand, where else only a race would, and see who waits.
+#pragma once
+
+#include "support/tracked.hpp"
+
+#include <tryst/detail/arena.hpp>
+#include <tryst/detail/protocol.hpp>
+#include <tryst/exchanger.hpp>
+
+#include <thread>
+
+namespace tryst::test {
+
+detail::arena& arena_of(detail::protocol<int>& protocol) noexcept;
+detail::arena& arena_of(detail::protocol<tracked>& protocol) noexcept;
+detail::arena& arena_of(exchanger<int>& ex) noexcept;
+detail::arena& arena_of(exchanger<tracked>& ex) noexcept;
+
+/// Makes `times` slots more available to arrivals. With one, every thread's slot is slot 1.
+template <class Owner>
+void grow(Owner& owner, int times = 1) noexcept {
+    for (int i = 0; i != times; ++i) {
+        arena_of(owner).collided();
+    }
+}
+
+/// The highest slot in use.
+template <class Owner>
+std::uint32_t spread_of(Owner& owner) noexcept {
+    return detail::arena::highest(arena_of(owner).bound());
+}
+
+template <class Owner>
+bool waits_at_home(Owner& owner) noexcept {
+    return detail::slot::offered(arena_of(owner).home().peek()) != nullptr;
+}
+
+template <class Owner>
+bool waits_above_home(Owner& owner) noexcept {
+    detail::arena& arena = arena_of(owner);
+    for (std::uint32_t i = 1; i <= arena.capacity(); ++i) {
+        if (detail::slot::offered(arena.at(i).peek()) != nullptr) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Returns when somebody waits in slot 0.
+template <class Owner>
+void until_someone_waits(Owner& owner) noexcept {
+    while (!waits_at_home(owner)) {
+        std::this_thread::yield();
+    }
+}
+
+} // namespace tryst::test
