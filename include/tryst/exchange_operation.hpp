@@ -256,6 +256,9 @@ private:
             spins = std::max(spins / 2, min_spins);
             if constexpr (Limits::timed) {
                 fix_deadline(); // only now: a partner that is there already costs no look at the clock
+                if (clock::now() >= this->deadline) {
+                    return;
+                }
             }
             detail::yield_thread();
         }

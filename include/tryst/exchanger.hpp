@@ -74,8 +74,9 @@ public:
                                                                   std::move(stop));
     }
 
-    /// As above, for at most `patience` from the start of the operation, on the clock of the executor
-    /// it is awaited on: then `timed_out`, never early, late by at most the executor's timer resolution.
+    /// As above, for at most `patience` on the clock of the executor it is awaited on: then `timed_out`,
+    /// never early. The patience counts from the end of the loop's turn in which the wait began (a
+    /// thread's first spin); what is then late is the executor's timer.
     /// A patience of zero or less takes a partner that is waiting, or else fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {

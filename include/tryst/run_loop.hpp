@@ -51,9 +51,9 @@ public:
           clock_(std::move(time)) {
         stop_.run = [](executor_node* node) noexcept {
             auto& self = *static_cast<stop_request*>(node)->loop;
-            // Relaxed: only keeps the node from being posted twice; the queue orders it.
-            self.stop_posted_.store(false, std::memory_order_relaxed);
             self.stopped_ = true;
+            // [L1] release, pairs with [L2]: the node is out of the queue before it is posted again.
+            self.stop_posted_.store(false, std::memory_order_release);
         };
     }
     basic_run_loop(const basic_run_loop&) = delete;
@@ -67,10 +67,10 @@ public:
         const detail::executor_scope here(executor());
         dying_ = true;
         take_mail();
-        for (executor_node* node = std::exchange(head_, nullptr); node != nullptr;) {
-            executor_node* const next = node->next;
-            discard(node);
-            node = next;
+        executor_node* node = std::exchange(head_, nullptr);
+        tail_ = &head_;
+        while (node != nullptr) {
+            discard(std::exchange(node, node->next));
         }
         while (spawned* const first = first_) {
             first->destroy();
@@ -119,8 +119,8 @@ public:
     /// returns. What is ready then stays ready. From any thread; the loop may be destroyed as soon as
     /// `run` has returned.
     void stop() noexcept {
-        // Relaxed: only keeps the node from being posted twice; the queue orders it.
-        if (!stop_posted_.exchange(true, std::memory_order_relaxed)) {
+        // [L2] acquire, pairs with [L1]: the node is ours to post.
+        if (!stop_posted_.exchange(true, std::memory_order_acquire)) {
             post(&stop_);
         }
     }

@@ -173,7 +173,7 @@ TEST(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
     EXPECT_GT(count_of(detail::step::late_stop), 0);
 }
 
-task<> wait_above_home(race& r) {
+task<> wait_without_stop(race& r) {
     r.waiter.emplace(co_await r.ex->exchange(tracked(r.items, waiters_item)));
 }
 
@@ -191,7 +191,7 @@ TEST(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
             grow(*r.ex);
             loop.emplace();
             // The offer is made, then the race starts, then the offer's turn is over.
-            loop->spawn(wait_above_home(r));
+            loop->spawn(wait_without_stop(r));
             loop->spawn(start_the_race(r));
         },
         [&](race&) { loop->run_until_idle(); }, [](race& r) { delete r.ex; },
@@ -213,7 +213,7 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
         [&](race& r) {
             grow(*r.ex);
             loop.emplace();
-            loop->spawn(wait_above_home(r));
+            loop->spawn(wait_without_stop(r));
             loop->spawn(start_the_race(r));
         },
         [&](race&) { loop->run_until_idle(); }, exchange_and_destroy,
@@ -226,6 +226,12 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
     EXPECT_GT(count_of(detail::step::expiry), 0);
 }
 
+task<> reschedule_for_ever(run_loop& loop) {
+    while (true) {
+        co_await loop.schedule();
+    }
+}
+
 TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
     forget_steps();
     long claimed = 0;
@@ -236,8 +242,9 @@ TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
         [&](race& r) {
             loop.emplace();
             const bool simple = r.items.created.load() % 2 == 0;
-            loop->spawn(simple ? wait_above_home(r) : wait_on_loop(r));
+            loop->spawn(simple ? wait_without_stop(r) : wait_on_loop(r));
             loop->run_until_idle();
+            loop->spawn(reschedule_for_ever(*loop)); // the loop dies with work in its queue
         },
         [&](race& r) {
             r.line->meet();

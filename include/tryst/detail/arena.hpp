@@ -101,11 +101,11 @@ public:
         }
     }
 
-    /// A withdrawal of somebody whose waiter was completed is (`begin`) or is no longer (`end`) on its
-    /// way to a slot (W1). Either may come first; the sum is what counts.
+    /// A withdrawal of somebody who is being completed is (`begin`), or is no longer (`end`), on its way
+    /// to a slot (W1).
     void begin_straggling() noexcept {
-        // [A3] release, pairs with [A5].
-        stragglers_.fetch_add(1, std::memory_order_release);
+        // [A3] relaxed: ordered before the withdrawer's [A4] by its seeing `done` ([W5]).
+        stragglers_.fetch_add(1, std::memory_order_relaxed);
     }
     void end_straggling() noexcept {
         // [A4] release, pairs with [A5]: the withdrawal happens-before the destruction.
@@ -122,7 +122,7 @@ public:
         for (std::size_t i = 0; i != capacity_; ++i) {
             until([&] { return !spread_[i].is_moving(); });
         }
-        // [A5] acquire, pairs with [A3] and [A4].
+        // [A5] acquire, pairs with [A4].
         until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });
     }
 

@@ -99,6 +99,9 @@ public:
         ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }
 
+    /// To be called by a sleeper that saw the store, before the word's life may end.
+    void let_waker_finish() noexcept {}
+
 private:
     void futex(int operation, std::uint32_t seen, const timespec* at) noexcept {
         ::syscall(SYS_futex, static_cast<void*>(&value), operation, seen, at, nullptr,
@@ -122,11 +125,12 @@ public:
     }
 
     void store_and_wake(std::uint32_t desired) noexcept {
-        // Under the lock to the end, so that the sleeper cannot end our life before we let go.
         const std::scoped_lock lock(mutex_);
         value.store(desired, std::memory_order_release); // [P1]
         changed_.notify_one();
     }
+
+    void let_waker_finish() noexcept { const std::scoped_lock lock(mutex_); }
 
 private:
     std::mutex mutex_;

@@ -51,6 +51,7 @@ private:
         // Relaxed: only the sleeper looks at the word until the next unpark, which is ordered after
         // this store by whatever tells the waker that somebody sleeps.
         word_.value.store(no_token, std::memory_order_relaxed);
+        word_.let_waker_finish();
         return true;
     }
 

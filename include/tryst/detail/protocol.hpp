@@ -353,12 +353,23 @@ private:
             TRYST_TRACE(step::completion_in_place);
             return false;
         }
-        // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire, pairs
-        // with [W6] and [W7].
-        const signal::bits seen = q.state.fetch_or(signal::done, std::memory_order_acq_rel);
-        if (signal::withdrawal_under_way(seen)) {
+        // Relaxed: the CAS re-reads it.
+        signal::bits seen = q.state.load(std::memory_order_relaxed);
+        bool counted = false;
+        do {
+            // Before `done`, not after: the withdrawer uncounts as soon as it sees `done`, and meanwhile
+            // nobody else's withdrawal may make up for a missing one.
+            if (counted != signal::withdrawal_under_way(seen)) {
+                counted ? arena_.end_straggling() : arena_.begin_straggling();
+                counted = !counted;
+            }
+            // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire,
+            // pairs with [W6] and [W7]. Failure relaxed: retried.
+        } while (
+            !q.state.compare_exchange_weak(seen, static_cast<signal::bits>(seen | signal::done),
+                                           std::memory_order_acq_rel, std::memory_order_relaxed));
+        if (counted) {
             TRYST_TRACE(step::straggling);
-            arena_.begin_straggling();
         }
         return (seen & signal::parked) != 0;
     }

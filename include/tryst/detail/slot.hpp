@@ -65,7 +65,8 @@ public:
     bool withdraw(waiter* w) noexcept {
         word seen = to_word(w);
         // [S3] release, pairs with [S6]: our use of the exchanger happens-before its destruction. No
-        // acquire: the owner made *w; a canceller acquired it with [W4]. Failure relaxed (R1).
+        // acquire: the owner made *w; a canceller acquired it with [W4]. Failure relaxed (R1). Above slot
+        // 0, where [S5] may end the release sequence, only frames that are being destroyed withdraw.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_release,
                                              std::memory_order_relaxed);
     }

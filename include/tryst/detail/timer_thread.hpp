@@ -15,7 +15,9 @@
 namespace tryst::detail {
 
 /// A thread that fires timers. A plain mutex guards it: it serves only bare coroutines and executors
-/// without timers, and nothing here is on the path of an exchange without a deadline.
+/// without timers, and nothing here is on the path of an exchange without a deadline. A bare coroutine
+/// whose deadline passes goes on in this thread, and delays the others' deadlines if it lingers there. A
+/// system that cannot give us the thread is a `std::terminate`: the first waiter is offered already.
 class timer_thread {
 public:
     static timer_thread& instance() {

@@ -38,9 +38,9 @@ enum class outcome : std::uint8_t {
  *
  * W1. A withdrawer may come too late: a partner has claimed the waiter, and may even have returned and
  *     be destroying the exchanger while the withdrawer's CAS is on its way to the slot. So a party
- *     announces a withdrawal in the signal before, and takes it back after. A completer that sets `done`
- *     and sees an announced withdrawal counts it in the exchanger, the withdrawer that sets `left` and
- *     sees `done` uncounts it, and the destructor waits for the sum to be zero. */
+ *     announces a withdrawal in the signal before, and takes it back after. A completer that is about to
+ *     set `done` over an announced withdrawal counts it in the exchanger first; the withdrawer that sets
+ *     `left` and sees `done` uncounts it; and the destructor waits until none is counted. */
 namespace signal {
 using bits = std::uint8_t;
 inline constexpr bits stop = 1;
