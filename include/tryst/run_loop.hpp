@@ -87,7 +87,7 @@ public:
     }
 
     /// Runs until stopped; sleeps while there is nothing to do.
-    /// @returns how many nodes (resumed coroutines and checks) it has run.
+    /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
     std::size_t run() noexcept {
         return run_here([this] {
             std::size_t count = 0;

@@ -49,6 +49,7 @@ public:
     void return_value(U&& value) {
         result_.template emplace<1>(std::forward<U>(value));
     }
+    // NOLINTNEXTLINE(bugprone-exception-escape): moving an exception_ptr does not throw.
     void unhandled_exception() noexcept { result_.template emplace<2>(std::current_exception()); }
 
     T take() {

@@ -10,16 +10,17 @@
 
 namespace tryst::detail {
 
-/// The clock's form of a duration: rounded up, so that no wait ends early; at least zero, and at most
-/// the clock's maximum.
+/// The clock's form of a duration: rounded up, so that no wait ends early; at least zero. More than a
+/// century, where the rounding of a floating-point duration might overflow, is for ever.
 template <class Rep, class Period>
 clock::duration saturated(std::chrono::duration<Rep, Period> time) noexcept {
     using seconds = std::chrono::duration<long double>;
+    constexpr seconds century = std::chrono::years(100);
     if (!(seconds(time) > seconds::zero())) { // not-a-number, too
         return clock::duration::zero();
     }
-    constexpr clock::duration most = clock::duration::max();
-    return seconds(time) < seconds(most) ? std::chrono::ceil<clock::duration>(time) : most;
+    return seconds(time) < century ? std::chrono::ceil<clock::duration>(time)
+                                   : clock::duration::max();
 }
 
 /// `now + patience`, at most the end of time. Precondition: neither is negative.

@@ -26,7 +26,6 @@ enum class step : std::uint8_t {
     straggling, ///< A completion met a withdrawal under way.
     withdrawing, ///< A withdrawal has been announced, and not tried yet.
     completing, ///< A waiter is out of its slot, and not done yet.
-    count_,
 };
 
 } // namespace tryst::detail

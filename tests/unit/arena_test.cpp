@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/detail/arena.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using tryst::detail::arena;
+using tryst::detail::line_pair;
+using tryst::detail::slot;
+using tryst::detail::waiter;
+
+std::uint32_t highest(const arena& a) {
+    return arena::highest(a.bound());
+}
+
+void grow_to(arena& a, std::uint32_t slots) {
+    while (highest(a) != slots) {
+        a.collided();
+    }
+}
+
+std::uintptr_t address(const void* object) {
+    return reinterpret_cast<std::uintptr_t>(object);
+}
+
+TEST(ArenaBound, StartsAtTheHomeSlotAlone) {
+    const arena a(8);
+    EXPECT_EQ(highest(a), 0U);
+    EXPECT_EQ(arena::index(a.bound()), 0U);
+}
+
+TEST(ArenaBound, GrowsByOneWithEachCollision) {
+    arena a(8);
+    for (std::uint32_t i = 1; i <= 8; ++i) {
+        a.collided();
+        EXPECT_EQ(highest(a), i);
+    }
+}
+
+TEST(ArenaBound, StopsAtTheCapacity) {
+    arena a(2);
+    for (int i = 0; i != 10; ++i) {
+        a.collided();
+    }
+    EXPECT_EQ(highest(a), 2U);
+}
+
+TEST(ArenaBound, ShrinksByOneWithEachExpiredOffer) {
+    arena a(8);
+    grow_to(a, 3);
+    a.expired(a.bound());
+    EXPECT_EQ(highest(a), 2U);
+    a.expired(a.bound());
+    EXPECT_EQ(highest(a), 1U);
+    a.expired(a.bound());
+    EXPECT_EQ(highest(a), 0U);
+    a.expired(a.bound());
+    EXPECT_EQ(highest(a), 0U);
+}
+
+TEST(ArenaBound, IgnoresAnOfferThatWasMadeUnderAnEarlierBound) {
+    arena a(8);
+    grow_to(a, 2);
+    const std::uint32_t stale = a.bound();
+    a.collided();
+    a.expired(stale);
+    EXPECT_EQ(highest(a), 3U);
+}
+
+TEST(ArenaBound, TellsApartTheSameSizeAtDifferentTimes) {
+    arena a(8);
+    grow_to(a, 2);
+    const std::uint32_t stale = a.bound();
+    a.expired(stale);
+    a.collided();
+    ASSERT_EQ(highest(a), 2U);
+    EXPECT_NE(a.bound(), stale);
+    a.expired(stale);
+    EXPECT_EQ(highest(a), 2U);
+}
+
+TEST(ArenaBound, ShrinksOnceForAllOffersOfOneBound) {
+    arena a(8);
+    grow_to(a, 4);
+    const std::uint32_t seen = a.bound();
+    a.expired(seen);
+    a.expired(seen);
+    a.expired(seen);
+    EXPECT_EQ(highest(a), 3U);
+}
+
+TEST(ArenaBound, SurvivesTheWrapOfItsSequenceNumber) {
+    constexpr int changes_until_wrap = 1 << 16;
+    arena a(1);
+    for (int i = 0; i != changes_until_wrap / 2 + 2; ++i) {
+        a.collided();
+        a.expired(a.bound());
+    }
+    EXPECT_EQ(highest(a), 0U);
+    a.collided();
+    EXPECT_EQ(highest(a), 1U);
+}
+
+TEST(ArenaPlace, HoldsBothTheBoundAndTheSlot) {
+    arena a(255);
+    grow_to(a, 255);
+    for (const std::uint32_t index : {0U, 1U, 128U, 255U}) {
+        EXPECT_EQ(arena::index_of(arena::place(a.bound(), index)), index);
+    }
+    a.expired(arena::place(a.bound(), 255));
+    EXPECT_EQ(highest(a), 254U);
+}
+
+TEST(ArenaCapacity, OfZeroIsOneSlotThatNeverGrows) {
+    arena a(0);
+    EXPECT_EQ(a.capacity(), 0U);
+    a.collided();
+    a.collided();
+    EXPECT_EQ(highest(a), 0U);
+    EXPECT_EQ(arena::index(a.bound()), 0U);
+    a.drain();
+}
+
+TEST(ArenaCapacity, OfOneGivesEveryThreadSlotOne) {
+    arena a(1);
+    a.collided();
+    a.collided();
+    EXPECT_EQ(highest(a), 1U);
+    std::uint32_t elsewhere = 0;
+    std::thread([&] { elsewhere = arena::index(a.bound()); }).join();
+    EXPECT_EQ(elsewhere, 1U);
+    EXPECT_EQ(arena::index(a.bound()), 1U);
+}
+
+TEST(ArenaCapacity, IsAtMostTheLargestIndexOfABound) {
+    arena largest(255);
+    EXPECT_EQ(largest.capacity(), 255U);
+    for (int i = 0; i != 300; ++i) {
+        largest.collided();
+    }
+    EXPECT_EQ(highest(largest), 255U);
+    const arena more(1'000);
+    EXPECT_EQ(more.capacity(), 255U);
+}
+
+TEST(ArenaIndex, IsAlwaysASlotInUseAndNeverHome) {
+    arena a(255);
+    for (std::uint32_t slots = 1; slots <= 255; ++slots) {
+        a.collided();
+        ASSERT_EQ(highest(a), slots);
+        const std::uint32_t i = arena::index(a.bound());
+        EXPECT_GE(i, 1U);
+        EXPECT_LE(i, slots);
+    }
+}
+
+TEST(ArenaIndex, StaysWhileTheThreadDoesNotCollide) {
+    arena a(255);
+    grow_to(a, 255);
+    const std::uint32_t mine = arena::index(a.bound());
+    for (int i = 0; i != 100; ++i) {
+        EXPECT_EQ(arena::index(a.bound()), mine);
+    }
+}
+
+TEST(ArenaIndex, VisitsEverySlotAsTheThreadCollides) {
+    constexpr std::uint32_t slots = 16;
+    arena a(slots);
+    grow_to(a, slots);
+    std::set<std::uint32_t> visited;
+    for (int i = 0; i != 1'000; ++i) {
+        a.collided();
+        visited.insert(arena::index(a.bound()));
+    }
+    EXPECT_EQ(visited.size(), slots);
+}
+
+TEST(ArenaIndex, DiffersBetweenThreads) {
+    constexpr int threads = 16;
+    arena a(255);
+    grow_to(a, 255);
+    std::mutex mutex;
+    std::set<std::uint32_t> indices;
+    std::barrier all_alive(threads); // a thread's state may be where a dead one's was
+    std::vector<std::thread> running;
+    for (int i = 0; i != threads; ++i) {
+        running.emplace_back([&] {
+            all_alive.arrive_and_wait();
+            const std::uint32_t mine = arena::index(a.bound());
+            {
+                const std::scoped_lock lock(mutex);
+                indices.insert(mine);
+            }
+            all_alive.arrive_and_wait();
+        });
+    }
+    for (std::thread& each : running) {
+        each.join();
+    }
+    EXPECT_GE(indices.size(), threads / 2U);
+}
+
+TEST(ArenaPlacement, GivesEachSlotALinePairOfItsOwn) {
+    arena a(4);
+    std::set<std::uintptr_t> pairs{address(&a.home()) / line_pair};
+    for (std::uint32_t i = 1; i <= 4; ++i) {
+        EXPECT_EQ(address(&a.at(i)) % line_pair, 0U);
+        pairs.insert(address(&a.at(i)) / line_pair);
+    }
+    EXPECT_EQ(pairs.size(), 5U);
+    EXPECT_EQ(address(&a.at(4)) - address(&a.at(1)), 3 * line_pair);
+}
+
+TEST(ArenaPlacement, KeepsTheBoundBesideTheHomeSlot) {
+    EXPECT_EQ(sizeof(arena), line_pair);
+    EXPECT_EQ(alignof(arena), line_pair);
+}
+
+TEST(ArenaDrain, ReturnsAtOnceWhenNobodyIsInside) {
+    arena a(3);
+    a.begin_straggling();
+    a.end_straggling();
+    a.end_straggling(); // either may come first
+    a.begin_straggling();
+    a.drain();
+}
+
+/// Drains on a thread, and lets the last one out only when that has begun.
+template <class LetGo>
+bool drains_only_after(arena& a, LetGo let_go) {
+    std::atomic<bool> gone{false};
+    std::barrier started(2);
+    bool waited = false;
+    std::thread destroyer([&] {
+        started.arrive_and_wait();
+        a.drain();
+        waited = gone;
+    });
+    started.arrive_and_wait();
+    for (int i = 0; i != 1'000; ++i) { // ample room for a drain that does not wait to return
+        std::this_thread::yield();
+    }
+    gone = true;
+    let_go();
+    destroyer.join();
+    return waited;
+}
+
+TEST(ArenaDrain, WaitsForAStraggler) {
+    arena a(1);
+    a.begin_straggling();
+    EXPECT_TRUE(drains_only_after(a, [&] { a.end_straggling(); }));
+}
+
+TEST(ArenaDrain, WaitsForAWaiterOnItsWayHome) {
+    arena a(3);
+    waiter w;
+    ASSERT_TRUE(a.at(3).offer(&w));
+    ASSERT_TRUE(a.at(3).begin_move(&w));
+    EXPECT_TRUE(drains_only_after(a, [&] { a.at(3).end_move(); }));
+}
+
+} // namespace

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Whoever waits in slot 0 is taken by the next who arrives, however busy the arena is.
+#include <tryst/exchanger.hpp>
+
+#include "support/bare_coroutine.hpp"
+#include "support/insides.hpp"
+#include "support/joined_coroutine.hpp"
+
+#include <tryst/run_loop.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::test::bare_coroutine;
+using tryst::test::grow;
+using tryst::test::joined_coroutine;
+using exchanger = tryst::exchanger<int>;
+
+tryst::task<> exchange_often(exchanger& ex, int times, long& swaps) {
+    for (int i = 0; i != times; ++i) {
+        auto got = co_await ex.exchange(1);
+        if (!got) {
+            co_return;
+        }
+        ++swaps;
+    }
+}
+
+bare_coroutine wait_and_read(exchanger& ex, const long& swaps, long& swaps_when_taken) {
+    const auto got = co_await ex.exchange(2);
+    swaps_when_taken = got ? swaps : -1;
+}
+
+TEST(Fairness, TheFirstOfManyWhoArriveTakesTheOneWhoWaits) {
+    constexpr int coroutines = 100;
+    exchanger ex(4);
+    tryst::run_loop loop;
+    long swaps = 0;
+    long swaps_when_taken = -1;
+    const auto waiting = wait_and_read(ex, swaps, swaps_when_taken);
+    grow(ex, 4);
+    for (int i = 0; i != coroutines; ++i) {
+        loop.spawn(exchange_often(ex, 100, swaps));
+    }
+    loop.run_until_idle();
+    EXPECT_TRUE(waiting.done());
+    EXPECT_EQ(swaps_when_taken, 0);
+    EXPECT_GT(swaps, coroutines);
+    ex.close();
+    loop.run_until_idle();
+}
+
+/// Waits at home at once: without an executor it has no turn to spend above.
+bare_coroutine wait_at_home(exchanger& ex, const long& swaps, long& swaps_when_taken) {
+    const tryst::detail::executor_scope none{tryst::executor_ref()};
+    return wait_and_read(ex, swaps, swaps_when_taken);
+}
+
+tryst::task<> wait_in_the_middle(exchanger& ex, const long& swaps, long& swaps_at_start,
+                                 long& swaps_when_taken, std::vector<bare_coroutine>& kept) {
+    kept.push_back(wait_at_home(ex, swaps, swaps_when_taken));
+    swaps_at_start = swaps;
+    co_return;
+}
+
+TEST(Fairness, ABusyArenaTakesTheOneWhoStartsToWaitWithinOneTurnOfEach) {
+    // Half of the coroutines wait in the arena when it begins; each may still swap there once.
+    constexpr int coroutines = 10;
+    exchanger ex(1);
+    tryst::run_loop loop;
+    grow(ex);
+    long swaps = 0;
+    long swaps_at_start = 0;
+    long swaps_when_taken = -1;
+    std::vector<bare_coroutine> waiting;
+    for (int i = 0; i != coroutines; ++i) {
+        loop.spawn(exchange_often(ex, 1'000, swaps));
+    }
+    loop.spawn(wait_in_the_middle(ex, swaps, swaps_at_start, swaps_when_taken, waiting));
+    loop.run_until_idle();
+    EXPECT_GE(swaps_when_taken, swaps_at_start);
+    EXPECT_LE(swaps_when_taken - swaps_at_start, coroutines);
+    EXPECT_GT(swaps, 10 * coroutines);
+    ex.close();
+    loop.run_until_idle();
+}
+
+joined_coroutine wait_and_sum(exchanger& ex, std::vector<std::atomic<long>>& swaps, long& sum) {
+    const auto got = co_await ex.exchange(2);
+    sum = 0;
+    for (const std::atomic<long>& each : swaps) {
+        sum += each;
+    }
+    EXPECT_TRUE(got);
+}
+
+TEST(Fairness, BusyThreadsTakeTheOneWhoWaitsWithinABoundedNumberOfExchanges) {
+    constexpr int rounds = 200;
+    constexpr int threads = 4;
+    exchanger ex(2);
+    std::vector<std::atomic<long>> swaps(threads);
+    std::atomic<bool> over{false};
+    std::vector<std::thread> running;
+    for (std::atomic<long>& mine : swaps) {
+        running.emplace_back([&] {
+            while (!over) {
+                // Patient enough to wait for another, and not to hang at the end.
+                mine += tryst::sync_wait(ex.exchange_for(1, 1ms)) ? 1 : 0;
+            }
+        });
+    }
+    for (int i = 0; i != rounds; ++i) {
+        grow(ex, 2);
+        long at_the_end = 0;
+        const auto waiting = wait_and_sum(ex, swaps, at_the_end);
+        long at_the_start = 0;
+        for (const std::atomic<long>& each : swaps) {
+            at_the_start += each;
+        }
+        waiting.join();
+        // Each thread may be in one exchange that has passed by slot 0, and then in one that has
+        // not seen the offer yet.
+        EXPECT_LE(at_the_end - at_the_start, 4 * threads);
+    }
+    over = true;
+    for (std::thread& each : running) {
+        each.join();
+    }
+}
+
+} // namespace

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/result.hpp>
+
+#include "support/tracked.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using tryst::exchange_category;
+using tryst::exchange_errc;
+using tryst::exchange_result;
+using tryst::test::census;
+using tryst::test::tracked;
+
+constexpr std::array all_errors{exchange_errc::timed_out, exchange_errc::cancelled,
+                                exchange_errc::closed, exchange_errc::no_partner};
+
+using text = exchange_result<std::string>;
+
+text success(std::string partners) {
+    return text(std::move(partners));
+}
+text failure(exchange_errc error, std::string own) {
+    return {error, std::move(own)};
+}
+
+/// An over-aligned, counted value that checks its own address whenever it is asked for its id.
+class alignas(256) wide {
+public:
+    wide(census& kept, long id) noexcept : counted_(kept, id) {}
+
+    long id() const noexcept {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(this) % alignof(wide), 0U);
+        return counted_.id();
+    }
+
+private:
+    tracked counted_;
+};
+
+struct alignas(64) wide_text {
+    explicit wide_text(std::string from) : value(std::move(from)) {}
+    std::string value;
+};
+
+} // namespace
+
+TEST(ExchangeResult, ASuccessHoldsThePartnersItem) {
+    text result = success("theirs");
+    EXPECT_TRUE(result.has_value());
+    EXPECT_TRUE(result);
+    EXPECT_EQ(*result, "theirs");
+    EXPECT_EQ(result.value(), "theirs");
+    EXPECT_EQ(result->size(), 6U);
+
+    const text& constant = result;
+    EXPECT_TRUE(constant);
+    EXPECT_EQ(*constant, "theirs");
+    EXPECT_EQ(constant.value(), "theirs");
+    EXPECT_EQ(constant->size(), 6U);
+}
+
+TEST(ExchangeResult, AFailureHandsTheOwnItemBackWhateverItsReason) {
+    for (const exchange_errc error : all_errors) {
+        text result = failure(error, "mine");
+        const text& constant = result;
+        EXPECT_FALSE(result.has_value());
+        EXPECT_FALSE(result);
+        EXPECT_EQ(result.error(), error);
+        EXPECT_EQ(result.returned(), "mine");
+        EXPECT_EQ(constant.returned(), "mine");
+        EXPECT_EQ(std::move(result).returned(), "mine");
+    }
+}
+
+TEST(ExchangeResult, AccessThroughAnLvalueRefersToTheItemInside) {
+    text won = success("theirs");
+    *won += "!";
+    won->push_back('!');
+    won.value() += "!";
+    EXPECT_EQ(*won, "theirs!!!");
+
+    text lost = failure(exchange_errc::closed, "mine");
+    lost.returned() += "!";
+    EXPECT_EQ(lost.returned(), "mine!");
+}
+
+TEST(ExchangeResult, AccessThroughAnRvalueMovesTheItemOut) {
+    using owner = std::unique_ptr<int>;
+    using result = exchange_result<owner>;
+    const owner first = *result(std::make_unique<int>(1));
+    const owner second = result(std::make_unique<int>(2)).value();
+    const owner third = result(exchange_errc::timed_out, std::make_unique<int>(3)).returned();
+    EXPECT_EQ(*first, 1);
+    EXPECT_EQ(*second, 2);
+    EXPECT_EQ(*third, 3);
+}
+
+TEST(ExchangeResult, ValueOfAFailureThrowsItsErrorAsASystemError) {
+    for (const exchange_errc error : all_errors) {
+        text result = failure(error, "mine");
+        const auto expect_throw = [error](auto take) {
+            try {
+                take();
+                ADD_FAILURE() << "value() of a failure returned";
+            } catch (const std::system_error& thrown) {
+                EXPECT_EQ(thrown.code(), error);
+                EXPECT_NE(std::string(thrown.what()).find(thrown.code().message()),
+                          std::string::npos);
+            }
+        };
+        expect_throw([&] { static_cast<void>(result.value()); });
+        expect_throw([&] { static_cast<void>(std::as_const(result).value()); });
+        expect_throw([&] { static_cast<void>(std::move(result).value()); });
+        EXPECT_EQ(result.returned(), "mine") << "the attempt must leave the item alone";
+    }
+}
+
+TEST(ExchangeResult, ErrorOfASuccessIsNoError) {
+    EXPECT_EQ(success("theirs").error(), std::error_code());
+}
+
+TEST(ExchangeResult, ADefaultConstructedItemIsAnItemLikeAnyOther) {
+    EXPECT_TRUE(success(""));
+    EXPECT_FALSE(failure(exchange_errc::closed, ""));
+}
+
+TEST(ExchangeResult, MovesItsItemAndKeepsItsOutcome) {
+    text from = success("theirs");
+    text won = std::move(from);
+    EXPECT_EQ(*won, "theirs");
+
+    text lost = failure(exchange_errc::cancelled, "mine");
+    lost = std::move(won);
+    EXPECT_EQ(*lost, "theirs");
+
+    won = failure(exchange_errc::timed_out, "mine");
+    EXPECT_EQ(won.error(), exchange_errc::timed_out);
+    EXPECT_EQ(won.returned(), "mine");
+}
+
+TEST(ExchangeResult, CopiesIfItsItemDoes) {
+    const text original = failure(exchange_errc::closed, "mine");
+    text copy = original; // NOLINT(performance-unnecessary-copy-initialization): is what we test
+    copy.returned() += "!";
+    EXPECT_EQ(original.returned(), "mine");
+    EXPECT_EQ(copy.returned(), "mine!");
+    copy = success("theirs");
+    text assigned = failure(exchange_errc::closed, "");
+    assigned = copy;
+    EXPECT_EQ(*assigned, "theirs");
+    EXPECT_EQ(*copy, "theirs");
+    static_assert(!std::is_copy_constructible_v<exchange_result<tracked>>);
+    static_assert(!std::is_copy_constructible_v<exchange_result<wide>>);
+}
+
+TEST(ExchangeResult, NeedsNoDefaultConstructorAndDestroysItsItemOnce) {
+    census kept;
+    {
+        exchange_result<tracked> won(tracked(kept, 1));
+        exchange_result<tracked> lost(exchange_errc::closed, tracked(kept, 2));
+        EXPECT_EQ(kept.alive, 2);
+        lost = std::move(won);
+        EXPECT_EQ(kept.alive, 1);
+        EXPECT_EQ(lost->id(), 1);
+    }
+    EXPECT_EQ(kept.alive, 0);
+}
+
+TEST(ExchangeResult, KeepsAnOverAlignedItemAlignedWhereverItIsMoved) {
+    census kept;
+    {
+        // A vector that grows moves its elements, and places each differently.
+        std::vector<exchange_result<wide>> results;
+        for (long id = 0; id != 20; ++id) {
+            if (id % 2 == 0) {
+                results.emplace_back(wide(kept, id));
+            } else {
+                results.emplace_back(exchange_errc::timed_out, wide(kept, id));
+            }
+        }
+        for (long id = 0; id != 20; ++id) {
+            auto& result = results[static_cast<std::size_t>(id)];
+            EXPECT_EQ(result ? result->id() : result.returned().id(), id);
+        }
+        EXPECT_EQ(kept.alive, 20);
+        results.front() = std::move(results.back());
+        EXPECT_EQ(kept.alive, 19);
+        EXPECT_EQ(results.front().returned().id(), 19);
+    }
+    EXPECT_EQ(kept.alive, 0);
+}
+
+TEST(ExchangeResult, CopiesAnOverAlignedItem) {
+    const exchange_result<wide_text> original(wide_text("theirs"));
+    exchange_result<wide_text> copy(original);
+    copy->value += "!";
+    EXPECT_EQ(original->value, "theirs");
+    EXPECT_EQ(copy->value, "theirs!");
+    copy = original;
+    EXPECT_EQ(copy->value, "theirs");
+}
+
+TEST(ExchangeErrc, ComparesWithTheGeneralErrorsItResembles) {
+    EXPECT_EQ(make_error_code(exchange_errc::timed_out), std::errc::timed_out);
+    EXPECT_EQ(make_error_code(exchange_errc::cancelled), std::errc::operation_canceled);
+    EXPECT_EQ(make_error_code(exchange_errc::no_partner), std::errc::operation_would_block);
+    for (const exchange_errc error : all_errors) {
+        const std::error_code code = failure(error, "").error();
+        EXPECT_EQ(code == std::errc::timed_out, error == exchange_errc::timed_out);
+        EXPECT_EQ(code == std::errc::operation_canceled, error == exchange_errc::cancelled);
+        EXPECT_EQ(code == std::errc::operation_would_block, error == exchange_errc::no_partner);
+        EXPECT_FALSE(code == std::errc::broken_pipe);
+    }
+}
+
+TEST(ExchangeErrc, IsAnErrorCodeOfItsOwnCategory) {
+    for (const exchange_errc error : all_errors) {
+        const std::error_code code = error;
+        EXPECT_TRUE(code);
+        EXPECT_EQ(code.category(), exchange_category());
+        EXPECT_NE(code.category(), std::generic_category());
+        EXPECT_EQ(code.value(), static_cast<int>(error));
+    }
+    EXPECT_NE(make_error_code(exchange_errc::timed_out), make_error_code(exchange_errc::closed));
+}
+
+TEST(ExchangeCategory, HasANameAndAMessageForEachError) {
+    EXPECT_STREQ(exchange_category().name(), "tryst.exchange");
+    std::set<std::string> messages{exchange_category().message(0), exchange_category().message(99)};
+    for (const exchange_errc error : all_errors) {
+        messages.insert(make_error_code(error).message());
+    }
+    EXPECT_EQ(messages.size(), 2 + all_errors.size()) << "two errors share a message";
+    EXPECT_FALSE(messages.contains(""));
+}
+
+#ifndef NDEBUG
+TEST(ExchangeResultDeathTest, CatchesWhoeverTakesThePartnersItemAfterAFailure) {
+    text lost = failure(exchange_errc::closed, "mine");
+    EXPECT_DEATH(static_cast<void>(*lost), "this exchange failed");
+    EXPECT_DEATH(static_cast<void>(*std::as_const(lost)), "this exchange failed");
+    EXPECT_DEATH(static_cast<void>(lost->size()), "this exchange failed");
+    EXPECT_DEATH(static_cast<void>(*std::move(lost)), "this exchange failed");
+}
+
+TEST(ExchangeResultDeathTest, CatchesWhoeverTakesTheOwnItemAfterASuccess) {
+    text won = success("theirs");
+    EXPECT_DEATH(static_cast<void>(won.returned()), "this exchange succeeded");
+    EXPECT_DEATH(static_cast<void>(std::as_const(won).returned()), "this exchange succeeded");
+    EXPECT_DEATH(static_cast<void>(std::move(won).returned()), "this exchange succeeded");
+}
+#endif
