@@ -70,10 +70,7 @@ double report(benchmark::State& state, const std::vector<tally>& tallies,
 }
 
 double fairness(const std::vector<tally>& tallies) {
-    const auto [least, most] =
-        std::minmax_element(tallies.begin(), tallies.end(), [](const tally& a, const tally& b) {
-            return a.exchanges < b.exchanges;
-        });
+    const auto [least, most] = std::ranges::minmax_element(tallies, {}, &tally::exchanges);
     return static_cast<double>(least->exchanges) / static_cast<double>(most->exchanges);
 }
 

@@ -41,7 +41,7 @@ using clock = std::chrono::steady_clock;
 /// A block of the file on its way from one stage to the other. An empty one says that the file has ended.
 class buffer {
 public:
-    static constexpr std::size_t capacity = 256 * 1024;
+    static constexpr std::size_t capacity = std::size_t{256} * 1024;
 
     buffer() : bytes_(std::make_unique<storage>()) {}
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes docs/benchmarks.md from the JSON of a run: table.py RESULTS.json > docs/benchmarks.md"""
+
+import json
+import subprocess
+import sys
+
+INTRO = """# Benchmarks
+
+Made by `./dev bench`, which runs `bench/` in the release preset (g++ -O3), and `bench/table.py`. Each figure is the
+time of one completed exchange, two participants served, in nanoseconds: the median of {repetitions} samples of 0.2 s,
+taken in random order with the other benchmarks of the run, so that lines of one table compare. Every sample checks
+that the items were conserved. Two-loop figures depend on how near the two processors are to each other, which virtual
+machines change at will: compare them only with a similar line hop.
+
+{date} · commit {commit} · {cpu}, {processors} processors · {kernel} · {compiler} · line hop {hop}
+"""
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def cpu_name():
+    with open("/proc/cpuinfo", encoding="ascii") as info:
+        return next((l.split(":")[1].strip() for l in info if l.startswith("model name")), "unknown CPU")
+
+
+class Results:
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.run = json.load(file)
+        self.medians = {b["run_name"].replace("/iterations:1/manual_time", ""): b
+                        for b in self.run["benchmarks"] if b.get("aggregate_name") == "median"}
+
+    def time(self, name):
+        value = self.medians[name]["real_time"]
+        return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+    def counter(self, name, key):
+        return f"{self.medians[name][key]:.3f}"
+
+
+def table(title, note, head, rows):
+    print(f"\n## {title}\n\n{note}\n")
+    print("| " + " | ".join(head) + " |")
+    print("| --- |" + " ---: |" * (len(head) - 1))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def main():
+    r = Results(sys.argv[1])
+    context = r.run["context"]
+    print(INTRO.format(
+        repetitions=next(iter(r.medians.values()))["repetitions"], date=context["date"][:10],
+        commit=output("git", "rev-parse", "--short", "HEAD"), cpu=cpu_name(),
+        processors=context["num_cpus"], kernel=output("uname", "-sr"),
+        compiler=output("g++", "--version").splitlines()[0],
+        hop=context["line hop between the first two processors"]), end="")
+
+    two = [n for n in r.medians if n.startswith("two_loops/")]
+    capacity = max(int(n.rsplit(":", 1)[1]) for n in two)
+    names = {n: f"two_loops/coroutines:{n}/capacity:{{}}" for n in (1, 16, 1000, 100000)}
+    table("Coroutines",
+          "Each coroutine exchanges for ever. Fairness is the service of the least served coroutine as a share of the "
+          "most served. Two loops run on a thread and a processor each.",
+          ["coroutines on each loop", "one loop", "fairness", "two loops", "fairness",
+           "two loops, one slot", "arena against one slot"],
+          [[f"{n:,}"] +
+           ([r.time(f"one_loop/coroutines:{n}"), r.counter(f"one_loop/coroutines:{n}", "fairness")]
+            if n > 1 else ["", ""]) +
+           [r.time(name.format(capacity)), r.counter(name.format(capacity), "fairness"),
+            r.time(name.format(0)),
+            f"{r.medians[name.format(0)]['real_time'] / r.medians[name.format(capacity)]['real_time']:.1f}x"]
+           for n, name in names.items()] +
+          [["2, one loop", r.time("one_loop/coroutines:2"), r.counter("one_loop/coroutines:2", "fairness"),
+            "", "", "", ""]])
+    table("Stops and deadlines", "One loop, 16 coroutines; and the cost of being stopped, for each of the operations "
+          "that one stop request ends (most of it is libstdc++'s, which makes a system call for each callback).",
+          ["", "ns"],
+          [["plain", r.time("one_loop/coroutines:16")],
+           ["with a deadline", r.time("one_loop_with_deadline/coroutines:16")],
+           ["with a stop token", r.time("one_loop_with_stop_token/coroutines:16")],
+           ["a stop, 1,000 parked", r.time("cancel_storm/parked:1000")],
+           ["a stop, 100,000 parked", r.time("cancel_storm/parked:100000")]])
+    table("Asleep", "Two loops of one coroutine that sleep as soon as they are idle, and two threads that wake each other "
+          "through eventfds.", ["", "ns"],
+          [["an exchange between sleeping loops", r.time("two_sleeping_loops")],
+           ["an eventfd wake-up", r.time("eventfd_wake")]])
+    counts = (2, 4, 8, 10, 16, 32)
+    for limit, patience in ((0, "unlimited patience"), (100, "a patience of 100 us"), (1000, "a patience of 1 ms")):
+        name = "threads<{}>/threads:{}/patience_us:{}"
+        table(f"Threads, {patience}",
+              "As in figure 1 of the paper; not pinned. The rival is a mutex with a condition variable for each waiter.",
+              ["threads"] + [str(n) for n in counts],
+              [["tryst"] + [r.time(name.format("lock_free", n, limit)) for n in counts],
+               ["mutex"] + [r.time(name.format("locked", n, limit)) for n in counts],
+               ["success, tryst"] + [r.counter(name.format("lock_free", n, limit), "success") for n in counts],
+               ["success, mutex"] + [r.counter(name.format("locked", n, limit), "success") for n in counts]])
+
+
+if __name__ == "__main__":
+    main()
