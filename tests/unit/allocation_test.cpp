@@ -156,7 +156,7 @@ TEST(Allocation, DoesNotHappenInExchangesOnOneLoop) {
     loop.spawn(exchange_steadily(ex, stop.get_token(), all));
     loop.spawn(answer(ex));
     loop.run_until_idle();
-    all.expect_none(5 * steady);
+    all.expect_none(5L * steady);
 }
 
 TEST(Allocation, DoesNotHappenInExchangesOnOneLoopInAGrownArena) {
@@ -169,7 +169,7 @@ TEST(Allocation, DoesNotHappenInExchangesOnOneLoopInAGrownArena) {
     loop.spawn(answer(ex)); // three, so that one always waits its turn
     loop.spawn(answer(ex));
     loop.run_until_idle();
-    all.expect_none(5 * steady);
+    all.expect_none(5L * steady);
 }
 
 tryst::task<> exchange_and_stop(exchanger& ex, std::stop_token stop, cost& all,
@@ -188,7 +188,7 @@ TEST(Allocation, DoesNotHappenInExchangesBetweenLoops) {
     loop.spawn(exchange_and_stop(ex, stop.get_token(), all, loop));
     loop.run();
     there.join();
-    all.expect_none(5 * steady);
+    all.expect_none(5L * steady);
 }
 
 TEST(Allocation, DoesNotHappenInExchangesBetweenThreads) {
@@ -214,7 +214,7 @@ TEST(Allocation, DoesNotHappenInExchangesBetweenThreads) {
     all.freed = measured.freed();
     ex.close();
     partner.join();
-    all.expect_none(4 * steady);
+    all.expect_none(4L * steady);
 }
 
 tryst::task<> fail_steadily(exchanger& ex, std::vector<std::stop_source>& stops, long& allocated,

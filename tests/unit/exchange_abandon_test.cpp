@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -35,7 +36,7 @@ using tryst::test::waits_above_home;
 using tryst::test::waits_at_home;
 using exchanger = tryst::exchanger<tracked>;
 
-enum class limit { none, stop, deadline, both };
+enum class limit : std::uint8_t { none, stop, deadline, both };
 
 /// Starts at once, and has the executor of whoever calls it.
 bare_coroutine wait(exchanger& ex, tracked mine, limit how, std::stop_token stop,
@@ -75,8 +76,7 @@ void expect_that_others_meet(exchanger& ex, tryst::test::census& census) {
 
 using situation = std::tuple<limit, int>;
 
-class Frame : public testing::TestWithParam<situation> {
-protected:
+struct Frame : testing::TestWithParam<situation> {
     Frame() : ex(1) { grow(ex, std::get<1>(GetParam())); }
 
     bare_coroutine start() {

@@ -3,10 +3,8 @@
 
 #include "support/insides.hpp"
 #include "support/joined_coroutine.hpp"
-#include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/parties.hpp"
-#include "support/tracked.hpp"
 
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>

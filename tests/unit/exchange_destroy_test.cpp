@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -107,9 +108,9 @@ TEST(ExchangerDestructor, ClosesForAThread) {
         for (const bool timed : {false, true}) {
             std::optional<exchanger> ex(std::in_place, 1U);
             grow(*ex, slots);
-            std::thread waiter([&] {
-                auto got = timed ? tryst::sync_wait(ex->exchange_for(tracked(census, 1), 1h))
-                                 : tryst::sync_wait(ex->exchange(tracked(census, 1)));
+            std::thread waiter([&, &used = *ex] {
+                auto got = timed ? tryst::sync_wait(used.exchange_for(tracked(census, 1), 1h))
+                                 : tryst::sync_wait(used.exchange(tracked(census, 1)));
                 EXPECT_EQ(got.error(), exchange_errc::closed);
                 EXPECT_EQ(got.returned().id(), 1);
             });
@@ -125,12 +126,13 @@ TEST(ExchangerDestructor, OnAnotherThreadClosesForARunningLoop) {
     for (int i = 0; i != 200; ++i) {
         received<tracked> got;
         auto ex = std::make_unique<exchanger>(1);
-        grow(*ex, i % 2);
+        exchanger& used = *ex; // the loop does not look at `ex` itself
+        grow(used, i % 2);
         {
             tryst::test::loop_thread loop;
             loop->spawn(i % 3 == 0
-                            ? party(got, [&] { return ex->exchange_for(tracked(census, 1), 1h); })
-                            : party(got, [&] { return ex->exchange(tracked(census, 1)); }));
+                            ? party(got, [&] { return used.exchange_for(tracked(census, 1), 1h); })
+                            : party(got, [&] { return used.exchange(tracked(census, 1)); }));
             until_someone_waits(*ex); // at home, though perhaps still in its first turn
             ex.reset();
             loop.join();
@@ -181,7 +183,7 @@ TEST(ExchangerDestructor, OfAnUnusedExchangerHasNothingToDo) {
 
 // ---- The party that returned first destroys the exchanger at once, while the other is on its way back.
 
-enum class manner { plain, timed, stoppable, both };
+enum class manner : std::uint8_t { plain, timed, stoppable, both };
 constexpr manner manners[] = {manner::plain, manner::timed, manner::stoppable, manner::both};
 
 struct line_of_exchangers {

@@ -2,7 +2,6 @@
 // What may be exchanged.
 #include <tryst/exchanger.hpp>
 
-#include "support/bare_coroutine.hpp"
 #include "support/parties.hpp"
 
 #include <tryst/run_loop.hpp>
@@ -11,15 +10,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include "support/insides.hpp"
 #include "support/joined_coroutine.hpp"
-#include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"

@@ -14,6 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,8 +33,8 @@ using tryst::test::tracked;
 using tryst::test::until_someone_waits;
 using exchanger = tryst::exchanger<tracked>;
 
-enum class kind { on_loop, bare, thread };
-enum class limit { none, stop, deadline, both };
+enum class kind : std::uint8_t { on_loop, bare, thread };
+enum class limit : std::uint8_t { none, stop, deadline, both };
 
 std::string name_of(kind k) {
     return k == kind::on_loop ? "Loop" : k == kind::bare ? "Bare" : "Thread";

@@ -111,6 +111,7 @@ TEST(Fairness, BusyThreadsTakeTheOneWhoWaitsWithinABoundedNumberOfExchanges) {
     std::vector<std::atomic<long>> swaps(threads);
     std::atomic<bool> over{false};
     std::vector<std::thread> running;
+    running.reserve(threads);
     for (std::atomic<long>& mine : swaps) {
         running.emplace_back([&] {
             while (!over) {

@@ -32,7 +32,7 @@ using protocol = tryst::detail::protocol<int>;
 
 /// A waiter that counts how often it was posted.
 struct party : protocol::waiter_type {
-    explicit party(int value) noexcept : item_waiter(std::move(value)) {
+    explicit party(int value) noexcept : item_waiter(static_cast<int&&>(value)) {
         run = [](tryst::executor_node* node) noexcept { ++static_cast<party*>(node)->posted; };
     }
 
