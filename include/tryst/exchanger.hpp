@@ -34,8 +34,6 @@ class exchanger {
         std::is_nothrow_move_constructible_v<T>,
         "tryst::exchanger<T>: T must be nothrow move constructible, because an exchange that "
         "has begun cannot be taken back; mark its move constructor noexcept");
-    static_assert(std::is_nothrow_destructible_v<T>,
-                  "tryst::exchanger<T>: T must be nothrow destructible");
 
 public:
     using value_type = T;

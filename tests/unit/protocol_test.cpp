@@ -348,6 +348,17 @@ TEST(ProtocolCancel, HappensOnceAndTheFirstReasonCounts) {
     expect_failed(expired, outcome::timed_out, 2);
 }
 
+TEST(ProtocolCancel, LeavesTheWithdrawalToTheCancellerWhoWasFirst) {
+    protocol p(1);
+    party a(1);
+    park_at_home(p, a);
+    a.state.fetch_or(signal::stop); // the first has announced itself
+    p.cancel(a, signal::stop | signal::expired);
+    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_EQ(a.posted, 0);
+    EXPECT_TRUE(arena_of(p).home().withdraw(&a)); // the rest of what the first does
+}
+
 TEST(ProtocolCancel, AfterTheMatchChangesNothing) {
     protocol p(1);
     party a(1);
@@ -595,6 +606,8 @@ TEST(ProtocolClose, ReachesSlotsThatTheArenaHasShrunkAwayFrom) {
     offer_by_hand(p, a, 2);
     ASSERT_EQ(p.spread(), 0U);
     p.close();
+    EXPECT_FALSE(waits_above_home(p));
+    EXPECT_NE(a.bits() & signal::done, 0);
     EXPECT_EQ(p.expire(a), arrival::settled);
     expect_failed(a, outcome::closed, 1);
 }

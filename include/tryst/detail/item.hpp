@@ -58,7 +58,10 @@ public:
 
 private:
     void* address() noexcept {
-        const auto start = reinterpret_cast<std::uintptr_t>(room_);
+        auto start = reinterpret_cast<std::uintptr_t>(room_);
+        // Compilers believe in alignments of coroutine frames that they do not provide, and would fold the
+        // offset: clang did. So the address is hidden from them.
+        asm("" : "+r"(start));
         const auto offset = (alignof(T) - start % alignof(T)) % alignof(T);
         return room_ + offset;
     }

@@ -163,7 +163,7 @@ public:
     }
 
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
-    /// faster. From any thread, while the operation lives.
+    /// faster. From any thread, while the operation lives. Precondition: `w` is, or was, `waiting`.
     void cancel(waiter_type& w, signal::bits why) noexcept {
         // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W6].
         const signal::bits seen = w.state.fetch_or(why, std::memory_order_acq_rel);

@@ -46,9 +46,10 @@ public:
     /// Puts `w` into the empty slot. On success it may be claimed at once.
     bool offer(waiter* w) noexcept {
         word seen = empty;
-        // [S1] release, pairs with [S2], [S6]: publishes *w to the claimer.
+        // [S1] release, pairs with [S2], [S6]: publishes *w to the claimer. Acquire, pairs with [S5]:
+        // whoever destroys the exchanger after us also does so after those who moved from here before.
         // Failure relaxed: `seen` is not used.
-        return word_.compare_exchange_strong(seen, to_word(w), std::memory_order_release,
+        return word_.compare_exchange_strong(seen, to_word(w), std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
     }
 
@@ -80,7 +81,7 @@ public:
     }
 
     void end_move() noexcept {
-        // [S5] release, pairs with [S7]: our use of the exchanger happens-before its destruction.
+        // [S5] release, pairs with [S7] and [S1]: our use of the exchanger happens-before its destruction.
         word_.store(empty, std::memory_order_release);
     }
 
