@@ -58,6 +58,7 @@ enum class arrival : std::uint8_t {
  * `moving` slot (slot.hpp) or of an announced withdrawal (W1, waiter.hpp). The last step before a post,
  * which may run anybody's code inline, is therefore to let go of the exchanger.
  *
+ * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress.
  * Not handled: fairness among those who arrive at the same time, and memory of who met whom. */
 template <class T>
 class protocol {
