@@ -30,6 +30,9 @@ class exchanger {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       !std::is_volatile_v<T>,
                   "tryst::exchanger<T>: T must be a non-array, non-const object type");
+    static_assert(std::is_nothrow_destructible_v<T>,
+                  "tryst::exchanger<T>: T must be nothrow destructible");
+    // After the above, because a throwing destructor makes this one false, too.
     static_assert(
         std::is_nothrow_move_constructible_v<T>,
         "tryst::exchanger<T>: T must be nothrow move constructible, because an exchange that "
