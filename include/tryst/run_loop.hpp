@@ -53,7 +53,9 @@ public:
             auto& self = *static_cast<stop_request*>(node)->loop;
             self.stopped_ = true;
             // [L1] release, pairs with [L2]: the node is out of the queue before it is posted again.
-            self.stop_posted_.store(false, std::memory_order_release);
+            // Acquire, pairs with [L2]: all before a stop that found this one pending happens-before the
+            // return of `run`; a plain store could not see it.
+            self.stop_posted_.exchange(false, std::memory_order_acq_rel);
         };
     }
     basic_run_loop(const basic_run_loop&) = delete;
@@ -117,10 +119,10 @@ public:
 
     /// Makes `run` return once it has run what was queued before; if nobody is in `run`, the next call
     /// returns. What is ready then stays ready. From any thread; the loop may be destroyed as soon as
-    /// `run` has returned.
+    /// `run` has returned. @sync everything before it happens-before that return.
     void stop() noexcept {
-        // [L2] acquire, pairs with [L1]: the node is ours to post.
-        if (!stop_posted_.exchange(true, std::memory_order_acquire)) {
+        // [L2] acquire and release, pairs with [L1].
+        if (!stop_posted_.exchange(true, std::memory_order_acq_rel)) {
             post(&stop_);
         }
     }

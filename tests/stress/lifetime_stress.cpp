@@ -75,11 +75,11 @@ void check(race& r) {
               *r.partner ? waiters_item : partners_item);
 }
 
-/// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up.
-/// `prepare` runs before and `finish` after, on the thread of `here`.
-template <class Prepare, class Here, class There, class Finish>
-void race_for_a_while(std::size_t capacity, Prepare prepare, Here here, There there,
-                      Finish finish) {
+/// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up and
+/// nothing `is_missing` any more. `prepare` runs before and `finish` after, on the thread of `here`.
+template <class Missing, class Prepare, class Here, class There, class Finish>
+void race_for_a_while(std::size_t capacity, Missing is_missing, Prepare prepare, Here here,
+                      There there, Finish finish) {
     census items;
     starting_line line;
     std::atomic<race*> current{nullptr};
@@ -95,9 +95,8 @@ void race_for_a_while(std::size_t capacity, Prepare prepare, Here here, There th
             line.meet();
         }
     });
-    long rounds = 0;
-    for (const auto end = steady::now() + duration_of_a_test();
-         steady::now() < end && !::testing::Test::HasFatalFailure(); ++rounds) {
+    const stress_time time;
+    while (time.goes_on(is_missing) && !::testing::Test::HasFatalFailure()) {
         {
             race r(items, capacity);
             r.line = &line;
@@ -112,7 +111,6 @@ void race_for_a_while(std::size_t capacity, Prepare prepare, Here here, There th
     over.store(true, std::memory_order_relaxed);
     line.meet();
     other.join();
-    EXPECT_GT(rounds, 100);
 }
 
 task<> wait_on_loop(race& r) {
@@ -129,6 +127,10 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter
     std::optional<run_loop> loop;
     race_for_a_while(
         0,
+        [] {
+            return missing(detail::step::claim_at_home, detail::step::stop, detail::step::late_stop,
+                           detail::step::straggling);
+        },
         [&](race& r) {
             loop.emplace();
             loop->spawn(wait_on_loop(r));
@@ -153,7 +155,7 @@ TEST(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
     forget_steps();
     std::optional<run_loop> loop;
     race_for_a_while(
-        0,
+        0, [] { return missing(detail::step::stop, detail::step::late_stop); },
         [&](race& r) {
             loop.emplace();
             loop->spawn(wait_on_loop(r));
@@ -186,7 +188,7 @@ TEST(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
     forget_steps();
     std::optional<run_loop> loop;
     race_for_a_while(
-        1,
+        1, [] { return missing(detail::step::offer_above_home, detail::step::expiry); },
         [&](race& r) {
             grow(*r.ex);
             loop.emplace();
@@ -210,6 +212,10 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
     std::optional<run_loop> loop;
     race_for_a_while(
         1,
+        [] {
+            return missing(detail::step::claim_at_home, detail::step::claim_above_home,
+                           detail::step::expiry);
+        },
         [&](race& r) {
             grow(*r.ex);
             loop.emplace();
@@ -238,7 +244,7 @@ TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
     long withdrawn = 0;
     std::optional<run_loop> loop;
     race_for_a_while(
-        0,
+        0, [&] { return claimed == 0 || withdrawn == 0; },
         [&](race& r) {
             loop.emplace();
             const bool simple = r.items.created.load() % 2 == 0;
@@ -272,7 +278,7 @@ TEST(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
     long cancelled = 0;
     long closed = 0;
     race_for_a_while(
-        0,
+        0, [&] { return expired == 0 || cancelled == 0 || closed == 0; },
         [&](race& r) { wait_with_deadline(r, std::chrono::microseconds(20 + patience() % 100)); },
         [&](race& r) {
             r.line->meet();
@@ -310,7 +316,7 @@ TEST(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
     long exchanged = 0;
     long cancelled = 0;
     race_for_a_while(
-        0,
+        0, [&] { return exchanged == 0 || cancelled == 0; },
         [&](race& r) {
             sleeper.emplace([&r] {
                 r.waiter.emplace(

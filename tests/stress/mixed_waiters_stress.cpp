@@ -17,6 +17,7 @@
 #include <random>
 #include <stop_token>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tryst::test {
@@ -24,6 +25,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
+
+constexpr std::array all_errors{exchange_errc::timed_out, exchange_errc::cancelled,
+                                exchange_errc::closed, exchange_errc::no_partner};
 
 /// A stop source that is renewed at each press.
 class stop_button {
@@ -162,34 +166,35 @@ void play(std::size_t loops, std::size_t coroutines, std::size_t bare, std::size
     }
     s.books.check();
     exchanges += s.books.exchanges();
-    for (const auto why : {exchange_errc::timed_out, exchange_errc::cancelled,
-                           exchange_errc::closed, exchange_errc::no_partner}) {
+    for (const auto why : all_errors) {
         failures.at(static_cast<std::size_t>(why)) += s.books.failures(why);
     }
 }
 
 TEST(MixedWaitersStress, ConservesEveryItemHoweverTheWaitsEnd) {
+    using detail::step;
+    constexpr std::array steps{step::claim_at_home,    step::claim_above_home,
+                               step::offer_above_home, step::completion_in_place,
+                               step::expiry,           step::growth,
+                               step::shrinkage,        step::stop,
+                               step::own_stop};
     forget_steps();
     std::array<long, 5> failures{};
     long exchanges = 0;
-    for (const auto end = steady::now() + duration_of_a_test(); steady::now() < end;) {
+    const stress_time time;
+    while (time.goes_on([&] {
+        return std::apply([](auto... s) { return missing(s...); }, steps);
+    }) && !::testing::Test::HasFailure()) {
         play(2, 8, 0, 0, failures, exchanges);
         play(2, 3, 3, 2, failures, exchanges);
         play(1, 2, 1, 1, failures, exchanges);
         play(0, 0, 2, 3, failures, exchanges);
-        if (::testing::Test::HasFailure()) {
-            break;
-        }
     }
     EXPECT_GT(exchanges, 1000);
-    for (const auto why : {exchange_errc::timed_out, exchange_errc::cancelled,
-                           exchange_errc::closed, exchange_errc::no_partner}) {
+    for (const auto why : all_errors) {
         EXPECT_GT(failures.at(static_cast<std::size_t>(why)), 0) << make_error_code(why).message();
     }
-    using detail::step;
-    for (const auto taken : {step::claim_at_home, step::claim_above_home, step::offer_above_home,
-                             step::completion_in_place, step::expiry, step::growth, step::shrinkage,
-                             step::stop, step::own_stop}) {
+    for (const auto taken : steps) {
         EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
     }
 }

@@ -47,9 +47,28 @@ inline void forget_steps() noexcept {
     }
 }
 
-inline std::chrono::seconds duration_of_a_test() {
-    const char* const given = std::getenv("TRYST_STRESS_SECONDS");
-    return std::chrono::seconds(given == nullptr ? 5 : std::atoi(given));
+/// Whether any of `steps` has never been taken.
+template <class... Step>
+bool missing(Step... steps) noexcept {
+    return ((count_of(steps) == 0) || ...);
 }
+
+/// How long a stress test takes; and up to a minute more, while it has not met what it is about.
+class stress_time {
+public:
+    template <class Missing>
+    bool goes_on(Missing is_missing) const {
+        const auto now = std::chrono::steady_clock::now();
+        return now < end_ || (now < end_ + std::chrono::minutes(1) && is_missing());
+    }
+
+private:
+    static std::chrono::seconds given() {
+        const char* const seconds = std::getenv("TRYST_STRESS_SECONDS");
+        return std::chrono::seconds(seconds == nullptr ? 5 : std::atoi(seconds));
+    }
+
+    std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + given();
+};
 
 } // namespace tryst::test
