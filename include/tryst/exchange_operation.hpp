@@ -245,15 +245,15 @@ private:
     /// by yielding, for one that waits for this core. Spins longer next time if that helped, else shorter.
     void spin() noexcept {
         int& spins = detail::per_thread<detail::thread_state>().spins;
-        for (int round = 0; round != spin_rounds; ++round) {
+        for (int round = 0; round != detail::spin_rounds; ++round) {
             for (int i = 0; i != spins; ++i) {
                 if (protocol::is_done(*this)) {
-                    spins = round == 0 ? std::min(2 * spins, max_spins) : spins;
+                    spins = round == 0 ? std::min(2 * spins, detail::max_spins) : spins;
                     return;
                 }
                 detail::spin_pause();
             }
-            spins = std::max(spins / 2, min_spins);
+            spins = std::max(spins / 2, detail::min_spins);
             if constexpr (Limits::timed) {
                 fix_deadline(); // only now: a partner that is there already costs no look at the clock
                 if (clock::now() >= this->deadline) {
@@ -354,9 +354,7 @@ private:
             return;
         }
         assert(home && "tryst: a coroutine without executor was destroyed while being resumed");
-        while (!home.retract(this)) {
-            detail::spin_pause();
-        }
+        detail::yield_until([&] { return home.retract(this); });
     }
 
     executor_ref timer_executor() const noexcept {
@@ -364,13 +362,6 @@ private:
     }
 
     enum class timers : std::uint8_t { none, of_executor, of_thread };
-
-    // Found with bench/thread_bench on two cores: the most spins cover a partner's way through an
-    // exchange on another core, the fewest leave a crowded core to the others; the rounds are what a wake-up
-    // costs.
-    static constexpr int min_spins = 4;
-    static constexpr int max_spins = 128;
-    static constexpr int spin_rounds = 16;
 
     protocol* protocol_;
     std::coroutine_handle<> coroutine_;

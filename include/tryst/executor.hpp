@@ -101,7 +101,7 @@ namespace detail {
 struct thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
-    int spins = 64; ///< How long it looks out for a partner before it yields.
+    int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.
 };
 
 /// Declares, for a scope, that this thread runs an executor's work.

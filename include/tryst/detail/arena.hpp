@@ -114,16 +114,11 @@ public:
 
     /// Waits until nobody is left inside. Precondition: closed, and no operation arrives any more.
     void drain() const noexcept {
-        const auto until = [](auto quiet) {
-            while (!quiet()) {
-                yield_thread();
-            }
-        };
         for (std::size_t i = 0; i != capacity_; ++i) {
-            until([&] { return !spread_[i].is_moving(); });
+            yield_until([&] { return !spread_[i].is_moving(); });
         }
         // [A5] acquire, pairs with [A4].
-        until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });
+        yield_until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });
     }
 
 private:

@@ -58,6 +58,21 @@ inline void yield_thread() noexcept {
     std::this_thread::yield();
 }
 
+/// Waits for another thread to finish what it has begun: a moment, unless it has lost its core.
+template <class Done>
+void yield_until(Done done) noexcept {
+    while (!done()) {
+        yield_thread();
+    }
+}
+
+/// How long a thread looks out for a partner before it sleeps. Found with bench/thread_bench on two
+/// cores: the most spins cover a partner's way through an exchange on another core, the fewest leave a
+/// crowded core to the others; the rounds are what a wake-up costs.
+inline constexpr int min_spins = 4;
+inline constexpr int max_spins = 128;
+inline constexpr int spin_rounds = 16;
+
 /// The processors this process can count on, at least one.
 inline unsigned processor_count() noexcept {
     static const unsigned count = [] {

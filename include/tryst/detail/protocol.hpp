@@ -192,9 +192,8 @@ public:
             return queued ||
                    (w.simple ? arena_.home().withdraw(&w) : recall(w) == arrival::waiting);
         }
-        while (recall(w) == arrival::claimed) { // its check was queued, and nobody else posts it
-            spin_pause();
-        }
+        // Its check was queued, and nobody else posts it.
+        yield_until([&] { return recall(w) != arrival::claimed; });
         return true;
     }
 
