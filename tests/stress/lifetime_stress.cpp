@@ -3,6 +3,7 @@
 // stops and expiries reach for them. Two threads to a race, for as long as TRYST_STRESS_SECONDS says.
 #include "stress/step_counts.hpp"
 #include "support/bare_coroutine.hpp"
+#include "support/history.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 
@@ -12,8 +13,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <random>
 #include <stop_token>
@@ -25,7 +26,6 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 using meeting = exchanger<tracked>;
-using outcome = std::optional<exchange_result<tracked>>;
 
 /// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts late.
 class starting_line {
@@ -49,81 +49,100 @@ private:
     std::atomic<int> waiting_{0};
 };
 
+/// Who keeps which log.
+enum party : std::uint8_t { waiter, partner, stopper, destroyer, parties };
+constexpr long waiters_item = 1;
+constexpr long partners_item = 2;
+constexpr history::stop_id waiters_stop = 1;
+
 /// What one race is about: a fresh exchanger, in which one party waits.
 struct race {
-    explicit race(census& kept, std::size_t capacity) : items(kept), ex(new meeting(capacity)) {}
+    race(census& kept, history& done, std::size_t capacity)
+        : items(kept), record(done), ex(new meeting(capacity)) {}
 
     census& items;
+    history& record;
     meeting* ex; ///< Owned; whoever says so destroys it.
     std::stop_source stop;
-    outcome waiter;
-    outcome partner;
     std::atomic<bool> ended{false}; ///< The waiter is, on whatever thread.
     starting_line* line = nullptr;
 };
 
-constexpr long waiters_item = 1;
-constexpr long partners_item = 2;
-
-/// Exactly one of {partner's item, own item returned}, on both sides alike.
-void check(race& r) {
-    ASSERT_TRUE(r.waiter && r.partner);
-    EXPECT_EQ(r.waiter->has_value(), r.partner->has_value());
-    EXPECT_EQ(*r.waiter ? (*r.waiter)->id() : r.waiter->returned().id(),
-              *r.waiter ? partners_item : waiters_item);
-    EXPECT_EQ(*r.partner ? (*r.partner)->id() : r.partner->returned().id(),
-              *r.partner ? waiters_item : partners_item);
+void request_stop(race& r) {
+    r.record[stopper].stop(waiters_stop, [&] { r.stop.request_stop(); });
 }
 
-/// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up and
-/// nothing `is_missing` any more. `prepare` runs before and `finish` after, on the thread of `here`.
-template <class Missing, class Prepare, class Here, class There, class Finish>
-void race_for_a_while(std::size_t capacity, Missing is_missing, Prepare prepare, Here here,
-                      There there, Finish finish) {
-    census items;
-    starting_line line;
-    std::atomic<race*> current{nullptr};
-    std::atomic<bool> over{false};
-    std::thread other([&] {
-        std::minstd_rand jitter(2);
-        while (line.meet(), !over.load(std::memory_order_relaxed)) {
-            // Any order of magnitude up to some 100 us: what it takes depends on the race.
-            for (auto i = jitter() % (1U << jitter() % 12); i != 0; --i) {
-                detail::spin_pause();
+void try_to_exchange(race& r) {
+    auto op = r.record[partner].begin({.given = partners_item, .way = history::way::tries});
+    op.returned(r.ex->try_exchange(tracked(r.items, partners_item)));
+}
+
+void destroy(race& r) {
+    r.record[destroyer].close(0, [&] { delete r.ex; });
+}
+
+class LifetimeStress : public ::testing::Test {
+protected:
+    LifetimeStress() { forget_steps(); }
+
+    /// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up and
+    /// nothing `is_missing` any more. `prepare` runs before and `finish` after, on the thread of `here`.
+    template <class Missing, class Prepare, class Here, class There, class Finish>
+    void race_for_a_while(std::size_t capacity, Missing is_missing, Prepare prepare, Here here,
+                          There there, Finish finish) {
+        starting_line line;
+        std::atomic<race*> current{nullptr};
+        std::atomic<bool> over{false};
+        std::thread other([&] {
+            std::minstd_rand jitter(2);
+            while (line.meet(), !over.load(std::memory_order_relaxed)) {
+                // Any order of magnitude up to some 100 us: what it takes depends on the race.
+                for (auto i = jitter() % (1U << jitter() % 12); i != 0; --i) {
+                    detail::spin_pause();
+                }
+                there(*current.load(std::memory_order_relaxed));
+                line.meet();
             }
-            there(*current.load(std::memory_order_relaxed));
-            line.meet();
+        });
+        const stress_time time;
+        while (time.goes_on(is_missing) && !HasFailure()) {
+            {
+                race r(items_, record_, capacity);
+                r.line = &line;
+                current.store(&r, std::memory_order_relaxed);
+                prepare(r);
+                here(r); // meets the other at the line at the right moment
+                line.meet();
+                finish(r);
+            }
+            EXPECT_EQ(record_.violations_at_rest(), "");
+            EXPECT_EQ(items_.alive.load(), 0);
+            if (!HasFailure()) {
+                record_.clear(); // nobody waits any more
+            }
         }
-    });
-    const stress_time time;
-    while (time.goes_on(is_missing) && !::testing::Test::HasFatalFailure()) {
-        {
-            race r(items, capacity);
-            r.line = &line;
-            current.store(&r, std::memory_order_relaxed);
-            prepare(r);
-            here(r); // meets the other at the line at the right moment
-            line.meet();
-            finish(r);
-        }
-        EXPECT_EQ(items.alive.load(), 0);
+        over.store(true, std::memory_order_relaxed);
+        line.meet();
+        other.join();
     }
-    over.store(true, std::memory_order_relaxed);
-    line.meet();
-    other.join();
-}
+
+private:
+    // They outlive the loops of a test that has failed, and the frames in them.
+    census items_;
+    history record_{parties};
+};
 
 task<> wait_on_loop(race& r) {
-    r.waiter.emplace(co_await r.ex->exchange(tracked(r.items, waiters_item), r.stop.get_token()));
+    auto op = r.record[waiter].begin({.given = waiters_item, .stop = waiters_stop});
+    op.returned(co_await r.ex->exchange(tracked(r.items, waiters_item), r.stop.get_token()));
 }
 
 void exchange_and_destroy(race& r) {
-    r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item)));
-    delete r.ex;
+    try_to_exchange(r);
+    destroy(r);
 }
 
-TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter) {
-    forget_steps();
+TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter) {
     std::optional<run_loop> loop;
     race_for_a_while(
         0,
@@ -138,21 +157,16 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter
         },
         [&](race& r) {
             r.line->meet();
-            r.stop.request_stop();
+            request_stop(r);
         },
-        exchange_and_destroy,
-        [&](race& r) {
-            loop->run_until_idle();
-            check(r);
-        });
+        exchange_and_destroy, [&](race&) { loop->run_until_idle(); });
     EXPECT_GT(count_of(detail::step::claim_at_home), 0);
     EXPECT_GT(count_of(detail::step::stop), 0);
     EXPECT_GT(count_of(detail::step::late_stop), 0);
     EXPECT_GT(count_of(detail::step::straggling), 0);
 }
 
-TEST(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
-    forget_steps();
+TEST_F(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
     std::optional<run_loop> loop;
     race_for_a_while(
         0, [] { return missing(detail::step::stop, detail::step::late_stop); },
@@ -163,20 +177,16 @@ TEST(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
         },
         [&](race& r) {
             r.line->meet();
-            r.stop.request_stop();
+            request_stop(r);
         },
-        [](race& r) { delete r.ex; },
-        [&](race& r) {
-            loop->run_until_idle();
-            ASSERT_TRUE(r.waiter);
-            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
-        });
+        destroy, [&](race&) { loop->run_until_idle(); });
     EXPECT_GT(count_of(detail::step::stop), 0);
     EXPECT_GT(count_of(detail::step::late_stop), 0);
 }
 
 task<> wait_without_stop(race& r) {
-    r.waiter.emplace(co_await r.ex->exchange(tracked(r.items, waiters_item)));
+    auto op = r.record[waiter].begin({.given = waiters_item});
+    op.returned(co_await r.ex->exchange(tracked(r.items, waiters_item)));
 }
 
 task<> start_the_race(race& r) {
@@ -184,8 +194,7 @@ task<> start_the_race(race& r) {
     co_return;
 }
 
-TEST(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
-    forget_steps();
+TEST_F(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
     std::optional<run_loop> loop;
     race_for_a_while(
         1, [] { return missing(detail::step::offer_above_home, detail::step::expiry); },
@@ -196,19 +205,16 @@ TEST(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
             loop->spawn(wait_without_stop(r));
             loop->spawn(start_the_race(r));
         },
-        [&](race&) { loop->run_until_idle(); }, [](race& r) { delete r.ex; },
+        [&](race&) { loop->run_until_idle(); }, destroy,
         [&](race& r) {
             loop->run_until_idle();
-            ASSERT_TRUE(r.waiter);
-            EXPECT_EQ(r.waiter->error(), exchange_errc::closed);
-            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
+            EXPECT_EQ(r.record.failed(exchange_errc::closed), 1U);
         });
     EXPECT_GT(count_of(detail::step::offer_above_home), 0);
     EXPECT_GT(count_of(detail::step::expiry), 0);
 }
 
-TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
-    forget_steps();
+TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
     std::optional<run_loop> loop;
     race_for_a_while(
         1,
@@ -223,10 +229,7 @@ TEST(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
             loop->spawn(start_the_race(r));
         },
         [&](race&) { loop->run_until_idle(); }, exchange_and_destroy,
-        [&](race& r) {
-            loop->run_until_idle();
-            check(r);
-        });
+        [&](race&) { loop->run_until_idle(); });
     EXPECT_GT(count_of(detail::step::claim_at_home), 0);
     EXPECT_GT(count_of(detail::step::claim_above_home), 0);
     EXPECT_GT(count_of(detail::step::expiry), 0);
@@ -238,8 +241,7 @@ task<> reschedule_for_ever(run_loop& loop) {
     }
 }
 
-TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
-    forget_steps();
+TEST_F(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
     long claimed = 0;
     long withdrawn = 0;
     std::optional<run_loop> loop;
@@ -256,34 +258,39 @@ TEST(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
             r.line->meet();
             loop.reset();
         },
-        [](race& r) { r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item))); },
+        try_to_exchange,
         [&](race& r) {
-            ++(*r.partner ? claimed : withdrawn);
-            delete r.ex;
+            ++(r.record.failed(exchange_errc::no_partner) == 0 ? claimed : withdrawn);
+            destroy(r);
         });
     EXPECT_GT(claimed, 0);
     EXPECT_GT(withdrawn, 0);
 }
 
 detached_coroutine wait_with_deadline(race& r, std::chrono::microseconds patience) {
-    r.waiter.emplace(
-        co_await r.ex->exchange_for(tracked(r.items, waiters_item), patience, r.stop.get_token()));
+    {
+        auto op = r.record[waiter].begin({.given = waiters_item,
+                                          .stop = waiters_stop,
+                                          .deadline = steady::now() + patience,
+                                          .relative = true});
+        op.returned(co_await r.ex->exchange_for(tracked(r.items, waiters_item), patience,
+                                                r.stop.get_token()));
+    }
     r.ended.store(true, std::memory_order_release);
 }
 
-TEST(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
-    forget_steps();
+TEST_F(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
     std::minstd_rand patience(1);
-    long expired = 0;
-    long cancelled = 0;
-    long closed = 0;
+    std::size_t expired = 0;
+    std::size_t cancelled = 0;
+    std::size_t closed = 0;
     race_for_a_while(
         0, [&] { return expired == 0 || cancelled == 0 || closed == 0; },
         [&](race& r) { wait_with_deadline(r, std::chrono::microseconds(20 + patience() % 100)); },
         [&](race& r) {
             r.line->meet();
             if (patience() % 2 == 0) {
-                r.stop.request_stop();
+                request_stop(r);
             }
         },
         [](race& r) {
@@ -292,26 +299,23 @@ TEST(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
             while (steady::now() < until) {
                 detail::spin_pause();
             }
-            delete r.ex;
+            destroy(r);
         },
         [&](race& r) {
             // The timer thread may have ended it.
             while (!r.ended.load(std::memory_order_acquire)) {
                 std::this_thread::yield();
             }
-            ASSERT_TRUE(r.waiter);
-            EXPECT_EQ(r.waiter->returned().id(), waiters_item);
-            expired += r.waiter->error() == exchange_errc::timed_out ? 1 : 0;
-            cancelled += r.waiter->error() == exchange_errc::cancelled ? 1 : 0;
-            closed += r.waiter->error() == exchange_errc::closed ? 1 : 0;
+            expired += r.record.failed(exchange_errc::timed_out);
+            cancelled += r.record.failed(exchange_errc::cancelled);
+            closed += r.record.failed(exchange_errc::closed);
         });
-    EXPECT_GT(expired, 0);
-    EXPECT_GT(cancelled, 0);
-    EXPECT_GT(closed, 0);
+    EXPECT_GT(expired, 0U);
+    EXPECT_GT(cancelled, 0U);
+    EXPECT_GT(closed, 0U);
 }
 
-TEST(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
-    forget_steps();
+TEST_F(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
     std::optional<std::thread> sleeper;
     long exchanged = 0;
     long cancelled = 0;
@@ -319,7 +323,8 @@ TEST(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
         0, [&] { return exchanged == 0 || cancelled == 0; },
         [&](race& r) {
             sleeper.emplace([&r] {
-                r.waiter.emplace(
+                auto op = r.record[waiter].begin({.given = waiters_item, .stop = waiters_stop});
+                op.returned(
                     sync_wait(r.ex->exchange(tracked(r.items, waiters_item), r.stop.get_token())));
             });
             for (int i = 0; i != 20; ++i) {
@@ -328,14 +333,13 @@ TEST(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
         },
         [&](race& r) {
             r.line->meet();
-            r.stop.request_stop();
+            request_stop(r);
         },
-        [](race& r) { r.partner.emplace(r.ex->try_exchange(tracked(r.items, partners_item))); },
+        try_to_exchange,
         [&](race& r) {
             sleeper->join();
-            check(r);
-            ++(*r.waiter ? exchanged : cancelled);
-            delete r.ex;
+            ++(r.record.exchanged() != 0 ? exchanged : cancelled);
+            destroy(r);
         });
     EXPECT_GT(exchanged, 0);
     EXPECT_GT(cancelled, 0);

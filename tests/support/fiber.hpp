@@ -12,6 +12,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <memory>
+#include <span>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TRYST_TEST_ASAN 1
@@ -31,7 +32,10 @@ namespace tryst::test {
 class fiber {
 public:
     explicit fiber(std::size_t stack_size = std::size_t{256} << 10U)
-        : size_(stack_size), stack_(new std::byte[stack_size]) {}
+        : owned_(new std::byte[stack_size]), stack_(owned_.get()), size_(stack_size) {}
+    /// On a stack of the caller's.
+    explicit fiber(std::span<std::byte> stack) noexcept
+        : stack_(stack.data()), size_(stack.size()) {}
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
     ~fiber() { unpoison(); }
@@ -44,14 +48,14 @@ public:
         argument_ = argument;
         finished_ = false;
         exceptions_ = {};
-        inside_ = boost::context::detail::make_fcontext(stack_.get() + size_, size_, &start);
+        inside_ = boost::context::detail::make_fcontext(stack_ + size_, size_, &start);
     }
 
     /// Runs the fiber until it leaves, or ends.
     void enter() noexcept {
         swap_exceptions();
         void* fake = nullptr;
-        before_switch(&fake, stack_.get(), size_);
+        before_switch(&fake, stack_, size_);
         inside_ = boost::context::detail::jump_fcontext(inside_, this).fctx;
         after_switch(fake, nullptr, nullptr);
         swap_exceptions();
@@ -67,9 +71,6 @@ public:
 
     /// Whether `entry` has returned.
     bool finished() const noexcept { return finished_; }
-
-    const std::byte* stack() const noexcept { return stack_.get(); }
-    std::size_t stack_size() const noexcept { return size_; }
 
 private:
     static void start(boost::context::detail::transfer_t from) noexcept {
@@ -100,15 +101,16 @@ private:
     static void after_switch(void* fake, const void** bottom, std::size_t* size) noexcept {
         __sanitizer_finish_switch_fiber(fake, bottom, size);
     }
-    void unpoison() const noexcept { ASAN_UNPOISON_MEMORY_REGION(stack_.get(), size_); }
+    void unpoison() const noexcept { ASAN_UNPOISON_MEMORY_REGION(stack_, size_); }
 #else
     static void before_switch(void** /*fake*/, const void* /*bottom*/, std::size_t /*size*/) {}
     static void after_switch(void* /*fake*/, const void** /*bottom*/, std::size_t* /*size*/) {}
     void unpoison() const noexcept {}
 #endif
 
+    std::unique_ptr<std::byte[]> owned_;
+    std::byte* stack_;
     std::size_t size_;
-    std::unique_ptr<std::byte[]> stack_;
     boost::context::detail::fcontext_t inside_ = nullptr;
     boost::context::detail::fcontext_t outside_ = nullptr;
     const void* outer_stack_ = nullptr;

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+#include "support/history.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <unordered_map>
+
+namespace tryst::test {
+
+history::record& history::operation::end(fate how) {
+    const stamp now = log_->all_->tick(); // first: it shall not come later than it must
+    record& entry = std::exchange(log_, nullptr)->records_[index_];
+    entry.returned = now;
+    entry.fate = how;
+    return entry;
+}
+
+void history::operation::exchanged(long got) {
+    end(fate::exchanged).got = got;
+}
+
+void history::operation::failed(exchange_errc error, long own, std::optional<time_point> clock) {
+    record& entry = end(fate::failed);
+    entry.error = error;
+    entry.got = own;
+    if (error == exchange_errc::timed_out) {
+        entry.clock = clock ? *clock : detail::clock::now();
+    }
+}
+
+void history::operation::parked(stamp when) {
+    record& entry = log_->records_[index_];
+    entry.parked_from = std::min(entry.parked_from, when);
+    entry.parked_until = std::max(entry.parked_until, when);
+}
+
+template <class Property>
+std::size_t history::count(Property has) const noexcept {
+    std::size_t all = 0;
+    for (const auto& each : logs_) {
+        all += static_cast<std::size_t>(std::ranges::count_if(each->records_, has));
+    }
+    return all;
+}
+
+std::size_t history::exchanged() const noexcept {
+    return count([](const record& r) { return r.fate == fate::exchanged; });
+}
+
+std::size_t history::failed(exchange_errc why) const noexcept {
+    return count([why](const record& r) { return r.fate == fate::failed && r.error == why; });
+}
+
+void history::clear() noexcept {
+    for (const auto& each : logs_) {
+        each->records_.clear();
+        each->closes_.clear();
+        each->stops_.clear();
+    }
+}
+
+namespace {
+
+using record = history::record;
+using stamp = history::stamp;
+using fate = history::fate;
+using way = history::way;
+using colour = history::colour;
+
+bool may_meet(colour a, colour b) noexcept {
+    return a == colour::any ? b == colour::any : b != colour::any && a != b;
+}
+
+/// The colour that may meet `c`.
+colour opposite(colour c) noexcept {
+    switch (c) {
+    case colour::red:
+        return colour::blue;
+    case colour::blue:
+        return colour::red;
+    case colour::any:
+        break;
+    }
+    return colour::any;
+}
+
+bool failed_by(const record& r, exchange_errc why) noexcept {
+    return r.fate == fate::failed && r.error == why;
+}
+
+/// Whether it gave up because there was no partner.
+bool found_nobody(const record& r) noexcept {
+    return failed_by(r, exchange_errc::timed_out) || failed_by(r, exchange_errc::no_partner);
+}
+
+bool was_parked(const record& r) noexcept {
+    return r.parked_from != history::never;
+}
+
+std::string at(stamp when) {
+    return when == history::never ? "the end" : std::to_string(when);
+}
+
+/// One operation in words.
+std::string told(const record& r) {
+    std::ostringstream out;
+    out << "the one that gave " << r.given << " (";
+    if (r.colour != colour::any) {
+        out << (r.colour == colour::red ? "red, " : "blue, ");
+    }
+    out << "channel " << r.channel << ", " << at(r.invoked) << " to " << at(r.returned) << ", ";
+    switch (r.way) {
+    case way::waits:
+        break;
+    case way::overdue:
+        out << "overdue, ";
+        break;
+    case way::tries:
+        out << "trying, ";
+        break;
+    }
+    if (was_parked(r)) {
+        out << "parked " << at(r.parked_from) << " to " << at(r.parked_until) << ", ";
+    }
+    switch (r.fate) {
+    case fate::pending:
+        out << "pending";
+        break;
+    case fate::abandoned:
+        out << "abandoned";
+        break;
+    case fate::exchanged:
+        out << "received " << r.got;
+        break;
+    case fate::failed:
+        out << make_error_code(r.error).message() << ", " << r.got << " returned";
+        break;
+    }
+    out << ")";
+    return out.str();
+}
+
+/// Something that happens once, at an instant that is not known: a close, a stop. All that is known to
+/// precede it and to follow it must leave room for it.
+struct turning_point {
+    stamp earliest = history::never; ///< The first request.
+    stamp before = history::never; ///< The first evidence that it has happened.
+    const record* witness = nullptr; ///< Who saw that; null: the request's own return.
+
+    void seen_by(const record& r) noexcept {
+        if (r.returned < before) {
+            before = r.returned;
+            witness = &r;
+        }
+    }
+};
+
+/// What was requested, by its id. Few, as a rule: looked up for every operation.
+class turning_points {
+public:
+    void add(const history::ending& e) {
+        turning_point& p = points_[e.what];
+        p.earliest = std::min(p.earliest, e.invoked);
+        p.before = std::min(p.before, e.returned);
+    }
+    turning_point& operator[](std::uint64_t what) { return points_[what]; }
+
+private:
+    std::unordered_map<std::uint64_t, turning_point> points_;
+};
+
+/// Times at which somebody is parked, disjoint and in order.
+class cover {
+public:
+    /// In the order of `from`.
+    void add(stamp from, stamp until) {
+        if (!spans_.empty() && from <= spans_.back().second) {
+            spans_.back().second = std::max(spans_.back().second, until);
+        } else {
+            spans_.emplace_back(from, until);
+        }
+    }
+
+    /// Whether all of it is within one.
+    bool contains(stamp from, stamp until) const {
+        const auto after =
+            std::ranges::upper_bound(spans_, from, {}, &std::pair<stamp, stamp>::first);
+        return after != spans_.begin() && std::prev(after)->second >= until;
+    }
+
+private:
+    std::vector<std::pair<stamp, stamp>> spans_;
+};
+
+constexpr std::array colours{colour::any, colour::red, colour::blue};
+
+class checker {
+public:
+    checker(std::vector<const record*> operations, turning_points closes, turning_points stops)
+        : operations_(std::move(operations)), closes_(std::move(closes)), stops_(std::move(stops)) {
+        std::ranges::sort(operations_, {}, &record::given);
+        receivers_.resize(operations_.size());
+    }
+
+    std::string check(bool at_rest, std::optional<history::time_point> clock) {
+        for (std::size_t i = 1; i < operations_.size(); ++i) {
+            if (operations_[i - 1]->given == operations_[i]->given) {
+                report("recorded", "a value was given twice: by ", *operations_[i - 1], " and ",
+                       *operations_[i]);
+                return findings_; // nothing else would make sense
+            }
+        }
+        for (const record* r : operations_) {
+            if (r->fate == fate::exchanged) {
+                check_exchange(*r);
+            } else if (r->fate == fate::failed) {
+                check_failure(*r);
+            }
+        }
+        check_turning_points(at_rest);
+        check_parked();
+        if (at_rest) {
+            check_waiting(clock);
+        }
+        if (count_ > most_findings) {
+            findings_ += "and " + std::to_string(count_ - most_findings) + " more\n";
+        }
+        return std::move(findings_);
+    }
+
+private:
+    static constexpr std::size_t most_findings = 20;
+
+    static std::string in_words(const record& r) { return told(r); }
+    static std::string in_words(std::string_view text) { return std::string(text); }
+
+    template <class... Parts>
+    void report(std::string_view rule, const Parts&... parts) {
+        if (++count_ <= most_findings) {
+            findings_ += std::string(rule) + ": ";
+            ((findings_ += in_words(parts)), ...);
+            findings_ += '\n';
+        }
+    }
+
+    /// The place of whoever gave `value`; that of nobody is the end.
+    std::size_t giver_of(long value) const {
+        const auto found = std::ranges::lower_bound(operations_, value, {}, &record::given);
+        return found != operations_.end() && (*found)->given == value
+                   ? static_cast<std::size_t>(found - operations_.begin())
+                   : operations_.size();
+    }
+
+    void check_exchange(const record& r) {
+        const std::size_t giver = giver_of(r.got);
+        if (giver == operations_.size()) {
+            report("R1 mutual", r, " received what nobody gave");
+            return;
+        }
+        const record& partner = *operations_[giver];
+        if (const record* const other = std::exchange(receivers_[giver], &r)) {
+            report("R2 once", r, " and ", *other, " received the same value");
+        }
+        if (&partner == &r) {
+            report("R1 mutual", r, " received its own value as a partner's");
+            return;
+        }
+        if (partner.channel != r.channel) {
+            report("R1 mutual", r, " received a value from another channel, of ", partner);
+        }
+        switch (partner.fate) {
+        case fate::failed:
+            report("R5 returned", r, " received the value of one that failed, ", partner);
+            return;
+        case fate::exchanged:
+            if (partner.got != r.given) {
+                report("R1 mutual", r, " received the value of one that did not receive its own, ",
+                       partner);
+                return;
+            }
+            if (partner.given < r.given) {
+                return; // what follows was said for the partner
+            }
+            break;
+        case fate::pending:
+        case fate::abandoned:
+            break;
+        }
+        check_pair(r, partner);
+    }
+
+    void check_pair(const record& a, const record& b) {
+        // Who was seen parked had not met its partner yet.
+        if (std::max(a.invoked, a.parked_until) > b.returned ||
+            std::max(b.invoked, b.parked_until) > a.returned) {
+            report("R3 overlap", a, " met one that it cannot have met, ", b);
+        }
+        if (a.way != way::waits && b.way != way::waits) {
+            report("R3 overlap", a, " met ", b, ", but neither of them offers");
+        }
+        if (!may_meet(a.colour, b.colour)) {
+            report("R4 colours", a, " met one of the wrong colour, ", b);
+        }
+    }
+
+    void check_failure(const record& r) {
+        if (r.got != r.given) {
+            report("R5 returned", r, " did not get its own value back");
+        }
+        switch (r.error) {
+        case exchange_errc::timed_out:
+            if (!r.deadline || r.way == way::tries) {
+                report("deadline", r, " has no deadline");
+            } else if (r.clock < *r.deadline) {
+                report("deadline", r, " timed out ",
+                       std::to_string((*r.deadline - r.clock).count()),
+                       " ticks of the clock too early");
+            }
+            return;
+        case exchange_errc::no_partner:
+            if (r.way != way::tries) {
+                report("no_partner", r, " does not merely try");
+            }
+            return;
+        case exchange_errc::cancelled:
+            if (r.stop == 0) {
+                report("stop", r, " has no stop source");
+            } else if (stops_[r.stop].earliest > r.returned) {
+                report("stop", r, " was cancelled before its stop was requested");
+            } else {
+                stops_[r.stop].seen_by(r);
+            }
+            return;
+        case exchange_errc::closed:
+            if (closes_[r.channel].earliest > r.returned) {
+                report("close", r, " found the channel closed before anybody closed it");
+            } else {
+                closes_[r.channel].seen_by(r);
+            }
+            return;
+        }
+        report("recorded", r, " failed for no known reason");
+    }
+
+    /// Whether it has met a partner, as far as is known.
+    bool has_met(std::size_t i) const {
+        return operations_[i]->fate == fate::exchanged || receivers_[i] != nullptr;
+    }
+
+    /// After all evidence of closes and stops is in.
+    void check_turning_points(bool at_rest) {
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            const bool waits_on = at_rest && r.fate == fate::pending;
+            // When the channel was open, at the latest that is known.
+            const turning_point& close = closes_[r.channel];
+            if (waits_on && close.before != history::never) {
+                report("at rest", r, " waits on, though the channel is closed");
+            } else if ((has_met(i) || found_nobody(r)) && r.invoked > close.before) {
+                report("close", r, " began when the channel was closed", since(close));
+            } else if (was_parked(r) && r.parked_until > close.before) {
+                report("close", r, " was parked when the channel was closed", since(close));
+            }
+            if (r.stop == 0 || (failed_by(r, exchange_errc::cancelled) && !was_parked(r))) {
+                continue;
+            }
+            const turning_point& stop = stops_[r.stop];
+            if (waits_on && stop.before != history::never) {
+                report("at rest", r, " waits on, though its stop was requested");
+            } else if ((has_met(i) || r.fate == fate::failed || was_parked(r)) &&
+                       r.invoked > stop.before) {
+                report("stop", r, " began when its stop had been requested", since(stop));
+            }
+        }
+    }
+
+    static std::string since(const turning_point& p) {
+        return p.witness == nullptr ? std::string() : ", which is known by " + told(*p.witness);
+    }
+
+    void check_parked() {
+        std::vector<const record*> parked;
+        std::ranges::copy_if(operations_, std::back_inserter(parked),
+                             [](const record* r) { return was_parked(*r); });
+        if (parked.empty()) {
+            return;
+        }
+        std::ranges::sort(parked, {},
+                          [](const record* r) { return std::pair(r->channel, r->parked_from); });
+        struct places {
+            std::array<cover, colours.size()> covers;
+            std::array<const record*, colours.size()> latest{};
+        };
+        std::unordered_map<history::channel_id, places> channels;
+        for (const record* r : parked) {
+            places& here = channels[r->channel];
+            const record* const other =
+                here.latest.at(static_cast<std::size_t>(opposite(r->colour)));
+            if (other != nullptr && other->parked_until >= r->parked_from) {
+                report("parked", *r, " was parked together with one that it could have met, ",
+                       *other);
+            }
+            const auto mine = static_cast<std::size_t>(r->colour);
+            here.covers.at(mine).add(r->parked_from, r->parked_until);
+            const record*& latest = here.latest.at(mine);
+            if (latest == nullptr || latest->parked_until < r->parked_until) {
+                latest = r;
+            }
+        }
+        for (const record* r : operations_) {
+            const auto here = channels.find(r->channel);
+            if (here != channels.end() && found_nobody(*r) &&
+                here->second.covers.at(static_cast<std::size_t>(opposite(r->colour)))
+                    .contains(r->invoked, r->returned)) {
+                report("parked", *r, " overlooked a partner that was parked all the time");
+            }
+        }
+    }
+
+    /// Nothing is under way any more.
+    void check_waiting(std::optional<history::time_point> clock) {
+        using waiting = std::array<const record*, colours.size()>;
+        std::unordered_map<history::channel_id, waiting> channels;
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            if (r.fate != fate::pending) {
+                continue;
+            }
+            if (receivers_[i] != nullptr) {
+                report("at rest", r, " waits on, though it has met ", *receivers_[i]);
+                continue;
+            }
+            if (r.way != way::waits) {
+                report("at rest", r, " never waits, and has not returned");
+            }
+            if (clock && r.deadline && !r.relative && *r.deadline <= *clock) {
+                report("at rest", r, " waits on, though its deadline has passed");
+            }
+            waiting& here = channels[r.channel];
+            if (const record* const other = here.at(static_cast<std::size_t>(opposite(r.colour)))) {
+                report("at rest", r, " waits on, and so does one that it could meet, ", *other);
+            }
+            here.at(static_cast<std::size_t>(r.colour)) = &r;
+        }
+    }
+
+    std::vector<const record*> operations_; // by the value given
+    std::vector<const record*> receivers_; // of each one's value
+    turning_points closes_;
+    turning_points stops_;
+    std::string findings_;
+    std::size_t count_ = 0;
+};
+
+} // namespace
+
+std::string history::check(bool at_rest, std::optional<time_point> clock) const {
+    std::vector<const record*> operations;
+    turning_points closes;
+    turning_points stops;
+    for (const auto& each : logs_) {
+        for (const record& r : each->records_) {
+            operations.push_back(&r);
+        }
+        for (const ending& e : each->closes_) {
+            closes.add(e);
+        }
+        for (const ending& e : each->stops_) {
+            stops.add(e);
+        }
+    }
+    return checker(std::move(operations), std::move(closes), std::move(stops))
+        .check(at_rest, clock);
+}
+
+} // namespace tryst::test

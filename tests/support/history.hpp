@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What every operation of a run gave, got and when; and whether exchangers that keep their promises could
+/// have done that. Proved against a search in unit/history_test.cpp.
+#pragma once
+
+#include "support/tracked.hpp"
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/cpu.hpp>
+#include <tryst/result.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__)
+#define TRYST_TEST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TRYST_TEST_TSAN 1
+#endif
+#endif
+
+namespace tryst::test {
+
+/// The number that stands for an item in a history.
+inline long id_of(long item) noexcept {
+    return item;
+}
+inline long id_of(const tracked& item) noexcept {
+    return item.id();
+}
+
+/* How to use it
+ *
+ *   history h(2);                                  // one log for each participant (thread, coroutine)
+ *   history::log& log = h[0];
+ *
+ *   auto op = log.begin({.given = 7});             // just before the call; 7 is given only once
+ *   op.returned(co_await ex.exchange(tracked(items, 7)));
+ *
+ *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3,
+ *                        .deadline = loop.now() + 5ms, .relative = true});
+ *   op.returned(co_await other.exchange_for(tracked(items, 8), 5ms, third.get_token()), loop.now());
+ *
+ *   auto op = log.begin({.given = 9, .way = history::way::tries});
+ *   op.returned(ex.try_exchange(tracked(items, 9)));
+ *
+ *   log.close(0, [&] { ex.close(); });             // a destructor, too: log.close(0, [&] { ex.reset(); })
+ *   log.stop(3, [&] { third.request_stop(); });
+ *
+ *   const auto now = h.tick();                     // only where it is certain, as in a simulation that
+ *   op.parked(now);                                // has run every loop until idle: `op` waits in slot 0
+ *
+ *   EXPECT_EQ(h.violations_at_rest(), "");         // nothing runs any more; or, at any time, violations()
+ *
+ * An `operation` that dies before it has `returned` was abandoned: its frame was destroyed while it waited.
+ * One that lives on is pending. A log is used by one party at a time, and without locks: coroutines that
+ * are resumed by each other on several threads need one each. The checks want the run to be over.
+ *
+ * What is checked
+ *   Each exchange takes effect at one instant within the calls of both partners, each failure at one
+ *   within its own; so does each close and each stop, between its call and its return. Some order of these
+ *   instants must make sense of all results (concurrency-aware linearizability: Hemed, Rinetzky and Vafeiadis,
+ *   "Modular verification of concurrency-aware linearizability", 2015). As values are unique it is known
+ *   who met whom, and nothing has to be searched:
+ *
+ *   R1 mutual      who received y met the one that gave y, on the same channel, and it received ours, or
+ *                  is pending, or was abandoned
+ *   R2 once        no value is received twice
+ *   R3 overlap     partners are under way at the same time, and one of them at least offers: not both try
+ *   R4 colours     a red one's partner is blue, and the other way round
+ *   R5 returned    who failed has its own value back, and nobody else has it
+ *   deadline       nobody times out before its deadline
+ *   stop           `cancelled` only after a request of one's own stop; and nothing else if one begins after it
+ *   close          `closed` only after a close; nobody that comes after it exchanges, times out or finds no
+ *                  partner
+ *   no_partner     is for those who try
+ *   parked         two that could be partners are not parked at the same time, and nobody fails for want of
+ *                  a partner while one is parked all the time
+ *   at rest        no two wait that could be partners; none that has met its partner, or was stopped, or closed,
+ *                  or is over its deadline */
+class history {
+public:
+    /// A point in the order of all that is recorded.
+    using stamp = std::uint64_t;
+    static constexpr stamp never = std::numeric_limits<stamp>::max();
+
+    using time_point = detail::clock::time_point;
+    using channel_id = std::uint32_t;
+    /// A stop source; 0 is none.
+    using stop_id = std::uint64_t;
+
+    /// Red meets blue. Any meets any.
+    enum class colour : std::uint8_t { any, red, blue };
+
+    enum class way : std::uint8_t {
+        waits, ///< Offers its item, be it with a stop or a deadline.
+        overdue, ///< Its deadline had passed before it began: takes a partner or times out.
+        tries, ///< `try_exchange`.
+    };
+
+    /// What is known of an operation when it begins.
+    struct call {
+        long given = 0; ///< Unique in the history.
+        channel_id channel =
+            0; ///< One exchanger; a new one at the same address is another channel.
+        stop_id stop = 0;
+        std::optional<time_point> deadline{};
+        bool relative =
+            false; ///< The deadline is the earliest that it may be, as with `exchange_for`.
+        history::way way = way::waits;
+        history::colour colour = colour::any;
+    };
+
+    /// How it has ended, if it has.
+    enum class fate : std::uint8_t { pending, exchanged, failed, abandoned };
+
+    /// All that is known of an operation. Tests of the checker write it by hand.
+    struct record : call {
+        stamp invoked = 0;
+        stamp returned = never;
+        stamp parked_from = never; ///< First and last seen parked.
+        stamp parked_until = 0;
+        history::fate fate = fate::pending;
+        exchange_errc error{}; ///< Why, if it has failed.
+        long got = 0; ///< The partner's value, or the one handed back.
+        time_point clock{}; ///< When it timed out, at the latest.
+    };
+
+    /// A close of a channel, or a request of a stop.
+    struct ending {
+        std::uint64_t what = 0;
+        stamp invoked = 0;
+        stamp returned = never;
+    };
+
+    class log;
+
+    /// An operation under way.
+    class operation {
+    public:
+        operation(operation&& other) noexcept
+            : log_(std::exchange(other.log_, nullptr)), index_(other.index_) {}
+        operation& operator=(operation&&) = delete;
+        ~operation() {
+            if (log_ != nullptr) {
+                end(fate::abandoned);
+            }
+        }
+
+        /// The call has come back with `result`. `clock` is what the clock says now, on which its
+        /// deadline was awaited, if it is not the steady clock.
+        template <class T>
+        void returned(const exchange_result<T>& result, std::optional<time_point> clock = {}) {
+            result ? exchanged(id_of(*result))
+                   : failed(static_cast<exchange_errc>(result.error().value()),
+                            id_of(result.returned()), clock);
+        }
+
+        void exchanged(long got);
+        void failed(exchange_errc error, long own, std::optional<time_point> clock = {});
+
+        /// It was in slot 0 at `when`, a `tick` that all who are seen at the same time have in common.
+        void parked(stamp when);
+
+    private:
+        friend class log;
+        operation(history::log& log, std::size_t index) noexcept : log_(&log), index_(index) {}
+
+        record& end(fate how);
+
+        history::log* log_;
+        std::size_t index_;
+    };
+
+    /// What one participant has done.
+    class alignas(detail::line_pair) log {
+    public:
+        explicit log(history& all) noexcept : all_(&all) {}
+        log(const log&) = delete;
+        log& operator=(const log&) = delete;
+
+        /// Call it last before the operation begins.
+        [[nodiscard]] operation begin(const call& what) {
+            record& entry = records_.emplace_back();
+            static_cast<call&>(entry) = what;
+            entry.invoked = all_->tick();
+            return {*this, records_.size() - 1};
+        }
+
+        /// `action` closes, or destroys, what `channel` stands for.
+        template <class Action>
+        void close(channel_id channel, Action action) {
+            during(&log::closes_, channel, std::move(action));
+        }
+
+        /// `action` requests the stop of `source`.
+        template <class Action>
+        void stop(stop_id source, Action action) {
+            during(&log::stops_, source, std::move(action));
+        }
+
+        void add(const record& entry) { records_.push_back(entry); }
+        void add_close(const ending& entry) { closes_.push_back(entry); }
+        void add_stop(const ending& entry) { stops_.push_back(entry); }
+
+    private:
+        friend class history;
+        friend class operation;
+
+        // By index: what `action` resumes may write here, too.
+        template <class Action>
+        void during(std::vector<ending> log::* endings, std::uint64_t what, Action action) {
+            const std::size_t index = (this->*endings).size();
+            (this->*endings).push_back({what, all_->tick()});
+            action();
+            (this->*endings)[index].returned = all_->tick();
+        }
+
+        history* all_;
+        std::vector<record> records_;
+        std::vector<ending> closes_;
+        std::vector<ending> stops_;
+    };
+
+    explicit history(std::size_t logs = 1) {
+        while (logs_.size() != logs) {
+            add_log();
+        }
+    }
+
+    log& operator[](std::size_t index) { return *logs_.at(index); }
+
+    /// Another log; references to the others stay valid. Not while others record.
+    log& add_log() { return *logs_.emplace_back(std::make_unique<log>(*this)); }
+
+    /// The next stamp.
+    stamp tick() noexcept { return clock_.fetch_add(1, tick_order); }
+
+    /// What is wrong, a sentence a line; nothing if nothing is.
+    /// O(n log n) for n operations.
+    std::string violations() const { return check(false, {}); }
+
+    /// Likewise, when nothing is under way any more: whoever has not returned waits for a partner.
+    /// @param clock  what the clock says of those who wait with a deadline.
+    std::string violations_at_rest(std::optional<time_point> clock = {}) const {
+        return check(true, clock);
+    }
+
+    /// How many operations have exchanged.
+    std::size_t exchanged() const noexcept;
+    /// How many have failed for this reason.
+    std::size_t failed(exchange_errc why) const noexcept;
+
+    /// Forgets all. Precondition: no `operation` is left.
+    void clear() noexcept;
+
+private:
+    // Acquire and release: who draws a later stamp sees what was done before the earlier one, so the order
+    // of stamps may be held against anybody. Relaxed under ThreadSanitizer, which would otherwise see no
+    // race between operations; it runs where the instruction is a full barrier in any case.
+#ifdef TRYST_TEST_TSAN
+    static constexpr auto tick_order = std::memory_order_relaxed;
+#else
+    static constexpr auto tick_order = std::memory_order_acq_rel;
+#endif
+
+    template <class Property>
+    std::size_t count(Property has) const noexcept;
+
+    std::string check(bool at_rest, std::optional<time_point> clock) const;
+
+    std::atomic<stamp> clock_{1};
+    std::vector<std::unique_ptr<log>> logs_;
+};
+
+} // namespace tryst::test

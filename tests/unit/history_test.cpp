@@ -1,0 +1,1049 @@
+// SPDX-License-Identifier: MIT
+#include "support/history.hpp"
+
+#include "support/manual_clock.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+using record = history::record;
+using ending = history::ending;
+using stamp = history::stamp;
+using fate = history::fate;
+using way = history::way;
+using colour = history::colour;
+using time_point = history::time_point;
+
+constexpr stamp never = history::never;
+constexpr time_point start_of_time(1h);
+
+// ---- One bad history for each rule, as small as can be, and what is said of it.
+
+record operation(long given, stamp invoked, stamp returned) {
+    record r;
+    r.given = given;
+    r.invoked = invoked;
+    r.returned = returned;
+    return r;
+}
+
+record exchanged(long given, stamp invoked, stamp returned, long got) {
+    record r = operation(given, invoked, returned);
+    r.fate = fate::exchanged;
+    r.got = got;
+    return r;
+}
+
+record failed(long given, stamp invoked, stamp returned, exchange_errc why) {
+    record r = operation(given, invoked, returned);
+    r.fate = fate::failed;
+    r.error = why;
+    r.got = given;
+    return r;
+}
+
+record abandoned(long given, stamp invoked, stamp returned) {
+    record r = operation(given, invoked, returned);
+    r.fate = fate::abandoned;
+    return r;
+}
+
+record pending(long given, stamp invoked) {
+    return operation(given, invoked, never);
+}
+
+template <class... Change>
+record but(record r, Change... change) {
+    (change(r), ...);
+    return r;
+}
+
+auto on(history::channel_id channel) {
+    return [=](record& r) { r.channel = channel; };
+}
+auto coloured(colour c) {
+    return [=](record& r) { r.colour = c; };
+}
+auto in_the_way(way w) {
+    return [=](record& r) { r.way = w; };
+}
+auto stopped_by(history::stop_id source) {
+    return [=](record& r) { r.stop = source; };
+}
+auto parked(stamp from, stamp until) {
+    return [=](record& r) { r.parked_from = from, r.parked_until = until; };
+}
+auto until(int deadline, int clock) {
+    return [=](record& r) {
+        r.deadline = start_of_time + std::chrono::nanoseconds(deadline);
+        r.clock = start_of_time + std::chrono::nanoseconds(clock);
+    };
+}
+
+/// A history made by hand.
+struct made {
+    std::vector<record> operations;
+    std::vector<ending> closes{};
+    std::vector<ending> stops{};
+    bool at_rest = false;
+    std::optional<time_point> clock{};
+};
+
+std::string verdict(const made& m) {
+    history h;
+    for (const record& r : m.operations) {
+        h[0].add(r);
+    }
+    for (const ending& e : m.closes) {
+        h[0].add_close(e);
+    }
+    for (const ending& e : m.stops) {
+        h[0].add_stop(e);
+    }
+    return m.at_rest ? h.violations_at_rest(m.clock) : h.violations();
+}
+
+/// The rules of which `said` speaks.
+std::set<std::string> rules_in(const std::string& said) {
+    std::set<std::string> rules;
+    for (std::size_t i = 0; i < said.size(); i = said.find('\n', i) + 1) {
+        rules.insert(said.substr(i, said.find(':', i) - i));
+    }
+    return rules;
+}
+
+TEST(History, FindsNothingWrongWithAnExchange) {
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 1, 3, 8), exchanged(8, 2, 4, 7)}, .at_rest = true}),
+        "");
+}
+
+TEST(History, LetsAPendingAndAnAbandonedPartnerKeepWhatTheyGot) {
+    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 3, 8), pending(8, 2), exchanged(9, 4, 6, 10),
+                                      abandoned(10, 5, 7)}}),
+              "");
+}
+
+TEST(HistoryR1, KnowsWhatNobodyGave) {
+    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 8)}}),
+              "R1 mutual: the one that gave 7 (channel 0, 1 to 2, received 8) received what nobody "
+              "gave\n");
+}
+
+TEST(HistoryR1, WantsTheExchangeToBeMutual) {
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 1, 4, 8), exchanged(8, 2, 5, 9), pending(9, 3)}}),
+        "R1 mutual: the one that gave 7 (channel 0, 1 to 4, received 8) received the value "
+        "of one that did not receive its own, the one that gave 8 (channel 0, 2 to 5, "
+        "received 9)\n");
+}
+
+TEST(HistoryR1, DoesNotLetAnybodyMeetItself) {
+    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 7)}}),
+              "R1 mutual: the one that gave 7 (channel 0, 1 to 2, received 7) received its own "
+              "value as a partner's\n");
+}
+
+TEST(HistoryR1, KeepsChannelsApart) {
+    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 3, 8), but(pending(8, 2), on(1))}}),
+              "R1 mutual: the one that gave 7 (channel 0, 1 to 3, received 8) received a value "
+              "from another channel, of the one that gave 8 (channel 1, 2 to the end, pending)\n");
+}
+
+TEST(HistoryR2, ForbidsToReceiveAValueTwice) {
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 1, 4, 9), exchanged(8, 2, 5, 9), pending(9, 3)}}),
+        "R2 once: the one that gave 8 (channel 0, 2 to 5, received 9) and the one that gave "
+        "7 (channel 0, 1 to 4, received 9) received the same value\n");
+}
+
+TEST(HistoryR3, WantsPartnersToOverlap) {
+    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 8), exchanged(8, 3, 4, 7)}}),
+              "R3 overlap: the one that gave 7 (channel 0, 1 to 2, received 8) met one that it "
+              "cannot have met, the one that gave 8 (channel 0, 3 to 4, received 7)\n");
+}
+
+TEST(HistoryR3, WantsPartnersToOverlapAfterOneWasSeenParked) {
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 1, 4, 8), but(exchanged(8, 2, 6, 7), parked(3, 5))}}),
+        "R3 overlap: the one that gave 7 (channel 0, 1 to 4, received 8) met one that it "
+        "cannot have met, the one that gave 8 (channel 0, 2 to 6, parked 3 to 5, received "
+        "7)\n");
+}
+
+TEST(HistoryR3, WantsAnAbandonedPartnerToOverlap) {
+    EXPECT_EQ(verdict({.operations = {abandoned(7, 1, 2), exchanged(8, 3, 4, 7)}}),
+              "R3 overlap: the one that gave 8 (channel 0, 3 to 4, received 7) met one that it "
+              "cannot have met, the one that gave 7 (channel 0, 1 to 2, abandoned)\n");
+}
+
+TEST(HistoryR3, WantsOnePartnerToOffer) {
+    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 3, 8), in_the_way(way::tries)),
+                                      but(exchanged(8, 2, 4, 7), in_the_way(way::overdue))}}),
+              "R3 overlap: the one that gave 7 (channel 0, 1 to 3, trying, received 8) met the one "
+              "that gave 8 (channel 0, 2 to 4, overdue, received 7), but neither of them offers\n");
+}
+
+TEST(HistoryR4, LetsOnlyUnlikeColoursMeet) {
+    const auto red = exchanged(7, 1, 3, 8);
+    const auto other = exchanged(8, 2, 4, 7);
+    EXPECT_EQ(verdict({.operations = {but(red, coloured(colour::red)),
+                                      but(other, coloured(colour::blue))}}),
+              "");
+    EXPECT_EQ(verdict({.operations = {but(red, coloured(colour::red)),
+                                      but(other, coloured(colour::red))}}),
+              "R4 colours: the one that gave 7 (red, channel 0, 1 to 3, received 8) met one of the "
+              "wrong colour, the one that gave 8 (red, channel 0, 2 to 4, received 7)\n");
+}
+
+TEST(HistoryR5, WantsAFailureToReturnTheOwnValue) {
+    auto wrong = failed(7, 1, 2, exchange_errc::no_partner);
+    wrong.way = way::tries;
+    wrong.got = 8;
+    EXPECT_EQ(verdict({.operations = {wrong}}),
+              "R5 returned: the one that gave 7 (channel 0, 1 to 2, trying, no partner is waiting, "
+              "8 returned) did not get its own value back\n");
+}
+
+TEST(HistoryR5, WantsNobodyElseToHaveAReturnedValue) {
+    EXPECT_EQ(verdict({.operations = {but(failed(7, 1, 3, exchange_errc::timed_out), until(5, 5)),
+                                      exchanged(8, 2, 4, 7)}}),
+              "R5 returned: the one that gave 8 (channel 0, 2 to 4, received 7) received the value "
+              "of one that failed, the one that gave 7 (channel 0, 1 to 3, the deadline passed "
+              "before a partner came, 7 returned)\n");
+}
+
+TEST(HistoryDeadline, IsNotBeforeItsTime) {
+    const auto late = failed(7, 1, 2, exchange_errc::timed_out);
+    EXPECT_EQ(verdict({.operations = {but(late, until(5, 5))}}), "");
+    EXPECT_EQ(verdict({.operations = {but(late, until(5, 4))}}),
+              "deadline: the one that gave 7 (channel 0, 1 to 2, the deadline passed before a "
+              "partner came, 7 returned) timed out 1 ticks of the clock too early\n");
+}
+
+TEST(HistoryDeadline, MustBeThereToPass) {
+    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::timed_out)}}),
+              "deadline: the one that gave 7 (channel 0, 1 to 2, the deadline passed before a "
+              "partner came, 7 returned) has no deadline\n");
+}
+
+TEST(HistoryStop, CancelsNobodyBeforeItsRequest) {
+    EXPECT_EQ(
+        verdict({.operations = {but(failed(7, 1, 2, exchange_errc::cancelled), stopped_by(1))},
+                 .stops = {{1, 3, 4}}}),
+        "stop: the one that gave 7 (channel 0, 1 to 2, a stop was requested before a partner "
+        "came, 7 returned) was cancelled before its stop was requested\n");
+}
+
+TEST(HistoryStop, CancelsNobodyElse) {
+    EXPECT_EQ(
+        verdict({.operations = {failed(7, 2, 4, exchange_errc::cancelled)}, .stops = {{1, 1, 3}}}),
+        "stop: the one that gave 7 (channel 0, 2 to 4, a stop was requested before a partner "
+        "came, 7 returned) has no stop source\n");
+}
+
+TEST(HistoryStop, CancelsWhoeverBeginsAfterIt) {
+    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 3, 5, 8), stopped_by(1)), pending(8, 4)},
+                       .stops = {{1, 1, 2}}}),
+              "stop: the one that gave 7 (channel 0, 3 to 5, received 8) began when its stop had "
+              "been requested\n");
+}
+
+TEST(HistoryStop, IsFinalOnceSomebodyWasCancelled) {
+    EXPECT_EQ(verdict({.operations = {but(failed(6, 2, 3, exchange_errc::cancelled), stopped_by(1)),
+                                      but(exchanged(7, 4, 6, 8), stopped_by(1)), pending(8, 5)},
+                       .stops = {{1, 1, 7}}}),
+              "stop: the one that gave 7 (channel 0, 4 to 6, received 8) began when its stop had "
+              "been requested, which is known by the one that gave 6 (channel 0, 2 to 3, a stop "
+              "was requested before a partner came, 6 returned)\n");
+}
+
+TEST(HistoryClose, ClosesNothingBeforeItsCall) {
+    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::closed)},
+                       .closes = {{0, 3, 4}, {1, 0, 5}}}),
+              "close: the one that gave 7 (channel 0, 1 to 2, the exchanger is closed, 7 returned) "
+              "found the channel closed before anybody closed it\n");
+}
+
+TEST(HistoryClose, LetsNobodyExchangeAfterIt) {
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 3, 5, 8), pending(8, 1)}, .closes = {{0, 2, 4}}}), "");
+    EXPECT_EQ(
+        verdict({.operations = {exchanged(7, 4, 5, 8), pending(8, 1)}, .closes = {{0, 2, 3}}}),
+        "close: the one that gave 7 (channel 0, 4 to 5, received 8) began when the channel "
+        "was closed\n");
+}
+
+TEST(HistoryClose, IsFinalOnceSomebodyFoundItClosed) {
+    EXPECT_EQ(verdict({.operations = {failed(7, 2, 3, exchange_errc::closed),
+                                      but(failed(8, 4, 5, exchange_errc::no_partner),
+                                          in_the_way(way::tries))},
+                       .closes = {{0, 1, 6}}}),
+              "close: the one that gave 8 (channel 0, 4 to 5, trying, no partner is waiting, 8 "
+              "returned) began when the channel was closed, which is known by the one that gave 7 "
+              "(channel 0, 2 to 3, the exchanger is closed, 7 returned)\n");
+}
+
+TEST(HistoryClose, LeavesNobodyParked) {
+    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), parked(2, 5))}, .closes = {{0, 3, 4}}}),
+              "close: the one that gave 7 (channel 0, 1 to the end, parked 2 to 5, pending) was "
+              "parked when the channel was closed\n");
+}
+
+TEST(HistoryNoPartner, IsForThoseWhoTry) {
+    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::no_partner)}}),
+              "no_partner: the one that gave 7 (channel 0, 1 to 2, no partner is waiting, 7 "
+              "returned) does not merely try\n");
+}
+
+TEST(HistoryParked, LetsNobodyParkBesideAPossiblePartner) {
+    const auto first = but(pending(7, 1), parked(3, 3));
+    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(3, 3))}}),
+              "parked: the one that gave 8 (channel 0, 2 to the end, parked 3 to 3, pending) was "
+              "parked together with one that it could have met, the one that gave 7 (channel 0, 1 "
+              "to the end, parked 3 to 3, pending)\n");
+    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(4, 5))}}), "");
+    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(3, 3), on(1))}}), "");
+    EXPECT_EQ(verdict({.operations = {but(first, coloured(colour::red)),
+                                      but(pending(8, 2), parked(3, 3), coloured(colour::red))}}),
+              "");
+}
+
+TEST(HistoryParked, LetsNobodyOverlookThePartner) {
+    const auto waiter = but(pending(7, 1), parked(2, 5));
+    const auto hurried = failed(8, 3, 4, exchange_errc::no_partner);
+    EXPECT_EQ(verdict({.operations = {waiter, but(hurried, in_the_way(way::tries))}}),
+              "parked: the one that gave 8 (channel 0, 3 to 4, trying, no partner is waiting, 8 "
+              "returned) overlooked a partner that was parked all the time\n");
+}
+
+TEST(HistoryAtRest, LeavesOneWaiterAtTheMost) {
+    EXPECT_EQ(verdict({.operations = {pending(7, 1)}, .at_rest = true}), "");
+    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(8, 2)}}), "");
+    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(8, 2)}, .at_rest = true}),
+              "at rest: the one that gave 8 (channel 0, 2 to the end, pending) waits on, and so "
+              "does one that it could meet, the one that gave 7 (channel 0, 1 to the end, "
+              "pending)\n");
+    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), coloured(colour::red)),
+                                      but(pending(8, 2), coloured(colour::red))},
+                       .at_rest = true}),
+              "");
+}
+
+TEST(HistoryAtRest, LeavesNobodyWhoHasMetAPartner) {
+    EXPECT_EQ(verdict({.operations = {pending(7, 1), exchanged(8, 2, 3, 7)}, .at_rest = true}),
+              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though it "
+              "has met the one that gave 8 (channel 0, 2 to 3, received 7)\n");
+}
+
+TEST(HistoryAtRest, LeavesNobodyInAClosedChannel) {
+    EXPECT_EQ(verdict({.operations = {pending(7, 1)}, .closes = {{0, 2, 3}}, .at_rest = true}),
+              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
+              "the channel is closed\n");
+}
+
+TEST(HistoryAtRest, LeavesNobodyWhoWasStopped) {
+    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), stopped_by(5))},
+                       .stops = {{5, 2, 3}},
+                       .at_rest = true}),
+              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
+              "its stop was requested\n");
+}
+
+TEST(HistoryAtRest, LeavesNobodyWhoseDeadlineHasPassed) {
+    const made m{.operations = {but(pending(7, 1), until(5, 0))},
+                 .at_rest = true,
+                 .clock = start_of_time + 5ns};
+    EXPECT_EQ(verdict(m),
+              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
+              "its deadline has passed\n");
+    made later = m; // how much, nobody knows
+    later.operations.front().relative = true;
+    EXPECT_EQ(verdict(later), "");
+}
+
+TEST(HistoryAtRest, LeavesNobodyWhoNeverWaits) {
+    EXPECT_EQ(
+        verdict({.operations = {but(pending(7, 1), in_the_way(way::tries))}, .at_rest = true}),
+        "at rest: the one that gave 7 (channel 0, 1 to the end, trying, pending) never "
+        "waits, and has not returned\n");
+}
+
+TEST(History, KnowsThatAValueWasGivenTwice) {
+    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(7, 2)}}),
+              "recorded: a value was given twice: by the one that gave 7 (channel 0, 1 to the end, "
+              "pending) and the one that gave 7 (channel 0, 2 to the end, pending)\n");
+}
+
+TEST(History, ReportsAFewOfVeryManyViolations) {
+    made m;
+    for (long i = 0; i != 100; ++i) {
+        m.operations.push_back(exchanged(i, 1, 2, -1));
+    }
+    const std::string said = verdict(m);
+    EXPECT_EQ(std::ranges::count(said, '\n'), 21);
+    EXPECT_NE(said.find("\nand 80 more\n"), std::string::npos);
+}
+
+TEST(History, ChecksMillionsInSeconds) {
+    // Quadratic in anything, this would take hours.
+    constexpr long pairs = 200'000;
+    history h;
+    h[0].add_close({0, 10 * pairs + 9, 10 * pairs + 10});
+    for (long i = 0; i != pairs; ++i) {
+        const auto start = static_cast<stamp>(10 * i);
+        h[0].add(but(exchanged(2 * i, start, start + 8, 2 * i + 1), parked(start + 2, start + 4)));
+        h[0].add(exchanged(2 * i + 1, start + 6, start + 9, 2 * i));
+        h[0].add(but(failed(-i - 1, start + 1, start + 9, exchange_errc::no_partner),
+                     in_the_way(way::tries)));
+    }
+    EXPECT_EQ(h.violations_at_rest(), "");
+    EXPECT_EQ(h.exchanged(), 2 * pairs);
+    EXPECT_EQ(h.failed(exchange_errc::no_partner), pairs);
+}
+
+// ---- Recorded, not made by hand.
+
+task<> exchange(history& h, exchanger<tracked>& ex, census& items, history::call what,
+                std::stop_token stop, timed_loop& loop) {
+    auto op = h[0].begin(what);
+    tracked mine(items, what.given);
+    if (what.way == way::tries) {
+        op.returned(ex.try_exchange(std::move(mine)));
+    } else if (what.deadline) {
+        op.returned(co_await ex.exchange_until(std::move(mine), *what.deadline, stop), loop.now());
+    } else {
+        op.returned(co_await ex.exchange(std::move(mine), stop));
+    }
+}
+
+TEST(HistoryRecord, SaysThatAnExchangerKeepsItsPromises) {
+    history h;
+    census items;
+    exchanger<tracked> ex;
+    std::stop_source source;
+    timed_loop loop;
+    const auto spawn = [&](const history::call& what) {
+        loop->spawn(exchange(h, ex, items, what, source.get_token(), loop));
+        loop->run_until_idle();
+    };
+    spawn({.given = 1, .way = way::tries});
+    spawn({.given = 2});
+    spawn({.given = 3, .way = way::tries});
+    spawn({.given = 4, .deadline = loop.now() + 5ms});
+    loop.advance(5ms);
+    spawn({.given = 5, .deadline = loop.now(), .way = way::overdue});
+    spawn({.given = 6, .stop = 1});
+    h[0].stop(1, [&] { source.request_stop(); });
+    loop->run_until_idle();
+    spawn({.given = 7, .stop = 1});
+    source = std::stop_source();
+    spawn({.given = 8});
+    EXPECT_EQ(h.violations_at_rest(loop.now()), "");
+    h[0].close(0, [&] { ex.close(); });
+    loop->run_until_idle();
+    spawn({.given = 9});
+
+    EXPECT_EQ(h.violations_at_rest(), "");
+    EXPECT_EQ(h.exchanged(), 2);
+    EXPECT_EQ(h.failed(exchange_errc::no_partner), 1);
+    EXPECT_EQ(h.failed(exchange_errc::timed_out), 2);
+    EXPECT_EQ(h.failed(exchange_errc::cancelled), 2);
+    EXPECT_EQ(h.failed(exchange_errc::closed), 2);
+}
+
+TEST(HistoryRecord, SaysWhatAnExchangerDidThatBreaksThem) {
+    history h(2);
+    auto early = h[0].begin({.given = 1, .deadline = start_of_time + 5ns});
+    early.failed(exchange_errc::timed_out, 1, start_of_time + 4ns);
+    auto late = h[1].begin({.given = 2});
+    late.exchanged(1);
+    EXPECT_EQ(rules_in(h.violations()), (std::set<std::string>{"R5 returned", "deadline"}));
+    h.clear();
+    EXPECT_EQ(h.violations(), "");
+}
+
+TEST(HistoryRecord, OrdersLogsByTime) {
+    history h(2);
+    h[0].begin({.given = 1}).exchanged(2);
+    h[1].begin({.given = 2}).exchanged(1);
+    EXPECT_EQ(rules_in(h.violations()), std::set<std::string>{"R3 overlap"});
+}
+
+TEST(HistoryRecord, EndsAnAbandonedOperationWithItsFrame) {
+    history h;
+    exchanger<tracked> ex;
+    census items;
+    std::optional<timed_loop> loop(std::in_place);
+    (*loop)->spawn(exchange(h, ex, items, {.given = 1}, {}, *loop));
+    (*loop)->run_until_idle();
+    EXPECT_EQ(h.violations_at_rest(), "");
+    loop.reset();
+    auto partner = h[0].begin({.given = 2});
+    EXPECT_EQ(h.violations_at_rest(), ""); // the first waits no more
+    partner.exchanged(1);
+    EXPECT_EQ(rules_in(h.violations()), std::set<std::string>{"R3 overlap"});
+}
+
+TEST(HistoryRecord, KnowsWhoIsParkedTogether) {
+    history h;
+    auto one = h[0].begin({.given = 1});
+    auto two = h[0].begin({.given = 2});
+    one.parked(h.tick());
+    two.parked(h.tick());
+    EXPECT_EQ(h.violations(), "");
+    one.parked(h.tick());
+    EXPECT_EQ(rules_in(h.violations()), std::set<std::string>{"parked"});
+}
+
+// ---- Against a search for the instants at which everything took effect.
+
+/// Decides whether a small history is possible, from the meaning of the operations alone: steps through the
+/// stamps, and tries between any two whatever may happen there. It knows no rule.
+class search {
+public:
+    explicit search(const made& m) : m_(m) {
+        for (std::size_t i = 0; i != m.operations.size(); ++i) {
+            const record& r = m.operations[i];
+            add(r.invoked, what::invoked, i);
+            add(r.returned, what::returned, i);
+            if (r.parked_from != never) {
+                add(r.parked_from, what::seen_parked, i);
+                add(r.parked_until, what::last_seen_parked, i);
+            }
+        }
+        for (const ending& e : m.closes) {
+            add(e.invoked, what::close_invoked, e.what);
+            add(e.returned, what::close_returned, e.what);
+        }
+        for (const ending& e : m.stops) {
+            add(e.invoked, what::stop_invoked, e.what);
+            add(e.returned, what::stop_returned, e.what);
+        }
+        std::ranges::sort(events_);
+    }
+
+    bool succeeds() { return goes_on(state()); }
+
+private:
+    static constexpr std::size_t most = 8;
+
+    enum class what : std::uint8_t {
+        invoked,
+        close_invoked,
+        stop_invoked,
+        seen_parked, // before `last_seen_parked`, which may have the same stamp
+        last_seen_parked,
+        returned,
+        close_returned,
+        stop_returned,
+    };
+    using event = std::tuple<stamp, what, std::size_t>;
+
+    enum class phase : std::uint8_t {
+        absent,
+        called,
+        too_late, // its stop had been requested when it started
+        started,
+        looked, // and saw nobody
+        parked,
+        was_parked,
+        met,
+        failed,
+        gone,
+    };
+
+    struct state {
+        std::size_t next = 0;
+        std::array<phase, most> of{};
+        std::array<bool, 4> closing{};
+        std::array<bool, 4> closed{};
+        std::array<bool, 4> stopping{};
+        std::array<bool, 4> stopped{};
+
+        /// Different for different states. What was requested follows from `next`.
+        std::uint64_t key() const {
+            std::uint64_t packed = next;
+            for (const phase p : of) {
+                packed = (packed << 4U) | static_cast<std::uint64_t>(p);
+            }
+            for (std::size_t i = 0; i != closed.size(); ++i) {
+                packed = (packed << 2U) | (closed.at(i) ? 2U : 0U) | (stopped.at(i) ? 1U : 0U);
+            }
+            return packed;
+        }
+    };
+
+    void add(stamp when, what kind, std::size_t which) {
+        if (when != never) {
+            events_.emplace_back(when, kind, which);
+        }
+    }
+
+    static bool colours_fit(const record& a, const record& b) {
+        switch (a.colour) {
+        case colour::red:
+            return b.colour == colour::blue;
+        case colour::blue:
+            return b.colour == colour::red;
+        case colour::any:
+            return b.colour == colour::any;
+        }
+        return false;
+    }
+
+    static bool is_present(phase p) {
+        return p == phase::started || p == phase::looked || p == phase::was_parked;
+    }
+
+    static bool gives_up(const record& r) {
+        return r.fate == fate::failed &&
+               (r.error == exchange_errc::timed_out || r.error == exchange_errc::no_partner);
+    }
+
+    bool partner_is_parked(const state& s, std::size_t i) const {
+        for (std::size_t j = 0; j != m_.operations.size(); ++j) {
+            if (j != i && s.of[j] == phase::parked &&
+                m_.operations[j].channel == m_.operations[i].channel &&
+                colours_fit(m_.operations[i], m_.operations[j])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    bool may_exchange(const state& s, std::size_t i, std::size_t j) const {
+        const record& a = m_.operations[i];
+        const record& b = m_.operations[j];
+        const auto wants = [](const record& x, const record& y) {
+            return x.fate == fate::exchanged ? x.got == y.given : x.fate != fate::failed;
+        };
+        return is_present(s.of[i]) && is_present(s.of[j]) && a.channel == b.channel &&
+               !s.closed.at(a.channel) && colours_fit(a, b) &&
+               (a.way == way::waits || b.way == way::waits) && wants(a, b) && wants(b, a);
+    }
+
+    bool may_fail(const state& s, std::size_t i) const {
+        const record& r = m_.operations[i];
+        if (r.fate != fate::failed || r.got != r.given) {
+            return false;
+        }
+        const bool saw_nobody =
+            (s.of[i] == phase::looked || s.of[i] == phase::was_parked) && !s.closed.at(r.channel);
+        switch (r.error) {
+        case exchange_errc::timed_out:
+            return saw_nobody && r.way != way::tries && r.deadline && r.clock >= *r.deadline;
+        case exchange_errc::no_partner:
+            return saw_nobody && r.way == way::tries;
+        case exchange_errc::cancelled:
+            return (is_present(s.of[i]) || s.of[i] == phase::too_late) && r.stop != 0 &&
+                   s.stopped.at(r.stop);
+        case exchange_errc::closed:
+            return is_present(s.of[i]) && s.closed.at(r.channel);
+        }
+        return false;
+    }
+
+    bool goes_on(const state& s) {
+        if (!seen_.insert(s.key()).second) {
+            return false;
+        }
+        return next_event(s) || something_happens(s);
+    }
+
+    bool something_happens(const state& s) {
+        for (std::size_t c = 0; c != s.closed.size(); ++c) {
+            if (s.closing.at(c) && !s.closed.at(c)) {
+                state t = s;
+                t.closed.at(c) = true;
+                if (goes_on(t)) {
+                    return true;
+                }
+            }
+            if (s.stopping.at(c) && !s.stopped.at(c)) {
+                state t = s;
+                t.stopped.at(c) = true;
+                if (goes_on(t)) {
+                    return true;
+                }
+            }
+        }
+        for (std::size_t i = 0; i != m_.operations.size(); ++i) {
+            const record& r = m_.operations[i];
+            state t = s;
+            if (s.of[i] == phase::called) {
+                t.of[i] = r.stop != 0 && s.stopped.at(r.stop) ? phase::too_late : phase::started;
+                if (goes_on(t)) {
+                    return true;
+                }
+            }
+            if (s.of[i] == phase::started && gives_up(r) && !s.closed.at(r.channel) &&
+                !partner_is_parked(s, i)) {
+                t.of[i] = phase::looked;
+                if (goes_on(t)) {
+                    return true;
+                }
+            }
+            if (may_fail(s, i)) {
+                t.of[i] = phase::failed;
+                if (goes_on(t)) {
+                    return true;
+                }
+            }
+            for (std::size_t j = 0; j != i; ++j) {
+                if (may_exchange(s, i, j)) {
+                    t = s;
+                    t.of[i] = t.of[j] = phase::met;
+                    if (goes_on(t)) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    bool next_event(const state& s) {
+        if (s.next == events_.size()) {
+            return !m_.at_rest || may_rest(s);
+        }
+        const auto [when, kind, i] = events_[s.next];
+        state t = s;
+        ++t.next;
+        switch (kind) {
+        case what::invoked:
+            t.of[i] = m_.operations[i].stop != 0 ? phase::called : phase::started;
+            break;
+        case what::seen_parked:
+            if ((s.of[i] != phase::started && s.of[i] != phase::looked) ||
+                s.closed.at(m_.operations[i].channel) || partner_is_parked(s, i)) {
+                return false;
+            }
+            t.of[i] = phase::parked;
+            break;
+        case what::last_seen_parked:
+            if (s.closed.at(m_.operations[i].channel)) {
+                return false;
+            }
+            t.of[i] = phase::was_parked;
+            break;
+        case what::returned:
+            if (m_.operations[i].fate != fate::abandoned && s.of[i] != phase::met &&
+                s.of[i] != phase::failed) {
+                return false;
+            }
+            t.of[i] = phase::gone;
+            break;
+        case what::close_invoked:
+            t.closing.at(i) = true;
+            break;
+        case what::close_returned:
+            if (!s.closed.at(i)) {
+                return false;
+            }
+            break;
+        case what::stop_invoked:
+            t.stopping.at(i) = true;
+            break;
+        case what::stop_returned:
+            if (!s.stopped.at(i)) {
+                return false;
+            }
+            break;
+        }
+        return goes_on(t);
+    }
+
+    bool may_rest(const state& s) const {
+        for (std::size_t i = 0; i != m_.operations.size(); ++i) {
+            const record& r = m_.operations[i];
+            if (s.of[i] == phase::gone) {
+                continue;
+            }
+            if (s.of[i] == phase::met || r.way != way::waits || s.closed.at(r.channel) ||
+                (r.stop != 0 && s.stopped.at(r.stop)) ||
+                (m_.clock && r.deadline && !r.relative && *r.deadline <= *m_.clock)) {
+                return false;
+            }
+            for (std::size_t j = 0; j != i; ++j) {
+                if (s.of[j] != phase::gone && m_.operations[j].channel == r.channel &&
+                    colours_fit(r, m_.operations[j])) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    const made& m_;
+    std::vector<event> events_;
+    std::unordered_set<std::uint64_t> seen_;
+};
+
+/// Small histories, of which about every other is possible.
+class author {
+public:
+    explicit author(unsigned seed) : engine_(seed) {}
+
+    made next() {
+        made m;
+        const std::size_t count = 2 + one_of(4);
+        const bool coloured = one_in(3);
+        const bool two_channels = one_in(4);
+        const std::size_t sources = one_of(3);
+        for (std::size_t i = 0; i != count; ++i) {
+            record r;
+            r.given = static_cast<long>(i);
+            r.channel = two_channels ? static_cast<history::channel_id>(one_of(2)) : 0;
+            r.colour = !coloured ? colour::any : one_in(2) ? colour::red : colour::blue;
+            r.way = one_in(6) ? way::tries : one_in(6) ? way::overdue : way::waits;
+            if (r.way != way::tries) {
+                if (r.way == way::overdue || one_in(3)) {
+                    r.deadline = start_of_time + std::chrono::nanoseconds(one_of(3));
+                    r.clock = start_of_time + std::chrono::nanoseconds(one_of(8));
+                    r.relative = one_in(4);
+                }
+                if (sources != 0 && one_in(2)) {
+                    r.stop = 1 + one_of(sources);
+                }
+            }
+            m.operations.push_back(r);
+        }
+        if (one_in(3)) {
+            m.closes.push_back({one_of(two_channels ? 2 : 1)});
+            if (one_in(4)) {
+                m.closes.push_back({one_of(two_channels ? 2 : 1)});
+            }
+        }
+        for (std::size_t i = 0; i != sources; ++i) {
+            if (!one_in(3)) {
+                m.stops.push_back({i + 1});
+            }
+        }
+        m.at_rest = one_in(3);
+        if (one_in(2)) {
+            m.clock = start_of_time + std::chrono::nanoseconds(one_of(3));
+        }
+        give_fates(m);
+        give_stamps(m);
+        if (one_in(4)) {
+            spoil(m);
+        }
+        return m;
+    }
+
+private:
+    std::size_t one_of(std::size_t n) { return engine_() % n; }
+    bool one_in(std::size_t n) { return one_of(n) == 0; }
+
+    void give_fates(made& m) {
+        const auto unfinished = [this](record& r) {
+            r.fate = one_in(2) ? fate::pending : fate::abandoned;
+        };
+        for (std::size_t i = 0; i != m.operations.size(); ++i) {
+            record& r = m.operations[i];
+            if (r.fate != fate::pending) {
+                continue;
+            }
+            if (i + 1 != m.operations.size() && one_in(2)) {
+                record& partner = m.operations[i + 1 + one_of(m.operations.size() - i - 1)];
+                if (partner.fate == fate::pending) {
+                    r.fate = partner.fate = fate::exchanged;
+                    r.got = partner.given;
+                    partner.got = r.given;
+                    partner.channel = r.channel;
+                    partner.colour = r.colour == colour::red    ? colour::blue
+                                     : r.colour == colour::blue ? colour::red
+                                                                : colour::any;
+                    if (one_in(6)) {
+                        unfinished(partner);
+                    }
+                    continue;
+                }
+            }
+            if (one_in(5)) {
+                unfinished(r);
+                continue;
+            }
+            r.fate = fate::failed;
+            r.got = r.given;
+            r.error = r.way == way::tries ? exchange_errc::no_partner
+                      : r.deadline        ? exchange_errc::timed_out
+                      : r.stop != 0       ? exchange_errc::cancelled
+                                          : exchange_errc::closed;
+            if (r.error == exchange_errc::closed && m.closes.empty()) {
+                unfinished(r);
+            }
+            if (!m.closes.empty() && one_in(3)) {
+                r.error = exchange_errc::closed;
+            }
+        }
+    }
+
+    void give_stamps(made& m) {
+        // Whatever has a place in the order, twice: its beginning and its end.
+        struct entry {
+            stamp* begin;
+            stamp* end;
+        };
+        std::vector<entry> entries;
+        entries.reserve(m.operations.size() + m.closes.size() + m.stops.size());
+        for (record& r : m.operations) {
+            entries.push_back({&r.invoked, &r.returned});
+        }
+        for (auto* endings : {&m.closes, &m.stops}) {
+            for (ending& e : *endings) {
+                entries.push_back({&e.invoked, &e.returned});
+            }
+        }
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i != entries.size(); ++i) {
+            order.insert(order.end(), {i, i});
+        }
+        std::ranges::shuffle(order, engine_);
+        for (const entry& e : entries) {
+            *e.begin = never;
+        }
+        for (std::size_t i = 0; i != order.size(); ++i) {
+            const entry& e = entries[order[i]];
+            (*e.begin == never ? *e.begin : *e.end) = 10 * (i + 1);
+        }
+        for (record& r : m.operations) {
+            if (r.fate == fate::pending) {
+                r.returned = never;
+            }
+        }
+        for (auto* endings : {&m.closes, &m.stops}) {
+            for (ending& e : *endings) {
+                e.returned = one_in(6) ? never : e.returned;
+            }
+        }
+        give_parking(m, 10 * order.size() + 10);
+    }
+
+    void give_parking(made& m, stamp end) {
+        if (!one_in(3)) {
+            return;
+        }
+        for (record& r : m.operations) {
+            if (r.way != way::waits || one_in(2)) {
+                continue;
+            }
+            // Any two moments within, some of them at the same tick as somebody else's.
+            const stamp last = std::min(r.returned, end) - 5;
+            stamp from = r.invoked + 5 + 10 * one_of((last - r.invoked) / 10 + 1);
+            stamp until = r.invoked + 5 + 10 * one_of((last - r.invoked) / 10 + 1);
+            r.parked_from = std::min({from, until, last});
+            r.parked_until = std::min(std::max(from, until), last);
+        }
+    }
+
+    void spoil(made& m) {
+        record& r = m.operations[one_of(m.operations.size())];
+        switch (one_of(6)) {
+        case 0:
+            r.got = static_cast<long>(one_of(m.operations.size() + 1));
+            break;
+        case 1: {
+            // Two that met the same unfinished one.
+            record& unfinished = m.operations[one_of(m.operations.size())];
+            const bool known =
+                unfinished.fate == fate::pending || unfinished.fate == fate::abandoned;
+            for (record& each : m.operations) {
+                if (known && each.fate == fate::exchanged && each.channel == unfinished.channel) {
+                    each.got = unfinished.given;
+                }
+            }
+            break;
+        }
+        case 2:
+            if (r.fate == fate::failed) {
+                r.error = static_cast<exchange_errc>(1 + one_of(4));
+            }
+            break;
+        case 3:
+            r.channel = static_cast<history::channel_id>(one_of(2));
+            break;
+        case 4:
+            r.colour = static_cast<colour>(one_of(3));
+            break;
+        default:
+            if (r.parked_from == never) {
+                r.way = static_cast<way>(one_of(3));
+            }
+            break;
+        }
+    }
+
+    std::mt19937 engine_;
+};
+
+std::ostream& operator<<(std::ostream& out, const made& m) {
+    history h;
+    for (const record& r : m.operations) {
+        out << r.given << " -> " << (r.fate == fate::pending ? -1 : r.got) << ": fate "
+            << static_cast<int>(r.fate) << ", error " << static_cast<int>(r.error) << ", way "
+            << static_cast<int>(r.way) << ", colour " << static_cast<int>(r.colour) << ", channel "
+            << r.channel << ", " << r.invoked << " to " << static_cast<long>(r.returned)
+            << ", parked " << static_cast<long>(r.parked_from) << " to " << r.parked_until
+            << ", stop " << r.stop << '\n';
+    }
+    for (const ending& e : m.closes) {
+        out << "close " << e.what << ": " << e.invoked << " to " << static_cast<long>(e.returned)
+            << '\n';
+    }
+    for (const ending& e : m.stops) {
+        out << "stop " << e.what << ": " << e.invoked << " to " << static_cast<long>(e.returned)
+            << '\n';
+    }
+    return out << (m.at_rest ? "at rest" : "");
+}
+
+// In parts, to be run side by side.
+class HistorySearch : public ::testing::TestWithParam<unsigned> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, HistorySearch, ::testing::Range(1U, 5U));
+
+TEST_P(HistorySearch, AgreesThatThereIsAnOrderOfEffects) {
+    constexpr int histories = 50'000;
+    author a(GetParam());
+    int possible = 0;
+    std::map<std::string, int> decided_by; // histories that violate this rule only
+    for (int i = 0; i != histories; ++i) {
+        const made m = a.next();
+        const std::string said = verdict(m);
+        ASSERT_EQ(said.empty(), search(m).succeeds()) << m << '\n' << said;
+        possible += said.empty() ? 1 : 0;
+        if (const auto rules = rules_in(said); rules.size() == 1) {
+            ++decided_by[*rules.begin()];
+        }
+    }
+    EXPECT_GT(possible, histories / 5);
+    EXPECT_LT(possible, histories * 4 / 5);
+    for (const char* rule : {"R1 mutual", "R2 once", "R3 overlap", "R4 colours", "R5 returned",
+                             "deadline", "stop", "close", "no_partner", "parked", "at rest"}) {
+        EXPECT_GT(decided_by[rule], 20) << rule;
+    }
+}
+
+} // namespace
+} // namespace tryst::test
