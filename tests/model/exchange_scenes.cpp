@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Parties of one exchanger, and what can come between them.
+#include "model/meeting.hpp"
+#include "model/scenes.hpp"
+
+#include <array>
+
+namespace tryst::model {
+
+namespace {
+
+using enum patience;
+
+using detail::step;
+
+void two() {
+    meeting m;
+    m.run(m.loop({endless}), m.loop({endless}));
+}
+
+void two_and_canceller() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.loop({endless}), m.canceller());
+}
+
+void two_cancelled() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.loop({until_stop}), m.canceller());
+}
+
+void two_and_deadline() {
+    meeting m;
+    m.run(m.loop({until_deadline}), m.loop({endless}), m.time());
+}
+
+void two_and_either() {
+    meeting m;
+    m.run(m.loop({until_either}), m.loop({endless}), m.canceller(), m.time());
+}
+
+void two_and_closer() {
+    meeting m;
+    m.run(m.loop({endless}), m.loop({until_stop}), m.closer());
+}
+
+void three() {
+    meeting m;
+    m.run(m.loop({endless}), m.loop({endless}), m.loop({endless}));
+}
+
+void three_and_canceller() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.loop({until_stop}), m.loop({endless}), m.canceller());
+}
+
+void three_and_deadline() {
+    meeting m;
+    m.run(m.loop({until_deadline}), m.loop({endless}), m.loop({endless}), m.time());
+}
+
+void three_and_closer() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.loop({endless}), m.loop({endless}), m.closer());
+}
+
+void four() {
+    meeting m;
+    m.run(m.loop({endless}), m.loop({endless}), m.loop({endless}), m.loop({endless}));
+}
+
+void four_and_canceller() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.loop({until_stop}), m.loop({endless}), m.loop({endless}),
+          m.canceller());
+}
+
+// ---- In the arena
+
+void two_in_arena() {
+    meeting m(1, true);
+    m.run(m.loop({endless}), m.loop({endless}));
+}
+
+void two_in_arena_and_canceller() {
+    meeting m(1, true);
+    m.run(m.loop({until_stop}), m.loop({endless}), m.canceller());
+}
+
+void two_in_arena_and_closer() {
+    meeting m(1, true);
+    m.run(m.loop({until_stop}), m.loop({endless}), m.closer());
+}
+
+void three_in_arena() {
+    meeting m(1, true);
+    m.run(m.loop({endless}), m.loop({endless}), m.loop({endless}));
+}
+
+void three_in_arena_and_canceller() {
+    meeting m(1, true);
+    m.run(m.loop({until_stop}), m.loop({endless}), m.loop({endless}), m.canceller());
+}
+
+void three_in_arena_and_closer() {
+    meeting m(1, true);
+    m.run(m.loop({endless}), m.loop({endless}), m.loop({until_stop}), m.closer());
+}
+
+void four_in_arena() {
+    meeting m(1, true);
+    m.run(m.loop({endless}), m.loop({endless}), m.loop({endless}), m.loop({endless}));
+}
+
+void arena_grows_and_shrinks() {
+    meeting m(1);
+    m.run(m.busy_loop(2), m.busy_loop(2), m.busy_loop(2));
+}
+
+// ---- Frames and addresses used again
+
+void two_rounds() {
+    meeting m;
+    m.run(m.busy_loop(2), m.busy_loop(2));
+}
+
+void two_on_one_loop() {
+    meeting m(1, true);
+    m.run(m.loop({endless, endless}), m.loop({endless}));
+}
+
+void two_on_one_loop_and_canceller() {
+    meeting m;
+    m.run(m.loop({until_stop, until_stop}), m.loop({endless}), m.canceller());
+}
+
+// ---- Plain threads, and coroutines without executor
+
+void threads() {
+    meeting m;
+    m.run(m.thread(endless), m.thread(endless));
+}
+
+void threads_and_canceller() {
+    meeting m;
+    m.run(m.thread(until_stop), m.thread(endless), m.canceller());
+}
+
+void threads_and_deadline() {
+    meeting m;
+    m.run(m.thread(until_deadline), m.thread(endless), m.time());
+}
+
+void threads_in_arena() {
+    meeting m(1, true);
+    m.run(m.thread(until_stop), m.thread(endless), m.canceller());
+}
+
+void thread_and_coroutine() {
+    meeting m;
+    m.run(m.thread(until_either), m.loop({until_stop}), m.canceller(), m.time());
+}
+
+void bare() {
+    meeting m;
+    m.run(m.bare(until_stop), m.bare(endless), m.canceller());
+}
+
+// ---- Frames destroyed while they wait, and exchangers by who has met there
+
+void abandoned() {
+    meeting m;
+    m.run(m.doomed_loop(endless), m.killer(), m.loop({endless}));
+}
+
+void abandoned_and_canceller() {
+    meeting m;
+    m.run(m.doomed_loop(until_stop), m.killer(), m.loop({endless}), m.canceller());
+}
+
+void abandoned_in_arena() {
+    meeting m(1, true);
+    m.run(m.doomed_loop(until_deadline), m.killer(), m.loop({endless}), m.time());
+}
+
+void abandoned_and_closer() {
+    meeting m(1, true);
+    m.run(m.doomed_loop(endless), m.killer(), m.closer());
+}
+
+void destroyed() {
+    meeting m;
+    m.run(m.destroying_loop(), m.loop({until_stop}), m.canceller());
+}
+
+void destroyed_in_arena() {
+    meeting m(1, true);
+    m.run(m.destroying_loop(), m.loop({until_either}), m.canceller(), m.time());
+}
+
+void destroyed_by_coroutine_that_met_a_thread() {
+    meeting m(1, true);
+    m.run(m.destroying_loop(), m.thread(until_stop), m.canceller());
+}
+
+// ---- Those who do not wait
+
+void try_meets_all() {
+    meeting m(1, true);
+    m.run(m.loop({none}), m.loop({until_stop}), m.thread(over), m.canceller());
+}
+
+void try_in_arena() {
+    meeting m(1, true);
+    m.run(m.thread(none), m.loop({endless}), m.loop({endless}));
+}
+
+// clang-format off
+constexpr std::array all{
+    scene{"two", "two parties", two, reaches(step::claim_at_home)},
+    scene{"two_and_canceller", "two parties, one of which is stopped", two_and_canceller,
+          reaches(step::claim_at_home, step::stop, step::late_stop, step::own_stop, step::straggling)},
+    scene{"two_cancelled", "two parties, both stopped by one source", two_cancelled,
+          reaches(step::stop, step::late_stop, step::own_stop)},
+    scene{"two_and_deadline", "two parties, one of which has a deadline", two_and_deadline, reaches(step::stop)},
+    scene{"two_and_either", "two parties, one with a deadline and a stop", two_and_either, reaches(step::stop)},
+    scene{"two_and_closer", "two parties and a close", two_and_closer, reaches(step::claim_at_home)},
+    scene{"three", "three parties", three, reaches(step::claim_at_home)},
+    scene{"three_and_canceller", "three parties, two of which are stopped", three_and_canceller,
+          reaches(step::stop, step::straggling)},
+    scene{"three_and_deadline", "three parties, one of which has a deadline", three_and_deadline, reaches(step::stop)},
+    scene{"three_and_closer", "three parties and a close", three_and_closer, reaches(step::claim_at_home)},
+    scene{"four", "four parties", four, reaches(step::claim_at_home)},
+    scene{"four_and_canceller", "four parties, two of which are stopped", four_and_canceller, reaches(step::stop)},
+
+    scene{"two_in_arena", "two parties, slots 0 and 1", two_in_arena,
+          reaches(step::offer_above_home, step::claim_above_home, step::expiry, step::claim_at_home, step::shrinkage)},
+    scene{"two_in_arena_and_canceller", "two parties, slots 0 and 1, a stop", two_in_arena_and_canceller,
+          reaches(step::expiry, step::stop)},
+    scene{"two_in_arena_and_closer", "two parties, slots 0 and 1, a close", two_in_arena_and_closer, reaches(step::expiry)},
+    scene{"three_in_arena", "three parties, slots 0 and 1", three_in_arena, reaches(step::straggling)},
+    scene{"three_in_arena_and_canceller", "three parties, slots 0 and 1, a stop", three_in_arena_and_canceller,
+          reaches(step::straggling, step::stop)},
+    scene{"three_in_arena_and_closer", "three parties, slots 0 and 1, a close", three_in_arena_and_closer, reaches(step::straggling)},
+    scene{"four_in_arena", "four parties, slots 0 and 1", four_in_arena, reaches(step::straggling)},
+    scene{"arena_grows_and_shrinks", "three loops exchange twice; collisions grow the arena", arena_grows_and_shrinks,
+          reaches(step::growth, step::shrinkage)},
+
+    scene{"two_rounds", "two loops exchange twice: frames and addresses are used again", two_rounds, reaches(step::claim_at_home)},
+    scene{"two_on_one_loop", "two parties of one loop, a third elsewhere", two_on_one_loop, reaches(step::completion_in_place)},
+    scene{"two_on_one_loop_and_canceller", "the same, with a stop", two_on_one_loop_and_canceller,
+          reaches(step::completion_in_place, step::stop)},
+
+    scene{"threads", "two plain threads", threads, reaches(step::claim_at_home)},
+    scene{"threads_and_canceller", "two threads, one of which is stopped", threads_and_canceller,
+          reaches(step::stop, step::late_stop, step::own_stop)},
+    scene{"threads_and_deadline", "two threads, one of which has a deadline", threads_and_deadline, reaches(step::stop)},
+    scene{"threads_in_arena", "two threads, slots 0 and 1, a stop", threads_in_arena, reaches(step::claim_above_home)},
+    scene{"thread_and_coroutine", "a thread with deadline and stop, and a coroutine", thread_and_coroutine, reaches(step::stop)},
+    scene{"bare", "two coroutines without executor, a stop", bare, reaches(step::stop)},
+
+    scene{"abandoned", "a frame is destroyed while it waits", abandoned, reaches(step::claim_at_home)},
+    scene{"abandoned_and_canceller", "the same, with a stop", abandoned_and_canceller, reaches(step::stop, step::straggling)},
+    scene{"abandoned_in_arena", "the same, slots 0 and 1, with a deadline", abandoned_in_arena, reaches(step::straggling)},
+    scene{"abandoned_and_closer", "the same, slots 0 and 1, with a close", abandoned_and_closer, reaches(step::straggling)},
+    scene{"destroyed", "who has returned destroys the exchanger; a stop", destroyed, reaches(step::late_stop)},
+    scene{"destroyed_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_in_arena, reaches(step::straggling)},
+    scene{"destroyed_after_thread", "the same, and the other is a thread", destroyed_by_coroutine_that_met_a_thread,
+          reaches(step::straggling)},
+
+    scene{"try_meets_all", "try_exchange, a passed deadline, and one who waits", try_meets_all, reaches(step::claim_at_home)},
+    scene{"try_in_arena", "try_exchange finds who waits above slot 0", try_in_arena, reaches(step::claim_above_home)},
+};
+// clang-format on
+
+} // namespace
+
+std::span<const scene> exchange_scenes() {
+    return all;
+}
+
+} // namespace tryst::model

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The scenes and the library's headers are compiled with -fsanitize=thread, but not linked with its runtime:
+/// the calls that the compiler puts before each access to memory come here. So do new and delete, and
+/// failed assertions.
+#include "model/checker.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+using tryst::model::access;
+using tryst::model::checker;
+
+void enter(access kind, const void* address, std::size_t size) {
+    if (checker* const c = checker::of_this_thread()) {
+        c->enter(kind, address, size);
+    }
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+    if (checker* const c = checker::of_this_thread()) {
+        return c->allocate(size, alignment);
+    }
+    alignment = alignment < alignof(std::max_align_t) ? alignof(std::max_align_t) : alignment;
+    void* const block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (block == nullptr) {
+        std::abort();
+    }
+    return block;
+}
+
+void release(void* block) {
+    checker* const c = checker::of_this_thread();
+    if (c != nullptr && c->memory().contains(block)) {
+        c->release(block);
+    } else {
+        std::free(block);
+    }
+}
+
+} // namespace
+
+// The names are the compiler's.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+#define TRYST_ACCESS(size)                                                                         \
+    void __tsan_read##size(void* address) { enter(access::read, address, size); }                  \
+    void __tsan_write##size(void* address) { enter(access::write, address, size); }                \
+    void __tsan_unaligned_read##size(void* address) { enter(access::read, address, size); }        \
+    void __tsan_unaligned_write##size(void* address) { enter(access::write, address, size); }      \
+    void __tsan_read_write##size(void* address) { enter(access::write, address, size); }           \
+    void __tsan_unaligned_read_write##size(void* address) { enter(access::write, address, size); } \
+    static_assert(true)
+
+extern "C" {
+TRYST_ACCESS(1);
+TRYST_ACCESS(2);
+TRYST_ACCESS(4);
+TRYST_ACCESS(8);
+TRYST_ACCESS(16);
+
+void __tsan_init() {}
+void __tsan_func_entry(void* /*caller*/) {}
+void __tsan_func_exit() {}
+void __tsan_read_range(void* address, std::size_t size) {
+    enter(access::read, address, size);
+}
+void __tsan_write_range(void* address, std::size_t size) {
+    enter(access::write, address, size);
+}
+void __tsan_vptr_read(void** address) {
+    enter(access::read, address, sizeof *address);
+}
+void __tsan_vptr_update(void** address, void* /*value*/) {
+    enter(access::write, address, sizeof *address);
+}
+
+// Guards of function-local statics.
+unsigned char __tsan_atomic8_load(const volatile unsigned char* address, int /*order*/) {
+    return *address;
+}
+
+[[noreturn]] void __assert_fail(const char* expression, const char* file, unsigned line,
+                                const char* /*function*/) noexcept {
+    if (checker* const c = checker::of_this_thread()) {
+        c->fail("assertion failed: " + std::string(expression) + " (" + file + ":" +
+                           std::to_string(line) + ")");
+    }
+    std::abort();
+}
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+void* operator new(std::size_t size) {
+    return allocate(size, 0);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return allocate(size, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
+    return allocate(size, 0);
+}
+void operator delete(void* block) noexcept {
+    release(block);
+}
+void operator delete(void* block, std::size_t /*size*/) noexcept {
+    release(block);
+}
+void operator delete(void* block, std::align_val_t /*alignment*/) noexcept {
+    release(block);
+}
+void operator delete(void* block, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+    release(block);
+}
+void operator delete(void* block, const std::nothrow_t& /*unused*/) noexcept {
+    release(block);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// run_loop as it is shipped: its mailbox, how it sleeps, wakes up and stops; and what runs on it.
+#include "model/platform.hpp"
+#include "model/scenes.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace tryst::model {
+
+namespace {
+
+/// A node that writes plain memory: its run must be ordered after its post.
+struct message : executor_node {
+    message() {
+        run = [](executor_node* node) noexcept { ++static_cast<message*>(node)->delivered; };
+    }
+    int written = 0;
+    int delivered = 0;
+};
+
+void post(run_loop& loop, message& m) {
+    m.written = 1;
+    loop.post(&m);
+}
+
+/// Two threads post to a loop that may sleep, and one stops it.
+void posts() {
+    auto loop = std::make_unique<run_loop>();
+    std::array<message, 2> messages;
+    run_threads([&] { loop->run(); }, [&] { post(*loop, messages[0]); },
+                [&] {
+                    post(*loop, messages[1]);
+                    loop->stop();
+                });
+    // What came after the stop waits for the next run.
+    loop->run_until_idle();
+    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+}
+
+/// A loop is destroyed as soon as `run` has returned.
+void stopped() {
+    auto loop = std::make_unique<run_loop>();
+    message last;
+    run_threads(
+        [&] {
+            loop->run();
+            loop.reset();
+        },
+        [&, at = loop.get()] {
+            post(*at, last);
+            at->stop();
+        });
+    require(last.delivered == 1, "what was posted before the stop was not run");
+}
+
+/// Adds to a number unseen by the race detector.
+__attribute__((no_sanitize("thread"), noinline)) int count(int& number, int more) noexcept {
+    return number += more;
+}
+
+/// A stop that finds another pending happens-before the return of the `run` that both end.
+void stopped_twice() {
+    shared_object bell; // tells that a stop has returned, and orders nothing
+    int rung = 0;
+    const auto ring = [&] {
+        the_checker().use(bell, true, "rings", site::current());
+        count(rung, 1);
+    };
+    run_loop loop;
+    int before = 0;
+    run_threads(
+        [&] {
+            loop.stop();
+            ring();
+        },
+        [&] {
+            before = 1;
+            loop.stop();
+            ring();
+        },
+        [&] {
+            the_checker().use(bell, false, "listens", site::current());
+            const bool both = count(rung, 0) == 2;
+            loop.run();
+            if (both) {
+                the_checker().reached(0, "both stops came before", site::current());
+                require(before == 1, "the stop was not seen");
+            }
+        });
+}
+
+/// A timer and a post come to a sleeping loop at the same time.
+void timer_and_post() {
+    struct alarm : timer_node {
+        bool rung = false;
+    };
+    struct start : executor_node { // arms the timer on the loop, as an operation does
+        run_loop* loop;
+        alarm* timer;
+    };
+    run_loop loop;
+    alarm timer;
+    timer.deadline = run_loop::time_point(std::chrono::nanoseconds(2'000));
+    timer.fire = [](timer_node* node) noexcept { static_cast<alarm*>(node)->rung = true; };
+    start begin{{}, &loop, &timer};
+    begin.run = [](executor_node* node) noexcept {
+        const auto& self = *static_cast<start*>(node);
+        self.loop->executor().arm(self.timer);
+    };
+    loop.post(&begin);
+    message letter;
+    run_threads([&] { loop.run(); },
+                [&] {
+                    post(loop, letter);
+                    loop.stop();
+                },
+                [] { the_checker().os().advance(1'000'000, site::current()); });
+    loop.run_until_idle();
+    require(timer.rung && letter.delivered == 1, "a timer or a post was lost");
+}
+
+// ---- Exchanges between real loops
+
+using channel = exchanger<std::unique_ptr<int>>;
+
+task<> party(channel& ex, int mine, int& got) {
+    auto result = co_await ex.exchange(std::make_unique<int>(mine));
+    require(result.has_value(), "closed");
+    got = **result;
+}
+
+/// Runs a party on a loop of its own.
+auto loop_of(channel& ex, int mine, int& got) {
+    return [&ex, mine, &got] { sync_wait(party(ex, mine, got)); };
+}
+
+void exchange_between_loops() {
+    channel ex(0);
+    std::array<int, 2> got{};
+    run_threads(loop_of(ex, 1, got[0]), loop_of(ex, 2, got[1]));
+    require(got[0] == 2 && got[1] == 1, "not swapped");
+}
+
+void exchange_between_loops_in_arena() {
+    channel ex(1);
+    std::array<int, 3> got{};
+    const auto third = [&] {
+        auto result = ex.try_exchange(std::make_unique<int>(3));
+        got[2] = result ? **result : 0;
+        if (result) {
+            sync_wait(party(ex, 4, got[2]));
+        }
+    };
+    run_threads(loop_of(ex, 1, got[0]), loop_of(ex, 2, got[1]), third);
+    require(got[0] != 0 && got[1] != 0, "not swapped");
+}
+
+// ---- Tasks that end elsewhere
+
+task<int> hop(run_loop& to, int value) {
+    co_await to.schedule();
+    co_return value;
+}
+
+/// The task of a sync_wait ends on another loop.
+void task_ends_elsewhere() {
+    run_loop other;
+    run_threads([&] { require(sync_wait(hop(other, 7)) == 7, "another value"); other.stop(); },
+                [&] { other.run(); });
+}
+
+/// Two children of a when_all end on two loops: who is last goes on.
+void join_on_two_loops() {
+    run_loop other;
+    run_threads(
+        [&] {
+            const auto both = sync_wait(when_all(hop(other, 7), hop(other, 8)));
+            require(std::get<0>(both) == 7 && std::get<1>(both) == 8, "other values");
+            other.stop();
+        },
+        [&] { other.run(); });
+}
+
+// clang-format off
+constexpr std::array all{
+    scene{"posts", "two threads post to a loop that may sleep", posts},
+    scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
+    scene{"stopped_twice", "one stop finds the other pending", stopped_twice, reaches(0)},
+    scene{"timer_and_post", "at a sleeping loop, at the same time", timer_and_post},
+    scene{"exchange_between_loops", "two real loops exchange", exchange_between_loops},
+    scene{"exchange_between_loops_in_arena", "the same, and a try_exchange", exchange_between_loops_in_arena},
+    scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop", task_ends_elsewhere},
+    scene{"join_on_two_loops", "the children of a when_all end on two loops", join_on_two_loops},
+};
+// clang-format on
+
+} // namespace
+
+std::span<const scene> loop_scenes() {
+    return all;
+}
+
+} // namespace tryst::model

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "model/checker.hpp"
+#include "model/scenes.hpp"
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <getopt.h>
+#include <string>
+#include <string_view>
+#include <sys/time.h>
+#include <vector>
+
+namespace {
+
+using namespace tryst::model;
+
+void usage(std::FILE* to) {
+    std::fputs("usage: model_check --list\n"
+               "       model_check [OPTION...] SCENE...\n"
+               "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
+               "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
+               "  -r, --random N        N executions at random (PCT), instead of all\n"
+               "  -s, --seed S          the first of their seeds\n"
+               "  -R, --replay CHOICES  repeat the execution that a failure has printed\n",
+               to);
+}
+
+std::vector<scene> all_scenes() {
+    std::vector<scene> all;
+    for (const auto scenes : {litmus_scenes(), exchange_scenes(), loop_scenes()}) {
+        all.insert(all.end(), scenes.begin(), scenes.end());
+    }
+    return all;
+}
+
+/// A model thread that crashes, or never comes to its next step, has failed: go on from the scheduler.
+void catch_signals() {
+    static std::array<char, 64 * 1024> stack;
+    stack_t alternative{};
+    alternative.ss_sp = stack.data();
+    alternative.ss_size = stack.size();
+    ::sigaltstack(&alternative, nullptr);
+    struct sigaction action {};
+    action.sa_flags = SA_ONSTACK;
+    action.sa_handler = [](int number) {
+        if (number == SIGALRM) {
+            if (checker::of_this_thread() != nullptr && the_checker().hangs()) {
+                the_checker().interrupt("no end between two steps");
+            }
+        } else if (checker::of_this_thread() != nullptr) {
+            the_checker().interrupt(::strsignal(number));
+        } else {
+            std::_Exit(128 + number);
+        }
+    };
+    for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM}) {
+        ::sigaction(number, &action, nullptr);
+    }
+    const itimerval every_second{{1, 0}, {1, 0}};
+    ::setitimer(ITIMER_REAL, &every_second, nullptr);
+}
+
+/// @returns whether the scene is as it must be.
+bool check(const scene& s, const bounds& limits, const char* replayed) {
+    const auto start = std::chrono::steady_clock::now();
+    const report found = replayed == nullptr
+                             ? the_checker().explore(s.body, limits)
+                             : the_checker().replay(s.body, limits, replayed);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    const std::string bound = limits.random_executions != 0 ? "random"
+                              : limits.preemptions
+                                  ? std::to_string(*limits.preemptions) + " preemptions"
+                                  : "no bound";
+    std::string verdict = "holds";
+    bool good = found.failure.empty();
+    if (!s.must_fail.empty()) {
+        good = found.failure.find(s.must_fail) != std::string::npos;
+        verdict = good ? "fails, as it must" : "does not fail as it must";
+    } else if (!good) {
+        verdict = "FAILS";
+    } else if (const auto missed = s.must_reach & ~the_checker().reached();
+               missed != 0 && replayed == nullptr && limits.random_executions == 0) {
+        verdict = "never reaches steps " + std::to_string(missed);
+        good = false;
+    }
+    std::printf("%-32s %-14s %-11s %10llu executions (%llu cut) %9llu states %5zu steps %7.2f s  %s\n",
+                std::string(s.name).c_str(), bound.c_str(),
+                limits.bare_posts ? "bare posts" : "posts order",
+                static_cast<unsigned long long>(found.executions),
+                static_cast<unsigned long long>(found.cut),
+                static_cast<unsigned long long>(found.states), found.longest, time.count(),
+                verdict.c_str());
+    if (!good || replayed != nullptr) {
+        for (const std::string& line : found.trace) {
+            std::printf("  %s\n", line.c_str());
+        }
+        std::printf("  %s\n", found.failure.empty() ? "no failure" : found.failure.c_str());
+        if (!found.replay.empty()) {
+            std::printf("  again: model_check%s%s --replay %s %s\n",
+                        limits.preemptions
+                            ? (" -p " + std::to_string(*limits.preemptions)).c_str()
+                            : "",
+                        limits.bare_posts ? " -b" : "", found.replay.c_str(),
+                        std::string(s.name).c_str());
+        }
+    }
+    std::fflush(stdout);
+    return good;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    constexpr std::array options{option{"preemptions", required_argument, nullptr, 'p'},
+                                 option{"stale-reads", required_argument, nullptr, 'S'},
+                                 option{"bare-posts", no_argument, nullptr, 'b'},
+                                 option{"random", required_argument, nullptr, 'r'},
+                                 option{"seed", required_argument, nullptr, 's'},
+                                 option{"replay", required_argument, nullptr, 'R'},
+                                 option{"list", no_argument, nullptr, 'l'},
+                                 option{"help", no_argument, nullptr, 'h'},
+                                 option{nullptr, 0, nullptr, 0}};
+    bounds limits;
+    const char* replayed = nullptr;
+    const auto scenes = all_scenes();
+    for (int c = 0; (c = ::getopt_long(argc, argv, "p:S:br:s:R:lh", options.data(), nullptr)) != -1;) {
+        switch (c) {
+        case 'p':
+            limits.preemptions = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
+            break;
+        case 'S':
+            limits.stale_reads = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
+            break;
+        case 'b':
+            limits.bare_posts = true;
+            break;
+        case 'r':
+            limits.random_executions = std::strtoull(optarg, nullptr, 10);
+            break;
+        case 's':
+            limits.first_seed = std::strtoull(optarg, nullptr, 10);
+            break;
+        case 'R':
+            replayed = optarg;
+            break;
+        case 'l':
+            for (const scene& s : scenes) {
+                std::printf("%-32s %s\n", std::string(s.name).c_str(), std::string(s.about).c_str());
+            }
+            return 0;
+        case 'h':
+            usage(stdout);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
+        }
+    }
+    if (optind == argc) {
+        usage(stderr);
+        return 2;
+    }
+    catch_signals();
+    bool good = true;
+    for (int i = optind; i != argc; ++i) {
+        bool found = false;
+        for (const scene& s : scenes) {
+            if (s.name == argv[i]) {
+                found = true;
+                good = check(s, limits, replayed) && good;
+            }
+        }
+        if (!found) {
+            std::fprintf(stderr, "model_check: no scene %s; see --list\n", argv[i]);
+            return 2;
+        }
+    }
+    return good ? 0 : 1;
+}

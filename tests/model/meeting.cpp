@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "model/meeting.hpp"
+
+namespace tryst::model {
+
+namespace {
+
+// An explicit instantiation may name private members ([temp.spec.general]), and tells us here.
+template <class Key, typename Key::type Member>
+struct opened {
+    friend constexpr typename Key::type member_of(Key /*key*/) noexcept { return Member; }
+};
+struct protocol_key {
+    using type = std::unique_ptr<detail::protocol<parcel>> exchanger<parcel>::*;
+    friend constexpr type member_of(protocol_key) noexcept;
+};
+struct arena_key {
+    using type = detail::arena detail::protocol<parcel>::*;
+    friend constexpr type member_of(arena_key) noexcept;
+};
+template struct opened<protocol_key, &exchanger<parcel>::protocol_>;
+template struct opened<arena_key, &detail::protocol<parcel>::arena_>;
+
+// Not in the model's memory: checks may look at it without being ordered after who wrote it.
+struct result {
+    bool begun = false;
+    bool ended = false;
+    bool abandoned = false; ///< Its frame was destroyed while it waited.
+    bool exchanged = false;
+    exchange_errc error{};
+    std::size_t parcel = 0;
+};
+std::array<result, meeting::max_parties> results;
+bool destroyed = false;
+
+} // namespace
+
+meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
+    results.fill({});
+    destroyed = false;
+    closing_ = false;
+    closing_late_ = false;
+    if (grown) {
+        detail::protocol<parcel>& protocol = *(ex_->*member_of(protocol_key()));
+        (protocol.*member_of(arena_key())).collided();
+    }
+}
+
+detached meeting::coroutine_party(meeting& m, serial_loop* on, std::size_t mine, patience kind) {
+    channel& ex = *m.ex_;
+    parcel gift(mine);
+    results.at(mine).begun = true;
+    switch (kind) {
+    case patience::endless:
+        m.enter(mine, co_await ex.exchange(std::move(gift)));
+        break;
+    case patience::until_stop:
+        m.enter(mine, co_await ex.exchange(std::move(gift), m.token()));
+        break;
+    case patience::until_deadline:
+        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait));
+        break;
+    case patience::until_either:
+        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait, m.token()));
+        break;
+    case patience::none:
+        m.enter(mine, ex.try_exchange(std::move(gift)));
+        break;
+    case patience::over:
+        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait - wait));
+        break;
+    }
+    if (on != nullptr) {
+        on->end_work();
+    }
+}
+
+detached meeting::busy_party(meeting& m, serial_loop& on, std::size_t first, std::size_t rounds) {
+    for (std::size_t mine = first; mine != first + rounds; ++mine) {
+        results.at(mine).begun = true;
+        m.enter(mine, co_await m.ex_->exchange(parcel(mine)));
+    }
+    on.end_work();
+}
+
+detached meeting::destroying_party(meeting& m, serial_loop& on, std::size_t mine) {
+    results.at(mine).begun = true;
+    m.enter(mine, co_await m.ex_->exchange(parcel(mine)));
+    if (results.at(mine).exchanged) {
+        m.destroy();
+    }
+    on.end_work();
+}
+
+namespace {
+
+/// A coroutine that its owner destroys.
+struct owned {
+    struct promise_type {
+        owned get_return_object() noexcept {
+            return {std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+    std::coroutine_handle<> coroutine;
+};
+
+owned party_to_be_destroyed(meeting& m, std::size_t mine, patience kind) {
+    results.at(mine).begun = true;
+    if (kind == patience::until_stop) {
+        m.enter(mine, co_await m.ex().exchange(parcel(mine), m.token()));
+    } else if (kind == patience::until_deadline) {
+        m.enter(mine, co_await m.ex().exchange_for(parcel(mine), meeting::wait));
+    } else {
+        m.enter(mine, co_await m.ex().exchange(parcel(mine)));
+    }
+}
+
+} // namespace
+
+std::coroutine_handle<> meeting::doomed_party(meeting& m, std::size_t mine, patience kind) {
+    m.doom_.run = [](executor_node* node) noexcept {
+        auto& order = *static_cast<doom*>(node);
+        order.coroutine.destroy();
+        order.loop->end_work();
+        if (!results[order.party].ended) {
+            results[order.party].abandoned = true;
+        }
+    };
+    m.doom_.party = mine;
+    return party_to_be_destroyed(m, mine, kind).coroutine;
+}
+
+void meeting::destroy() noexcept {
+    if (!std::exchange(destroyed, true)) {
+        delete ex_;
+    }
+}
+
+void meeting::thread_party(std::size_t mine, patience kind) {
+    channel& ex = *ex_;
+    parcel gift(mine);
+    results.at(mine).begun = true;
+    switch (kind) {
+    case patience::endless:
+        return enter(mine, sync_wait(ex.exchange(std::move(gift))));
+    case patience::until_stop:
+        return enter(mine, sync_wait(ex.exchange(std::move(gift), token())));
+    case patience::until_deadline:
+        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait)));
+    case patience::until_either:
+        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait, token())));
+    case patience::none:
+        return enter(mine, ex.try_exchange(std::move(gift)));
+    case patience::over:
+        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait - wait)));
+    }
+}
+
+void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
+    result& mine = results.at(party);
+    require(!mine.ended, "a party has ended twice");
+    mine.ended = true;
+    mine.exchanged = got.has_value();
+    if (got) {
+        mine.parcel = (*got).from();
+        return;
+    }
+    mine.parcel = got.returned().from();
+    mine.error = static_cast<exchange_errc>(got.error().value());
+    const bool may = [&] {
+        switch (mine.error) {
+        case exchange_errc::timed_out:
+            return the_checker().os().time() >= deadlines_.at(party);
+        case exchange_errc::cancelled:
+            return stop_.requested();
+        case exchange_errc::closed:
+            // A plain access: the close happens-before the result, if posts order it.
+            return closing_ && (closing_late_ || the_checker().limits().bare_posts || what_closer_did_);
+        case exchange_errc::no_partner:
+            return true;
+        }
+        return false;
+    }();
+    require(may, "a wait has ended for a reason that is not there");
+}
+
+/// R3: whoever still waits could not have met another.
+void meeting::close_at_quiescence() {
+    std::size_t waiting = 0;
+    for (std::size_t i = 0; i != parties_; ++i) {
+        const result& each = results[i];
+        waiting += each.begun && !each.ended && !each.abandoned ? 1 : 0;
+    }
+    require(waiting <= 1, "two parties wait for ever for each other");
+    closing_ = true;
+    closing_late_ = true;
+    if (!destroyed) {
+        ex_->close();
+    }
+}
+
+/// Conservation: whoever exchanged got what its partner brought, and the partner got ours; who did not has
+/// its own.
+void meeting::verify() const {
+    for (std::size_t i = 0; i != parties_; ++i) {
+        const result& mine = results[i];
+        if (mine.abandoned) {
+            continue;
+        }
+        require(mine.ended, "a party has never ended");
+        if (!mine.exchanged) {
+            require(mine.parcel == i, "a failed exchange has returned another's parcel");
+            continue;
+        }
+        require(mine.parcel != i && mine.parcel < parties_, "a party has got no other's parcel");
+        const result& partner = results[mine.parcel];
+        require(partner.abandoned || (partner.exchanged && partner.parcel == i),
+                "an exchange is one-sided");
+    }
+}
+
+} // namespace tryst::model

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What a thread of the model knows: which events happened before it, and how old a value it may still read.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tryst::model {
+
+inline constexpr std::size_t max_threads = 8;
+inline constexpr std::size_t max_atomics = 64; ///< In one execution, the dead included.
+inline constexpr std::size_t max_stores = 64; ///< To one atomic.
+
+using moment = std::uint16_t; ///< The number of an event within its thread.
+
+/* A view is a vector clock and, for each atomic, the oldest store in its modification order that may still
+ * be read. The clock decides data races (Flanagan and Freund, "FastTrack", 2009); the floors give C++'s four
+ * coherence rules ([intro.races] 15-18): whatever a thread has read or written, or knows to have happened,
+ * it never reads anything older. A release store carries its writer's view, an acquire load joins it
+ * (Kang, Hur, Lahav, Vafeiadis and Dreyer, "A promising semantics for relaxed-memory concurrency", 2017,
+ * section 2, without promises). */
+struct view {
+    std::array<moment, max_threads> happened{};
+    std::array<std::uint8_t, max_atomics> floor{};
+
+    void join(const view& other) noexcept {
+        for (std::size_t i = 0; i != max_threads; ++i) {
+            happened[i] = std::max(happened[i], other.happened[i]);
+        }
+        for (std::size_t i = 0; i != max_atomics; ++i) {
+            floor[i] = std::max(floor[i], other.floor[i]);
+        }
+    }
+};
+
+} // namespace tryst::model
