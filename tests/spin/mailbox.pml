@@ -12,9 +12,7 @@
  * `unpark` for each `park` that was promised one. Spurious wake-ups are left out: they would hide lost ones.
  *
  * Options: -DP (posters) -DNOFUTEX (the sleep_word of a mutex and a condition variable)
- * Mutants, each a mistake that must be found:
- *   -DM_NOLOCK     with NOFUTEX: a sleeper that saw the token does not wait until its waker has unlocked
- *   -DM_NOCOLLECT  a loop whose time is up does not wait for the unpark that it has been promised */
+ * Mutants (-DM_...), each a mistake that must be found: see `run`. */
 #ifndef P
 #define P 2
 #endif
@@ -52,6 +50,11 @@ proctype poster(byte node) {
   atomic { INSIDE(); seen = word };
   do
   :: next[node] = (seen == SLEEPING -> EMPTY : seen);
+#ifdef M_POST_SPLIT
+     atomic { INSIDE(); if :: word == seen :: else -> seen = word; goto again fi };
+     atomic { INSIDE(); word = node + 1; break };
+again:
+#endif
      atomic { INSIDE(); /* [M1] */
        if
        :: word == seen -> word = node + 1; break
@@ -59,8 +62,22 @@ proctype poster(byte node) {
        fi
      }
   od;
+#ifndef M_NOWAKE
   if :: seen == SLEEPING -> unpark() :: else fi
+#endif
 }
+
+#ifdef M_SLEEP_BLIND
+#define MAY_SLEEP true
+#else
+#define MAY_SLEEP !token
+#endif
+
+#ifdef M_NORECHECK
+#define AWAKE() ok = true; break
+#else
+#define AWAKE() skip
+#endif
 
 /* Sets ok: whether the token was taken. `timed`: the deadline may be over at any time. */
 inline park(timed) {
@@ -78,19 +95,21 @@ inline park(timed) {
      :: !ok ->
         /* Sleeps only if the token is not there: the kernel, or the mutex, makes this one step. */
 #ifdef NOFUTEX
-        atomic { !mutex; asleep = !token };
+        atomic { !mutex; asleep = MAY_SLEEP };
         if
         :: asleep ->
            if :: woken :: timed fi;
-           atomic { !mutex; asleep = false; woken = false }
+           atomic { !mutex; asleep = false; woken = false };
+           AWAKE()
         :: else
         fi
 #else
-        asleep = !token;
+        asleep = MAY_SLEEP;
         if
         :: asleep ->
            if :: woken :: timed fi;
-           atomic { asleep = false; woken = false }
+           atomic { asleep = false; woken = false };
+           AWAKE()
         :: else
         fi
 #endif
@@ -114,16 +133,25 @@ proctype loop() {
         :: else -> break
         od
      :: else ->
+#ifdef M_DOZE_SPLIT
+        dozed = (word == EMPTY);
+        if :: dozed -> word = SLEEPING :: else fi;
+#else
         atomic { /* [M3] */
           if :: word == EMPTY -> word = SLEEPING; dozed = true :: else -> dozed = false fi
         };
+#endif
         if
         :: dozed -> park(false)
         :: dozed ->
            park(true);
            if
            :: !ok ->
+#ifdef M_NOROUSE
+              ok = true;
+#else
               atomic { if :: word == SLEEPING -> word = EMPTY; ok = true :: else fi }; /* [M4] */
+#endif
 #ifndef M_NOCOLLECT
               if :: !ok -> park(false) :: else fi
 #endif
