@@ -59,7 +59,8 @@ inline executor_ref this_thread_executor() noexcept {
 ///              deadline. The coroutine may be destroyed while it waits, on its executor: the offer is
 ///              withdrawn. (A coroutine without executor only while no partner can come, and none while
 ///              its exchanger is being destroyed elsewhere.)
-/// @sync        everything before the partner's exchange happens-before our return, and vice versa.
+/// @sync        everything before the partner's exchange happens-before our return, and vice versa; so
+///              does everything before the stop or the close that ended a wait.
 /// @allocation  none.
 template <class T, class Limits>
 class [[nodiscard]] exchange_operation

@@ -284,9 +284,11 @@ private:
         if (timers_.empty()) {
             mail_.sleep();
         } else {
-            // The platform's clock counts the sleep, whatever the loop's clock shows.
-            mail_.sleep_until(detail::after(detail::clock::now(),
-                                            detail::saturated(timers_.earliest() - clock_.now())));
+            // The platform's clock counts the sleep, whatever the loop's clock shows. It is read first: what
+            // passes between the two looks must not make the sleep longer.
+            const auto start = detail::clock::now();
+            mail_.sleep_until(
+                detail::after(start, detail::saturated(timers_.earliest() - clock_.now())));
         }
     }
 

@@ -376,9 +376,8 @@ private:
         });
     }
 
-    /// In the slots that are in use.
     static bool nobody_waits(exchanger<T>& ex) {
-        for (std::uint32_t i = 1; i <= spread_of(ex); ++i) {
+        for (std::uint32_t i = 1; i <= ex.capacity(); ++i) {
             if (detail::slot::offered(arena_of(ex).at(i).peek()) != nullptr) {
                 return false;
             }

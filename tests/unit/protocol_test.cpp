@@ -567,6 +567,25 @@ TEST(ProtocolTake, SettlesWithClosedAfterAClose) {
     expect_failed(a, outcome::closed, 1);
 }
 
+TEST(ProtocolTake, FindsAnOfferAboveABoundThatHasShrunk) {
+    protocol with(2);
+    grow(with, 2);
+    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    party low(1);
+    party high(2);
+    probe = 1; // slot 1 of two
+    ASSERT_EQ(with.arrive(low, true), arrival::offered);
+    probe = ~0U; // slot 2
+    ASSERT_EQ(with.arrive(high, true), arrival::offered);
+    ASSERT_EQ(with.expire(low), arrival::waiting); // and there is one slot
+    ASSERT_EQ(with.spread(), 1U);
+    party first(3);
+    EXPECT_TRUE(with.take(first)) << "slot 0";
+    party second(4);
+    EXPECT_TRUE(with.take(second)) << "slot 2";
+    EXPECT_EQ(second.item(), 2);
+}
+
 TEST(ProtocolTake, PassesOverASlotThatIsBeingLeft) {
     protocol p(1);
     grow(p);

@@ -55,6 +55,10 @@ public:
         return bound_.load(std::memory_order_relaxed);
     }
 
+    /// Whether anybody can have offered above slot 0. There may still be offers above a bound that has
+    /// shrunk.
+    bool has_grown() const noexcept { return bound() != 0; }
+
     /// The highest slot that arrivals use under `bound`.
     static std::uint32_t highest(std::uint32_t bound) noexcept { return bound & index_mask; }
 
@@ -131,7 +135,8 @@ private:
     static constexpr std::uint32_t bound_mask = (1U << bound_bits) - 1;
 
     static std::uint32_t next(std::uint32_t changed) noexcept {
-        return (changed + sequence) & bound_mask;
+        const std::uint32_t counted = (changed + sequence) & bound_mask;
+        return counted != 0 ? counted : sequence; // 0 is for an arena that has never grown
     }
 
     static std::uint32_t probe() noexcept {

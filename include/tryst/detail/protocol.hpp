@@ -89,8 +89,10 @@ public:
         if (home == visit::settled) {
             return true;
         }
-        const std::uint32_t highest = arena::highest(arena_.bound());
-        for (std::uint32_t i = 1; i <= highest; ++i) {
+        if (!arena_.has_grown()) {
+            return false;
+        }
+        for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             waiter* const q = slot::offered(arena_.at(i).peek());
             if (q != nullptr && arena_.at(i).claim(q)) {
                 swap_with(w, q, false, nullptr);
@@ -142,8 +144,8 @@ public:
     bool park(waiter_type& w) noexcept {
         signal::bits seen = 0;
         // [W2] release, pairs with [W4]: a canceller that sees `parked` sees the offer and the waiter.
-        // Failure acquire, pairs with [W5] if `done` is there.
-        if (w.state.compare_exchange_strong(seen, signal::parked, std::memory_order_acq_rel,
+        // Failure acquire, pairs with [W5] if `done` is there, with [W4] if `stop` is.
+        if (w.state.compare_exchange_strong(seen, signal::parked, std::memory_order_release,
                                             std::memory_order_acquire)) {
             return true;
         }
@@ -166,7 +168,8 @@ public:
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
     /// faster. From any thread, while the operation lives. Precondition: `w` is, or was, `waiting`.
     void cancel(waiter_type& w, signal::bits why) noexcept {
-        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W6].
+        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W6]: what came before
+        // the stop happens-before a return of `cancelled`.
         const signal::bits seen = w.state.fetch_or(why, std::memory_order_acq_rel);
         if ((seen & (signal::done | signal::stop)) != 0 || (seen & signal::parked) == 0) {
             return; // too late, or somebody else's to serve, or the owner's own
