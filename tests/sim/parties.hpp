@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Who takes part in a run: coroutines on loops and on none, threads, and those who destroy coroutines.
+#pragma once
+
+#include "sim/attempt.hpp"
+#include "sim/scene.hpp"
+#include "support/bare_coroutine.hpp"
+
+#include <tryst/sync_wait.hpp>
+#include <tryst/task.hpp>
+#include <tryst/when_all.hpp>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace tryst::sim {
+
+/// Whether a coroutine can have a deadline here: who has no executor would need the timer thread.
+inline bool has_timers() noexcept {
+    return current_executor().has_timers();
+}
+
+/// Posts to a loop that may be stopped and destroyed: only while it `accepts`.
+template <class Action>
+void while_accepting(looper& to, Action action) {
+    if (to.accepts) {
+        ++to.posters;
+        action();
+        --to.posters;
+    }
+}
+
+/// `schedule_operation`, watched: `co_await` of it goes to another loop.
+class change_of_loop {
+public:
+    explicit change_of_loop(looper& to) noexcept : to_(&to), inner_(to.loop->schedule()) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+        looper& to = *to_; // outlives us
+        ++to.posters;
+        inner_.await_suspend(coroutine);
+        --to.posters;
+    }
+    void await_resume() noexcept {
+        inner_.await_resume();
+        if (!to_->loop->running_here()) {
+            fail("a coroutine goes on elsewhere than it was scheduled");
+        }
+    }
+
+private:
+    looper* to_;
+    schedule_operation inner_;
+};
+
+/// Exchanges a number of times, in all ways and places; and `moves`, perhaps, from loop to loop.
+template <class Coroutine>
+Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
+    const scene::presence here = created.begin();
+    for (std::size_t i = 0; i != operations; ++i) {
+        meeting* const where = s.choose_meeting();
+        if (where == nullptr) {
+            break;
+        }
+        const wish what = s.make_wish(has_timers());
+        if (what.how == wish::way::tries) {
+            s.try_once(*where);
+            continue;
+        }
+        {
+            attempt one(s, *where, what);
+            static_cast<void>(co_await one);
+        }
+        if (moves && current_executor() && choices().one_in(3)) {
+            looper& to = s.loops[choices().below(s.loops.size())];
+            note("goes to loop {}", static_cast<long>(to.thread));
+            co_await change_of_loop(to);
+        }
+    }
+}
+
+/// Exchanges once, in private, and destroys the exchanger if it knows that it may.
+template <class Coroutine>
+Coroutine one_of_circle(scene& s, meeting& where, scene::presence created) {
+    const scene::presence here = created.begin();
+    long partner = 0;
+    {
+        attempt one(s, where, s.make_wish_to_wait(has_timers()));
+        const exchange_result<item> got = co_await one;
+        partner = got ? got->id() : 0;
+    }
+    s.returned_from_circle(where, partner);
+}
+
+/// Several parties at once, joined.
+inline task<> family(scene& s, std::size_t members, std::size_t operations) {
+    const executor_ref home = current_executor();
+    try {
+        if (members == 2) {
+            co_await when_all(party<task<>>(s, operations, scene::presence(s), s.temper.moves),
+                              party<task<>>(s, operations, scene::presence(s), s.temper.moves));
+        } else {
+            std::vector<task<>> all;
+            {
+                const memory::reserve unfailing;
+                all.reserve(members);
+            }
+            for (std::size_t i = 0; i != members; ++i) {
+                all.push_back(party<task<>>(s, operations, scene::presence(s), s.temper.moves));
+            }
+            co_await when_all(std::move(all));
+        }
+        if (!home.running_here()) {
+            fail("a family is joined elsewhere than it was awaited");
+        }
+    } catch (const std::bad_alloc&) {
+        note("a family is given up for want of memory");
+    }
+}
+
+/// Creates a party on this loop, and after a while destroys it, wherever it is.
+inline task<> killer(scene& s, looper& here, std::size_t operations, std::size_t turns) {
+    try {
+        auto victim = party<test::bare_coroutine>(s, operations, scene::presence(s));
+        for (std::size_t i = 0; i != turns; ++i) {
+            co_await here.loop->schedule();
+        }
+        s.destroy_frames([&] {
+            note("destroys a coroutine");
+            victim.destroy();
+        });
+    } catch (const std::bad_alloc&) {
+        note("a victim is given up for want of memory");
+    }
+}
+
+/// What `party` does, on a thread.
+inline void thread_party(scene& s, std::size_t operations) {
+    const scene::presence here(s);
+    for (std::size_t i = 0; i != operations; ++i) {
+        meeting* const where = s.choose_meeting();
+        if (where == nullptr) {
+            break;
+        }
+        const wish what = s.make_wish(true);
+        if (what.how == wish::way::tries) {
+            s.try_once(*where);
+        } else {
+            attempt one(s, *where, what);
+            static_cast<void>(sync_wait(one));
+        }
+    }
+}
+
+inline void thread_of_circle(scene& s, meeting& where) {
+    const scene::presence here(s);
+    long partner = 0;
+    {
+        attempt one(s, where, s.make_wish_to_wait(true));
+        const exchange_result<item> got = sync_wait(one);
+        partner = got ? got->id() : 0;
+    }
+    s.returned_from_circle(where, partner);
+}
+
+/// A thread that runs a whole task.
+inline void thread_task(scene& s, std::size_t operations) {
+    try {
+        sync_wait(party<task<>>(s, operations, scene::presence(s)));
+    } catch (const std::bad_alloc&) {
+        note("a thread's task is given up for want of memory");
+    }
+}
+
+} // namespace tryst::sim

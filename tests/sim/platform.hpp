@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What tryst/detail/atomic.hpp supplies, for simulated threads: sequentially consistent memory, where at
+/// each access another thread may go on. To be named by TRYST_PLATFORM.
+#pragma once
+
+#include "sim/scheduler.hpp"
+#include "sim/stop_token.hpp"
+
+#include <array>
+#include <atomic> // std::memory_order
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+// Steps are counted, and are good moments to be interrupted.
+#define TRYST_TRACE(step) ::tryst::sim::step_taken(static_cast<unsigned>(step))
+
+namespace tryst::sim {
+
+/// What a library and its tests need of std::atomic.
+template <class T>
+class atomic {
+public:
+    using where = std::source_location;
+
+    constexpr atomic() noexcept = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic.
+    constexpr atomic(T value) noexcept : value_(value) {}
+    atomic(const atomic&) = delete;
+    atomic& operator=(const atomic&) = delete;
+
+    T load(std::memory_order /*order*/, where at = where::current()) const noexcept {
+        access("load", at);
+        return value_;
+    }
+
+    void store(T desired, std::memory_order /*order*/, where at = where::current()) noexcept {
+        access("store", at);
+        value_ = desired;
+    }
+
+    T exchange(T desired, std::memory_order /*order*/, where at = where::current()) noexcept {
+        access("exchange", at);
+        return std::exchange(value_, desired);
+    }
+
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order /*success*/,
+                                 std::memory_order /*failure*/,
+                                 where at = where::current()) noexcept {
+        access("strong CAS", at);
+        return replace(expected, desired);
+    }
+
+    /// Fails now and then without reason.
+    bool compare_exchange_weak(T& expected, T desired, std::memory_order /*success*/,
+                               std::memory_order /*failure*/,
+                               where at = where::current()) noexcept {
+        access("weak CAS", at);
+        if (choices().one_in(16)) {
+            expected = value_;
+            return false;
+        }
+        return replace(expected, desired);
+    }
+
+    T fetch_add(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
+        access("fetch_add", at);
+        return std::exchange(value_, static_cast<T>(value_ + operand));
+    }
+
+    T fetch_sub(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
+        access("fetch_sub", at);
+        return std::exchange(value_, static_cast<T>(value_ - operand));
+    }
+
+    T fetch_or(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
+        access("fetch_or", at);
+        return std::exchange(value_, static_cast<T>(value_ | operand));
+    }
+
+    /// Without being an access: for whoever blocks the simulation meanwhile.
+    T peek() const noexcept { return value_; }
+
+private:
+    bool replace(T& expected, T desired) noexcept {
+        if (value_ != expected) {
+            expected = value_;
+            return false;
+        }
+        value_ = desired;
+        return true;
+    }
+
+    T value_{};
+};
+
+/// One `T` for each simulated thread of the current run.
+template <class T>
+class values_of_threads {
+public:
+    T& mine() noexcept {
+        entry& own = entries_[current_thread()];
+        if (own.run != run_number()) {
+            own.run = run_number();
+            std::destroy_at(&own.value);
+            std::construct_at(&own.value);
+            // Where a thread looks in an arena must not depend on an address.
+            if constexpr (requires { own.value.probe; }) {
+                own.value.probe = static_cast<std::uint32_t>(choices().next()) | 1U;
+            }
+        }
+        return own.value;
+    }
+
+private:
+    struct entry {
+        T value{};
+        std::uint64_t run = 0;
+    };
+    std::array<entry, max_threads> entries_{};
+};
+
+} // namespace tryst::sim
+
+namespace tryst::detail {
+
+template <class T>
+using atomic = sim::atomic<T>;
+
+/// Simulated time, in the form of a steady clock.
+struct clock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<clock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() noexcept { return time_point(sim::look_at_clock()); }
+};
+
+using stop_token = sim::stop_token;
+template <class Callback>
+using stop_callback = sim::stop_callback<Callback>;
+
+template <class T>
+T& per_thread() noexcept {
+    static sim::values_of_threads<T> all;
+    return all.mine();
+}
+
+inline void spin_pause(std::source_location at = std::source_location::current()) noexcept {
+    sim::pause(at);
+}
+
+inline void yield_thread() noexcept {
+    sim::yield();
+}
+
+template <class Done>
+void yield_until(Done done) noexcept {
+    while (!done()) {
+        sim::yield();
+    }
+}
+
+// Enough to take each way through the code, and no more.
+inline constexpr int min_spins = 1;
+inline constexpr int max_spins = 4;
+inline constexpr int spin_rounds = 3;
+
+inline unsigned processor_count() noexcept {
+    return sim::processors();
+}
+
+class sleep_word {
+public:
+    atomic<std::uint32_t> value{0};
+
+    void sleep(std::uint32_t seen) noexcept { sleep_unless_changed(seen, sim::no_deadline); }
+
+    void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
+        sleep_unless_changed(seen, deadline.time_since_epoch());
+    }
+
+    void store_and_wake(std::uint32_t desired) noexcept {
+        const void* const address = &value;
+        sim::linger();
+        value.store(desired, std::memory_order_release);
+        // The word may be gone.
+        sim::access("wake", std::source_location::current());
+        sim::wake(address);
+    }
+
+    void let_waker_finish() noexcept {}
+
+private:
+    void sleep_unless_changed(std::uint32_t seen, sim::instant deadline) noexcept {
+        sim::access("sleep", std::source_location::current());
+        if (value.peek() == seen) {
+            sim::sleep(&value, deadline);
+        }
+    }
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT
+#include "sim/play.hpp"
+
+#include "sim/memory.hpp"
+#include "sim/parties.hpp"
+#include "sim/scene.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace tryst::sim {
+
+namespace {
+
+/// How many of each take part, and what happens to them.
+struct plot {
+    std::size_t meetings = 1;
+    std::size_t circles = 0;
+    std::size_t loops = 1;
+    std::size_t coroutines = 0;
+    std::size_t families = 0;
+    std::size_t victims = 0;
+    std::size_t bare = 0;
+    std::size_t threads = 0;
+    std::size_t thread_tasks = 0;
+    std::size_t operations = 2; ///< Of each party, at most.
+    std::size_t buttons = 1;
+    std::size_t cancellers = 0;
+    std::size_t closers = 0;
+    std::size_t destroyers = 0;
+    std::size_t late_spawners = 0;
+    std::size_t capacity = 2;
+    bool shutdown = false; ///< Loops are stopped and destroyed whatever waits there.
+    bool ends_open = false; ///< Loops are destroyed before exchangers.
+    long failing_allocation = 0;
+    run_loop_options loop_options;
+    mood temper;
+    pace how;
+};
+
+pace choose_pace(random& dice, bool large) {
+    using policy = pace::policy;
+    static constexpr std::array<std::size_t, 8> short_turns{1, 1, 2, 3, 5, 10, 40, 300};
+    static constexpr std::array<std::size_t, 4> long_turns{10, 50, 300, 3'000};
+    static constexpr std::array<std::size_t, 5> rarely{0, 0, 20, 100, 1'000};
+    static constexpr std::array<std::size_t, 4> dwelling{0, 2, 4, 16};
+    static constexpr std::array policies{policy::fair, policy::fair, policy::ranked,
+                                         policy::unfair};
+    static constexpr std::array reuses{memory::reuse::at_once, memory::reuse::at_once,
+                                       memory::reuse::late, memory::reuse::never};
+    pace how;
+    how.turns = dice.among(policies);
+    how.mean_turn = large ? dice.among(long_turns) : dice.among(short_turns);
+    how.dwell = dice.among(dwelling);
+    how.spurious = dice.among(rarely);
+    how.drift = dice.among(rarely);
+    how.tick = instant(dice.one_in(2) ? 0 : dice.below(100'000));
+    how.processors = static_cast<unsigned>(dice.between(1, 4));
+    how.addresses = dice.among(reuses);
+    return how;
+}
+
+plot choose_plot(random& dice, long failing_allocation) {
+    plot p;
+    const std::size_t size = dice.below(8);
+    const bool large = size <= 1;
+    const bool medium = size == 2 || size == 3;
+    if (large) {
+        p.loops = dice.between(1, 6);
+        p.meetings = dice.between(1, 8);
+        p.coroutines = dice.between(100, 600);
+        p.families = dice.below(4);
+        p.victims = dice.below(10);
+        p.bare = dice.below(4);
+        p.threads = dice.below(6);
+        p.operations = dice.between(1, 3);
+        p.circles = dice.below(6);
+        p.buttons = dice.between(1, 20);
+        p.cancellers = dice.below(3);
+        p.late_spawners = dice.below(3);
+    } else if (medium) {
+        p.loops = dice.between(1, 3);
+        p.meetings = dice.between(1, 3);
+        p.coroutines = dice.between(2, 30);
+        p.families = dice.below(3);
+        p.victims = dice.below(4);
+        p.bare = dice.below(4);
+        p.threads = dice.below(4);
+        p.thread_tasks = dice.below(2);
+        p.operations = dice.between(1, 5);
+        p.circles = dice.below(3);
+        p.buttons = dice.between(1, 4);
+        p.cancellers = dice.below(3);
+        p.late_spawners = dice.below(2);
+    } else {
+        p.loops = dice.below(3);
+        p.meetings = dice.below(2);
+        p.circles = dice.between(p.meetings == 0 ? 1 : 0, 3);
+        if (p.meetings != 0) {
+            p.coroutines = p.loops == 0 ? 0 : dice.below(4);
+            p.victims = p.loops == 0 ? 0 : dice.below(2);
+            p.families = p.loops == 0 ? 0 : dice.below(6) / 5;
+            p.bare = dice.below(3);
+            p.threads = dice.below(3);
+            p.thread_tasks = dice.below(4) / 3;
+        }
+        p.operations = dice.between(1, 3);
+        p.buttons = dice.between(1, 3);
+        p.cancellers = dice.below(4);
+        p.late_spawners = dice.below(4) / 3;
+    }
+    p.capacity = dice.one_in(3) ? 0 : dice.between(1, 3);
+    p.closers = dice.one_in(6) ? 1 : 0;
+    p.destroyers = dice.one_in(4) ? dice.between(1, 2) : 0;
+    p.shutdown = dice.one_in(4);
+    p.ends_open = dice.one_in(3);
+    if (p.shutdown || p.ends_open || p.thread_tasks != 0) {
+        p.bare = 0; // who has no executor would adopt one that dies
+    }
+    p.loop_options.max_spins = static_cast<unsigned>(dice.one_in(2) ? 0 : dice.below(20));
+    p.temper.stoppable = dice.among(std::array<std::size_t, 5>{0, 1, 1, 2, 4});
+    p.temper.timed = dice.among(std::array<std::size_t, 5>{0, 1, 2, 3, 6});
+    if (p.shutdown && dice.one_in(2)) {
+        p.temper.timed = 1; // stops of loops and deadlines at the same instant
+    }
+    p.temper.trying = dice.one_in(3) ? 0 : dice.between(4, 20);
+    p.temper.moves = !p.shutdown && !p.ends_open && p.loops > 1 && dice.one_in(3);
+    p.failing_allocation = failing_allocation >= 0 ? failing_allocation
+                           : dice.one_in(8)        ? static_cast<long>(dice.between(1, 40))
+                                                   : 0;
+    p.how = choose_pace(dice, large);
+    return p;
+}
+
+/// The play itself, as thread 0.
+class stage {
+public:
+    explicit stage(const plot& p) : plot_(p) { scene_.temper = p.temper; }
+
+    void play(report& told) {
+        memory::fail_at(plot_.failing_allocation);
+        when_all_sleep([this] { return scene_.check_asleep(); });
+        build();
+        if (choices().one_in(2)) {
+            enter_parties();
+            start_loops();
+        } else {
+            start_loops();
+            enter_parties();
+        }
+        start_threads();
+        look_around();
+        meet_those_who_wait();
+        end_waits();
+        end_loops();
+        memory::fail_at(0);
+        end_exchangers();
+        check(scene_.check_end());
+        told.operations = scene_.operations();
+        told.exchanged = scene_.told().exchanged();
+    }
+
+private:
+    void check(const std::string& wrong) {
+        if (!wrong.empty()) {
+            fail(wrong);
+        }
+    }
+
+    template <class Body>
+    void start_thread(const char* name, Body body) {
+        const memory::reserve unfailing;
+        threads_.push_back(start(name + std::to_string(threads_.size() + 1), std::move(body)));
+    }
+
+    void build() {
+        for (std::size_t i = 0; i != plot_.meetings; ++i) {
+            scene_.add_meeting(plot_.capacity);
+        }
+        for (std::size_t i = 0; i != plot_.buttons; ++i) {
+            scene_.add_button();
+        }
+        for (std::size_t i = 0; i != plot_.loops; ++i) {
+            scene_.add_loop(plot_.loop_options);
+        }
+    }
+
+    // ---- Loops.
+
+    void start_loops() {
+        for (looper& each : scene_.loops) {
+            start_thread("loop-", [this, &each] { run(each); });
+            each.thread = threads_.back();
+        }
+        if (plot_.shutdown) {
+            for (looper& each : scene_.loops) {
+                enter_stoppers(each);
+            }
+        }
+    }
+
+    /// One that does not care when its loop ends, or several that do.
+    void enter_stoppers(looper& l) {
+        const std::size_t how_many = choices().between(1, 2);
+        for (std::size_t i = 0; i != how_many; ++i) {
+            start_thread("stopper-", [this, &l, how_many] {
+                dawdle();
+                note("stops loop {}", static_cast<long>(l.thread));
+                if (how_many == 1) {
+                    l.loop->stop(); // the loop may be gone when this returns
+                } else {
+                    while_accepting(l, [&] { l.loop->stop(); });
+                }
+            });
+        }
+    }
+
+    void run(looper& l) {
+        for (std::size_t i = choices().below(3); i != 0; --i) {
+            l.loop->run_until_idle();
+            yield();
+        }
+        l.loop->run();
+        note("has left its loop");
+        l.accepts = false;
+        while (l.posters != 0) {
+            yield();
+        }
+        l.stopped = true;
+        if (plot_.shutdown) {
+            scene_.destroy_frames([&] {
+                note("destroys its loop");
+                l.loop.reset();
+            });
+        }
+    }
+
+    looper& some_loop() { return scene_.loops[choices().below(scene_.loops.size())]; }
+
+    /// Spawns what `make` makes, if there is memory for it.
+    template <class Make>
+    void spawn(looper& on, Make make) {
+        while_accepting(on, [&] {
+            try {
+                on.loop->spawn(make());
+            } catch (const std::bad_alloc&) {
+                note("a task is given up for want of memory");
+            }
+        });
+    }
+
+    // ---- Parties.
+
+    std::size_t some_operations() { return choices().between(1, plot_.operations); }
+
+    void enter_coroutine() {
+        spawn(some_loop(), [&] {
+            return party<task<>>(scene_, some_operations(), scene::presence(scene_),
+                                 plot_.temper.moves);
+        });
+    }
+
+    void enter_parties() {
+        if (plot_.loops != 0) {
+            for (std::size_t i = 0; i != plot_.coroutines; ++i) {
+                enter_coroutine();
+            }
+            for (std::size_t i = 0; i != plot_.families; ++i) {
+                spawn(some_loop(),
+                      [&] { return family(scene_, choices().between(0, 5), some_operations()); });
+            }
+            for (std::size_t i = 0; i != plot_.victims; ++i) {
+                looper& on = some_loop();
+                spawn(on,
+                      [&] { return killer(scene_, on, some_operations(), choices().below(8)); });
+            }
+        }
+        for (std::size_t i = 0; i != plot_.circles; ++i) {
+            meeting& private_one = scene_.add_meeting(choices().one_in(2) ? 0 : plot_.capacity);
+            private_one.circle = choices().between(2, 4);
+            for (std::size_t n = private_one.ex == nullptr ? 0 : private_one.circle; n != 0; --n) {
+                enter_one_of_circle(private_one);
+            }
+        }
+    }
+
+    /// At once, or at an instant when others have deadlines, and cancellers come, too.
+    void enter_one_of_circle(meeting& where) {
+        const std::size_t kind = choices().below(4);
+        if (kind < 2 && plot_.loops != 0) {
+            looper& on = some_loop();
+            if (choices().one_in(2)) {
+                spawn_one_of_circle(on, where);
+            } else {
+                start_thread("spawner-", [this, &on, &where] {
+                    dawdle();
+                    spawn_one_of_circle(on, where);
+                });
+            }
+        } else if (kind == 2 && plot_.bare != 0) {
+            start_thread("bare-", [this, &where] {
+                dawdle();
+                enter_bare([&] {
+                    return one_of_circle<test::bare_coroutine>(scene_, where,
+                                                               scene::presence(scene_));
+                });
+            });
+        } else {
+            start_thread("thread-", [this, &where] {
+                dawdle();
+                thread_of_circle(scene_, where);
+            });
+        }
+    }
+
+    void spawn_one_of_circle(looper& on, meeting& where) {
+        spawn(on, [&] { return one_of_circle<task<>>(scene_, where, scene::presence(scene_)); });
+    }
+
+    template <class Make>
+    void enter_bare(Make make) {
+        try {
+            test::bare_coroutine entered = make();
+            const memory::reserve unfailing;
+            bare_.push_back(std::move(entered));
+        } catch (const std::bad_alloc&) {
+            note("a bare coroutine is given up for want of memory");
+        }
+    }
+
+    // ---- Threads.
+
+    /// Waits a while: some turns, or until an instant that others wait for, too.
+    void dawdle() {
+        const std::size_t how = choices().below(4);
+        if (how == 0) {
+            return;
+        }
+        if (how == 1) {
+            for (std::size_t i = choices().below(20); i != 0; --i) {
+                yield();
+            }
+        } else {
+            const instant grain = plot_.temper.grain;
+            const instant until =
+                now() - now() % grain + grain * static_cast<long>(choices().below(5));
+            while (now() < until) {
+                sleep(this, until);
+            }
+        }
+    }
+
+    meeting* some_meeting() {
+        return plot_.meetings == 0 ? nullptr : &scene_.meetings[choices().below(plot_.meetings)];
+    }
+
+    void start_threads() {
+        for (std::size_t i = 0; i != plot_.threads; ++i) {
+            start_thread("thread-", [this] {
+                dawdle();
+                thread_party(scene_, some_operations());
+            });
+        }
+        for (std::size_t i = 0; i != plot_.thread_tasks; ++i) {
+            start_thread("thread-", [this] { thread_task(scene_, some_operations()); });
+        }
+        for (std::size_t i = 0; i != plot_.bare; ++i) {
+            start_thread("bare-", [this] {
+                enter_bare([this] {
+                    return party<test::bare_coroutine>(scene_, some_operations(),
+                                                       scene::presence(scene_));
+                });
+            });
+        }
+        for (std::size_t i = 0; i != plot_.late_spawners && plot_.loops != 0; ++i) {
+            start_thread("spawner-", [this] {
+                for (std::size_t n = choices().between(1, 4); n != 0; --n) {
+                    dawdle();
+                    enter_coroutine();
+                }
+            });
+        }
+        for (std::size_t i = 0; i != plot_.cancellers; ++i) {
+            start_thread("canceller-", [this] { cancel(); });
+        }
+        for (std::size_t i = 0; i != plot_.closers; ++i) {
+            start_thread("closer-", [this] {
+                dawdle();
+                meeting* const where = some_meeting();
+                if (where != nullptr && !where->dying) {
+                    scene_.close(*where);
+                }
+            });
+        }
+        for (std::size_t i = 0; i != plot_.destroyers; ++i) {
+            start_thread("destroyer-", [this] {
+                dawdle();
+                if (meeting* const where = some_meeting()) {
+                    scene_.destroy(*where);
+                }
+            });
+        }
+    }
+
+    void cancel() {
+        for (std::size_t i = choices().between(1, 4); i != 0; --i) {
+            dawdle();
+            if (choices().one_in(3)) {
+                note("a storm");
+                for (button& each : scene_.buttons) {
+                    scene_.press(each);
+                }
+            } else {
+                scene_.press(scene_.buttons[choices().below(scene_.buttons.size())]);
+            }
+        }
+    }
+
+    // ---- The end.
+
+    void look_around() {
+        until_quiet();
+        check(scene_.check_quiet());
+    }
+
+    /// Whoever waits can be met.
+    void meet_those_who_wait() {
+        for (std::size_t i = choices().below(4); i != 0; --i) {
+            const auto where = std::ranges::find_if(scene_.meetings, [&](meeting& each) {
+                return each.ex != nullptr && scene_.somebody_waits_at(each);
+            });
+            if (where == scene_.meetings.end()) {
+                return;
+            }
+            scene_.try_once(*where, true);
+            look_around();
+        }
+    }
+
+    void end_waits() {
+        for (meeting& each : scene_.meetings) {
+            each.open = false;
+            if (plot_.ends_open && !scene_.thread_waits_at(each)) {
+                continue;
+            }
+            if (each.ex != nullptr && choices().one_in(2)) {
+                scene_.close(each);
+            }
+            scene_.destroy(each);
+        }
+        look_around();
+    }
+
+    void end_loops() {
+        for (looper& each : scene_.loops) {
+            if (!each.stopped) {
+                if (plot_.shutdown) {
+                    fail("a loop has missed its stop");
+                }
+                note("stops loop {}", static_cast<long>(each.thread));
+                each.loop->stop();
+            }
+        }
+        for (const thread_id each : threads_) {
+            join(each);
+        }
+        bare_.clear();
+        for (looper& each : scene_.loops) {
+            scene_.destroy_frames([&] {
+                note("destroys loop {}", static_cast<long>(each.thread));
+                each.loop.reset();
+            });
+        }
+    }
+
+    void end_exchangers() {
+        for (meeting& each : scene_.meetings) {
+            scene_.destroy(each);
+        }
+    }
+
+    const plot& plot_;
+    scene scene_;
+    std::deque<test::bare_coroutine> bare_;
+    std::deque<thread_id> threads_;
+};
+
+} // namespace
+
+report play(std::uint64_t seed, long failing_allocation) {
+    random dice(seed);
+    const plot p = choose_plot(dice, failing_allocation);
+    report told;
+    const verdict ended = run(dice.next(), p.how, [&] {
+        stage(p).play(told);
+        told.allocation_failed = memory::has_failed();
+    });
+    static_cast<verdict&>(told) = ended;
+    return told;
+}
+
+} // namespace tryst::sim

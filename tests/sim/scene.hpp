@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What the participants of one run share: exchangers, loops, stops; and what is known of each operation,
+/// which the eyes of the test hold against the promises whenever everybody sleeps.
+#pragma once
+
+#include "sim/memory.hpp"
+#include "sim/scheduler.hpp"
+#include "sim/stop_token.hpp"
+#include "support/history.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/exchanger.hpp>
+#include <tryst/run_loop.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tryst::sim {
+
+using item = test::tracked;
+using test::history;
+
+/// An exchanger, and who may use it.
+struct meeting {
+    explicit meeting(history::channel_id number) noexcept : id(number) {}
+
+    history::channel_id id;
+    std::unique_ptr<exchanger<item>> ex; ///< Null if it could not be made, or is gone.
+    bool open = false; ///< Parties may arrive.
+    bool closed = false; ///< A close has returned, or a destructor.
+    bool dying = false; ///< Somebody destroys it, or is about to.
+    int users = 0; ///< Calls under way that are not operations of parties.
+    int waiting = 0; ///< For the eyes of the test.
+
+    /// A private meeting of so many, once each: whoever has met somebody and knows that the others have
+    /// arrived destroys it. 0: it is public.
+    std::size_t circle = 0;
+    std::size_t begun = 0; ///< How many of the circle have.
+};
+
+/// A loop, and the thread that runs it.
+struct looper {
+    std::unique_ptr<run_loop> loop; ///< On the heap, where its end is noticed.
+    thread_id thread = 0;
+    bool accepts = true; ///< Others may post to it.
+    bool stopped = false; ///< `run` has returned for the last time.
+    int posters = 0; ///< Others that are posting to it.
+};
+
+/// A stop source, renewed after it was used: at once, or when it is used again.
+struct button {
+    stop_source source;
+    history::stop_id id = 0;
+    bool used = false;
+};
+
+/// One operation: what it was told, and how far it has come.
+struct record {
+    long given = 0;
+    meeting* where = nullptr;
+    looper* home = nullptr;
+    instant deadline = no_deadline;
+    stop_token stop;
+    bool arrived = false; ///< It has been offered; or is over.
+    bool ended = false;
+    bool exact = false; ///< The deadline is, and not only the earliest that it may be.
+    std::optional<history::operation> told;
+    std::size_t place = 0; ///< Among those that have not ended.
+};
+
+/// What a party wants to do.
+struct wish {
+    enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
+
+    way how = way::waits;
+    button* stop = nullptr;
+    instant patience{0}; // or the deadline
+};
+
+/// What the parties of a run are like.
+struct mood {
+    std::size_t stoppable = 3; ///< One operation in so many can be stopped. 0: none.
+    std::size_t timed = 4; ///< One in so many has a deadline. 0: none.
+    std::size_t trying = 10; ///< One in so many tries. 0: none.
+    instant grain{1'000'000}; ///< Patience is a multiple of it.
+    bool moves = false; ///< Coroutines go from loop to loop.
+};
+
+class scene {
+public:
+    scene() noexcept;
+    scene(const scene&) = delete;
+    scene& operator=(const scene&) = delete;
+    ~scene();
+
+    // ---- The stage.
+    mood temper;
+    std::deque<meeting> meetings;
+    std::deque<looper> loops;
+    std::deque<button> buttons;
+    test::census items;
+
+    /// A new exchanger, unless memory fails.
+    meeting& add_meeting(std::size_t capacity);
+    void add_button();
+    looper& add_loop(run_loop_options options);
+    looper* loop_of(executor_ref executor) noexcept;
+
+    // ---- What parties do.
+
+    /// Some meeting that is open; null if none is.
+    meeting* choose_meeting() noexcept;
+    wish make_wish(bool can_have_deadline) noexcept;
+    wish make_wish_to_wait(bool can_have_deadline) noexcept;
+    item make_item() noexcept { return {items, ++last_item_}; }
+
+    record& begin(meeting& where, const wish& what, long given);
+    void ended(record& op, const exchange_result<item>& result);
+    void abandoned(record& op) noexcept;
+    void try_once(meeting& where, bool must_succeed = false);
+    /// One of a circle is back, and has met `partner`, if that is not 0.
+    void returned_from_circle(meeting& where, long partner);
+
+    // ---- What others do.
+    void press(button& which);
+    void renew(button& which);
+    void close(meeting& where);
+    /// Destroys an exchanger, as soon as nobody else uses it, except to wait.
+    void destroy(meeting& where);
+    /// Destroys frames that wait: not at the same time as an exchanger.
+    template <class Action>
+    void destroy_frames(Action action) {
+        while (exchangers_dying_ != 0) {
+            yield();
+        }
+        ++frames_dying_;
+        action();
+        --frames_dying_;
+    }
+
+    /// A task must end or wait: those that began are counted by it.
+    class presence;
+
+    // ---- The eyes of the test.
+
+    /// Everybody sleeps: nobody may have a reason to go on. @returns what is wrong.
+    std::string check_asleep();
+    /// Likewise, and nobody waits for a time, either.
+    std::string check_quiet();
+    /// All is over.
+    std::string check_end();
+
+    /// Somebody who waits at `where`, not on a loop that is stopped.
+    bool somebody_waits_at(const meeting& where) const noexcept;
+    /// Somebody waits there who has no loop.
+    bool thread_waits_at(const meeting& where) const noexcept;
+    std::size_t operations() const noexcept { return records_.size(); }
+    const history& told() const noexcept { return history_; }
+
+private:
+    void end(record& op) noexcept;
+    bool somebody_is_on_the_way_to(const meeting& where) const noexcept;
+    bool some_loop_is_stopped() const noexcept;
+
+    history history_{1};
+    std::deque<record> records_;
+    std::vector<record*> under_way_;
+    long last_item_ = 0;
+    history::stop_id last_stop_ = 0;
+    std::size_t present_ = 0;
+    int exchangers_dying_ = 0;
+    int frames_dying_ = 0;
+};
+
+/// Goes with a party from its creation to its end, in its frame.
+class scene::presence {
+public:
+    explicit presence(scene& s) noexcept : scene_(&s) { ++s.present_; }
+    presence(presence&& other) noexcept : scene_(std::exchange(other.scene_, nullptr)) {}
+    presence& operator=(presence&&) = delete;
+    ~presence() {
+        if (scene_ != nullptr) {
+            --scene_->present_;
+        }
+        if (home_ && !home_.running_here()) {
+            fail("a frame is destroyed elsewhere than on its loop");
+        }
+    }
+
+    /// For a parameter of a coroutine, when it begins: what stays in the frame until the frame is destroyed.
+    presence begin() noexcept {
+        home_ =
+            scene_->loop_of(current_executor()) == nullptr ? executor_ref() : current_executor();
+        return std::move(*this);
+    }
+
+private:
+    scene* scene_;
+    executor_ref home_;
+};
+
+} // namespace tryst::sim

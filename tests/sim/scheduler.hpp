@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Simulated threads on one real one: who runs, for how long, what time it is, and who sleeps.
+#pragma once
+
+#include "sim/memory.hpp"
+#include "sim/random.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace tryst::sim {
+
+/// Simulated time, since its beginning.
+using instant = std::chrono::nanoseconds;
+
+/// A simulated thread, by the order of their starts. Thread 0 runs the play.
+using thread_id = std::size_t;
+inline constexpr std::size_t max_threads = 64;
+
+/// How the threads take turns; chosen for each run.
+struct pace {
+    enum class policy : std::uint8_t {
+        fair, ///< Any thread that is awake.
+        ranked, ///< The one that is highest in an order that changes now and then (Burckhardt, Kothari,
+        ///< Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic guarantees of
+        ///< finding bugs", 2010).
+        unfair, ///< Any, except that some are held up for long.
+    };
+
+    policy turns = policy::fair;
+    std::size_t mean_turn = 4; ///< Accesses between two decisions, in the mean.
+    std::size_t dwell = 0; ///< One in so many good moments for it holds its thread up. 0: none.
+    std::size_t spurious = 0; ///< One in so many decisions wakes a sleeper without reason. 0: none.
+    std::size_t drift =
+        0; ///< One in so many decisions lets time pass to the next deadline. 0: none.
+    instant tick{0}; ///< How long a look at the clock takes.
+    unsigned processors = 2; ///< What the platform claims to have.
+    memory::reuse addresses = memory::reuse::at_once;
+};
+
+/// What a run may cost before it is taken for one that never ends, in accesses to atomics.
+inline constexpr std::uint64_t default_step_limit = 5'000'000;
+
+/// How a run has ended.
+struct verdict {
+    std::string failure; ///< Empty: none.
+    std::uint64_t digest = 0; ///< Of all decisions and notes.
+    std::uint64_t steps = 0; ///< Accesses to atomics.
+};
+
+/// Runs `play` as thread 0, and all that it starts, to their ends, or to the first failure. Whoever is
+/// then still alive is forgotten. Memory that was not freed is a failure, too.
+verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& play,
+            std::uint64_t step_limit = default_step_limit);
+
+// ---- For the play: on simulated threads only.
+
+/// Starts a thread.
+thread_id start(std::string name, std::function<void()> body);
+
+/// Sleeps until `thread` has ended.
+void join(thread_id thread);
+bool has_ended(thread_id thread) noexcept;
+
+/// Sleeps until nobody else can go on: all have ended or sleep, without a deadline.
+void until_quiet();
+
+/// Called whenever all threads sleep, before time passes or `until_quiet` returns: says what is wrong.
+void when_all_sleep(std::function<std::string()> check);
+
+/// Sets `flag` as soon as this thread spins or sleeps. Null: no more.
+void tell_when_waiting(bool* flag) noexcept;
+
+/// Something is wrong: the run ends here.
+[[noreturn]] void fail(std::string_view what);
+
+/// The run's choices.
+random& choices() noexcept;
+
+// ---- For the platform.
+
+/// The running thread; 0 outside a run.
+thread_id current_thread() noexcept;
+
+/// Tells runs apart: what belongs to a thread belongs to it in one run.
+std::uint64_t run_number() noexcept;
+
+instant now() noexcept;
+
+/// Looks at the clock: as `now`, but it takes time.
+instant look_at_clock() noexcept;
+
+unsigned processors() noexcept;
+
+/// A turn of a spin loop of bounded length.
+void pause(const std::source_location& where) noexcept;
+
+/// A thread that waits for another has nothing else to do: lets any other run.
+void yield() noexcept;
+
+/// Sleeps until `wake(address)`, `deadline`, or no reason.
+inline constexpr instant no_deadline = instant::max();
+void sleep(const void* address, instant deadline) noexcept;
+
+/// Wakes one of those who sleep at `address`.
+void wake(const void* address) noexcept;
+
+/// A good moment to be held up.
+void linger() noexcept;
+
+/// A step of the protocol (detail/trace.hpp) was taken: such a moment, too.
+void step_taken(unsigned step) noexcept;
+
+/// How often each step was taken, over all runs.
+inline constexpr unsigned step_kinds = 13;
+std::uint64_t times_taken(unsigned step) noexcept;
+const char* name_of_step(unsigned step) noexcept;
+
+// ---- The trace.
+
+/// A sentence of the trace, with {} for numbers. Hashed when it is compiled, for the digest.
+struct sentence {
+    // NOLINTNEXTLINE(google-explicit-constructor): a literal is a sentence.
+    consteval sentence(const char* t) : text(t) {
+        for (; *t != '\0'; ++t) {
+            hash = (hash ^ static_cast<unsigned char>(*t)) * 0x100000001B3U;
+        }
+    }
+    const char* text;
+    std::uint64_t hash = 0xCBF29CE484222325U;
+};
+
+/// Something has happened: part of the digest, and a line of the trace.
+void note(sentence what, long a = 0, long b = 0, long c = 0) noexcept;
+
+enum class trace_of : std::uint8_t { nothing, events, accesses };
+
+/// Whether runs print what they do.
+void set_trace(trace_of what) noexcept;
+
+// ---- Accesses to shared memory: where another thread may go on. Inline, because there are billions.
+
+namespace inside {
+/// Accesses to go before the next decision.
+inline constinit std::int64_t until_decision = std::numeric_limits<std::int64_t>::max();
+void decide(const char* what, const std::source_location& where) noexcept;
+} // namespace inside
+
+inline void access(const char* what, const std::source_location& where) noexcept {
+    if (--inside::until_decision <= 0) [[unlikely]] {
+        inside::decide(what, where);
+    }
+}
+
+/// In this scope nobody else runs, whatever is accessed, and no step counts: for the eyes and hands of the
+/// test.
+class undisturbed {
+public:
+    undisturbed() noexcept;
+    undisturbed(const undisturbed&) = delete;
+    undisturbed& operator=(const undisturbed&) = delete;
+    ~undisturbed();
+
+private:
+    std::int64_t saved_;
+};
+
+} // namespace tryst::sim
