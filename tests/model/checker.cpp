@@ -213,7 +213,8 @@ void checker::run(std::size_t number) {
 }
 
 bool checker::enabled(const thread& t) const {
-    return !t.on.finished() && !t.settling && !t.fresh && (t.ready == nullptr || t.ready(t.context));
+    return !t.on.finished() && !t.settling && !t.fresh &&
+           (t.ready == nullptr || t.ready(t.context));
 }
 
 bool checker::known_state() {
@@ -239,8 +240,7 @@ bool checker::known_state() {
 }
 
 /// Who can make a step; first of all the thread that made the last one.
-std::size_t checker::collect(bool generous,
-                             std::array<std::uint8_t, max_threads>& who) const {
+std::size_t checker::collect(bool generous, std::array<std::uint8_t, max_threads>& who) const {
     std::size_t count = 0;
     for (std::size_t i = 0; i != thread_count_; ++i) {
         const thread& t = *threads_[i];
@@ -303,14 +303,12 @@ std::size_t checker::pick(const std::array<std::uint8_t, max_threads>& who, std:
         return choices_.choose(count);
     }
     const auto highest = [&] {
-        return std::max_element(who.begin(), who.begin() + count, [&](auto a, auto b) {
-            return priorities_[a] < priorities_[b];
-        });
+        return std::max_element(who.begin(), who.begin() + count,
+                                [&](auto a, auto b) { return priorities_[a] < priorities_[b]; });
     };
     if (std::find(priority_changes_.begin(), priority_changes_.end(), steps_) !=
         priority_changes_.end()) {
-        priorities_[*highest()] =
-            *std::min_element(priorities_.begin(), priorities_.end()) - 1;
+        priorities_[*highest()] = *std::min_element(priorities_.begin(), priorities_.end()) - 1;
     }
     const auto index = static_cast<std::size_t>(highest() - who.begin());
     choices_.record(index, count);
@@ -476,7 +474,8 @@ void checker::append(unsigned atomic, word value, std::memory_order order, const
     event.value = value;
     event.id = event_id();
     event.released = releases(order) ? t.now : view();
-    if (sequence != nullptr) { // a read-modify-write goes on with the release sequence it reads from
+    if (sequence !=
+        nullptr) { // a read-modify-write goes on with the release sequence it reads from
         event.released.join(*sequence);
     }
     if (order == std::memory_order_seq_cst) {
@@ -511,7 +510,8 @@ void checker::store(const unsigned* which, word desired, std::memory_order order
     append(atomic, desired, order, nullptr);
     end_event();
     note(where, [&] {
-        return "store " + show_atomic(atomic) + " := " + show(desired) + ", " + model::name_of(order);
+        return "store " + show_atomic(atomic) + " := " + show(desired) + ", " +
+               model::name_of(order);
     });
 }
 
@@ -571,8 +571,7 @@ bool checker::compare_exchange(const unsigned* which, word& expected, word desir
         return "cas   " + show_atomic(atomic) + ": " +
                (succeeded ? show(wanted) + " -> " + show(desired) + ", " + model::name_of(success)
                           : show(wanted) + " expected, fails on " + show(expected) + ", " +
-                                model::name_of(failure) +
-                                (index == latest ? "" : " (stale)"));
+                                model::name_of(failure) + (index == latest ? "" : " (stale)"));
     });
     return succeeded;
 }
@@ -605,8 +604,8 @@ void checker::use(shared_object& object, bool changes, const char* what, site wh
     use_when(object, nullptr, nullptr, what, where, changes);
 }
 
-void checker::use_when(shared_object& object, bool (*ready)(void*), void* context,
-                       const char* what, site where, bool changes) {
+void checker::use_when(shared_object& object, bool (*ready)(void*), void* context, const char* what,
+                       site where, bool changes) {
     wait(ready, context, what);
     thread& t = self();
     remember(object.history);
@@ -620,6 +619,27 @@ void checker::use_when(shared_object& object, bool (*ready)(void*), void* contex
     t.last_object = &object;
     t.last_version = object.version;
     note(where, [&] { return std::string(what); });
+}
+
+void checker::publish(shared_object& object, const char* what, site where) {
+    use(object, true, what, where);
+    object.held.join(self().now);
+    end_event();
+}
+
+void checker::await(shared_object& object, std::uint32_t version, const char* what, site where) {
+    struct wait {
+        const shared_object& object;
+        std::uint32_t version;
+    } waiting{object, version};
+    use_when(
+        object,
+        [](void* context) {
+            const auto& w = *static_cast<wait*>(context);
+            return w.object.version >= w.version;
+        },
+        &waiting, what, where, false);
+    self().now.join(object.held);
 }
 
 bool checker::fails_spuriously() {

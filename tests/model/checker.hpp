@@ -116,8 +116,7 @@ public:
     }
     /// The calling thread can read nothing older any more.
     void see_latest(const unsigned* atomic) noexcept {
-        self().now.floor[*atomic] =
-            static_cast<std::uint8_t>((*atomics_)[*atomic].count - 1);
+        self().now.floor[*atomic] = static_cast<std::uint8_t>((*atomics_)[*atomic].count - 1);
     }
     kernel& os() noexcept { return kernel_; }
 
@@ -131,6 +130,10 @@ public:
     /// As above, as soon as `ready(context)`.
     void use_when(shared_object& object, bool (*ready)(void*), void* context, const char* what,
                   site where, bool changes = true);
+    /// Uses `object`, and tells it all that the calling thread knows.
+    void publish(shared_object& object, const char* what, site where);
+    /// Waits until `object` has been changed `version` times, and learns what was published there.
+    void await(shared_object& object, std::uint32_t version, const char* what, site where);
     /// Whether a spurious failure happens here.
     bool fails_spuriously();
 

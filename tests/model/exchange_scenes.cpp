@@ -202,6 +202,21 @@ void destroyed_by_coroutine_that_met_a_thread() {
     m.run(m.destroying_loop(), m.thread(until_stop), m.canceller());
 }
 
+void destroyed_over_one() {
+    meeting m;
+    m.run(m.watched_loop(until_stop), m.destroyer(), m.canceller());
+}
+
+void destroyed_over_one_in_arena() {
+    meeting m(1, true);
+    m.run(m.watched_loop(until_either), m.destroyer(), m.canceller(), m.time());
+}
+
+void destroyed_over_two() {
+    meeting m(1, true);
+    m.run(m.watched_loop(until_stop), m.watched_loop(endless), m.destroyer(), m.canceller());
+}
+
 // ---- Those who do not wait
 
 void try_meets_all() {
@@ -267,6 +282,9 @@ constexpr std::array all{
     scene{"destroyed_after_thread", "the same, and the other is a thread", destroyed_by_coroutine_that_met_a_thread,
           reaches(step::straggling)},
 
+    scene{"destroyed_over_one", "an exchanger is destroyed while one waits; a stop", destroyed_over_one, reaches(step::late_stop, step::stop)},
+    scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_over_one_in_arena, reaches(step::straggling)},
+    scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two, reaches(step::straggling)},
     scene{"try_meets_all", "try_exchange, a passed deadline, and one who waits", try_meets_all, reaches(step::claim_at_home)},
     scene{"try_in_arena", "try_exchange finds who waits above slot 0", try_in_arena, reaches(step::claim_above_home)},
 };

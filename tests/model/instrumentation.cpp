@@ -24,7 +24,8 @@ void* allocate(std::size_t size, std::size_t alignment) {
         return c->allocate(size, alignment);
     }
     alignment = alignment < alignof(std::max_align_t) ? alignof(std::max_align_t) : alignment;
-    void* const block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    void* const block =
+        std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (block == nullptr) {
         std::abort();
     }
@@ -45,12 +46,24 @@ void release(void* block) {
 // The names are the compiler's.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 #define TRYST_ACCESS(size)                                                                         \
-    void __tsan_read##size(void* address) { enter(access::read, address, size); }                  \
-    void __tsan_write##size(void* address) { enter(access::write, address, size); }                \
-    void __tsan_unaligned_read##size(void* address) { enter(access::read, address, size); }        \
-    void __tsan_unaligned_write##size(void* address) { enter(access::write, address, size); }      \
-    void __tsan_read_write##size(void* address) { enter(access::write, address, size); }           \
-    void __tsan_unaligned_read_write##size(void* address) { enter(access::write, address, size); } \
+    void __tsan_read##size(void* address) {                                                        \
+        enter(access::read, address, size);                                                        \
+    }                                                                                              \
+    void __tsan_write##size(void* address) {                                                       \
+        enter(access::write, address, size);                                                       \
+    }                                                                                              \
+    void __tsan_unaligned_read##size(void* address) {                                              \
+        enter(access::read, address, size);                                                        \
+    }                                                                                              \
+    void __tsan_unaligned_write##size(void* address) {                                             \
+        enter(access::write, address, size);                                                       \
+    }                                                                                              \
+    void __tsan_read_write##size(void* address) {                                                  \
+        enter(access::write, address, size);                                                       \
+    }                                                                                              \
+    void __tsan_unaligned_read_write##size(void* address) {                                        \
+        enter(access::write, address, size);                                                       \
+    }                                                                                              \
     static_assert(true)
 
 extern "C" {
@@ -85,7 +98,7 @@ unsigned char __tsan_atomic8_load(const volatile unsigned char* address, int /*o
                                 const char* /*function*/) noexcept {
     if (checker* const c = checker::of_this_thread()) {
         c->fail("assertion failed: " + std::string(expression) + " (" + file + ":" +
-                           std::to_string(line) + ")");
+                std::to_string(line) + ")");
     }
     std::abort();
 }

@@ -170,8 +170,12 @@ task<int> hop(run_loop& to, int value) {
 /// The task of a sync_wait ends on another loop.
 void task_ends_elsewhere() {
     run_loop other;
-    run_threads([&] { require(sync_wait(hop(other, 7)) == 7, "another value"); other.stop(); },
-                [&] { other.run(); });
+    run_threads(
+        [&] {
+            require(sync_wait(hop(other, 7)) == 7, "another value");
+            other.stop();
+        },
+        [&] { other.run(); });
 }
 
 /// Two children of a when_all end on two loops: who is last goes on.

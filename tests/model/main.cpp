@@ -22,10 +22,12 @@ void usage(std::FILE* to) {
     std::fputs("usage: model_check --list\n"
                "       model_check [OPTION...] SCENE...\n"
                "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
+               "  -S, --stale-reads N   at most N reads of values that are not the latest\n"
                "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
                "  -r, --random N        N executions at random (PCT), instead of all\n"
                "  -s, --seed S          the first of their seeds\n"
-               "  -R, --replay CHOICES  repeat the execution that a failure has printed\n",
+               "  -R, --replay CHOICES  repeat the execution that a failure has printed\n"
+               "  -x, --stop            stop at the first scene that is not as it must be\n",
                to);
 }
 
@@ -44,7 +46,7 @@ void catch_signals() {
     alternative.ss_sp = stack.data();
     alternative.ss_size = stack.size();
     ::sigaltstack(&alternative, nullptr);
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_flags = SA_ONSTACK;
     action.sa_handler = [](int number) {
         if (number == SIGALRM) {
@@ -67,9 +69,8 @@ void catch_signals() {
 /// @returns whether the scene is as it must be.
 bool check(const scene& s, const bounds& limits, const char* replayed) {
     const auto start = std::chrono::steady_clock::now();
-    const report found = replayed == nullptr
-                             ? the_checker().explore(s.body, limits)
-                             : the_checker().replay(s.body, limits, replayed);
+    const report found = replayed == nullptr ? the_checker().explore(s.body, limits)
+                                             : the_checker().replay(s.body, limits, replayed);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     const std::string bound = limits.random_executions != 0 ? "random"
                               : limits.preemptions
@@ -87,25 +88,23 @@ bool check(const scene& s, const bounds& limits, const char* replayed) {
         verdict = "never reaches steps " + std::to_string(missed);
         good = false;
     }
-    std::printf("%-32s %-14s %-11s %10llu executions (%llu cut) %9llu states %5zu steps %7.2f s  %s\n",
-                std::string(s.name).c_str(), bound.c_str(),
-                limits.bare_posts ? "bare posts" : "posts order",
-                static_cast<unsigned long long>(found.executions),
-                static_cast<unsigned long long>(found.cut),
-                static_cast<unsigned long long>(found.states), found.longest, time.count(),
-                verdict.c_str());
+    std::printf(
+        "%-32s %-14s %-11s %10llu executions (%llu cut) %9llu states %5zu steps %7.2f s  %s\n",
+        std::string(s.name).c_str(), bound.c_str(),
+        limits.bare_posts ? "bare posts" : "posts order",
+        static_cast<unsigned long long>(found.executions),
+        static_cast<unsigned long long>(found.cut), static_cast<unsigned long long>(found.states),
+        found.longest, time.count(), verdict.c_str());
     if (!good || replayed != nullptr) {
         for (const std::string& line : found.trace) {
             std::printf("  %s\n", line.c_str());
         }
         std::printf("  %s\n", found.failure.empty() ? "no failure" : found.failure.c_str());
         if (!found.replay.empty()) {
-            std::printf("  again: model_check%s%s --replay %s %s\n",
-                        limits.preemptions
-                            ? (" -p " + std::to_string(*limits.preemptions)).c_str()
-                            : "",
-                        limits.bare_posts ? " -b" : "", found.replay.c_str(),
-                        std::string(s.name).c_str());
+            std::printf(
+                "  again: model_check%s%s --replay %s %s\n",
+                limits.preemptions ? (" -p " + std::to_string(*limits.preemptions)).c_str() : "",
+                limits.bare_posts ? " -b" : "", found.replay.c_str(), std::string(s.name).c_str());
         }
     }
     std::fflush(stdout);
@@ -121,13 +120,16 @@ int main(int argc, char** argv) {
                                  option{"random", required_argument, nullptr, 'r'},
                                  option{"seed", required_argument, nullptr, 's'},
                                  option{"replay", required_argument, nullptr, 'R'},
+                                 option{"stop", no_argument, nullptr, 'x'},
                                  option{"list", no_argument, nullptr, 'l'},
                                  option{"help", no_argument, nullptr, 'h'},
                                  option{nullptr, 0, nullptr, 0}};
     bounds limits;
     const char* replayed = nullptr;
+    bool stops = false;
     const auto scenes = all_scenes();
-    for (int c = 0; (c = ::getopt_long(argc, argv, "p:S:br:s:R:lh", options.data(), nullptr)) != -1;) {
+    for (int c = 0;
+         (c = ::getopt_long(argc, argv, "p:S:br:s:R:xlh", options.data(), nullptr)) != -1;) {
         switch (c) {
         case 'p':
             limits.preemptions = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
@@ -147,9 +149,13 @@ int main(int argc, char** argv) {
         case 'R':
             replayed = optarg;
             break;
+        case 'x':
+            stops = true;
+            break;
         case 'l':
             for (const scene& s : scenes) {
-                std::printf("%-32s %s\n", std::string(s.name).c_str(), std::string(s.about).c_str());
+                std::printf("%-32s %s\n", std::string(s.name).c_str(),
+                            std::string(s.about).c_str());
             }
             return 0;
         case 'h':
@@ -166,7 +172,7 @@ int main(int argc, char** argv) {
     }
     catch_signals();
     bool good = true;
-    for (int i = optind; i != argc; ++i) {
+    for (int i = optind; i != argc && (good || !stops); ++i) {
         bool found = false;
         for (const scene& s : scenes) {
             if (s.name == argv[i]) {

@@ -134,6 +134,11 @@ std::coroutine_handle<> meeting::doomed_party(meeting& m, std::size_t mine, pati
     return party_to_be_destroyed(m, mine, kind).coroutine;
 }
 
+void meeting::begin_to_close() noexcept {
+    closing_ = true;
+    closing_late_ = true;
+}
+
 void meeting::destroy() noexcept {
     if (!std::exchange(destroyed, true)) {
         delete ex_;
@@ -176,10 +181,11 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
         case exchange_errc::timed_out:
             return the_checker().os().time() >= deadlines_.at(party);
         case exchange_errc::cancelled:
-            return stop_.requested();
+            return stop_.requested() && (the_checker().limits().bare_posts || what_canceller_did_);
         case exchange_errc::closed:
             // A plain access: the close happens-before the result, if posts order it.
-            return closing_ && (closing_late_ || the_checker().limits().bare_posts || what_closer_did_);
+            return closing_ &&
+                   (closing_late_ || the_checker().limits().bare_posts || what_closer_did_);
         case exchange_errc::no_partner:
             return true;
         }
@@ -196,8 +202,7 @@ void meeting::close_at_quiescence() {
         waiting += each.begun && !each.ended && !each.abandoned ? 1 : 0;
     }
     require(waiting <= 1, "two parties wait for ever for each other");
-    closing_ = true;
-    closing_late_ = true;
+    begin_to_close();
     if (!destroyed) {
         ex_->close();
     }

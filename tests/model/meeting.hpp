@@ -140,13 +140,37 @@ public:
         };
     }
 
+    /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such have
+    /// begun to wait; that they have is ordered before.
+    auto watched_loop(patience kind) {
+        ++watched_;
+        return [this, mine = add(kind), kind, on = loops_++] {
+            serial_loop& here = loop_[on];
+            here.run([&] {
+                here.begin_work();
+                coroutine_party(*this, &here, mine, kind);
+                the_checker().publish(waiting_, "has begun to wait", site::current());
+            });
+        };
+    }
+    auto destroyer() {
+        return [this] {
+            the_checker().await(waiting_, watched_, "all have begun to wait", site::current());
+            begin_to_close();
+            destroy();
+        };
+    }
+
     /// A plain thread.
     auto thread(patience kind) {
         return [this, mine = add(kind), kind] { thread_party(mine, kind); };
     }
 
     auto canceller() {
-        return [this] { stop_.request_stop(); };
+        return [this] {
+            what_canceller_did_ = true;
+            stop_.request_stop();
+        };
     }
     auto closer() {
         return [this] {
@@ -188,8 +212,7 @@ private:
     std::size_t add(patience kind) {
         const bool timed = kind == patience::until_deadline || kind == patience::until_either;
         const instant start = the_checker().os().time();
-        deadlines_.at(parties_) =
-            kind == patience::over ? 0 : timed ? start + wait.count() : never;
+        deadlines_.at(parties_) = kind == patience::over ? 0 : timed ? start + wait.count() : never;
         return parties_++;
     }
 
@@ -200,6 +223,7 @@ private:
     static detached destroying_party(meeting& m, serial_loop& on, std::size_t mine);
     static std::coroutine_handle<> doomed_party(meeting& m, std::size_t mine, patience kind);
     void destroy() noexcept;
+    static void begin_to_close() noexcept;
     void close_at_quiescence();
     void verify() const;
 
@@ -210,11 +234,14 @@ private:
         std::size_t party = 0;
     };
 
+    shared_object waiting_; // its version counts who of `watched_` has begun
+    std::uint32_t watched_ = 0;
     channel* ex_;
     doom doom_;
     stop_source stop_;
     std::size_t parties_ = 0;
     std::size_t loops_ = 0;
+    bool what_canceller_did_ = false; ///< To be seen by whoever gets `cancelled`.
     bool what_closer_did_ = false; ///< To be seen by whoever gets `closed` by it.
     static inline bool closing_ = false; ///< Not in the model's memory, so not ordered by anything.
     static inline bool closing_late_ = false;

@@ -57,7 +57,8 @@ plain_memory::granule& plain_memory::granule_at(std::size_t index, std::size_t t
     return g;
 }
 
-conflict plain_memory::enter(cell& used, access kind, std::size_t thread, const view& now) noexcept {
+conflict plain_memory::enter(cell& used, access kind, std::size_t thread,
+                             const view& now) noexcept {
     const moment at = now.happened[thread];
     if (kind != access::allocation) {
         if (used.last_write == access::release || used.written > now.happened[used.writer]) {

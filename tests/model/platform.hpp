@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #define TRYST_TRACE(which)                                                                         \
-    ::tryst::model::the_checker().reached(static_cast<std::size_t>(which), #which, \
+    ::tryst::model::the_checker().reached(static_cast<std::size_t>(which), #which,                 \
                                           ::tryst::model::site::current())
 
 namespace tryst::detail {
@@ -26,7 +26,8 @@ class atomic {
 
 public:
     // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic.
-    atomic(T initial = T()) : number_(model::the_checker().make_atomic(static_cast<word>(initial))) {}
+    atomic(T initial = T())
+        : number_(model::the_checker().make_atomic(static_cast<word>(initial))) {}
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;
 
@@ -40,10 +41,12 @@ public:
         return update([](word, word operand) { return operand; }, desired, o, "swap ", where);
     }
     T fetch_add(T operand, order o, site where = site::current()) {
-        return update([](word now, word with) { return wrap(now + with); }, operand, o, "add  ", where);
+        return update([](word now, word with) { return wrap(now + with); }, operand, o, "add  ",
+                      where);
     }
     T fetch_sub(T operand, order o, site where = site::current()) {
-        return update([](word now, word with) { return wrap(now - with); }, operand, o, "sub  ", where);
+        return update([](word now, word with) { return wrap(now - with); }, operand, o, "sub  ",
+                      where);
     }
     T fetch_or(T operand, order o, site where = site::current()) {
         return update([](word now, word with) { return now | with; }, operand, o, "or   ", where);
@@ -76,8 +79,8 @@ private:
     static word wrap(word result) { return static_cast<word>(static_cast<T>(result)); }
 
     T update(model::checker::operation with, T operand, order o, const char* what, site where) {
-        return static_cast<T>(model::the_checker().update(&number_, with, static_cast<word>(operand),
-                                                          o, what, where));
+        return static_cast<T>(model::the_checker().update(
+            &number_, with, static_cast<word>(operand), o, what, where));
     }
     bool compare_exchange(T& expected, T desired, order success, order failure, bool weak,
                           site where) {
@@ -150,10 +153,11 @@ public:
     }
     void sleep_until(std::uint32_t seen, clock::time_point deadline,
                      model::site where = model::site::current()) noexcept {
-        model::the_checker().os().sleep(value.address(), seen,
-                                        deadline.time_since_epoch().count(), where);
+        model::the_checker().os().sleep(value.address(), seen, deadline.time_since_epoch().count(),
+                                        where);
     }
-    void store_and_wake(std::uint32_t desired, model::site where = model::site::current()) noexcept {
+    void store_and_wake(std::uint32_t desired,
+                        model::site where = model::site::current()) noexcept {
         const unsigned* const address = value.address();
         value.store(desired, std::memory_order_release, where);
         model::the_checker().os().wake(address, where);

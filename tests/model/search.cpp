@@ -96,7 +96,8 @@ std::vector<std::uint8_t> choices::taken() const {
 }
 
 namespace {
-constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+constexpr std::string_view digits =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 }
 
 std::string choices::to_text(const std::vector<std::uint8_t>& taken) {

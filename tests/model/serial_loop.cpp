@@ -39,10 +39,11 @@ std::size_t index_of(const Array& array, std::size_t count, Value value) {
 const executor_vtable serial_loop::vtable{
     .post = [](void* self, executor_node* node) noexcept { loop(self).post(node); },
     .serial = true,
-    .running_here = [](const void* self) noexcept {
-        return current_executor() ==
-               static_cast<serial_loop*>(const_cast<void*>(self))->executor();
-    },
+    .running_here =
+        [](const void* self) noexcept {
+            return current_executor() ==
+                   static_cast<serial_loop*>(const_cast<void*>(self))->executor();
+        },
     .retract = [](void* self, executor_node* node) noexcept { return loop(self).retract(node); },
     .now = [](const void* /*self*/) noexcept { return detail::clock::now(); },
     .arm = [](void* self, timer_node* node) noexcept { loop(self).arm(node); },

@@ -33,8 +33,8 @@ void stop_source::remove(stop_callback_base* callback, site where) {
     checker& c = the_checker();
     c.use(object_, true, "unregisters its stop callback", where);
     auto* const end = callbacks_.begin() + count_;
-    auto* const found = std::find_if(
-        callbacks_.begin(), end, [&](const auto& each) { return each.callback == callback; });
+    auto* const found = std::find_if(callbacks_.begin(), end,
+                                     [&](const auto& each) { return each.callback == callback; });
     if (found != end) {
         std::move(found + 1, end, found);
         --count_;

@@ -78,9 +78,8 @@ template <class Callback>
 class stop_callback : stop_callback_base {
 public:
     stop_callback(stop_token token, Callback callback, site where = site::current())
-        : stop_callback_base([](stop_callback_base* self) {
-              static_cast<stop_callback*>(self)->callback_();
-          }),
+        : stop_callback_base(
+              [](stop_callback_base* self) { static_cast<stop_callback*>(self)->callback_(); }),
           callback_(std::move(callback)), source_(token.source_) {
         if (source_ != nullptr && !source_->add(this, where)) {
             source_ = nullptr;

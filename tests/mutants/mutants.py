@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""The mistakes that the checks must find: each is one change of the library's headers."""
+
+import re
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str  # below include/tryst
+    before: str
+    after: str
+    line: int = 0  # where `before` is; 0: it is there exactly once
+    known: str = ""  # why nothing can find it; it must survive
+    also: tuple[str, str] | None = None  # a second change, of what is there exactly once
+
+    def applied(self, text: str) -> str:
+        if self.line == 0:
+            if text.count(self.before) != 1:
+                raise ValueError(f"{self.name}: {self.file} has changed; so must the mutant")
+            text = text.replace(self.before, self.after)
+            return text.replace(*self.also) if self.also else text
+        lines = text.splitlines(keepends=True)
+        lines[self.line - 1] = lines[self.line - 1].replace(self.before, self.after, 1)
+        return "".join(lines)
+
+
+WEAKER = {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)}
+# The platform has its own mutants: the model brings another one.
+FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/mailbox.hpp",
+         "detail/parker.hpp", "run_loop.hpp", "when_all.hpp")
+
+
+def label_before(lines: list[str], number: int) -> str:
+    """The label of the atomic operation at a line: the next one above it."""
+    for line in reversed(lines[:number]):
+        if found := re.search(r"// \[([A-Z]\d)\](?: |$)", line):
+            return found[1]
+    return "?"
+
+
+def weakened(include: Path) -> Iterator[Mutant]:
+    """Each memory order, made weaker."""
+    for file in FILES:
+        lines = (include / file).read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if line.lstrip().startswith("//"):
+                continue
+            for order in re.findall(r"memory_order_(\w+)", line):
+                failure = line.lstrip().startswith(f"std::memory_order_{order})")
+                for weaker in WEAKER.get(order, ()):
+                    yield Mutant(f"{label_before(lines, number)}"
+                                 f"{' failure' if failure else ''}: {order} -> {weaker}",
+                                 file, f"memory_order_{order}", f"memory_order_{weaker}", number)
+
+
+def split(include: Path) -> Iterator[Mutant]:
+    """Each compare-exchange, as a load and a store."""
+    for file in FILES:
+        lines = (include / file).read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if found := re.search(r"compare_exchange_(strong|weak)", line):
+                yield Mutant(f"{label_before(lines, number)}: split into load and store", file,
+                             found[0], "split_compare_exchange", number)
+
+
+def logic() -> Iterator[Mutant]:
+    """Steps left out, made twice, or made in another order."""
+    protocol = "detail/protocol.hpp"
+    arena = "detail/arena.hpp"
+    mailbox = "detail/mailbox.hpp"
+    operation = "exchange_operation.hpp"
+    loop = "run_loop.hpp"
+
+    swap_post = "        if (suspended) {\n            post(q);\n        }\n"
+    yield Mutant("the partner's post: dropped", protocol, swap_post, "")
+    yield Mutant("the partner's post: doubled", protocol, swap_post, swap_post.replace(
+        "post(q);", "post(q);\n            post(q);"))
+    yield Mutant("the partner is posted before `moving` ends", protocol,
+                 "        if (moving != nullptr) {\n            moving->end_move();\n        }\n" + swap_post,
+                 swap_post + "        if (moving != nullptr) {\n            moving->end_move();\n        }\n")
+    yield Mutant("the swap of the items: dropped", protocol,
+                 "        swap_items(w.mine.get(), q.mine.get());\n", "")
+    yield Mutant("the partner's outcome: dropped", protocol, "        q.result = how;\n", "")
+    yield Mutant("the outcome is written after `done`", protocol,
+                 "        return (seen & signal::parked) != 0;\n    }\n\n    static void post",
+                 "        q.result = how;\n        return (seen & signal::parked) != 0;\n    }\n\n"
+                 "    static void post")
+    yield Mutant("a completion posts whether or not its waiter is parked", protocol,
+                 "        return (seen & signal::parked) != 0;\n    }\n\n    static void post",
+                 "        return true;\n    }\n\n    static void post")
+    yield Mutant("a failed claim is taken for a success", protocol,
+                 "        if (!arena_.home().claim(q)) {\n", "        if (!arena_.home().claim(q), false) {\n")
+    yield Mutant("completed in place although a stop may come", protocol,
+                 "q.executor.alone_here() && !q.limited", "q.executor.alone_here()")
+    yield Mutant("completed in place from anywhere", protocol,
+                 "q.executor.alone_here() && !q.limited", "!q.limited")
+    yield Mutant("nobody may skip the signal, but the completer does", protocol,
+                 "        if (at_home && q.simple) {", "        if (at_home) {")
+    yield Mutant("the look at the signal, first of a check: dropped", protocol,
+                 "        if (is_done(w)) {\n            return arrival::settled;\n        }\n"
+                 "        if (arena::index_of", "        if (arena::index_of",
+                 known="the announcement that follows looks again; the look only saves it")
+    yield Mutant("a check does not look for `done` in its announcement", protocol,
+                 "        if ((seen & signal::done) != 0) {\n            return arrival::settled;\n        }\n"
+                 "        if ((seen & signal::left) != 0) {\n            return arrival::claimed;\n        }\n"
+                 "        slot& here",
+                 "        if ((seen & signal::left) != 0) {\n            return arrival::claimed;\n        }\n"
+                 "        slot& here")
+    yield Mutant("a check looks up its slot before it announces itself", protocol,
+                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "            return arrival::claimed;\n        }\n        slot& here = slot_of(w); // not",
+                 "        slot& here = slot_of(w);\n        static_cast<void>(here.peek());\n"
+                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "            return arrival::claimed;\n        }\n        // not")
+    yield Mutant("the withdrawal of a check is not announced", protocol,
+                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "            return arrival::claimed;\n        }\n        slot& here",
+                 "        const signal::bits seen = w.state.load(std::memory_order_acquire);\n"
+                 "        if ((seen & signal::done) != 0) {\n            return arrival::settled;\n        }\n"
+                 "        slot& here")
+    yield Mutant("an expired offer does not reset its signal", protocol,
+                 "        w.state.store(0, std::memory_order_relaxed);\n        return arrive",
+                 "        return arrive")
+    yield Mutant("an expired offer waits in slot 1", protocol,
+                 "        return arrive(w, false, &here);", "        return arrive(w, true, &here);",
+                 known="it only offers again above slot 0, which its own expiry has shrunk")
+    yield Mutant("`moving` is left at once", protocol,
+                 "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
+    yield Mutant("`moving` does not end", protocol,
+                 "                if (arena_.home().offer(&w)) {\n                    if (moving != nullptr) {\n"
+                 "                        moving->end_move();\n                    }\n",
+                 "                if (arena_.home().offer(&w)) {\n")
+    yield Mutant("parked before the stop is looked for", protocol,
+                 "        signal::bits seen = 0;\n        // [W2]",
+                 "        signal::bits seen = w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
+                 "        if (seen == 0) {\n            return true;\n        }\n        // [W2]")
+    yield Mutant("the stop that came before parking: forgotten", protocol,
+                 "            seen = announce(w);\n        }\n",
+                 "            w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
+                 "            return true;\n        }\n")
+    yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
+                 "        if (arena_.home().withdraw(&w)) {\n            TRYST_TRACE(step::own_stop);",
+                 "        if (arena_.home().withdraw(&w), true) {\n            TRYST_TRACE(step::own_stop);")
+    yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
+                 "        if (arena_.home().withdraw(&w)) {\n            TRYST_TRACE(step::stop);",
+                 "        if (arena_.home().withdraw(&w), true) {\n            TRYST_TRACE(step::stop);")
+    yield Mutant("a canceller does not look for `parked`", protocol,
+                 " || (seen & signal::parked) == 0) {\n            return; // too", ") {\n            return; // too")
+    yield Mutant("a canceller does not look for another", protocol,
+                 "(signal::done | signal::stop)", "(signal::done)")
+    yield Mutant("the post of a stopped waiter: dropped", protocol,
+                 "            w.result = signal::reason(why);\n            post(w);\n",
+                 "            w.result = signal::reason(why);\n")
+    yield Mutant("the post of a stopped waiter: doubled", protocol,
+                 "            w.result = signal::reason(why);\n            post(w);\n",
+                 "            w.result = signal::reason(why);\n            post(w);\n            post(w);\n")
+    yield Mutant("a late canceller does not say that it has left", protocol,
+                 "            TRYST_TRACE(step::late_stop);\n            retire(w);\n",
+                 "            TRYST_TRACE(step::late_stop);\n")
+    yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
+                 "        if (parked != nullptr && complete", "        if (false && complete")
+    yield Mutant("close: its post is doubled", protocol,
+                 "            post(*parked);\n", "            post(*parked);\n            post(*parked);\n")
+    yield Mutant("close: the slots above 0 are forgotten", protocol,
+                 "                complete(*q, outcome::closed, false);\n", "",)
+    yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
+    yield Mutant("the exchanger is destroyed without closing", protocol,
+                 "        close();\n        arena_.drain();\n", "        arena_.drain();\n")
+    yield Mutant("`drain` does not wait for stragglers", arena,
+                 "        yield_until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });\n", "")
+    yield Mutant("`drain` does not wait for `moving`", arena,
+                 "            yield_until([&] { return !spread_[i].is_moving(); });\n",
+                 "            static_cast<void>(i);\n")
+    yield Mutant("stragglers are counted after `done`", protocol,
+                 "                counted ? arena_.end_straggling() : arena_.begin_straggling();\n"
+                 "                counted = !counted;\n            }\n",
+                 "                counted = !counted;\n            }\n",
+                 also=("        if (counted) {\n            TRYST_TRACE(step::straggling);\n",
+                       "        if (counted) {\n            arena_.begin_straggling();\n"))
+    yield Mutant("stragglers are not counted", protocol,
+                 "            if (counted != signal::withdrawal_under_way(seen)) {", "            if (false) {")
+    yield Mutant("a straggler is not uncounted", protocol,
+                 "        arena_.end_straggling();\n        return arrival::settled;\n",
+                 "        return arrival::settled;\n")
+    yield Mutant("`take` looks at slot 0 only", protocol,
+                 "            if (q != nullptr && arena_.at(i).claim(q)) {\n                swap_with(w, q, false, nullptr);\n"
+                 "                return true;\n", "            if (q != nullptr && false) {\n                return true;\n")
+    yield Mutant("the check is not posted", operation,
+                 "        this->run = check;\n        this->executor.post(this);\n", "        this->run = check;\n")
+    yield Mutant("the check is posted twice", operation,
+                 "        this->run = check;\n        this->executor.post(this);\n",
+                 "        this->run = check;\n        this->executor.post(this);\n        this->executor.post(this);\n")
+    yield Mutant("a settled check does not resume", operation,
+                 "            self.coroutine_.resume();\n        }\n    }\n\n    static void resume",
+                 "        }\n    }\n\n    static void resume")
+    yield Mutant("limits come into force after parking", operation,
+                 "            start_limits();\n            return protocol_->park(*this);\n",
+                 "            if (protocol_->park(*this)) {\n                start_limits();\n"
+                 "                return true;\n            }\n            return false;\n")
+    yield Mutant("the stop callback outlives its operation", operation,
+                 "                std::destroy_at(&stop_.callback);\n", "")
+    yield Mutant("the timer outlives its operation", operation,
+                 "                timer_executor().disarm(this);\n", "")
+    yield Mutant("a waiter that can be limited says that it cannot", operation,
+                 "        this->simple = !can_be_limited();", "        this->simple = true;")
+    yield Mutant("a destroyed frame leaves its offer", operation,
+                 "        if (protocol_->abandon(*this, queued)) {\n            return;\n        }\n",
+                 "        return;\n")
+    yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
+                 "const bool queued = home && home.retract(this);", "const bool queued = false;")
+    yield Mutant("a thread that timed out does not withdraw", operation,
+                 "            protocol_->cancel(*this, detail::signal::stop | detail::signal::expired);\n        }\n"
+                 "        parker.park();", "            return;\n        }\n        parker.park();")
+    yield Mutant("a thread that timed out does not wait for its token", operation,
+                 "detail::signal::expired);\n        }\n        parker.park();", "detail::signal::expired);\n            return;\n"
+                 "        }\n        parker.park();")
+    yield Mutant("mailbox: the wake-up is dropped", mailbox, "            parker_.unpark();\n", "")
+    yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (seen == sleeping) {\n            parker_",
+                 "        {\n            parker_")
+    yield Mutant("mailbox: sleeps without looking for mail", mailbox,
+                 "        if (doze()) {\n            parker_.park();", "        doze();\n        {\n            parker_.park();")
+    yield Mutant("mailbox: a late poster's token is not collected", mailbox,
+                 "                parker_.park();\n            }\n        }\n    }\n\nprivate",
+                 "            }\n        }\n    }\n\nprivate")
+    yield Mutant("mailbox: the end of a timed sleep is not said", mailbox,
+                 "            if (!word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
+                 "                                               std::memory_order_relaxed)) {",
+                 "            if (word_.load(std::memory_order_relaxed) != seen) {")
+    yield Mutant("mailbox: a node is linked after its post", mailbox,
+                 "            node->next = nodes(seen);\n", "            node->next = nullptr;\n")
+    yield Mutant("parker: the token is not taken", "detail/parker.hpp",
+                 "        word_.value.store(no_token, std::memory_order_relaxed);\n", "")
+    yield Mutant("parker: a sleeper does not look again", "detail/parker.hpp",
+                 "        while (!take_token()) {\n            word_.sleep(no_token);",
+                 "        if (!take_token()) {\n            word_.sleep(no_token);")
+    yield Mutant("run_loop: a second stop is not heard", loop,
+                 "            self.stop_posted_.exchange(false, std::memory_order_acq_rel);\n", "")
+    yield Mutant("run_loop: every stop posts", loop,
+                 "        if (!stop_posted_.exchange(true, std::memory_order_acq_rel)) {",
+                 "        if (stop_posted_.exchange(true, std::memory_order_acq_rel) || true) {")
+    yield Mutant("when_all: the awaiter is not counted", "when_all.hpp", "left(children + 1)", "left(children)")
+
+
+def platform() -> Iterator[Mutant]:
+    """[P1], in the model's own platform: the others are not compiled there."""
+    yield Mutant("P1: release -> relaxed", "../../tests/model/platform.hpp",
+                 "value.store(desired, std::memory_order_release, where);",
+                 "value.store(desired, std::memory_order_relaxed, where);")
+
+
+def all_mutants(include: Path) -> list[Mutant]:
+    return [*weakened(include), *platform(), *split(include), *logic()]
