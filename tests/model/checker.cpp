@@ -115,8 +115,8 @@ report checker::explore(void (*scene)(), const bounds& limits) {
 report checker::replay(void (*scene)(), const bounds& limits, const std::string& text) {
     limits_ = limits;
     report found;
-    if (auto taken = choices::from_text(text)) {
-        found = failed(scene, *std::move(taken));
+    if (const auto taken = choices::from_text(text)) {
+        found = failed(scene, *taken);
     } else {
         found.failure = "not a replay: " + text;
     }
@@ -125,11 +125,11 @@ report checker::replay(void (*scene)(), const bounds& limits, const std::string&
 }
 
 /// Repeats a failed execution, now with its trace.
-report checker::failed(void (*scene)(), std::vector<std::uint8_t> taken) {
+report checker::failed(void (*scene)(), const std::vector<std::uint8_t>& taken) {
     const std::string before = std::exchange(failure_, {});
     report found;
     found.replay = choices::to_text(taken);
-    choices_.begin_replay(std::move(taken));
+    choices_.begin_replay(taken);
     tracing_ = true;
     trace_.clear();
     execute(scene);
@@ -162,7 +162,7 @@ void checker::begin_execution() {
         // runs; at a few random steps it gets the lowest.
         auto& random = choices_.random();
         std::iota(priorities_.begin(), priorities_.end(), 100U);
-        std::shuffle(priorities_.begin(), priorities_.end(), random);
+        std::ranges::shuffle(priorities_, random);
         priority_changes_.clear();
         for (std::size_t i = random() % 6; i != 0; --i) {
             priority_changes_.push_back(random() % std::max<std::size_t>(steps_, 50));
@@ -176,7 +176,7 @@ void checker::execute(void (*scene)()) {
     running_ = 0;
     spawn("scene", reinterpret_cast<void (*)(void*)>(scene), nullptr);
     if (sigsetjmp(scheduler_, 1) != 0) {
-        active_ = nullptr; // a signal has ended the execution
+        active = nullptr; // a signal has ended the execution
     }
     while (failure_.empty()) {
         const std::size_t next = schedule();
@@ -203,9 +203,9 @@ void checker::run(std::size_t number) {
         }
     }
     t.history = mix(t.history, 0); // no step leaves the state as it was
-    active_ = this;
+    active = this;
     t.on.enter();
-    active_ = nullptr;
+    active = nullptr;
     if (failure_.empty() && ++steps_ > max_steps) {
         failure_ = "no end after " + std::to_string(max_steps) + " steps: a livelock?";
     }
@@ -302,15 +302,14 @@ std::size_t checker::pick(const std::array<std::uint8_t, max_threads>& who, std:
     if (choices_.mode() != choices::how::random) {
         return choices_.choose(count);
     }
+    const std::span candidates(who.data(), count);
     const auto highest = [&] {
-        return std::max_element(who.begin(), who.begin() + count,
-                                [&](auto a, auto b) { return priorities_[a] < priorities_[b]; });
+        return std::ranges::max_element(candidates, {}, [&](auto t) { return priorities_[t]; });
     };
-    if (std::find(priority_changes_.begin(), priority_changes_.end(), steps_) !=
-        priority_changes_.end()) {
-        priorities_[*highest()] = *std::min_element(priorities_.begin(), priorities_.end()) - 1;
+    if (std::ranges::find(priority_changes_, steps_) != priority_changes_.end()) {
+        priorities_[*highest()] = std::ranges::min(priorities_) - 1;
     }
-    const auto index = static_cast<std::size_t>(highest() - who.begin());
+    const auto index = static_cast<std::size_t>(highest() - candidates.begin());
     choices_.record(index, count);
     return index;
 }
@@ -426,32 +425,40 @@ unsigned checker::make_atomic(word initial) {
     a.id = mix(event_id(), number);
     a.order = a.id;
     a.count = 1;
-    a.stores[0] = {initial, a.id, {}};
+    a.stores[0] = {initial, a.id, rank_distance, false, {}};
     return number;
 }
 
 std::size_t checker::oldest_readable(unsigned atomic, std::memory_order order) noexcept {
+    const atomic_history& a = (*atomics_)[atomic];
     if (limits_.stale_reads && stale_reads_ >= *limits_.stale_reads) {
-        return (*atomics_)[atomic].count - 1;
+        return a.count - 1;
     }
-    std::size_t oldest = self().now.floor[atomic];
+    rank oldest = self().now.floor[atomic];
     if (order == std::memory_order_seq_cst) {
-        oldest = std::max<std::size_t>(oldest, sequentially_consistent_.floor[atomic]);
+        oldest = std::max(oldest, sequentially_consistent_.floor[atomic]);
     }
-    return oldest;
+    return a.index_of(oldest);
+}
+
+std::size_t checker::atomic_history::index_of(rank floor) const noexcept {
+    std::size_t index = count - 1;
+    while (index != 0 && stores[index - 1].place >= floor) {
+        --index;
+    }
+    return index;
 }
 
 void checker::read(unsigned atomic, std::size_t index, std::memory_order order) {
     thread& t = self();
     const store_event& from = (*atomics_)[atomic].stores[index];
-    const auto floor = static_cast<std::uint8_t>(index);
-    t.now.floor[atomic] = std::max(t.now.floor[atomic], floor);
+    t.now.floor[atomic] = std::max(t.now.floor[atomic], from.place);
     if (acquires(order)) {
         t.now.join(from.released);
     }
     if (order == std::memory_order_seq_cst) {
         auto& latest = sequentially_consistent_.floor[atomic];
-        latest = std::max(latest, floor);
+        latest = std::max(latest, from.place);
         objects_state_ = mix(objects_state_, event_id());
     }
     if (index + 1 != (*atomics_)[atomic].count) {
@@ -462,32 +469,46 @@ void checker::read(unsigned atomic, std::size_t index, std::memory_order order) 
     t.last_object = nullptr;
 }
 
-void checker::append(unsigned atomic, word value, std::memory_order order, const view* sequence) {
+void checker::insert(unsigned atomic, std::size_t index, word value, std::memory_order order) {
     thread& t = self();
     atomic_history& a = (*atomics_)[atomic];
     if (a.count == max_stores) {
         fail("too many stores to one atomic");
     }
-    const auto index = static_cast<std::uint8_t>(a.count++);
-    t.now.floor[atomic] = index;
-    store_event& event = a.stores[index];
-    event.value = value;
-    event.id = event_id();
-    event.released = releases(order) ? t.now : view();
-    if (sequence !=
-        nullptr) { // a read-modify-write goes on with the release sequence it reads from
-        event.released.join(*sequence);
+    auto* const place = a.stores.begin() + index;
+    const bool last = index == a.count;
+    const rank before = place[-1].place;
+    const auto mine =
+        static_cast<rank>(last ? before + rank_distance : (before + place->place) / 2);
+    if (mine == before) {
+        fail("too many stores between two others");
     }
+    std::move_backward(place, a.stores.begin() + a.count, a.stores.begin() + a.count + 1);
+    ++a.count;
+    t.now.floor[atomic] = mine;
+    *place = {value, event_id(), mine, false, releases(order) ? t.now : view()};
     if (order == std::memory_order_seq_cst) {
-        sequentially_consistent_.floor[atomic] = index;
-        objects_state_ = mix(objects_state_, event.id);
+        sequentially_consistent_.floor[atomic] = mine;
+        objects_state_ = mix(objects_state_, place->id);
     }
     atomics_state_ ^= a.order;
-    a.order = mix(a.order, event.id);
+    a.order = a.id;
+    for (std::size_t i = 1; i != a.count; ++i) {
+        a.order = mix(a.order, a.stores[i].id);
+    }
     atomics_state_ ^= a.order;
-    remember(event.id);
+    remember(place->id);
+    stale_reads_ += last ? 0 : 1;
     t.last_atomic = static_cast<std::uint8_t>(atomic);
     t.last_object = nullptr;
+}
+
+void checker::update_latest(unsigned atomic, word value, std::memory_order order) {
+    atomic_history& a = (*atomics_)[atomic];
+    store_event& from = a.stores[a.count - 1];
+    from.updated = true;
+    insert(atomic, a.count, value, order);
+    a.stores[a.count - 1].released.join(from.released); // it goes on with the release sequence
 }
 
 word checker::load(const unsigned* which, std::memory_order order, site where) {
@@ -507,11 +528,22 @@ word checker::load(const unsigned* which, std::memory_order order, site where) {
 
 void checker::store(const unsigned* which, word desired, std::memory_order order, site where) {
     const unsigned atomic = step_at(which, "a store");
-    append(atomic, desired, order, nullptr);
+    const atomic_history& a = (*atomics_)[atomic];
+    std::array<std::uint8_t, max_stores> places{};
+    std::size_t count = 0;
+    for (std::size_t i = a.count; i > oldest_readable(atomic, order); --i) {
+        if (!a.stores[i - 1].updated) {
+            places[count++] = static_cast<std::uint8_t>(i);
+        }
+    }
+    const std::size_t index = places[choose(count)];
+    const std::size_t later = a.count - index;
+    insert(atomic, index, desired, order);
     end_event();
     note(where, [&] {
         return "store " + show_atomic(atomic) + " := " + show(desired) + ", " +
-               model::name_of(order);
+               model::name_of(order) +
+               (later == 0 ? "" : " (before " + std::to_string(later) + " others)");
     });
 }
 
@@ -522,7 +554,7 @@ word checker::update(const unsigned* which, operation with, word operand, std::m
     const std::size_t latest = a.count - 1;
     const word old = a.stores[latest].value;
     read(atomic, latest, order);
-    append(atomic, with(old, operand), order, &a.stores[latest].released);
+    update_latest(atomic, with(old, operand), order);
     end_event();
     note(where, [&] {
         return std::string(what) + " " + show_atomic(atomic) + ": " + show(old) + " -> " +
@@ -555,7 +587,7 @@ bool checker::compare_exchange(const unsigned* which, word& expected, word desir
     std::size_t index = latest;
     if (succeeded) {
         read(atomic, latest, success);
-        append(atomic, desired, success, &a.stores[latest].released);
+        update_latest(atomic, desired, success);
     } else {
         if (taken < wins + other_count) {
             index = others[taken - wins];
@@ -590,7 +622,7 @@ void checker::wait_for_change(site where) {
             [](void* waiting) {
                 const thread& w = *static_cast<thread*>(waiting);
                 const auto& a = (*instance().atomics_)[w.last_atomic];
-                return a.count - 1 > w.now.floor[w.last_atomic];
+                return a.stores[a.count - 1].place > w.now.floor[w.last_atomic];
             },
             &t, "a change");
         // What it has seen would make it wait again: stores become visible in the end.
@@ -726,7 +758,7 @@ bool checker::hangs() noexcept {
 }
 
 void checker::interrupt(const char* why) noexcept {
-    active_ = nullptr;
+    active = nullptr;
     failure_ = std::string(why) + " in " + self().name;
     siglongjmp(scheduler_, 1);
 }

@@ -51,23 +51,22 @@ struct report {
  * what `plain_memory` checks.
  *
  * A load may read any store that its thread's view does not forbid; a read-modify-write reads the latest.
- * Stores enter the modification order when they are made: behaviours in which it contradicts the order of
- * every schedule (2+2W) or in which a load reads what is stored later (load buffering, which RC11 excludes)
- * are not seen. No fences.
+ * A store may come before others in the modification order that its thread does not know of. No load reads what
+ * is stored later (load buffering, which RC11 excludes). No fences.
  *
  * What follows depends on nothing but what each thread has read and in which order the stores to each
  * atomic came. That, as a fingerprint, is the state; an execution that comes to a known one is cut. So two
  * schedules that differ only in the order of independent steps are explored once, as with sleep sets. */
 class checker {
-    static inline constinit checker* active_ = nullptr;
+    static inline constinit checker* active = nullptr;
 
     /// For its scope, the checker's own code runs on a model thread.
     class outside {
     public:
-        outside() noexcept : was_(std::exchange(active_, nullptr)) {}
+        outside() noexcept : was_(std::exchange(active, nullptr)) {}
         outside(const outside&) = delete;
         outside& operator=(const outside&) = delete;
-        ~outside() { active_ = was_; }
+        ~outside() { active = was_; }
 
     private:
         checker* was_;
@@ -116,7 +115,8 @@ public:
     }
     /// The calling thread can read nothing older any more.
     void see_latest(const unsigned* atomic) noexcept {
-        self().now.floor[*atomic] = static_cast<std::uint8_t>((*atomics_)[*atomic].count - 1);
+        const atomic_history& a = (*atomics_)[*atomic];
+        self().now.floor[*atomic] = a.stores[a.count - 1].place;
     }
     kernel& os() noexcept { return kernel_; }
 
@@ -155,7 +155,7 @@ public:
     // ---- For the instrumentation.
 
     /// The checker whose model thread is running; null while the checker's own code is.
-    static checker* of_this_thread() noexcept { return active_; }
+    static checker* of_this_thread() noexcept { return active; }
     void enter(access kind, const void* address, std::size_t size);
     void* allocate(std::size_t size, std::size_t alignment);
     void release(void* block);
@@ -187,13 +187,18 @@ private:
     struct store_event {
         word value;
         fingerprint id;
+        rank place;
+        bool updated; ///< By a read-modify-write, which therefore comes right after it.
         view released;
     };
     struct atomic_history {
         std::size_t count;
         fingerprint id;
-        fingerprint order;
-        std::array<store_event, max_stores> stores;
+        fingerprint order; ///< Of the stores.
+        std::array<store_event, max_stores> stores; ///< In modification order.
+
+        /// The first store that is not before `floor`.
+        std::size_t index_of(rank floor) const noexcept;
     };
     struct thread {
         explicit thread(std::span<std::byte> stack) noexcept : on(stack) {}
@@ -229,7 +234,7 @@ private:
     std::size_t schedule();
     std::size_t pick(const std::array<std::uint8_t, max_threads>& who, std::size_t count);
     bool known_state();
-    report failed(void (*scene)(), std::vector<std::uint8_t> taken);
+    report failed(void (*scene)(), const std::vector<std::uint8_t>& taken);
 
     thread& self() noexcept { return *threads_[running_]; }
     void step(const char* what);
@@ -241,7 +246,8 @@ private:
         return mix(running_ + 1, threads_[running_]->now.happened[running_]);
     }
     void read(unsigned atomic, std::size_t index, std::memory_order order);
-    void append(unsigned atomic, word value, std::memory_order order, const view* sequence);
+    void insert(unsigned atomic, std::size_t index, word value, std::memory_order order);
+    void update_latest(unsigned atomic, word value, std::memory_order order);
     /// The stores from the result to the latest may be read now.
     std::size_t oldest_readable(unsigned atomic, std::memory_order order) noexcept;
     void add_line(site where, const std::string& text);

@@ -6,6 +6,7 @@
 #include "model/checker.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace {
@@ -83,10 +84,24 @@ void __tsan_write_range(void* address, std::size_t size) {
     enter(access::write, address, size);
 }
 void __tsan_vptr_read(void** address) {
-    enter(access::read, address, sizeof *address);
+    enter(access::read, static_cast<void*>(address), sizeof *address);
 }
 void __tsan_vptr_update(void** address, void* /*value*/) {
-    enter(access::write, address, sizeof *address);
+    enter(access::write, static_cast<void*>(address), sizeof *address);
+}
+void* __tsan_memset(void* to, int value, std::size_t size) {
+    enter(access::write, to, size);
+    return std::memset(to, value, size);
+}
+void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
+    enter(access::read, from, size);
+    enter(access::write, to, size);
+    return std::memcpy(to, from, size);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t size) {
+    enter(access::read, from, size);
+    enter(access::write, to, size);
+    return std::memmove(to, from, size);
 }
 
 // Guards of function-local statics.

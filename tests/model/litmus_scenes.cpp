@@ -140,6 +140,26 @@ void independent_reads() {
     require(Load != seq_cst || !contradict, "the readers disagree");
 }
 
+/// Each stores to both, in opposite orders: the first stores may both be the last in modification order.
+template <std::memory_order Store>
+void two_writes() {
+    atomic<int> x{0};
+    atomic<int> y{0};
+    run_threads(
+        [&] {
+            x.store(1, Store);
+            y.store(2, Store);
+        },
+        [&] {
+            y.store(1, Store);
+            x.store(2, Store);
+        });
+    const int last_x = x.load(relaxed);
+    const int last_y = y.load(relaxed);
+    outcome(static_cast<unsigned>(last_x - 1 + 2 * (last_y - 1)));
+    require(Store != seq_cst || last_x + last_y != 2, "both first stores are last");
+}
+
 // ---- One atomic
 
 void coherence() {
@@ -297,6 +317,8 @@ constexpr std::array all{
     scene{"load_buffering", "is never made", load_buffering, reaches(0, 1, 2)},
     scene{"independent_reads", "readers may disagree", independent_reads<acquire>, reaches(0, 1)},
     scene{"independent_reads_seq_cst", "readers agree", independent_reads<seq_cst>, reaches(0)},
+    scene{"two_writes", "both first stores may be last", two_writes<release>, reaches(0, 1, 2, 3)},
+    scene{"two_writes_seq_cst", "not both", two_writes<seq_cst>, reaches(1, 2, 3)},
     scene{"coherence", "of three loads and two stores", coherence, reaches(0, 3, 6, 4, 7, 8, 5)},
     scene{"increments", "none is lost", increments},
     scene{"one_winner", "of two compare-exchanges", one_winner, reaches(0, 1)},

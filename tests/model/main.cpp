@@ -41,7 +41,7 @@ std::vector<scene> all_scenes() {
 
 /// A model thread that crashes, or never comes to its next step, has failed: go on from the scheduler.
 void catch_signals() {
-    static std::array<char, 64 * 1024> stack;
+    static std::array<char, std::size_t{64} << 10U> stack;
     stack_t alternative{};
     alternative.ss_sp = stack.data();
     alternative.ss_size = stack.size();

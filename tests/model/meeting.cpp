@@ -38,8 +38,8 @@ bool destroyed = false;
 meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
     results.fill({});
     destroyed = false;
-    closing_ = false;
-    closing_late_ = false;
+    closing = false;
+    closing_late = false;
     if (grown) {
         detail::protocol<parcel>& protocol = *(ex_->*member_of(protocol_key()));
         (protocol.*member_of(arena_key())).collided();
@@ -135,8 +135,8 @@ std::coroutine_handle<> meeting::doomed_party(meeting& m, std::size_t mine, pati
 }
 
 void meeting::begin_to_close() noexcept {
-    closing_ = true;
-    closing_late_ = true;
+    closing = true;
+    closing_late = true;
 }
 
 void meeting::destroy() noexcept {
@@ -184,8 +184,8 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
             return stop_.requested() && (the_checker().limits().bare_posts || what_canceller_did_);
         case exchange_errc::closed:
             // A plain access: the close happens-before the result, if posts order it.
-            return closing_ &&
-                   (closing_late_ || the_checker().limits().bare_posts || what_closer_did_);
+            return closing &&
+                   (closing_late || the_checker().limits().bare_posts || what_closer_did_);
         case exchange_errc::no_partner:
             return true;
         }

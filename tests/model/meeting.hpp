@@ -79,7 +79,7 @@ public:
     auto loop(std::initializer_list<patience> kinds) {
         const std::size_t first = parties_;
         std::array<patience, 4> each{};
-        std::copy(kinds.begin(), kinds.end(), each.begin());
+        std::ranges::copy(kinds, each.begin());
         for (const patience kind : kinds) {
             add(kind);
         }
@@ -174,7 +174,7 @@ public:
     }
     auto closer() {
         return [this] {
-            closing_ = true;
+            closing = true;
             what_closer_did_ = true;
             ex_->close();
         };
@@ -243,8 +243,8 @@ private:
     std::size_t loops_ = 0;
     bool what_canceller_did_ = false; ///< To be seen by whoever gets `cancelled`.
     bool what_closer_did_ = false; ///< To be seen by whoever gets `closed` by it.
-    static inline bool closing_ = false; ///< Not in the model's memory, so not ordered by anything.
-    static inline bool closing_late_ = false;
+    static inline bool closing = false; ///< Not in the model's memory, so not ordered by anything.
+    static inline bool closing_late = false;
     std::array<serial_loop, 4> loop_;
     std::array<instant, max_parties> deadlines_{}; ///< No timeout before.
 };

@@ -114,7 +114,7 @@ template <class T>
 inline const unsigned kind_of_local = model::the_checker().new_kind();
 
 template <class T>
-T& per_thread() noexcept {
+T& per_thread() {
     auto& local = model::the_checker().local(kind_of_local<T>);
     if (local.object == nullptr) {
         local = {new T(), [](void* object) { delete static_cast<T*>(object); }};

@@ -65,7 +65,7 @@ void choices::begin_random(std::uint64_t seed) {
     random_.seed(seed);
 }
 
-void choices::begin_replay(std::vector<std::uint8_t> taken) noexcept {
+void choices::begin_replay(const std::vector<std::uint8_t>& taken) {
     how_ = how::replayed;
     taken_.clear();
     for (const std::uint8_t each : taken) {

@@ -16,6 +16,10 @@ inline constexpr std::size_t max_stores = 64; ///< To one atomic.
 
 using moment = std::uint16_t; ///< The number of an event within its thread.
 
+/// Where a store is in the modification order of its atomic. There is room between two.
+using rank = std::uint16_t;
+inline constexpr rank rank_distance = 1000;
+
 /* A view is a vector clock and, for each atomic, the oldest store in its modification order that may still
  * be read. The clock decides data races (Flanagan and Freund, "FastTrack", 2009); the floors give C++'s four
  * coherence rules ([intro.races] 15-18): whatever a thread has read or written, or knows to have happened,
@@ -24,7 +28,7 @@ using moment = std::uint16_t; ///< The number of an event within its thread.
  * section 2, without promises). */
 struct view {
     std::array<moment, max_threads> happened{};
-    std::array<std::uint8_t, max_atomics> floor{};
+    std::array<rank, max_atomics> floor{};
 
     void join(const view& other) noexcept {
         for (std::size_t i = 0; i != max_threads; ++i) {

@@ -61,8 +61,10 @@ def split(include: Path) -> Iterator[Mutant]:
         lines = (include / file).read_text().splitlines()
         for number, line in enumerate(lines, 1):
             if found := re.search(r"compare_exchange_(strong|weak)", line):
-                yield Mutant(f"{label_before(lines, number)}: split into load and store", file,
-                             found[0], "split_compare_exchange", number)
+                label = label_before(lines, number)
+                hint = "a lost decision about the bound costs a collision, or an empty slot"
+                yield Mutant(f"{label}: split into load and store", file, found[0],
+                             "split_compare_exchange", number, known=hint if label[0] == "A" else "")
 
 
 def logic() -> Iterator[Mutant]:

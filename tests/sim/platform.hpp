@@ -67,6 +67,18 @@ public:
         return replace(expected, desired);
     }
 
+    /// What a compare-exchange must not be: for mutants.
+    bool split_compare_exchange(T& expected, T desired, std::memory_order success,
+                                std::memory_order failure, where at = where::current()) noexcept {
+        const T seen = load(failure, at);
+        const bool equal = seen == expected;
+        if (equal) {
+            store(desired, success, at);
+        }
+        expected = seen;
+        return equal;
+    }
+
     T fetch_add(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("fetch_add", at);
         return std::exchange(value_, static_cast<T>(value_ + operand));

@@ -144,7 +144,7 @@ public:
     bool park(waiter_type& w) noexcept {
         signal::bits seen = 0;
         // [W2] release, pairs with [W4]: a canceller that sees `parked` sees the offer and the waiter.
-        // Failure acquire, pairs with [W5] if `done` is there, with [W4] if `stop` is.
+        // Failure acquire, pairs with [W5] if `done` is there.
         if (w.state.compare_exchange_strong(seen, signal::parked, std::memory_order_release,
                                             std::memory_order_acquire)) {
             return true;
@@ -168,9 +168,9 @@ public:
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
     /// faster. From any thread, while the operation lives. Precondition: `w` is, or was, `waiting`.
     void cancel(waiter_type& w, signal::bits why) noexcept {
-        // [W4] acquire, pairs with [W2]; release, pairs with [W2]'s failure and [W6]: what came before
-        // the stop happens-before a return of `cancelled`.
-        const signal::bits seen = w.state.fetch_or(why, std::memory_order_acq_rel);
+        // [W4] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer, orders
+        // this call before the end of the waiter's life.
+        const signal::bits seen = w.state.fetch_or(why, std::memory_order_acquire);
         if ((seen & (signal::done | signal::stop)) != 0 || (seen & signal::parked) == 0) {
             return; // too late, or somebody else's to serve, or the owner's own
         }
@@ -309,9 +309,9 @@ private:
 
     /// Says that the owner is about to withdraw `w` (W1).
     static signal::bits announce(waiter& w) noexcept {
-        // [W6] acquire, pairs with [W5] if `done` is there, with [W4] if `stop` is; release, pairs
-        // with [W5]: the completer counts the withdrawal before it lets go of the exchanger.
-        return w.state.fetch_or(signal::leaving, std::memory_order_acq_rel);
+        // [W6] acquire, pairs with [W5] if `done` is there. No release: that the withdrawal is counted
+        // is a matter of this word alone, and what the withdrawal does is released by [W7].
+        return w.state.fetch_or(signal::leaving, std::memory_order_acquire);
     }
 
     /// Says that a withdrawal of `w` has failed (W1), and with `parked` that its owner is suspended.
@@ -367,7 +367,7 @@ private:
                 counted = !counted;
             }
             // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire,
-            // pairs with [W6] and [W7]. Failure relaxed: retried.
+            // pairs with [W7]. Failure relaxed: retried.
         } while (
             !q.state.compare_exchange_weak(seen, static_cast<signal::bits>(seen | signal::done),
                                            std::memory_order_acq_rel, std::memory_order_relaxed));
