@@ -229,14 +229,23 @@ bool checker::known_state() {
     if (limits_.preemptions) {
         const thread& t = self();
         state = mix(state, enabled(t) && !t.yielded && !t.generous ? running_ : nobody);
-        for (unsigned fewer = 0; fewer != preemptions_; ++fewer) {
-            if (visited_.contains(mix(state, fewer))) {
+    }
+    // Whoever came here at a lower cost, or the same, has explored at least as much.
+    const unsigned preemptions = limits_.preemptions ? preemptions_ : 0;
+    const unsigned stale_reads = limits_.stale_reads ? stale_reads_ : 0;
+    const auto at_cost = [&](unsigned p, unsigned s) {
+        const fingerprint f = mix(mix(state, p), s);
+        return f == 0 ? 1 : f;
+    };
+    for (unsigned p = 0; p <= preemptions; ++p) {
+        for (unsigned s = 0; s <= stale_reads; ++s) {
+            if (visited_.contains(at_cost(p, s))) {
                 return true;
             }
         }
-        state = mix(state, preemptions_);
     }
-    return !visited_.insert(state == 0 ? 1 : state);
+    visited_.insert(at_cost(preemptions, stale_reads));
+    return false;
 }
 
 /// Who can make a step; first of all the thread that made the last one.

@@ -48,7 +48,7 @@ def weakened(include: Path) -> Iterator[Mutant]:
             if line.lstrip().startswith("//"):
                 continue
             for order in re.findall(r"memory_order_(\w+)", line):
-                failure = line.lstrip().startswith(f"std::memory_order_{order})")
+                failure = line.lstrip().startswith(f"std::memory_order_{order})) {{")
                 for weaker in WEAKER.get(order, ()):
                     yield Mutant(f"{label_before(lines, number)}"
                                  f"{' failure' if failure else ''}: {order} -> {weaker}",
