@@ -461,6 +461,7 @@ std::size_t checker::atomic_history::index_of(rank floor) const noexcept {
 void checker::read(unsigned atomic, std::size_t index, std::memory_order order) {
     thread& t = self();
     const store_event& from = (*atomics_)[atomic].stores[index];
+    t.alone = t.alone && from.place <= t.now.floor[atomic];
     t.now.floor[atomic] = std::max(t.now.floor[atomic], from.place);
     if (acquires(order)) {
         t.now.join(from.released);
@@ -492,6 +493,7 @@ void checker::insert(unsigned atomic, std::size_t index, word value, std::memory
     if (mine == before) {
         fail("too many stores between two others");
     }
+    t.alone = t.alone && place[-1].value == value; // an idempotent update gets nobody on
     std::move_backward(place, a.stores.begin() + a.count, a.stores.begin() + a.count + 1);
     ++a.count;
     t.now.floor[atomic] = mine;
@@ -507,17 +509,17 @@ void checker::insert(unsigned atomic, std::size_t index, word value, std::memory
     }
     atomics_state_ ^= a.order;
     remember(place->id);
-    stale_reads_ += last ? 0 : 1;
+    stale_reads_ += last || a.stores[index - 1].updated ? 0U : 1U; // an update has counted its read
     t.last_atomic = static_cast<std::uint8_t>(atomic);
     t.last_object = nullptr;
 }
 
-void checker::update_latest(unsigned atomic, word value, std::memory_order order) {
+void checker::update_at(unsigned atomic, std::size_t index, word value, std::memory_order order) {
     atomic_history& a = (*atomics_)[atomic];
-    store_event& from = a.stores[a.count - 1];
-    from.updated = true;
-    insert(atomic, a.count, value, order);
-    a.stores[a.count - 1].released.join(from.released); // it goes on with the release sequence
+    a.stores[index].updated = true;
+    insert(atomic, index + 1, value, order);
+    a.stores[index + 1].released.join(
+        a.stores[index].released); // it goes on with the release sequence
 }
 
 word checker::load(const unsigned* which, std::memory_order order, site where) {
@@ -560,10 +562,17 @@ word checker::update(const unsigned* which, operation with, word operand, std::m
                      const char* what, site where) {
     const unsigned atomic = step_at(which, "a read-modify-write");
     const atomic_history& a = (*atomics_)[atomic];
-    const std::size_t latest = a.count - 1;
-    const word old = a.stores[latest].value;
-    read(atomic, latest, order);
-    update_latest(atomic, with(old, operand), order);
+    std::array<std::uint8_t, max_stores> places{};
+    std::size_t count = 0;
+    for (std::size_t i = a.count; i-- > oldest_readable(atomic, order);) {
+        if (!a.stores[i].updated) {
+            places[count++] = static_cast<std::uint8_t>(i);
+        }
+    }
+    const std::size_t index = places[choose(count)];
+    const word old = a.stores[index].value;
+    read(atomic, index, order);
+    update_at(atomic, index, with(old, operand), order);
     end_event();
     note(where, [&] {
         return std::string(what) + " " + show_atomic(atomic) + ": " + show(old) + " -> " +
@@ -578,28 +587,31 @@ bool checker::compare_exchange(const unsigned* which, word& expected, word desir
     const unsigned atomic = step_at(which, "a compare-exchange");
     const atomic_history& a = (*atomics_)[atomic];
     const std::size_t latest = a.count - 1;
-    const bool can_succeed = a.stores[latest].value == expected;
-    // The alternatives: to succeed; to fail on a store that holds something else, old ones included; to
-    // fail for no reason.
-    std::array<std::uint8_t, max_stores> others{};
-    std::size_t other_count = 0;
-    for (std::size_t i = a.count; i-- > oldest_readable(atomic, failure);) {
-        if (a.stores[i].value != expected) {
-            others[other_count++] = static_cast<std::uint8_t>(i);
+    std::array<std::uint8_t, 2 * max_stores> at{};
+    std::size_t wins = 0;
+    for (std::size_t i = a.count; i-- > oldest_readable(atomic, success);) {
+        if (a.stores[i].value == expected && !a.stores[i].updated) {
+            at[wins++] = static_cast<std::uint8_t>(i);
         }
     }
-    const bool can_be_spurious = weak && can_succeed && spurious_ != 0;
-    const std::size_t wins = can_succeed ? 1 : 0;
-    const std::size_t taken = choose(wins + other_count + (can_be_spurious ? 1 : 0));
+    std::size_t all = wins;
+    for (std::size_t i = a.count; i-- > oldest_readable(atomic, failure);) {
+        if (a.stores[i].value != expected) {
+            at[all++] = static_cast<std::uint8_t>(i);
+        }
+    }
+    const bool can_be_spurious = weak && a.stores[latest].value == expected && spurious_ != 0;
+    const std::size_t taken = choose(all + (can_be_spurious ? 1 : 0));
     const word wanted = expected;
     const bool succeeded = taken < wins;
     std::size_t index = latest;
     if (succeeded) {
-        read(atomic, latest, success);
-        update_latest(atomic, desired, success);
+        index = at[taken];
+        read(atomic, index, success);
+        update_at(atomic, index, desired, success);
     } else {
-        if (taken < wins + other_count) {
-            index = others[taken - wins];
+        if (taken < all) {
+            index = at[taken];
         } else {
             --spurious_;
         }
@@ -651,6 +663,7 @@ void checker::use_when(shared_object& object, bool (*ready)(void*), void* contex
     thread& t = self();
     remember(object.history);
     if (changes) {
+        t.alone = false;
         objects_state_ ^= object.history;
         object.history = mix(object.history, event_id());
         objects_state_ ^= object.history;

@@ -117,6 +117,7 @@ public:
     void see_latest(const unsigned* atomic) noexcept {
         const atomic_history& a = (*atomics_)[*atomic];
         self().now.floor[*atomic] = a.stores[a.count - 1].place;
+        remember(a.stores[a.count - 1].id);
     }
     kernel& os() noexcept { return kernel_; }
 
@@ -134,6 +135,8 @@ public:
     void publish(shared_object& object, const char* what, site where);
     /// Waits until `object` has been changed `version` times, and learns what was published there.
     void await(shared_object& object, std::uint32_t version, const char* what, site where);
+    /// What the calling thread does next depends on `what`, which it has learnt in no other way.
+    void observe(fingerprint what) noexcept { remember(mix(4, what)); }
     /// Whether a spurious failure happens here.
     bool fails_spuriously();
 
@@ -212,7 +215,8 @@ private:
         bool fresh = false;
         bool settling = false;
         bool yielded = false; ///< To go on with another thread is no preemption.
-        bool alone = false; ///< No other thread has made a step since it yielded.
+        bool alone =
+            false; ///< Neither has another thread made a step since it yielded, nor it got on.
         bool generous = false; ///< It waits until one has.
         bool (*ready)(void*) = nullptr;
         void* context = nullptr;
@@ -247,7 +251,7 @@ private:
     }
     void read(unsigned atomic, std::size_t index, std::memory_order order);
     void insert(unsigned atomic, std::size_t index, word value, std::memory_order order);
-    void update_latest(unsigned atomic, word value, std::memory_order order);
+    void update_at(unsigned atomic, std::size_t index, word value, std::memory_order order);
     /// The stores from the result to the latest may be read now.
     std::size_t oldest_readable(unsigned atomic, std::memory_order order) noexcept;
     void add_line(site where, const std::string& text);

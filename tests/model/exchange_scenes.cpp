@@ -13,6 +13,26 @@ using enum patience;
 
 using detail::step;
 
+void one_stopped() {
+    meeting m;
+    m.run(m.loop({until_stop}), m.canceller());
+}
+
+void one_timed_out() {
+    meeting m(1, true);
+    m.run(m.loop({until_deadline}), m.time());
+}
+
+void one_thread_stopped() {
+    meeting m(1, true);
+    m.run(m.thread(until_stop), m.canceller());
+}
+
+void one_thread_timed_out() {
+    meeting m(1, true);
+    m.run(m.thread(until_either), m.canceller(), m.time());
+}
+
 void two() {
     meeting m;
     m.run(m.loop({endless}), m.loop({endless}));
@@ -182,6 +202,16 @@ void abandoned_in_arena() {
     m.run(m.doomed_loop(until_deadline), m.killer(), m.loop({endless}), m.time());
 }
 
+void abandoned_at_once() {
+    meeting m(1, true);
+    m.run(m.doomed_loop(endless, true), m.loop({endless}));
+}
+
+void abandoned_at_once_and_canceller() {
+    meeting m(1, true);
+    m.run(m.doomed_loop(until_stop, true), m.loop({endless}), m.canceller());
+}
+
 void abandoned_and_closer() {
     meeting m(1, true);
     m.run(m.doomed_loop(endless), m.killer(), m.closer());
@@ -200,6 +230,11 @@ void destroyed_in_arena() {
 void destroyed_by_coroutine_that_met_a_thread() {
     meeting m(1, true);
     m.run(m.destroying_loop(), m.thread(until_stop), m.canceller());
+}
+
+void destroyed_by_bare_coroutine() {
+    meeting m(1, true);
+    m.run(m.destroying_bare(), m.loop({until_stop}), m.canceller());
 }
 
 void destroyed_over_one() {
@@ -231,6 +266,10 @@ void try_in_arena() {
 
 // clang-format off
 constexpr std::array all{
+    scene{"one_stopped", "one party, and a stop", one_stopped, reaches(step::stop, step::own_stop)},
+    scene{"one_timed_out", "one party, slots 0 and 1, and a deadline", one_timed_out, reaches(step::stop, step::expiry)},
+    scene{"one_thread_stopped", "one thread, slots 0 and 1, and a stop", one_thread_stopped, reaches(step::stop, step::own_stop)},
+    scene{"one_thread_timed_out", "the same, and a deadline", one_thread_timed_out, reaches(step::stop, step::own_stop)},
     scene{"two", "two parties", two, reaches(step::claim_at_home)},
     scene{"two_and_canceller", "two parties, one of which is stopped", two_and_canceller,
           reaches(step::claim_at_home, step::stop, step::late_stop, step::own_stop, step::straggling)},
@@ -276,12 +315,16 @@ constexpr std::array all{
     scene{"abandoned", "a frame is destroyed while it waits", abandoned, reaches(step::claim_at_home)},
     scene{"abandoned_and_canceller", "the same, with a stop", abandoned_and_canceller, reaches(step::stop, step::straggling)},
     scene{"abandoned_in_arena", "the same, slots 0 and 1, with a deadline", abandoned_in_arena, reaches(step::straggling)},
+    scene{"abandoned_at_once", "before its check runs, slots 0 and 1", abandoned_at_once, reaches(step::straggling)},
+    scene{"abandoned_at_once_and_canceller", "the same, with a stop", abandoned_at_once_and_canceller, reaches(step::straggling)},
     scene{"abandoned_and_closer", "the same, slots 0 and 1, with a close", abandoned_and_closer, reaches(step::straggling)},
     scene{"destroyed", "who has returned destroys the exchanger; a stop", destroyed, reaches(step::late_stop)},
     scene{"destroyed_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_in_arena, reaches(step::straggling)},
     scene{"destroyed_after_thread", "the same, and the other is a thread", destroyed_by_coroutine_that_met_a_thread,
           reaches(step::straggling)},
 
+    scene{"destroyed_inline", "the same, by a coroutine without executor, within its partner's post", destroyed_by_bare_coroutine,
+          reaches(step::straggling)},
     scene{"destroyed_over_one", "an exchanger is destroyed while one waits; a stop", destroyed_over_one, reaches(step::late_stop, step::stop)},
     scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_over_one_in_arena, reaches(step::straggling)},
     scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two, reaches(step::straggling)},

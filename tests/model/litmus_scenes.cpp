@@ -160,6 +160,26 @@ void two_writes() {
     require(Store != seq_cst || last_x + last_y != 2, "both first stores are last");
 }
 
+/// An update that reads nothing new may come before another's store in modification order.
+template <std::memory_order Order>
+void late_updates() {
+    atomic<int> x{0};
+    atomic<int> y{0};
+    int from_x = 0;
+    int from_y = 0;
+    run_threads(
+        [&] {
+            x.store(1, Order);
+            from_y = y.fetch_add(0, Order);
+        },
+        [&] {
+            y.store(1, Order);
+            from_x = x.fetch_add(0, Order);
+        });
+    outcome(static_cast<unsigned>(from_x + 2 * from_y));
+    require(Order != seq_cst || from_x + from_y != 0, "neither store was seen");
+}
+
 // ---- One atomic
 
 void coherence() {
@@ -238,6 +258,28 @@ void dead_atomic() {
     if (!deleted) {
         delete x;
     }
+}
+
+void dead_atomic_on_a_stack() {
+    atomic<std::uintptr_t> shared{0};
+    run_threads(
+        [&] {
+            atomic<int> mine{0};
+            shared.store(reinterpret_cast<std::uintptr_t>(&mine), release);
+        },
+        [&] {
+            if (const auto theirs = shared.load(acquire); theirs != 0) {
+                reinterpret_cast<atomic<int>*>(theirs)->store(1, relaxed);
+            }
+        });
+}
+
+void overflow() {
+    run_threads([] {
+        int* const block = new int[2];
+        require(block[32] == 0, "not fresh");
+        delete[] block;
+    });
 }
 
 void leak() {
@@ -319,6 +361,8 @@ constexpr std::array all{
     scene{"independent_reads_seq_cst", "readers agree", independent_reads<seq_cst>, reaches(0)},
     scene{"two_writes", "both first stores may be last", two_writes<release>, reaches(0, 1, 2, 3)},
     scene{"two_writes_seq_cst", "not both", two_writes<seq_cst>, reaches(1, 2, 3)},
+    scene{"late_updates", "neither may see the other's store", late_updates<relaxed>, reaches(0, 1, 2, 3)},
+    scene{"late_updates_seq_cst", "one does", late_updates<seq_cst>, reaches(1, 2, 3)},
     scene{"coherence", "of three loads and two stores", coherence, reaches(0, 3, 6, 4, 7, 8, 5)},
     scene{"increments", "none is lost", increments},
     scene{"one_winner", "of two compare-exchanges", one_winner, reaches(0, 1)},
@@ -327,6 +371,8 @@ constexpr std::array all{
     scene{"racing_writes", "to plain memory", racing_writes, 0, "data race"},
     scene{"use_after_free", "in another order", use_after_free, 0, "not ordered after the"},
     scene{"dead_atomic", "its last user knows no end of the other's use", dead_atomic, 0, "not ordered after the"},
+    scene{"dead_atomic_on_a_stack", "the end of its scope is one", dead_atomic_on_a_stack, 0, "data race"},
+    scene{"overflow", "of a block", overflow, 0, "use after free"},
     scene{"leak", "of a block", leak, 0, "never freed"},
     scene{"crash", "of a thread", crash, 0, "Segmentation fault"},
     scene{"deadlock", "waits for what never comes", deadlock, 0, "deadlock"},

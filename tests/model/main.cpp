@@ -49,7 +49,7 @@ void catch_signals() {
     struct sigaction action{};
     action.sa_flags = SA_ONSTACK;
     action.sa_handler = [](int number) {
-        if (number == SIGALRM) {
+        if (number == SIGVTALRM) {
             if (checker::of_this_thread() != nullptr && the_checker().hangs()) {
                 the_checker().interrupt("no end between two steps");
             }
@@ -59,11 +59,11 @@ void catch_signals() {
             std::_Exit(128 + number);
         }
     };
-    for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM}) {
+    for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGVTALRM}) {
         ::sigaction(number, &action, nullptr);
     }
     const itimerval every_second{{1, 0}, {1, 0}};
-    ::setitimer(ITIMER_REAL, &every_second, nullptr);
+    ::setitimer(ITIMER_VIRTUAL, &every_second, nullptr);
 }
 
 /// @returns whether the scene is as it must be.
@@ -102,8 +102,9 @@ bool check(const scene& s, const bounds& limits, const char* replayed) {
         std::printf("  %s\n", found.failure.empty() ? "no failure" : found.failure.c_str());
         if (!found.replay.empty()) {
             std::printf(
-                "  again: model_check%s%s --replay %s %s\n",
+                "  again: model_check%s%s%s --replay %s %s\n",
                 limits.preemptions ? (" -p " + std::to_string(*limits.preemptions)).c_str() : "",
+                limits.stale_reads ? (" -S " + std::to_string(*limits.stale_reads)).c_str() : "",
                 limits.bare_posts ? " -b" : "", found.replay.c_str(), std::string(s.name).c_str());
         }
     }

@@ -83,13 +83,15 @@ detached meeting::busy_party(meeting& m, serial_loop& on, std::size_t first, std
     on.end_work();
 }
 
-detached meeting::destroying_party(meeting& m, serial_loop& on, std::size_t mine) {
+detached meeting::destroying_party(meeting& m, serial_loop* on, std::size_t mine) {
     results.at(mine).begun = true;
     m.enter(mine, co_await m.ex_->exchange(parcel(mine)));
     if (results.at(mine).exchanged) {
         m.destroy();
     }
-    on.end_work();
+    if (on != nullptr) {
+        on->end_work();
+    }
 }
 
 namespace {
@@ -121,7 +123,7 @@ owned party_to_be_destroyed(meeting& m, std::size_t mine, patience kind) {
 
 } // namespace
 
-std::coroutine_handle<> meeting::doomed_party(meeting& m, std::size_t mine, patience kind) {
+void meeting::doomed_party(meeting& m, std::size_t mine, patience kind, bool at_once) {
     m.doom_.run = [](executor_node* node) noexcept {
         auto& order = *static_cast<doom*>(node);
         order.coroutine.destroy();
@@ -131,7 +133,10 @@ std::coroutine_handle<> meeting::doomed_party(meeting& m, std::size_t mine, pati
         }
     };
     m.doom_.party = mine;
-    return party_to_be_destroyed(m, mine, kind).coroutine;
+    if (at_once) {
+        m.doom_.loop->executor().post(&m.doom_);
+    }
+    m.doom_.coroutine = party_to_be_destroyed(m, mine, kind).coroutine;
 }
 
 void meeting::begin_to_close() noexcept {
@@ -199,7 +204,12 @@ void meeting::close_at_quiescence() {
     std::size_t waiting = 0;
     for (std::size_t i = 0; i != parties_; ++i) {
         const result& each = results[i];
-        waiting += each.begun && !each.ended && !each.abandoned ? 1 : 0;
+        if (each.begun && !each.ended && !each.abandoned) {
+            ++waiting;
+            require(kinds_[i] == patience::endless ||
+                        (kinds_[i] == patience::until_stop && !stop_.requested()),
+                    "a stop or a deadline was lost");
+        }
     }
     require(waiting <= 1, "two parties wait for ever for each other");
     begin_to_close();

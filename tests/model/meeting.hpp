@@ -63,6 +63,7 @@ class meeting {
 public:
     static constexpr std::size_t max_parties = 8;
     static constexpr std::chrono::nanoseconds wait{10};
+    static constexpr instant end_of_time = 2'000'000;
 
     /// @param slots  above slot 0; `grown` if arrivals use them from the start.
     explicit meeting(std::size_t slots = 0, bool grown = false);
@@ -114,14 +115,15 @@ public:
         return [this, mine = add(kind), kind] { coroutine_party(*this, nullptr, mine, kind); };
     }
 
-    /// A loop whose one coroutine may be destroyed while it waits: by `killer`.
-    auto doomed_loop(patience kind) {
+    /// A loop whose one coroutine may be destroyed while it waits: by `killer`, or `at_once`, before its
+    /// check runs.
+    auto doomed_loop(patience kind, bool at_once = false) {
         doom_.loop = &loop_.at(loops_++);
-        return [this, mine = add(kind), kind] {
+        return [this, mine = add(kind), kind, at_once] {
             serial_loop& here = *doom_.loop;
             here.run([&] {
                 here.begin_work();
-                doom_.coroutine = doomed_party(*this, mine, kind);
+                doomed_party(*this, mine, kind, at_once);
             });
         };
     }
@@ -135,9 +137,12 @@ public:
             serial_loop& here = loop_[on];
             here.run([&] {
                 here.begin_work();
-                destroying_party(*this, here, mine);
+                destroying_party(*this, &here, mine);
             });
         };
+    }
+    auto destroying_bare() {
+        return [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
     }
 
     /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such have
@@ -181,13 +186,15 @@ public:
     }
     /// The time goes on until every deadline has passed.
     static auto time() {
-        return [] { the_checker().os().advance(1'000'000, site::current()); };
+        return [] { the_checker().os().advance(end_of_time / 2, site::current()); };
     }
 
     /// Runs the threads until nothing can go on, closes the exchanger, lets all end, and checks.
     template <class... Body>
     void run(Body... bodies) {
         start(bodies...);
+        the_checker().settle();
+        the_checker().os().advance(end_of_time, site::current());
         the_checker().settle();
         close_at_quiescence();
         the_checker().join();
@@ -212,6 +219,7 @@ private:
     std::size_t add(patience kind) {
         const bool timed = kind == patience::until_deadline || kind == patience::until_either;
         const instant start = the_checker().os().time();
+        kinds_.at(parties_) = kind;
         deadlines_.at(parties_) = kind == patience::over ? 0 : timed ? start + wait.count() : never;
         return parties_++;
     }
@@ -220,8 +228,8 @@ private:
     static detached busy_party(meeting& m, serial_loop& on, std::size_t first, std::size_t rounds);
     void thread_party(std::size_t mine, patience kind);
 
-    static detached destroying_party(meeting& m, serial_loop& on, std::size_t mine);
-    static std::coroutine_handle<> doomed_party(meeting& m, std::size_t mine, patience kind);
+    static detached destroying_party(meeting& m, serial_loop* on, std::size_t mine);
+    static void doomed_party(meeting& m, std::size_t mine, patience kind, bool at_once);
     void destroy() noexcept;
     static void begin_to_close() noexcept;
     void close_at_quiescence();
@@ -246,6 +254,7 @@ private:
     static inline bool closing = false; ///< Not in the model's memory, so not ordered by anything.
     static inline bool closing_late = false;
     std::array<serial_loop, 4> loop_;
+    std::array<patience, max_parties> kinds_{};
     std::array<instant, max_parties> deadlines_{}; ///< No timeout before.
 };
 

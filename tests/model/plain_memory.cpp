@@ -52,7 +52,10 @@ std::span<std::byte> plain_memory::stack(std::size_t thread) noexcept {
 plain_memory::granule& plain_memory::granule_at(std::size_t index, std::size_t thread) noexcept {
     granule& g = granules_[index];
     if (g.execution != execution_) {
-        g = {execution_, false, {static_cast<std::uint8_t>(thread), access::allocation, 0, {}}};
+        // What nobody has allocated yet is as if it had been freed.
+        const bool on_heap = index * granule_size >= max_threads * stack_size;
+        const access last = on_heap ? access::release : access::allocation;
+        g = {execution_, false, {static_cast<std::uint8_t>(thread), last, 0, {}}};
     }
     return g;
 }

@@ -28,6 +28,7 @@ public:
     // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic.
     atomic(T initial = T())
         : number_(model::the_checker().make_atomic(static_cast<word>(initial))) {}
+    ~atomic() { model::the_checker().enter(model::access::write, &number_, sizeof number_); }
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;
 

@@ -101,6 +101,7 @@ void serial_loop::run_next() {
         "takes mail or a timer", site::current());
     timer_node* const timer = due();
     if (timer != nullptr && (mail_count_ == 0 || c.choose(2) != 0)) {
+        c.observe(1 + index_of(timers_, timer_count_, timer)); // not mail, and this one of them
         disarm(timer);
         timer->fire(timer);
     } else {
