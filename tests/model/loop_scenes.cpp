@@ -8,7 +8,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <optional>
+#include <utility>
 
 namespace tryst::model {
 
@@ -124,6 +124,41 @@ void timer_and_post() {
     require(timer.rung && letter.delivered == 1, "a timer or a post was lost");
 }
 
+/// The loop ends, and is destroyed, as soon as it has had both a timer and a post, whose poster may still
+/// be about to wake it.
+void timer_and_last_post() {
+    struct both : executor_node, timer_node {
+        std::unique_ptr<run_loop> loop = std::make_unique<run_loop>();
+        bool armed = false;
+        int left = 2;
+
+        void one_done() noexcept {
+            if (--left == 0) {
+                loop->stop();
+            }
+        }
+    } scene;
+    scene.deadline = run_loop::time_point(std::chrono::nanoseconds(2'000));
+    scene.fire = [](timer_node* node) noexcept { static_cast<both*>(node)->one_done(); };
+    scene.run = [](executor_node* node) noexcept {
+        auto& self = static_cast<both&>(*node);
+        if (!std::exchange(self.armed, true)) {
+            self.loop->executor().arm(&self);
+        } else {
+            self.one_done();
+        }
+    };
+    scene.loop->post(&scene);
+    scene.loop->run_until_idle(); // arms the timer
+    run_threads(
+        [&] {
+            scene.loop->run();
+            scene.loop.reset();
+        },
+        [&, at = scene.loop.get()] { at->post(&scene); },
+        [] { the_checker().os().advance(1'000'000, site::current()); });
+}
+
 // ---- Exchanges between real loops
 
 using channel = exchanger<std::unique_ptr<int>>;
@@ -196,6 +231,7 @@ constexpr std::array all{
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
     scene{"stopped_twice", "one stop finds the other pending", stopped_twice, reaches(0)},
     scene{"timer_and_post", "at a sleeping loop, at the same time", timer_and_post},
+    scene{"timer_and_last_post", "the same, and the loop ends with the later", timer_and_last_post},
     scene{"exchange_between_loops", "two real loops exchange", exchange_between_loops},
     scene{"exchange_between_loops_in_arena", "the same, and a try_exchange", exchange_between_loops_in_arena},
     scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop", task_ends_elsewhere},
