@@ -259,6 +259,11 @@ void try_meets_all() {
     m.run(m.loop({none}), m.loop({until_stop}), m.thread(over), m.canceller());
 }
 
+void try_above_home() {
+    meeting m(1, true);
+    m.run(m.thread(none), m.loop({endless}));
+}
+
 void try_in_arena() {
     meeting m(1, true);
     m.run(m.thread(none), m.loop({endless}), m.loop({endless}));
@@ -329,6 +334,7 @@ constexpr std::array all{
     scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_over_one_in_arena, reaches(step::straggling)},
     scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two, reaches(step::straggling)},
     scene{"try_meets_all", "try_exchange, a passed deadline, and one who waits", try_meets_all, reaches(step::claim_at_home)},
+    scene{"try_above_home", "try_exchange alone can claim above slot 0", try_above_home, reaches(step::claim_above_home)},
     scene{"try_in_arena", "try_exchange finds who waits above slot 0", try_in_arena, reaches(step::claim_above_home)},
 };
 // clang-format on
