@@ -182,8 +182,8 @@ def logic() -> Iterator[Mutant]:
                  "                counted ? arena_.end_straggling() : arena_.begin_straggling();\n"
                  "                counted = !counted;\n            }\n",
                  "                counted = !counted;\n            }\n",
-                 also=("        if (counted) {\n            TRYST_TRACE(step::straggling);\n",
-                       "        if (counted) {\n            arena_.begin_straggling();\n"))
+                 also=("            TRYST_TRACE(step::straggling);\n",
+                       "            TRYST_TRACE(step::straggling);\n            arena_.begin_straggling();\n"))
     yield Mutant("stragglers are not counted", protocol,
                  "            if (counted != signal::withdrawal_under_way(seen)) {", "            if (false) {")
     yield Mutant("a straggler is not uncounted", protocol,
