@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "model/meeting.hpp"
 
+#include "support/opened.hpp"
+
+#include <type_traits>
+
+namespace tryst::test {
+
+constexpr members<model::parcel> members_of(std::type_identity<model::parcel> of) noexcept;
+
+template struct opened<model::parcel, &exchanger<model::parcel>::protocol_,
+                       &detail::protocol<model::parcel>::arena_>;
+
+} // namespace tryst::test
+
 namespace tryst::model {
 
 namespace {
-
-// An explicit instantiation may name private members ([temp.spec.general]), and tells us here.
-template <class Key, typename Key::type Member>
-struct opened {
-    friend constexpr typename Key::type member_of(Key /*key*/) noexcept { return Member; }
-};
-struct protocol_key {
-    using type = std::unique_ptr<detail::protocol<parcel>> exchanger<parcel>::*;
-    friend constexpr type member_of(protocol_key) noexcept;
-};
-struct arena_key {
-    using type = detail::arena detail::protocol<parcel>::*;
-    friend constexpr type member_of(arena_key) noexcept;
-};
-template struct opened<protocol_key, &exchanger<parcel>::protocol_>;
-template struct opened<arena_key, &detail::protocol<parcel>::arena_>;
 
 // Not in the model's memory: checks may look at it without being ordered after who wrote it.
 struct result {
@@ -41,8 +38,8 @@ meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
     closing = false;
     closing_late = false;
     if (grown) {
-        detail::protocol<parcel>& protocol = *(ex_->*member_of(protocol_key()));
-        (protocol.*member_of(arena_key())).collided();
+        constexpr auto inside = test::members_of(std::type_identity<parcel>());
+        ((*(ex_->*inside.protocol)).*inside.arena).collided();
     }
 }
 
