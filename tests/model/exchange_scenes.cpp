@@ -264,6 +264,12 @@ void try_above_home() {
     m.run(m.thread(none), m.loop({endless}));
 }
 
+void try_after_offer() {
+    meeting m(1, true);
+    m.run(m.loop({endless, none}));
+    m.require_that_all_have_met();
+}
+
 void try_in_arena() {
     meeting m(1, true);
     m.run(m.thread(none), m.loop({endless}), m.loop({endless}));
@@ -335,6 +341,8 @@ constexpr std::array all{
     scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two, reaches(step::straggling)},
     scene{"try_meets_all", "try_exchange, a passed deadline, and one who waits", try_meets_all, reaches(step::claim_at_home)},
     scene{"try_above_home", "try_exchange alone can claim above slot 0", try_above_home, reaches(step::claim_above_home)},
+    scene{"try_after_offer", "try_exchange must find who has offered above slot 0 on the same loop", try_after_offer,
+          reaches(step::claim_above_home, step::completion_in_place)},
     scene{"try_in_arena", "try_exchange finds who waits above slot 0", try_in_arena, reaches(step::claim_above_home)},
 };
 // clang-format on

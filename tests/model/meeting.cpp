@@ -235,4 +235,10 @@ void meeting::verify() const {
     }
 }
 
+void meeting::require_that_all_have_met() const {
+    for (std::size_t i = 0; i != parties_; ++i) {
+        require(results[i].exchanged, "a party has missed another");
+    }
+}
+
 } // namespace tryst::model

@@ -209,6 +209,9 @@ public:
         verify();
     }
 
+    /// For after `run`, where nobody can miss the others.
+    void require_that_all_have_met() const;
+
     // ---- For parties
 
     void enter(std::size_t party, const exchange_result<parcel>& got);
