@@ -3,12 +3,15 @@
 #include "model/scenes.hpp"
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <getopt.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/time.h>
@@ -66,16 +69,29 @@ void catch_signals() {
     ::setitimer(ITIMER_VIRTUAL, &every_second, nullptr);
 }
 
+/// `3 preemptions`, or `any preemptions`.
+std::string show(std::optional<unsigned> limit, const char* what) {
+    return (limit ? std::to_string(*limit) : "any") + " " + what;
+}
+
+/// The numbers of the bits of `set`, as `reaches` makes it.
+std::string numbers(std::uint64_t set) {
+    std::string text;
+    for (; set != 0; set &= set - 1) {
+        text += (text.empty() ? "" : ", ") + std::to_string(std::countr_zero(set));
+    }
+    return text;
+}
+
 /// @returns whether the scene is as it must be.
 bool check(const scene& s, const bounds& limits, const char* replayed) {
     const auto start = std::chrono::steady_clock::now();
     const report found = replayed == nullptr ? the_checker().explore(s.body, limits)
                                              : the_checker().replay(s.body, limits, replayed);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    const std::string bound = limits.random_executions != 0 ? "random"
-                              : limits.preemptions
-                                  ? std::to_string(*limits.preemptions) + " preemptions"
-                                  : "no bound";
+    const std::string preemptions =
+        limits.random_executions != 0 ? "random" : show(limits.preemptions, "preemptions");
+    const std::string stale_reads = show(limits.stale_reads, "stale reads");
     std::string verdict = "holds";
     bool good = found.failure.empty();
     if (!s.must_fail.empty()) {
@@ -85,16 +101,17 @@ bool check(const scene& s, const bounds& limits, const char* replayed) {
         verdict = "FAILS";
     } else if (const auto missed = s.must_reach & ~the_checker().reached();
                missed != 0 && replayed == nullptr && limits.random_executions == 0) {
-        verdict = "never reaches steps " + std::to_string(missed);
+        verdict = "never reaches " + numbers(missed);
         good = false;
     }
-    std::printf(
-        "%-32s %-14s %-11s %10llu executions (%llu cut) %9llu states %5zu steps %7.2f s  %s\n",
-        std::string(s.name).c_str(), bound.c_str(),
-        limits.bare_posts ? "bare posts" : "posts order",
-        static_cast<unsigned long long>(found.executions),
-        static_cast<unsigned long long>(found.cut), static_cast<unsigned long long>(found.states),
-        found.longest, time.count(), verdict.c_str());
+    std::printf("%-32s %-15s %-15s %-11s %10llu executions (%llu cut) %9llu states %5zu steps "
+                "%7.2f s  %s\n",
+                std::string(s.name).c_str(), preemptions.c_str(), stale_reads.c_str(),
+                limits.bare_posts ? "bare posts" : "posts order",
+                static_cast<unsigned long long>(found.executions),
+                static_cast<unsigned long long>(found.cut),
+                static_cast<unsigned long long>(found.states), found.longest, time.count(),
+                verdict.c_str());
     if (!good || replayed != nullptr) {
         for (const std::string& line : found.trace) {
             std::printf("  %s\n", line.c_str());
