@@ -57,7 +57,7 @@ public:
 
     void begin_exhaustive() noexcept;
     void begin_random(std::uint64_t seed);
-    /// Repeats what `text` says, then takes first alternatives.
+    /// Repeats `taken`, then takes first alternatives.
     void begin_replay(const std::vector<std::uint8_t>& taken);
 
     /// Goes on to the next execution of an exhaustive search, depth first; false if there is none.
