@@ -7,6 +7,7 @@
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/cpu.hpp>
 #include <tryst/detail/mailbox.hpp>
+#include <tryst/detail/serial_queue.hpp>
 #include <tryst/detail/time.hpp>
 #include <tryst/detail/timer_heap.hpp>
 #include <tryst/executor.hpp>
@@ -14,9 +15,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <coroutine>
 #include <cstddef>
-#include <exception>
 #include <utility>
 
 namespace tryst {
@@ -67,26 +66,15 @@ public:
     ~basic_run_loop() {
         assert(!running_ && "tryst: a run_loop was destroyed while it was running");
         const detail::executor_scope here(executor());
-        dying_ = true;
-        take_mail();
-        executor_node* node = std::exchange(head_, nullptr);
-        tail_ = &head_;
-        while (node != nullptr) {
-            discard(std::exchange(node, node->next));
-        }
-        while (spawned* const first = first_) {
-            first->destroy();
-        }
+        queue_.append(mail_.take());
+        queue_.dispose();
     }
 
     /// Starts `work` on the loop, which owns it until it finishes. Other than by `co_await`, nobody is
     /// told when it does; see `when_all` for joining. An exception that leaves `work` is a
     /// `std::terminate`, as for a thread.
     /// @throws std::bad_alloc: one coroutine frame; `work` is then destroyed unstarted.
-    void spawn(task<> work) {
-        spawned& root = own(*this, std::move(work)).promise;
-        post(&root);
-    }
+    void spawn(task<> work) { post(queue_.spawn(executor(), std::move(work))); }
 
     /// Runs until stopped; sleeps while there is nothing to do.
     /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
@@ -98,7 +86,7 @@ public:
                     wait();
                     continue;
                 }
-                count += run_some([this] { return stopped_; });
+                count += queue_.run_some(turns_between_polls, [this] { return stopped_; });
             }
             return count;
         });
@@ -111,7 +99,7 @@ public:
         return run_here([this] {
             std::size_t count = 0;
             while (poll()) {
-                count += run_some([] { return false; });
+                count += queue_.run_some(turns_between_polls, [] { return false; });
             }
             return count;
         });
@@ -129,12 +117,10 @@ public:
 
     /// Queues `node`. From any thread. @allocation none.
     void post(executor_node* node) noexcept {
-        if (!running_here()) {
-            mail_.post(node);
-        } else if (dying_) {
-            discard(node);
+        if (running_here()) {
+            queue_.push(node);
         } else {
-            push(node);
+            mail_.post(node);
         }
     }
 
@@ -148,63 +134,6 @@ public:
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
 private:
-    /// A spawned task: the promise of a coroutine that awaits it.
-    struct spawned : executor_node {
-        spawned(basic_run_loop& owner, const task<>&) noexcept : loop(&owner) { run = start; }
-
-        struct handle {
-            using promise_type = spawned;
-            spawned& promise;
-        };
-        handle get_return_object() noexcept { return {*this}; }
-        std::suspend_always initial_suspend() noexcept { return {}; }
-
-        struct finish {
-            bool await_ready() const noexcept { return false; }
-            void await_suspend(std::coroutine_handle<spawned> self) noexcept {
-                spawned& root = self.promise();
-                root.run = end;
-                if (root.loop->running_here()) {
-                    end(&root);
-                } else {
-                    root.loop->post(&root);
-                }
-            }
-            void await_resume() const noexcept {}
-        };
-        finish final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-
-        void destroy() noexcept {
-            (previous == nullptr ? loop->first_ : previous->following) = following;
-            if (following != nullptr) {
-                following->previous = previous;
-            }
-            std::coroutine_handle<spawned>::from_promise(*this).destroy();
-        }
-
-        void link() noexcept {
-            following = std::exchange(loop->first_, this);
-            if (following != nullptr) {
-                following->previous = this;
-            }
-        }
-
-        static void start(executor_node* node) noexcept {
-            auto& self = static_cast<spawned&>(*node);
-            self.link();
-            std::coroutine_handle<spawned>::from_promise(self).resume();
-        }
-        static void end(executor_node* node) noexcept { static_cast<spawned*>(node)->destroy(); }
-
-        basic_run_loop* loop;
-        spawned* previous = nullptr;
-        spawned* following = nullptr;
-    };
-
-    static typename spawned::handle own(basic_run_loop&, task<> work) { co_await std::move(work); }
-
     struct stop_request : executor_node {
         basic_run_loop* loop;
     };
@@ -239,30 +168,14 @@ private:
 
     /// Fetches what has become ready. @returns whether there is anything to run.
     bool poll() noexcept {
-        take_mail();
+        queue_.append(mail_.take());
         if (!timers_.empty()) {
             const time_point now = clock_.now();
             while (timer_node* const due = timers_.pop_due(now)) {
                 due->fire(due);
             }
         }
-        return head_ != nullptr;
-    }
-
-    /// Runs a bounded number of nodes.
-    template <class Stop>
-    std::size_t run_some(Stop stop) noexcept {
-        std::size_t count = 0;
-        do {
-            executor_node* const node = head_;
-            head_ = node->next;
-            if (head_ == nullptr) {
-                tail_ = &head_;
-            }
-            node->run(node);
-            ++count;
-        } while (head_ != nullptr && count != turns_between_polls && !stop());
-        return count;
+        return !queue_.empty();
     }
 
     /// Waits for mail or the next deadline, spinning for a while before it sleeps.
@@ -292,46 +205,10 @@ private:
         }
     }
 
-    void push(executor_node* node) noexcept {
-        node->next = nullptr;
-        *tail_ = node;
-        tail_ = &node->next;
-    }
-
-    void take_mail() noexcept {
-        for (executor_node* node = mail_.take(); node != nullptr;) {
-            executor_node* const next = node->next;
-            push(node);
-            node = next;
-        }
-    }
-
-    /// Takes `node` out of the queue, if it is there. Linear in the queue's length.
     bool retract(executor_node* node) noexcept {
-        if (node->run == discarded) {
-            return true;
-        }
-        take_mail();
-        for (executor_node** link = &head_; *link != nullptr; link = &(*link)->next) {
-            if (*link == node) {
-                *link = node->next;
-                if (*link == nullptr) {
-                    tail_ = link;
-                }
-                return true;
-            }
-        }
-        return false;
+        queue_.append(mail_.take());
+        return queue_.retract(node);
     }
-
-    /// The loop is being destroyed: `node` will not run, and its frame shall find that out at once.
-    static void discard(executor_node* node) noexcept {
-        if (node->run == spawned::start) {
-            static_cast<spawned*>(node)->link();
-        }
-        node->run = discarded;
-    }
-    static void discarded(executor_node* /*node*/) noexcept {}
 
     // Mail and timers wait for at most this many nodes while the loop is busy: enough to make looking
     // cheap beside running, few enough to be prompt.
@@ -339,15 +216,12 @@ private:
     static constexpr unsigned spins_between_clock_reads = 16;
     static constexpr unsigned min_spins = 16;
 
-    executor_node* head_ = nullptr;
-    executor_node** tail_ = &head_;
+    detail::serial_queue queue_;
     detail::timer_heap timers_;
-    spawned* first_ = nullptr;
     unsigned max_spins_;
     unsigned spins_;
     bool running_ = false;
     bool stopped_ = false;
-    bool dying_ = false;
     [[no_unique_address]] Clock clock_;
     stop_request stop_{{}, this};
 

@@ -28,8 +28,9 @@ class Mutant(NamedTuple):
 
 WEAKER = {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)}
 # The platform has its own mutants: the model brings another one.
-FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/mailbox.hpp",
-         "detail/parker.hpp", "run_loop.hpp", "when_all.hpp")
+FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/inbox.hpp",
+         "detail/mailbox.hpp", "detail/parker.hpp", "run_loop.hpp",
+         "when_all.hpp")
 
 
 def label_before(lines: list[str], number: int) -> str:
@@ -71,6 +72,7 @@ def logic() -> Iterator[Mutant]:
     """Steps left out, made twice, or made in another order."""
     protocol = "detail/protocol.hpp"
     arena = "detail/arena.hpp"
+    inbox = "detail/inbox.hpp"
     mailbox = "detail/mailbox.hpp"
     operation = "exchange_operation.hpp"
     loop = "run_loop.hpp"
@@ -222,18 +224,19 @@ def logic() -> Iterator[Mutant]:
                  "detail::signal::expired);\n        }\n        parker.park();", "detail::signal::expired);\n            return;\n"
                  "        }\n        parker.park();")
     yield Mutant("mailbox: the wake-up is dropped", mailbox, "            parker_.unpark();\n", "")
-    yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (seen == sleeping) {\n            parker_",
-                 "        {\n            parker_")
+    yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (inbox::post(node)) {\n",
+                 "        {\n            static_cast<void>(inbox::post(node));\n")
     yield Mutant("mailbox: sleeps without looking for mail", mailbox,
-                 "        if (doze()) {\n            parker_.park();", "        doze();\n        {\n            parker_.park();")
+                 "        if (doze()) {\n            parker_.park();",
+                 "        static_cast<void>(doze());\n        {\n            parker_.park();")
     yield Mutant("mailbox: a late poster's token is not collected", mailbox,
-                 "                parker_.park();\n            }\n        }\n    }\n\nprivate",
-                 "            }\n        }\n    }\n\nprivate")
-    yield Mutant("mailbox: the end of a timed sleep is not said", mailbox,
-                 "            if (!word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
-                 "                                               std::memory_order_relaxed)) {",
-                 "            if (word_.load(std::memory_order_relaxed) != seen) {")
-    yield Mutant("mailbox: a node is linked after its post", mailbox,
+                 "&& !rouse()) {\n            parker_.park();\n", "&& !rouse()) {\n")
+    yield Mutant("mailbox: the end of a timed sleep is not said", inbox,
+                 "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way.\n"
+                 "        return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
+                 "                                             std::memory_order_relaxed);",
+                 "        return word_.load(std::memory_order_relaxed) == sleeping;")
+    yield Mutant("mailbox: a node is linked after its post", inbox,
                  "            node->next = nodes(seen);\n", "            node->next = nullptr;\n")
     yield Mutant("parker: the token is not taken", "detail/parker.hpp",
                  "        word_.value.store(no_token, std::memory_order_relaxed);\n", "")

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What all executors that run one node at a time have in common: a queue of ready nodes, and the tasks
+/// they own.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/task.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+namespace tryst::detail {
+
+/// The queue of a serial executor. All but `spawn` belongs to whoever runs the executor now; others post to
+/// an inbox beside it.
+class serial_queue {
+public:
+    serial_queue() = default;
+    serial_queue(const serial_queue&) = delete;
+    serial_queue& operator=(const serial_queue&) = delete;
+
+    bool empty() const noexcept { return head_ == nullptr; }
+
+    /// Queues a node, first in, first out.
+    void push(executor_node* node) noexcept {
+        if (dying_) {
+            discard(node);
+            return;
+        }
+        node->next = nullptr;
+        *tail_ = node;
+        tail_ = &node->next;
+    }
+
+    /// Queues a list of nodes: an inbox's mail.
+    void append(executor_node* nodes) noexcept {
+        while (nodes != nullptr) {
+            push(std::exchange(nodes, nodes->next));
+        }
+    }
+
+    /// Runs nodes until none is ready, `count` have been run or `stop` says so.
+    /// @returns how many. Precondition: not empty.
+    template <class Stop>
+    std::size_t run_some(std::size_t count, Stop stop) noexcept {
+        std::size_t done = 0;
+        do {
+            executor_node* const node = head_;
+            head_ = node->next;
+            if (head_ == nullptr) {
+                tail_ = &head_;
+            }
+            node->run(node);
+            ++done;
+        } while (done != count && !stop() && head_ != nullptr);
+        return done;
+    }
+
+    /// Takes `node` out, if it is there. Linear in the queue's length.
+    bool retract(executor_node* node) noexcept {
+        if (node->run == discarded) {
+            return true;
+        }
+        for (executor_node** link = &head_; *link != nullptr; link = &(*link)->next) {
+            if (*link == node) {
+                *link = node->next;
+                if (*link == nullptr) {
+                    tail_ = link;
+                }
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Makes a coroutine that owns `work` and will be owned by this queue.
+    /// @returns what starts it, to be posted on `home`, whose queue this is.
+    executor_node* spawn(executor_ref home, task<> work) {
+        return &own(*this, home, std::move(work)).promise;
+    }
+
+    /// Whether there are spawned tasks that have started and not finished.
+    bool has_tasks() const noexcept { return first_ != nullptr; }
+
+    /// The executor is going: no node will run any more, and the frames of all tasks are destroyed. Under an
+    /// `executor_scope`, so that what they destroy can be retracted.
+    void dispose() noexcept {
+        dying_ = true;
+        executor_node* node = std::exchange(head_, nullptr);
+        tail_ = &head_;
+        while (node != nullptr) {
+            discard(std::exchange(node, node->next));
+        }
+        while (spawned* const first = first_) {
+            first->destroy();
+        }
+    }
+
+private:
+    /// A spawned task: the promise of a coroutine that awaits it.
+    struct spawned : executor_node {
+        spawned(serial_queue& owner, executor_ref executor, const task<>&) noexcept
+            : queue(&owner), home(executor) {
+            run = start;
+        }
+
+        struct handle {
+            using promise_type = spawned;
+            spawned& promise;
+        };
+        handle get_return_object() noexcept { return {*this}; }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+
+        struct finish {
+            bool await_ready() const noexcept { return false; }
+            void await_suspend(std::coroutine_handle<spawned> self) noexcept {
+                spawned& root = self.promise();
+                root.run = end;
+                if (root.home.running_here()) {
+                    end(&root);
+                } else {
+                    root.home.post(&root);
+                }
+            }
+            void await_resume() const noexcept {}
+        };
+        finish final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+
+        void destroy() noexcept {
+            (previous == nullptr ? queue->first_ : previous->following) = following;
+            if (following != nullptr) {
+                following->previous = previous;
+            }
+            std::coroutine_handle<spawned>::from_promise(*this).destroy();
+        }
+
+        void link() noexcept {
+            following = std::exchange(queue->first_, this);
+            if (following != nullptr) {
+                following->previous = this;
+            }
+        }
+
+        static void start(executor_node* node) noexcept {
+            auto& self = static_cast<spawned&>(*node);
+            self.link();
+            std::coroutine_handle<spawned>::from_promise(self).resume();
+        }
+        static void end(executor_node* node) noexcept { static_cast<spawned*>(node)->destroy(); }
+
+        serial_queue* queue;
+        executor_ref home;
+        spawned* previous = nullptr;
+        spawned* following = nullptr;
+    };
+
+    static typename spawned::handle own(serial_queue&, executor_ref, task<> work) {
+        co_await std::move(work);
+    }
+
+    /// `node` will not run, and its frame shall find that out at once. Out of line: rare, and g++ 12 warns
+    /// where it knows a node that is not `spawned`.
+    [[gnu::noinline]] static void discard(executor_node* node) noexcept {
+        if (node->run == spawned::start) {
+            static_cast<spawned*>(node)->link();
+        }
+        node->run = discarded;
+    }
+    static void discarded(executor_node* /*node*/) noexcept {}
+
+    executor_node* head_ = nullptr;
+    executor_node** tail_ = &head_;
+    spawned* first_ = nullptr;
+    bool dying_ = false;
+};
+
+} // namespace tryst::detail
