@@ -28,14 +28,40 @@ class exchanger;
 
 namespace detail {
 
-/// What can end a wait besides a partner and a close.
-template <bool Timed, bool Stoppable>
+/// What can end a wait besides a partner and a close: a deadline, a token of that type unless it is void.
+template <bool Timed, class StopToken = void>
 struct limits {
+    using token = StopToken;
     static constexpr bool timed = Timed;
-    static constexpr bool stoppable = Stoppable;
+    static constexpr bool stoppable = !std::is_void_v<StopToken>;
 };
 struct no_deadline {};
-struct no_stop_source {};
+
+/// The callback type that belongs to a stop token.
+template <class StopToken, class Callback>
+struct callback_of {
+    using type = typename StopToken::template callback_type<Callback>;
+};
+template <class Callback>
+struct callback_of<stop_token, Callback> {
+    using type = stop_callback<Callback>;
+};
+
+/// What an operation does with its stop token: keeps it, until it registers a callback in its place.
+template <class StopToken, class Callback>
+struct stop_state {
+    explicit stop_state(StopToken&& given) noexcept : token(std::move(given)) {}
+    stop_state(const stop_state&) = delete;
+    stop_state& operator=(const stop_state&) = delete;
+    ~stop_state() {}
+
+    union {
+        StopToken token;
+        typename callback_of<StopToken, Callback>::type callback;
+    };
+};
+template <class Callback>
+struct stop_state<void, Callback> {};
 
 /// The executor of a thread that waits by itself: posting its one waiter wakes it.
 inline executor_ref this_thread_executor() noexcept {
@@ -73,7 +99,7 @@ public:
     ~exchange_operation() {
         if (stage_ == stage::created) {
             finish();
-        } else if (stage_ != stage::finished) {
+        } else {
             abandon();
         }
     }
@@ -104,6 +130,22 @@ public:
         return {static_cast<exchange_errc>(this->result), std::move(this->mine.get())};
     }
 
+    /// Takes the offer back, for a coroutine that will not be resumed from this wait: what the destructor
+    /// does, sooner. On its executor. No effect unless it waits.
+    void abandon() noexcept {
+        if (stage_ != stage::offered && stage_ != stage::limited) {
+            return;
+        }
+        finish();
+        const executor_ref home = this->executor;
+        const bool queued = home && home.retract(this);
+        if (protocol_->abandon(*this, queued)) {
+            return;
+        }
+        assert(home && "tryst: a coroutine without executor was destroyed while being resumed");
+        detail::yield_until([&] { return home.retract(this); });
+    }
+
     /// Waits as a plain thread: spins for a moment, then sleeps. What `sync_wait` calls.
     exchange_result<T> wait() noexcept {
         assert(!current_executor() && "tryst: a loop's own thread must not block");
@@ -132,14 +174,6 @@ private:
             operation->protocol_->cancel(*operation, detail::signal::stop);
         }
     };
-    /// The token; from stage `limited` on, a callback registered with it.
-    union stop_source {
-        explicit stop_source(detail::stop_token&& t) noexcept : token(std::move(t)) {}
-        ~stop_source() {}
-        detail::stop_token token;
-        detail::stop_callback<stop_request> callback;
-    };
-
     template <class... Stop>
     explicit exchange_operation(protocol& with, T&& item, Stop&&... stop) noexcept
         : detail::item_waiter<T>(std::move(item)), protocol_(&with),
@@ -321,7 +355,7 @@ private:
 
     void start_listening() noexcept {
         if constexpr (Limits::stoppable) {
-            detail::stop_token token = std::move(stop_.token);
+            auto token = std::move(stop_.token);
             std::destroy_at(&stop_.token);
             std::construct_at(&stop_.callback, std::move(token), stop_request{this});
         }
@@ -346,18 +380,6 @@ private:
         stage_ = stage::finished;
     }
 
-    /// The frame is being destroyed while we are suspended.
-    void abandon() noexcept {
-        finish();
-        const executor_ref home = this->executor;
-        const bool queued = home && home.retract(this);
-        if (protocol_->abandon(*this, queued)) {
-            return;
-        }
-        assert(home && "tryst: a coroutine without executor was destroyed while being resumed");
-        detail::yield_until([&] { return home.retract(this); });
-    }
-
     executor_ref timer_executor() const noexcept {
         return timers_ == timers::of_executor ? this->executor : detail::timer_thread_executor();
     }
@@ -366,8 +388,8 @@ private:
 
     protocol* protocol_;
     std::coroutine_handle<> coroutine_;
-    [[no_unique_address]] std::conditional_t<Limits::stoppable, stop_source, detail::no_stop_source>
-        stop_;
+    /// From stage `limited` on the callback, before it the token.
+    [[no_unique_address]] detail::stop_state<typename Limits::token, stop_request> stop_;
     stage stage_ = stage::created;
     timers timers_ = timers::none;
     bool relative_ = false;

@@ -11,12 +11,24 @@
 #include <tryst/result.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace tryst {
+
+/// `std::stop_token`, or what works like it and has its `callback_type`: the tokens of an in-place stop
+/// source, as in P2300. A callback is registered on the executor that awaits, and runs where the stop is
+/// requested; registering and removing it must not throw.
+template <class StopToken>
+concept stoppable_token =
+    std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
+        { token.stop_requested() } noexcept -> std::convertible_to<bool>;
+        { token.stop_possible() } noexcept -> std::convertible_to<bool>;
+        typename detail::callback_of<StopToken, void (*)()>::type;
+    };
 
 /// A point of synchronisation at which two parties swap items. Whoever arrives waits for the next, then
 /// each goes its way with what the other brought. Coroutines on any executor, bare coroutines and plain
@@ -42,7 +54,6 @@ public:
     using value_type = T;
     using duration = detail::clock::duration;
     using time_point = detail::clock::time_point;
-    using stop_token = detail::stop_token;
 
     /// An open exchanger.
     /// @param capacity  how many pairs may meet at the same time beside slot 0, each in a cache line
@@ -65,14 +76,15 @@ public:
     /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, and `item` back.
     /// The guarantees are those of `exchange_operation`.
     [[nodiscard]] auto exchange(T item) noexcept {
-        return exchange_operation<T, detail::limits<false, false>>(*protocol_, std::move(item));
+        return exchange_operation<T, detail::limits<false>>(*protocol_, std::move(item));
     }
 
     /// As above, until `stop` is requested: then `cancelled`. A stop requested before the start cancels
     /// at once, even if a partner is waiting.
-    [[nodiscard]] auto exchange(T item, stop_token stop) noexcept {
-        return exchange_operation<T, detail::limits<false, true>>(*protocol_, std::move(item),
-                                                                  std::move(stop));
+    template <stoppable_token StopToken>
+    [[nodiscard]] auto exchange(T item, StopToken stop) noexcept {
+        return exchange_operation<T, detail::limits<false, StopToken>>(*protocol_, std::move(item),
+                                                                       std::move(stop));
     }
 
     /// As above, for at most `patience` on the clock of the executor it is awaited on: then `timed_out`,
@@ -81,13 +93,13 @@ public:
     /// A patience of zero or less takes a partner that is waiting, or else fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
-        return exchange_operation<T, detail::limits<true, false>>(
-            *protocol_, detail::saturated(patience), std::move(item));
+        return exchange_operation<T, detail::limits<true>>(*protocol_, detail::saturated(patience),
+                                                           std::move(item));
     }
-    template <class Rep, class Period>
+    template <class Rep, class Period, stoppable_token StopToken>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
-                                    stop_token stop) noexcept {
-        return exchange_operation<T, detail::limits<true, true>>(
+                                    StopToken stop) noexcept {
+        return exchange_operation<T, detail::limits<true, StopToken>>(
             *protocol_, detail::saturated(patience), std::move(item), std::move(stop));
     }
 
@@ -95,15 +107,15 @@ public:
     template <class Duration>
     [[nodiscard]] auto
     exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
-        return exchange_operation<T, detail::limits<true, false>>(
+        return exchange_operation<T, detail::limits<true>>(
             *protocol_, time_point(detail::saturated(deadline.time_since_epoch())),
             std::move(item));
     }
-    template <class Duration>
+    template <class Duration, stoppable_token StopToken>
     [[nodiscard]] auto exchange_until(T item,
                                       std::chrono::time_point<detail::clock, Duration> deadline,
-                                      stop_token stop) noexcept {
-        return exchange_operation<T, detail::limits<true, true>>(
+                                      StopToken stop) noexcept {
+        return exchange_operation<T, detail::limits<true, StopToken>>(
             *protocol_, time_point(detail::saturated(deadline.time_since_epoch())), std::move(item),
             std::move(stop));
     }

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <concepts>
 #include <coroutine>
+#include <utility>
 
 namespace tryst {
 
@@ -158,8 +159,12 @@ public:
     }
     schedule_operation(const schedule_operation&) = delete;
     schedule_operation& operator=(const schedule_operation&) = delete;
-    ~schedule_operation() {
-        if (coroutine_) {
+    ~schedule_operation() { abandon(); }
+
+    /// Leaves the queue, for a coroutine that will not be resumed from this wait: what the destructor does,
+    /// sooner. On the executor. No effect unless it is queued.
+    void abandon() noexcept {
+        if (std::exchange(coroutine_, nullptr)) {
             executor_.retract(this);
         }
     }

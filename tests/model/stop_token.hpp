@@ -64,7 +64,7 @@ public:
     stop_token& operator=(const stop_token&) noexcept = default;
 
     bool stop_possible() const noexcept { return source_ != nullptr; }
-    bool stop_requested(site where = site::current()) const {
+    bool stop_requested(site where = site::current()) const noexcept {
         return source_ != nullptr && source_->stop_requested(where);
     }
 
