@@ -1,0 +1,41 @@
+# tryst::asio and tryst::boost_asio, the adapters for the two Asios: the same headers, and installed
+# components that find what they need themselves.
+set(headers
+    include/tryst/asio.hpp
+    include/tryst/asio/async_exchange.hpp
+    include/tryst/asio/async_wait.hpp
+    include/tryst/asio/bind_stop_token.hpp
+    include/tryst/asio/task_executor.hpp
+    include/tryst/asio/wait.hpp
+    include/tryst/asio/detail/driver.hpp
+    include/tryst/asio/detail/net.hpp
+    include/tryst/asio/detail/registry.hpp
+    include/tryst/asio/detail/serial_executor.hpp
+    include/tryst/asio/detail/slot_stop.hpp
+    include/tryst/asio/detail/turn_memory.hpp
+    include/tryst/asio/detail/work_queue.hpp)
+
+# tryst_add_asio(<component> <definition>)
+function(tryst_add_asio component definition)
+    set(target tryst_${component})
+    add_library(${target} INTERFACE)
+    add_library(tryst::${component} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
+    target_link_libraries(${target} INTERFACE tryst::tryst ${ARGN})
+    target_compile_definitions(${target} INTERFACE ${definition})
+    target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${headers})
+
+    install(TARGETS ${target} EXPORT tryst-${component}-targets FILE_SET HEADERS)
+    install(EXPORT tryst-${component}-targets
+        NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+    install(FILES cmake/tryst-${component}.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+endfunction()
+
+if(TRYST_ASIO)
+    find_file(TRYST_ASIO_HEADER asio.hpp REQUIRED)
+    tryst_add_asio(asio ASIO_STANDALONE)
+endif()
+if(TRYST_BOOST_ASIO)
+    find_package(Boost 1.81 REQUIRED)
+    tryst_add_asio(boost_asio TRYST_BOOST_ASIO Boost::headers)
+endif()

@@ -1,0 +1,5 @@
+# The component `boost_asio` of the package.
+find_package(Boost 1.81 QUIET)
+if(TARGET Boost::headers)
+    include(${CMAKE_CURRENT_LIST_DIR}/tryst-boost_asio-targets.cmake)
+endif()

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// tryst on Asio: the standalone one, or Boost's if TRYST_BOOST_ASIO is defined.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/async_exchange.hpp>
+#include <tryst/asio/async_wait.hpp>
+#include <tryst/asio/bind_stop_token.hpp>
+#include <tryst/asio/task_executor.hpp>
+#include <tryst/asio/wait.hpp>
+#include <tryst/tryst.hpp>

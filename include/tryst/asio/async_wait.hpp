@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Tasks as Asio operations.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/driver.hpp>
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/task.hpp>
+
+#include <concepts>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// The outcome of a task, as `void(std::exception_ptr, T)`.
+template <class T>
+class task_outcome {
+public:
+    using signature = void(std::exception_ptr, T);
+    static constexpr bool stoppable = true;
+
+    template <class Value>
+    void return_value(Value&& value) {
+        value_.emplace(std::forward<Value>(value));
+    }
+    void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+
+    template <class Handler>
+    void tell(Handler&& handler) && {
+        std::forward<Handler>(handler)(exception_, value_ ? *std::move(value_) : T());
+    }
+
+private:
+    std::optional<T> value_;
+    std::exception_ptr exception_;
+};
+
+template <>
+class task_outcome<void> {
+public:
+    using signature = void(std::exception_ptr);
+    static constexpr bool stoppable = true;
+
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+
+    template <class Handler>
+    void tell(Handler&& handler) && {
+        std::forward<Handler>(handler)(exception_);
+    }
+
+private:
+    std::exception_ptr exception_;
+};
+
+template <class Handler, class T>
+auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
+    typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
+    co_return co_await std::move(work);
+}
+
+/// As above, with a stop token that follows the handler's cancellation slot.
+template <class Handler, class Work>
+auto drive_task(initiation<Handler, no_io_executor>& /*from*/, Work work) -> typename driver<
+    Handler, no_io_executor,
+    task_outcome<typename std::invoke_result_t<Work&, std::stop_token>::value_type>>::coroutine {
+    const slot_stop::token slot = co_await own_stop_token();
+    std::stop_source source(std::nostopstate);
+    if (slot.stop_possible()) {
+        source = std::stop_source();
+    }
+    const auto pass_on = [&source]() noexcept { source.request_stop(); };
+    const slot_stop::callback link(slot, pass_on);
+    co_return co_await work(source.get_token());
+}
+
+struct initiate_task {
+    template <class Handler, class Work>
+    void operator()(Handler&& handler, Work work) const {
+        std::decay_t<Handler> own(std::forward<Handler>(handler));
+        initiation<std::decay_t<Handler>, no_io_executor> from{own, {}};
+        drive_task(from, std::move(work)).promise.start_later();
+    }
+};
+
+template <class Work>
+concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
+    typename std::invoke_result_t<Work&, std::stop_token>::promise_type;
+};
+
+} // namespace detail
+
+/// Runs a task on the executor associated with the handler, one node at a time, so that what it awaits
+/// resumes there; then calls the handler with what it returned or threw.
+///
+/// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or `void(std::exception_ptr)` for
+///   a `task<>`. After an exception T is a default-constructed one.
+/// @returns     what the token makes of it.
+/// @throws      std::bad_alloc, and what making the handler throws; `work` is then destroyed unstarted.
+/// @resumes     the handler on its associated executor. If that executor's context is destroyed first, the
+///              frames of the task and the handler are destroyed.
+/// @cancellation none; see below.
+/// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.
+template <class T, class Token>
+auto async_wait(task<T> work, Token&& token) {
+    static_assert(
+        std::is_void_v<T> || std::is_default_constructible_v<T>,
+        "tryst::asio::async_wait: T must be default constructible, as for asio::co_spawn");
+    return net::async_initiate<Token, typename detail::task_outcome<T>::signature>(
+        detail::initiate_task(), token, std::move(work));
+}
+
+/// As above for the task that `work(stop)` makes. The `std::stop_token stop` follows the handler's
+/// cancellation slot: a stop is requested, on the executor, when the slot's signal is emitted.
+template <detail::stoppable_work Work, class Token>
+auto async_wait(Work work, Token&& token) {
+    using task_type = std::invoke_result_t<Work&, std::stop_token>;
+    return net::async_initiate<
+        Token, typename detail::task_outcome<typename task_type::value_type>::signature>(
+        detail::initiate_task(), token, std::move(work));
+}
+
+TRYST_ASIO_END

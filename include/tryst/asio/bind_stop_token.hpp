@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A stop token for Asio's operations.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+
+/// A completion token that adds a stop token to another; see `bind_stop_token`.
+template <class Token>
+struct stop_token_binder {
+    std::stop_token stop;
+    Token token;
+};
+
+/// Makes a stop cancel the operation: `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.
+///
+/// When a stop is requested, on whatever thread, a cancellation of type terminal is emitted on the handler's
+/// associated executor, which must run one handler at a time, as Asio asks of all who cancel. The handler's own
+/// cancellation slot works as before. A stop that comes too late has no effect.
+///
+/// @allocation one shared state per operation, and what a post takes when a stop is requested.
+template <class Token>
+auto bind_stop_token(std::stop_token stop, Token&& token) {
+    return stop_token_binder<std::decay_t<Token>>{std::move(stop), std::forward<Token>(token)};
+}
+
+namespace detail {
+
+/// What ties a stop token to an operation in progress. All but `request` happens on the handler's executor.
+template <class Executor>
+class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
+public:
+    explicit stop_link(const Executor& executor) : executor_(executor) {}
+
+    void begin(std::stop_token stop, net::cancellation_slot own) {
+        own_ = own;
+        if (own_.is_connected()) {
+            own_.assign([this](net::cancellation_type_t type) { signal_.emit(type); });
+        }
+        if (stop.stop_possible()) {
+            callback_.emplace(std::move(stop), request{this});
+        }
+    }
+
+    void end() noexcept {
+        callback_.reset();
+        own_.clear();
+        ended_ = true;
+    }
+
+    net::cancellation_slot slot() noexcept { return signal_.slot(); }
+
+private:
+    struct request {
+        stop_link* link;
+        void operator()() const {
+            // Null if the operation was destroyed, which waits for us to return.
+            if (auto self = link->weak_from_this().lock()) {
+                net::post(link->executor_, [self = std::move(self)] {
+                    if (!self->ended_) {
+                        self->signal_.emit(net::cancellation_type::terminal);
+                    }
+                });
+            }
+        }
+    };
+
+    Executor executor_;
+    net::cancellation_signal signal_;
+    net::cancellation_slot own_;
+    bool ended_ = false;
+    std::optional<std::stop_callback<request>> callback_;
+};
+
+/// A handler whose cancellation slot is the link's.
+template <class Handler>
+class stop_bound_handler {
+    using link_type = stop_link<net::associated_executor_t<Handler>>;
+
+public:
+    using cancellation_slot_type = net::cancellation_slot;
+
+    stop_bound_handler(Handler&& handler, std::stop_token stop)
+        : link_(std::make_shared<link_type>(net::get_associated_executor(handler))),
+          handler_(std::move(handler)) {
+        link_->begin(std::move(stop), net::get_associated_cancellation_slot(handler_));
+    }
+
+    cancellation_slot_type get_cancellation_slot() const noexcept { return link_->slot(); }
+
+    const Handler& target() const noexcept { return handler_; }
+
+    template <class... Results>
+    void operator()(Results&&... results) {
+        std::exchange(link_, nullptr)->end();
+        std::move(handler_)(std::forward<Results>(results)...);
+    }
+
+private:
+    std::shared_ptr<link_type> link_;
+    Handler handler_;
+};
+
+template <class Initiation>
+struct stop_bound_initiation {
+    Initiation initiation;
+
+    template <class Handler, class... Args>
+    void operator()(Handler&& handler, std::stop_token stop, Args&&... args) && {
+        std::move(initiation)(stop_bound_handler<std::decay_t<Handler>>(
+                                  std::forward<Handler>(handler), std::move(stop)),
+                              std::forward<Args>(args)...);
+    }
+};
+
+} // namespace detail
+TRYST_ASIO_END
+
+/// All associations but the cancellation slot are the inner handler's.
+template <template <class, class> class Associator, class Handler, class Default>
+struct tryst::asio::net::associator<Associator, tryst::asio::detail::stop_bound_handler<Handler>,
+                                    Default> : Associator<Handler, Default> {
+    static auto get(const tryst::asio::detail::stop_bound_handler<Handler>& handler,
+                    const Default& fallback = Default()) noexcept {
+        return Associator<Handler, Default>::get(handler.target(), fallback);
+    }
+};
+
+template <class Token, class Signature>
+class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signature> {
+public:
+    template <class Initiation, class Binder, class... Args>
+    static auto initiate(Initiation&& initiation, Binder&& binder, Args&&... args) {
+        return async_initiate<Token, Signature>(
+            tryst::asio::detail::stop_bound_initiation<std::decay_t<Initiation>>{
+                std::forward<Initiation>(initiation)},
+            binder.token, std::move(binder.stop), std::forward<Args>(args)...);
+    }
+};

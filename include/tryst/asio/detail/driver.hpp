@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One of tryst's operations as an operation of Asio: awaits it, then calls a completion handler.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/registry.hpp>
+#include <tryst/asio/detail/serial_executor.hpp>
+#include <tryst/asio/detail/slot_stop.hpp>
+#include <tryst/executor.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// Says that no I/O executor was given: all happens on the handler's.
+struct no_io_executor {};
+
+template <class Handler, class IoExecutor>
+using fallback_executor = std::conditional_t<std::is_same_v<IoExecutor, no_io_executor>,
+                                             net::system_executor, IoExecutor>;
+
+template <class Handler, class IoExecutor>
+using completion_executor =
+    net::associated_executor_t<Handler, fallback_executor<Handler, IoExecutor>>;
+
+/// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
+template <class Handler, class IoExecutor>
+struct initiation {
+    Handler& handler;
+    const IoExecutor& io;
+
+    completion_executor<Handler, IoExecutor> executor() const noexcept {
+        if constexpr (std::is_same_v<IoExecutor, no_io_executor>) {
+            return net::get_associated_executor(handler);
+        } else {
+            return net::get_associated_executor(handler, io);
+        }
+    }
+};
+
+/// Keeps the I/O executor's context from running out of work; the operation ends with that context.
+template <class IoExecutor>
+struct io_work {
+    explicit io_work(const IoExecutor& io) : guard(io) {}
+    template <class Queue>
+    registry& context(const Queue& /*completion*/) const {
+        return registry::of(guard.get_executor());
+    }
+    net::executor_work_guard<IoExecutor> guard;
+};
+template <>
+struct io_work<no_io_executor> {
+    explicit io_work(const no_io_executor& /*io*/) noexcept {}
+    template <class Queue>
+    registry& context(const Queue& completion) const {
+        return completion.context();
+    }
+};
+
+/// Frames come from the handler's associated allocator; if it has none, from Asio's recycled memory.
+template <class Handler>
+class frame_memory {
+    struct alignas(std::max_align_t) unit {
+        std::byte bytes[alignof(std::max_align_t)];
+    };
+    using allocator = typename std::allocator_traits<net::associated_allocator_t<
+        Handler, net::recycling_allocator<void>>>::template rebind_alloc<unit>;
+
+    static constexpr std::size_t units(std::size_t size) noexcept {
+        return (size + sizeof(unit) - 1) / sizeof(unit);
+    }
+
+public:
+    static void* allocate(std::size_t size, const Handler& handler) {
+        allocator memory(net::get_associated_allocator(handler, net::recycling_allocator<void>()));
+        const std::size_t frame = units(size);
+        unit* const at = memory.allocate(frame + units(sizeof(allocator)));
+        ::new (static_cast<void*>(at + frame)) allocator(memory);
+        return at;
+    }
+
+    static void deallocate(void* frame_memory, std::size_t size) noexcept {
+        auto* const at = static_cast<unit*>(frame_memory);
+        const std::size_t frame = units(size);
+        auto* const kept = std::launder(reinterpret_cast<allocator*>(at + frame));
+        allocator memory(std::move(*kept));
+        std::destroy_at(kept);
+        memory.deallocate(at, frame + units(sizeof(allocator)));
+    }
+};
+
+struct own_stop_token {};
+
+/* The driver
+ * A coroutine that awaits one operation and returns its outcome; its promise, which is all of the class, is
+ * the executor on which it awaits. It starts in the initiating function, so that offers are made in the order
+ * of initiation, and goes on in turns of the handler's executor. The handler is called in the turn that
+ * follows the last node, when the frame is destroyed already: it may throw, and may reuse the memory.
+ *
+ * @tparam Outcome  what the coroutine returns, how a handler is told, and whether its slot is `stoppable`. */
+template <class Handler, class IoExecutor, class Outcome>
+class driver final
+    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>>,
+      public Outcome {
+    using queue = work_queue<completion_executor<Handler, IoExecutor>, true>;
+    using base = serial_executor<queue>;
+    using memory = frame_memory<Handler>;
+
+public:
+    struct coroutine {
+        using promise_type = driver;
+        driver& promise;
+    };
+
+    template <class... Rest>
+    explicit driver(initiation<Handler, IoExecutor>& from, Rest&... /*rest*/)
+        : base(queue(from.executor())), io_work_(from.io),
+          stop_(Outcome::stoppable ? net::get_associated_cancellation_slot(from.handler)
+                                   : net::cancellation_slot()),
+          handler_(std::move(from.handler)) {}
+
+    template <class... Rest>
+    static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
+                              Rest&... /*rest*/) {
+        return memory::allocate(size, from.handler);
+    }
+    static void operator delete(void* frame, std::size_t size) noexcept {
+        memory::deallocate(frame, size);
+    }
+
+    coroutine get_return_object() noexcept { return {*this}; }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    auto final_suspend() noexcept { return last_suspend{}; }
+
+    /// For `executor_of`.
+    executor_ref executor() const noexcept { return base::ref(); }
+
+    /// Before it waits for the first time, it must be known where it sleeps.
+    template <class Operation>
+    auto await_transform(Operation&& operation) noexcept {
+        if constexpr (requires { operation.await_ready(); }) {
+            return first_await<std::remove_reference_t<Operation>>{operation, *this};
+        } else {
+            return std::forward<Operation>(operation).operator co_await();
+        }
+    }
+
+    /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
+    auto await_transform(own_stop_token /*which*/) noexcept {
+        struct ready : std::suspend_never {
+            slot_stop::token token;
+            slot_stop::token await_resume() const noexcept { return token; }
+        };
+        return ready{{}, stop_.get_token()};
+    }
+
+    /// Runs the coroutine up to where it waits.
+    void start() {
+        try {
+            const tryst::detail::executor_scope here(base::ref());
+            handle().resume();
+        } catch (...) {
+            handle().destroy();
+            throw;
+        }
+        base::begin();
+    }
+
+    /// As above, in a turn of its own.
+    void start_later() {
+        try {
+            base::sleep_in(io_work_.context(base::turns_));
+        } catch (...) {
+            handle().destroy();
+            throw;
+        }
+        first_.driver = this;
+        first_.run = [](executor_node* node) noexcept {
+            static_cast<first_step*>(node)->driver->handle().resume();
+        };
+        base::queue_.push(&first_);
+        base::begin();
+    }
+
+private:
+    struct first_step : executor_node {
+        class driver* driver = nullptr;
+    };
+
+    template <class Operation>
+    struct first_await {
+        Operation& operation;
+        driver& self;
+
+        bool await_ready() {
+            const bool ready = operation.await_ready();
+            if (!ready) {
+                self.sleep_in(self.io_work_.context(self.turns_));
+            }
+            return ready;
+        }
+        auto await_suspend(std::coroutine_handle<driver> handle) noexcept {
+            return operation.await_suspend(handle);
+        }
+        decltype(auto) await_resume() { return operation.await_resume(); }
+    };
+
+    /// The work may have ended on another executor: then its last step must come home first.
+    struct last_suspend : executor_node {
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<driver> self) noexcept {
+            promise = &self.promise();
+            if (promise->running_here()) {
+                promise->finish();
+                return;
+            }
+            run = [](executor_node* node) noexcept {
+                static_cast<last_suspend*>(node)->promise->finish();
+            };
+            promise->post(this);
+        }
+        void await_resume() const noexcept {}
+        driver* promise = nullptr;
+    };
+    friend last_suspend;
+
+    std::coroutine_handle<driver> handle() noexcept {
+        return std::coroutine_handle<driver>::from_promise(*this);
+    }
+
+    void complete() final {
+        stop_.clear();
+        Handler handler = std::move(handler_);
+        Outcome outcome = std::move(static_cast<Outcome&>(*this));
+        const auto work = std::move(base::turns_);
+        handle().destroy();
+        std::move(outcome).tell(std::move(handler));
+    }
+
+    void lost() noexcept final {
+        base::dispose([this] { handle().destroy(); });
+    }
+
+    [[no_unique_address]] io_work<IoExecutor> io_work_;
+    slot_stop stop_;
+    Handler handler_;
+    first_step first_;
+};
+
+} // namespace detail
+TRYST_ASIO_END

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Which Asio: the standalone one, or with TRYST_BOOST_ASIO defined Boost's. One program may use both, in
+/// different files: each has its own inline namespace.
+#pragma once
+
+#include <system_error>
+
+#ifdef TRYST_BOOST_ASIO
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_allocator.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/associator.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/defer.hpp>
+#include <boost/asio/execution.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/is_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/system_context.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/error_code.hpp>
+
+namespace tryst::asio {
+inline namespace boost_asio {
+namespace net = ::boost::asio;
+using error_code = ::boost::system::error_code;
+} // namespace boost_asio
+} // namespace tryst::asio
+
+#define TRYST_ASIO_BEGIN                                                                           \
+    namespace tryst::asio {                                                                        \
+    inline namespace boost_asio {
+#define TRYST_ASIO_END                                                                             \
+    }                                                                                              \
+    }
+
+#else
+
+#include <asio/any_io_executor.hpp>
+#include <asio/associated_allocator.hpp>
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/associator.hpp>
+#include <asio/async_result.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/defer.hpp>
+#include <asio/execution.hpp>
+#include <asio/execution_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/is_executor.hpp>
+#include <asio/post.hpp>
+#include <asio/query.hpp>
+#include <asio/recycling_allocator.hpp>
+#include <asio/system_context.hpp>
+#include <asio/system_executor.hpp>
+#include <asio/use_awaitable.hpp>
+
+namespace tryst::asio {
+inline namespace standalone_asio {
+namespace net = ::asio;
+using error_code = ::asio::error_code;
+} // namespace standalone_asio
+} // namespace tryst::asio
+
+#define TRYST_ASIO_BEGIN                                                                           \
+    namespace tryst::asio {                                                                        \
+    inline namespace standalone_asio {
+#define TRYST_ASIO_END                                                                             \
+    }                                                                                              \
+    }
+
+#endif

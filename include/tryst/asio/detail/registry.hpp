@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What an execution context knows of the work that waits to go on in it, so that it can destroy it.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/detail/atomic.hpp>
+
+#include <mutex>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// Work that sleeps: in no queue of its context, until somebody wakes it.
+class sleeper {
+public:
+    sleeper(const sleeper&) = delete;
+    sleeper& operator=(const sleeper&) = delete;
+
+protected:
+    sleeper() = default;
+    ~sleeper() = default;
+
+private:
+    friend class registry;
+    /// The context is going, and no more work can be queued in it. One who wakes may still be on the way.
+    virtual void context_ends() noexcept = 0;
+
+    sleeper* previous_ = nullptr;
+    sleeper* next_ = nullptr;
+    bool woken_ = false;
+};
+
+/// The sleepers of one execution context.
+///
+/// Whoever wakes a sleeper, on any thread, queues its work in the context; when the context is being
+/// destroyed, it must not any more. The mutex decides: a waker that holds it finds the context alive, or
+/// that it is gone.
+class registry final : public net::execution_context::service {
+public:
+    inline static net::execution_context::id id;
+
+    explicit registry(net::execution_context& context) : net::execution_context::service(context) {}
+
+    /// The registry of the context that `executor` belongs to; of the system's, if it tells of none.
+    template <class Executor>
+    static registry& of(const Executor& executor) {
+        if constexpr (requires { net::query(executor, as_context); }) {
+            return net::use_service<registry>(net::query(executor, as_context));
+        } else if constexpr (requires { net::query(executor, net::execution::context); }) {
+            return net::use_service<registry>(net::query(executor, net::execution::context));
+        } else if constexpr (requires { executor.context(); }) {
+            return net::use_service<registry>(executor.context());
+        } else {
+            return net::use_service<registry>(
+                net::query(net::system_executor(), net::execution::context));
+        }
+    }
+
+    void add(sleeper& added) noexcept {
+        const std::scoped_lock lock(mutex_);
+        added.woken_ = false;
+        added.next_ = std::exchange(first_, &added);
+        if (added.next_ != nullptr) {
+            added.next_->previous_ = &added;
+        }
+    }
+
+    void remove(sleeper& removed) noexcept {
+        const std::scoped_lock lock(mutex_);
+        unlink(removed);
+    }
+
+    /// Wakes a sleeper: removes it, and calls `queue`, which queues its work, unless the context is gone.
+    /// After that the caller must not touch it.
+    template <class Queue>
+    void wake(sleeper& woken, Queue queue) noexcept {
+        const std::scoped_lock lock(mutex_);
+        unlink(woken);
+        if (!ended_) {
+            queue();
+        }
+        woken.woken_ = true;
+    }
+
+    /// Waits for the one who is about to wake it.
+    void await_waker(const sleeper& woken) noexcept {
+        tryst::detail::yield_until([&] {
+            const std::scoped_lock lock(mutex_);
+            return woken.woken_;
+        });
+    }
+
+private:
+    static constexpr net::execution::context_as_t<net::execution_context&> as_context{};
+
+    void shutdown() noexcept override {
+        std::unique_lock lock(mutex_);
+        ended_ = true;
+        while (sleeper* const one = first_) {
+            unlink(*one);
+            lock.unlock();
+            one->context_ends(); // may end others
+            lock.lock();
+        }
+    }
+
+    void unlink(sleeper& removed) noexcept {
+        if (removed.previous_ != nullptr) {
+            removed.previous_->next_ = removed.next_;
+        } else if (first_ == &removed) {
+            first_ = removed.next_;
+        } else {
+            return; // shutdown has done so
+        }
+        if (removed.next_ != nullptr) {
+            removed.next_->previous_ = removed.previous_;
+        }
+        removed.previous_ = removed.next_ = nullptr;
+    }
+
+    std::mutex mutex_;
+    sleeper* first_ = nullptr;
+    bool ended_ = false;
+};
+
+} // namespace detail
+TRYST_ASIO_END

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// An Asio cancellation slot as a stop source.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// Requests a stop when the slot's signal is emitted, with any type: to stop an exchange that has not
+/// happened is as good as never to have begun it. Not thread-safe, as signals are not: it is used on one
+/// executor. It does not clear the slot, which belongs to whoever completes the operation.
+class slot_stop {
+public:
+    template <class Callback>
+    class callback;
+
+    /// What operations take. Copies refer to the same source.
+    class token {
+    public:
+        template <class Callback>
+        using callback_type = callback<Callback>;
+
+        explicit token(slot_stop* source) noexcept : source_(source) {}
+        bool stop_requested() const noexcept { return source_ != nullptr && source_->requested_; }
+        bool stop_possible() const noexcept { return source_ != nullptr; }
+
+    private:
+        template <class Callback>
+        friend class callback;
+        slot_stop* source_;
+    };
+
+    template <class Callback>
+    class callback {
+    public:
+        callback(token from, Callback call) noexcept
+            : source_(from.source_), call_(std::move(call)) {
+            if (source_ == nullptr) {
+                return;
+            }
+            source_->callback_ = this;
+            source_->invoke_ = [](void* self) noexcept { static_cast<callback*>(self)->call_(); };
+            if (source_->requested_) {
+                call_();
+            }
+        }
+        callback(const callback&) = delete;
+        callback& operator=(const callback&) = delete;
+        ~callback() {
+            if (source_ != nullptr) {
+                source_->callback_ = nullptr;
+            }
+        }
+
+    private:
+        slot_stop* source_;
+        Callback call_;
+    };
+
+    /// @throws std::bad_alloc, if the slot is connected.
+    explicit slot_stop(net::cancellation_slot slot) : slot_(slot) {
+        if (slot_.is_connected()) {
+            slot_.assign([this](net::cancellation_type_t type) {
+                if (type != net::cancellation_type_t::none) {
+                    request_stop();
+                }
+            });
+        }
+    }
+    slot_stop(const slot_stop&) = delete;
+    slot_stop& operator=(const slot_stop&) = delete;
+    ~slot_stop() = default;
+
+    token get_token() noexcept { return token(slot_.is_connected() ? this : nullptr); }
+
+    /// The signal will not find us any more.
+    void clear() noexcept { slot_.clear(); }
+
+private:
+    void request_stop() noexcept {
+        if (!std::exchange(requested_, true) && callback_ != nullptr) {
+            invoke_(callback_);
+        }
+    }
+
+    net::cancellation_slot slot_;
+    bool requested_ = false;
+    void* callback_ = nullptr; // the one that waits: an operation awaits one thing at a time
+    void (*invoke_)(void*) noexcept = nullptr;
+};
+
+} // namespace detail
+TRYST_ASIO_END

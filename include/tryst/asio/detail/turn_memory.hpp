@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Memory for the one entry that a serial executor has in an Asio executor's queue.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+
+#include <cstddef>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// Room for one queue entry of an io_context, a thread_pool or a strand.
+struct turn_memory {
+    alignas(std::max_align_t) std::byte bytes[64];
+    bool taken = false;
+};
+
+/// Gives out that room, so that a turn can be queued from any thread without allocating; what does not fit
+/// comes from Asio's recycled memory. Asio frees an entry before it runs it.
+template <class T>
+class turn_allocator {
+public:
+    using value_type = T;
+
+    explicit turn_allocator(turn_memory& memory) noexcept : memory_(&memory) {}
+    template <class U>
+    turn_allocator(const turn_allocator<U>& other) noexcept : memory_(other.memory_) {}
+
+    T* allocate(std::size_t count) {
+        if (!memory_->taken && count * sizeof(T) <= sizeof memory_->bytes &&
+            alignof(T) <= alignof(std::max_align_t)) {
+            memory_->taken = true;
+            return reinterpret_cast<T*>(memory_->bytes);
+        }
+        return net::recycling_allocator<T>().allocate(count);
+    }
+
+    void deallocate(T* memory, std::size_t count) noexcept {
+        if (reinterpret_cast<std::byte*>(memory) == memory_->bytes) {
+            memory_->taken = false;
+        } else {
+            net::recycling_allocator<T>().deallocate(memory, count);
+        }
+    }
+
+    template <class U>
+    bool operator==(const turn_allocator<U>& other) const noexcept {
+        return memory_ == other.memory_;
+    }
+
+private:
+    template <class U>
+    friend class turn_allocator;
+    turn_memory* memory_;
+};
+
+} // namespace detail
+TRYST_ASIO_END
