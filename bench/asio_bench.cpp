@@ -49,8 +49,8 @@ struct initiating : waiting<Executor> {
     using waiting<Executor>::waiting;
 
     net::awaitable<void, Executor> run(std::int64_t id, tally& mine) {
-        constexpr auto token =
-            net::experimental::as_tuple_t<net::use_awaitable_t<Executor>>(net::use_awaitable_t<Executor>());
+        constexpr auto token = net::experimental::as_tuple_t<net::use_awaitable_t<Executor>>(
+            net::use_awaitable_t<Executor>());
         while (true) {
             const auto [error, got] = co_await asio::async_exchange(this->ex, id, token);
             if (error) {
@@ -68,7 +68,8 @@ struct initiating : waiting<Executor> {
 struct tasks {
     explicit tasks(contexts& all) {
         for (auto& context : all) {
-            loops.emplace_back(context.get(), std::make_unique<asio::task_executor<direct>>(*context));
+            loops.emplace_back(context.get(),
+                               std::make_unique<asio::task_executor<direct>>(*context));
         }
     }
 

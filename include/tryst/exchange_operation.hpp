@@ -130,6 +130,27 @@ public:
         return {static_cast<exchange_errc>(this->result), std::move(this->mine.get())};
     }
 
+    /// Cuts the ties to stop, deadline and executor once the wait is over: what `await_resume` begins with, for
+    /// who takes the result later than that.
+    void finish() noexcept {
+        if (stage_ == stage::finished) {
+            return;
+        }
+        if constexpr (Limits::stoppable) {
+            if (stage_ == stage::limited) {
+                std::destroy_at(&stop_.callback);
+            } else {
+                std::destroy_at(&stop_.token);
+            }
+        }
+        if constexpr (Limits::timed) {
+            if (timers_ != timers::none) {
+                timer_executor().disarm(this);
+            }
+        }
+        stage_ = stage::finished;
+    }
+
     /// Takes the offer back, for a coroutine that will not be resumed from this wait: what the destructor
     /// does, sooner. On its executor. No effect unless it waits.
     void abandon() noexcept {
@@ -361,23 +382,6 @@ private:
         }
         this->limited = true;
         stage_ = stage::limited;
-    }
-
-    /// After this no stop and no deadline refers to us.
-    void finish() noexcept {
-        if constexpr (Limits::stoppable) {
-            if (stage_ == stage::limited) {
-                std::destroy_at(&stop_.callback);
-            } else {
-                std::destroy_at(&stop_.token);
-            }
-        }
-        if constexpr (Limits::timed) {
-            if (timers_ != timers::none) {
-                timer_executor().disarm(this);
-            }
-        }
-        stage_ = stage::finished;
     }
 
     executor_ref timer_executor() const noexcept {

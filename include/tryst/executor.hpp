@@ -161,6 +161,9 @@ public:
     schedule_operation& operator=(const schedule_operation&) = delete;
     ~schedule_operation() { abandon(); }
 
+    /// As `exchange_operation::finish`.
+    void finish() noexcept { coroutine_ = nullptr; }
+
     /// Leaves the queue, for a coroutine that will not be resumed from this wait: what the destructor does,
     /// sooner. On the executor. No effect unless it is queued.
     void abandon() noexcept {
@@ -179,7 +182,7 @@ public:
         executor_.post(this);
     }
 
-    void await_resume() noexcept { coroutine_ = nullptr; }
+    void await_resume() noexcept { finish(); }
 
 private:
     executor_ref executor_;

@@ -54,6 +54,10 @@ std::size_t history::failed(exchange_errc why) const noexcept {
     return count([why](const record& r) { return r.fate == fate::failed && r.error == why; });
 }
 
+std::size_t history::abandoned() const noexcept {
+    return count([](const record& r) { return r.fate == fate::abandoned; });
+}
+
 void history::clear() noexcept {
     for (const auto& each : logs_) {
         each->records_.clear();

@@ -259,6 +259,8 @@ public:
     std::size_t exchanged() const noexcept;
     /// How many have failed for this reason.
     std::size_t failed(exchange_errc why) const noexcept;
+    /// How many were abandoned.
+    std::size_t abandoned() const noexcept;
 
     /// Forgets all. Precondition: no `operation` is left.
     void clear() noexcept;

@@ -20,6 +20,7 @@ template <class Operation>
 concept awaitable_operation = requires(Operation& operation) {
     { operation.await_ready() } -> std::convertible_to<bool>;
     operation.await_resume();
+    { operation.finish() } noexcept;
     { operation.abandon() } noexcept;
 };
 
@@ -42,8 +43,8 @@ public:
     }
 };
 
-/// Awaits the end of an operation that was not ready. A driver that is destroyed meanwhile is not to be
-/// resumed by it, whose own frame Asio destroys later.
+/// Awaits the end of an operation that was not ready. Asio may destroy the operation's frame after the driver,
+/// so that the operation must not know the driver any more when this is destroyed.
 template <class Operation>
 class end_of {
 public:
@@ -61,7 +62,7 @@ public:
     auto await_suspend(std::coroutine_handle<Promise> handle) noexcept {
         return operation_->await_suspend(handle);
     }
-    void await_resume() noexcept { operation_ = nullptr; }
+    void await_resume() noexcept { std::exchange(operation_, nullptr)->finish(); }
 
 private:
     Operation* operation_;

@@ -79,10 +79,10 @@ public:
     void wake(sleeper& woken, Queue queue) noexcept {
         const std::scoped_lock lock(mutex_);
         unlink(woken);
-        if (!ended_) {
-            queue();
-        }
         woken.woken_ = true;
+        if (!ended_) {
+            queue(); // may end its life
+        }
     }
 
     /// Waits for the one who is about to wake it.
