@@ -5,15 +5,14 @@
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
-#include <tryst/detail/parker.hpp>
 #include <tryst/detail/protocol.hpp>
+#include <tryst/detail/thread_sleeper.hpp>
 #include <tryst/detail/time.hpp>
 #include <tryst/detail/timer_thread.hpp>
 #include <tryst/detail/waiter.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
-#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <coroutine>
@@ -63,13 +62,14 @@ struct stop_state {
 template <class Callback>
 struct stop_state<void, Callback> {};
 
-/// The executor of a thread that waits by itself: posting its one waiter wakes it.
-inline executor_ref this_thread_executor() noexcept {
-    static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
-        static_cast<parker*>(context)->unpark();
-    }};
-    return {&per_thread<parker>(), &vtable};
-}
+/// How an adapter waits with a sleeper of its own (detail/thread_sleeper.hpp).
+struct sleeper_access {
+    template <class Operation, class Sleeper>
+    static auto wait(Operation& operation, Sleeper& sleeper) noexcept
+        -> decltype(operation.wait_with(sleeper)) {
+        return operation.wait_with(sleeper);
+    }
+};
 
 } // namespace detail
 
@@ -169,15 +169,13 @@ public:
 
     /// Waits as a plain thread: spins for a moment, then sleeps. What `sync_wait` calls.
     exchange_result<T> wait() noexcept {
-        assert(!current_executor() && "tryst: a loop's own thread must not block");
-        if (!await_ready()) {
-            wait_for_partner();
-        }
-        return await_resume();
+        detail::thread_sleeper sleeper;
+        return wait_with(sleeper);
     }
 
 private:
     friend class exchanger<T>;
+    friend struct detail::sleeper_access;
     using protocol = detail::protocol<T>;
     using arrival = detail::arrival;
     using clock = detail::clock;
@@ -274,62 +272,66 @@ private:
         static_cast<exchange_operation*>(node)->coroutine_.resume();
     }
 
-    void wait_for_partner() noexcept {
-        if constexpr (Limits::timed) {
-            if (is_over({})) {
-                return;
-            }
-        }
-        stage_ = stage::offered;
-        this->executor = detail::this_thread_executor();
-        arrival where = protocol_->arrive(*this, true);
+    /// Waits as whoever has this sleeper. The wait may go on in another thread after each suspension, so
+    /// thread-locals are left to the steps between.
+    template <class Sleeper>
+    exchange_result<T> wait_with(Sleeper& sleeper) noexcept {
+        arrival where = sleeper.step([&] { return arrive_as(sleeper); });
         bool waited_at_home = false;
         while (where != arrival::settled && !waited_at_home) {
             waited_at_home = where == arrival::waiting;
-            spin();
-            where = protocol_->expire(*this);
+            look_out(sleeper);
+            where = sleeper.step([&] { return protocol_->expire(*this); });
         }
-        if (where != arrival::settled) {
-            start_listening();
-            if (protocol_->park(*this)) {
-                sleep();
-            }
+        if (where != arrival::settled && sleeper.step([&] {
+                start_listening();
+                return protocol_->park(*this);
+            })) {
+            sleep(sleeper);
         }
+        return sleeper.step([&] { return await_resume(); });
     }
 
-    /// Looks out for a partner for a bounded time: by spinning, for a partner that runs on another core;
-    /// by yielding, for one that waits for this core. Spins longer next time if that helped, else shorter.
-    void spin() noexcept {
-        int& spins = detail::per_thread<detail::thread_state>().spins;
-        for (int round = 0; round != detail::spin_rounds; ++round) {
-            for (int i = 0; i != spins; ++i) {
-                if (protocol::is_done(*this)) {
-                    spins = round == 0 ? std::min(2 * spins, detail::max_spins) : spins;
-                    return;
-                }
-                detail::spin_pause();
-            }
-            spins = std::max(spins / 2, detail::min_spins);
-            if constexpr (Limits::timed) {
-                fix_deadline(); // only now: a partner that is there already costs no look at the clock
-                if (clock::now() >= this->deadline) {
-                    return;
-                }
-            }
-            detail::yield_thread();
+    template <class Sleeper>
+    arrival arrive_as(Sleeper& sleeper) noexcept {
+        assert(!current_executor() && "tryst: a loop's own thread must not block");
+        if (await_ready()) {
+            return arrival::settled;
         }
+        if constexpr (Limits::timed) {
+            if (is_over({})) {
+                return arrival::settled;
+            }
+        }
+        stage_ = stage::offered;
+        this->executor = sleeper.executor();
+        return protocol_->arrive(*this, true);
+    }
+
+    template <class Sleeper>
+    void look_out(Sleeper& sleeper) noexcept {
+        sleeper.look_out([&] { return protocol::is_done(*this); },
+                         [&] {
+                             if constexpr (Limits::timed) {
+                                 fix_deadline();
+                                 return clock::now() >= this->deadline;
+                             }
+                             return false;
+                         });
     }
 
     /// Sleeps until completed. Precondition: parked.
-    void sleep() noexcept {
-        auto& parker = detail::per_thread<detail::parker>();
+    template <class Sleeper>
+    void sleep(Sleeper& sleeper) noexcept {
         if constexpr (Limits::timed) {
-            if (parker.park_until(this->deadline)) {
+            fix_deadline();
+            if (sleeper.sleep_until(this->deadline)) {
                 return;
             }
-            protocol_->cancel(*this, detail::signal::stop | detail::signal::expired);
+            sleeper.step(
+                [&] { protocol_->cancel(*this, detail::signal::stop | detail::signal::expired); });
         }
-        parker.park();
+        sleeper.sleep();
     }
 
     bool can_be_limited() const noexcept {

@@ -218,11 +218,12 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = home && home.retract(this);", "const bool queued = false;")
     yield Mutant("a thread that timed out does not withdraw", operation,
-                 "            protocol_->cancel(*this, detail::signal::stop | detail::signal::expired);\n        }\n"
-                 "        parker.park();", "            return;\n        }\n        parker.park();")
+                 "            sleeper.step(\n                [&] { protocol_->cancel(*this, detail::signal::stop | "
+                 "detail::signal::expired); });\n        }\n        sleeper.sleep();",
+                 "            return;\n        }\n        sleeper.sleep();")
     yield Mutant("a thread that timed out does not wait for its token", operation,
-                 "detail::signal::expired);\n        }\n        parker.park();", "detail::signal::expired);\n            return;\n"
-                 "        }\n        parker.park();")
+                 "detail::signal::expired); });\n        }\n        sleeper.sleep();",
+                 "detail::signal::expired); });\n            return;\n        }\n        sleeper.sleep();")
     yield Mutant("mailbox: the wake-up is dropped", mailbox, "            parker_.unpark();\n", "")
     yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (inbox::post(node)) {\n",
                  "        {\n            static_cast<void>(inbox::post(node));\n")
