@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// What a fiber's wait costs in memory. A program of its own: it counts all allocations.
+#include <tryst/fiber.hpp>
+#include <tryst/tryst.hpp>
+
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/operations.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <stop_token>
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    allocations.fetch_add(1);
+    void* const memory = std::malloc(std::max<std::size_t>(size, 1));
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+// Not inlined: g++ would see a `free` of what `new` has given.
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::fiber::wait;
+
+TEST(FiberAllocation, NoWaitAllocatesHoweverItEnds) {
+    constexpr int rounds = 100;
+    tryst::exchanger<int> ex;
+    const std::stop_source stop;
+    boost::fibers::fiber other([&] {
+        for (int i = 0; i != rounds; ++i) {
+            EXPECT_TRUE(wait(ex.exchange(i, stop.get_token())));
+        }
+    });
+    EXPECT_TRUE(wait(ex.exchange(0)));
+    const long before = allocations.load();
+    for (int i = 1; i != rounds; ++i) {
+        for (int turn = 0; turn != i % 8; ++turn) {
+            boost::this_fiber::yield(); // the other sleeps now and then
+        }
+        EXPECT_TRUE(wait(ex.exchange_for(i, 24h)));
+    }
+    EXPECT_EQ(wait(ex.exchange_for(0, 100us)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(allocations.load() - before, 0);
+    other.join();
+}
+
+} // namespace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Fibers that wait on one thread and go on on another.
+#include "adapters/fiber/shared_fibers.hpp"
+
+#include <tryst/fiber.hpp>
+#include <tryst/tryst.hpp>
+
+#include <boost/fiber/algo/shared_work.hpp>
+#include <boost/fiber/algo/work_stealing.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace {
+
+using tryst::exchange_errc;
+using tryst::exchanger;
+using tryst::fiber::wait;
+using tryst::test::share;
+using tryst::test::this_thread;
+
+/// Eight fibers on three threads exchange until `enough` waits have ended on another thread than they began on.
+template <class Algorithm, class... Argument>
+void exchange_and_move(int enough, Argument... argument) {
+    constexpr int least = 200;
+    constexpr int most = 10'000'000;
+    exchanger<int> ex;
+    std::atomic<int> moved{0};
+    std::atomic<long> given{0};
+    std::atomic<long> got{0};
+    const auto party = [&](std::size_t i) {
+        const auto mine = static_cast<int>(i) + 1;
+        const auto self = boost::this_fiber::get_id();
+        for (int round = 0;; ++round) {
+            const auto before = this_thread();
+            const auto theirs = wait(ex.exchange(mine));
+            EXPECT_EQ(boost::this_fiber::get_id(), self);
+            if (!theirs) {
+                EXPECT_EQ(theirs.error(), exchange_errc::closed);
+                EXPECT_EQ(theirs.returned(), mine);
+                break;
+            }
+            EXPECT_NE(*theirs, mine);
+            moved.fetch_add(this_thread() == before ? 0 : 1);
+            given.fetch_add(mine);
+            got.fetch_add(*theirs);
+            if ((round >= least && moved.load() >= enough) || round == most) {
+                ex.close();
+            }
+        }
+    };
+    share<Algorithm>(3, 8, party, argument...);
+    EXPECT_GE(moved.load(), enough) << "fibers have not changed threads within their waits";
+    EXPECT_EQ(given.load(), got.load());
+}
+
+TEST(MigratingFiber, GoesOnOnAnyOfTheThreadsThatShareTheWork) {
+    exchange_and_move<boost::fibers::algo::shared_work>(200);
+}
+
+// Once in a process: the threads of work_stealing cannot be replaced.
+TEST(MigratingFiber, GoesOnOnTheThreadThatStoleIt) {
+    exchange_and_move<boost::fibers::algo::work_stealing>(1, 3U); // only an idle thread steals
+}
+
+// To the compiler a thread's id is a constant of the function that asks for it.
+TEST(MigratingFiber, SeesInEachStepOfItsWaitTheThreadThatRunsIt) {
+    constexpr int most = 1'000'000;
+    std::atomic<int> asked{0};
+    std::atomic<int> moved{0};
+    share<boost::fibers::algo::shared_work>(3, 8, [&](std::size_t) {
+        const auto ask = [&] {
+            ++asked; // or the step itself would be a constant
+            return std::this_thread::get_id();
+        };
+        for (int round = 0; round != most && moved.load() < 200; ++round) {
+            tryst::fiber::detail::sleeper in;
+            const auto before = this_thread();
+            EXPECT_EQ(in.step(ask), before);
+            in.look_out([] { return false; }, [] { return false; });
+            const auto after = this_thread();
+            EXPECT_EQ(in.step(ask), after);
+            moved.fetch_add(before == after ? 0 : 1);
+        }
+    });
+    EXPECT_GE(moved.load(), 200);
+}
+
+} // namespace
