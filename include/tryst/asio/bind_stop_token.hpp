@@ -125,6 +125,7 @@ struct stop_bound_initiation {
 } // namespace detail
 TRYST_ASIO_END
 
+/// @cond
 /// All associations but the cancellation slot are the inner handler's.
 template <template <class, class> class Associator, class Handler, class Default>
 struct tryst::asio::net::associator<Associator, tryst::asio::detail::stop_bound_handler<Handler>,
@@ -146,3 +147,4 @@ public:
             binder.token, std::move(binder.stop), std::forward<Args>(args)...);
     }
 };
+/// @endcond
