@@ -17,10 +17,10 @@
 namespace tryst::sim {
 
 class attempt {
-    using plain = exchange_operation<item, detail::limits<false, false>>;
-    using stoppable = exchange_operation<item, detail::limits<false, true>>;
-    using timed = exchange_operation<item, detail::limits<true, false>>;
-    using limited = exchange_operation<item, detail::limits<true, true>>;
+    using plain = exchange_operation<item, detail::limits<false>>;
+    using stoppable = exchange_operation<item, detail::limits<false, detail::stop_token>>;
+    using timed = exchange_operation<item, detail::limits<true>>;
+    using limited = exchange_operation<item, detail::limits<true, detail::stop_token>>;
 
     template <class Visitor>
     std::invoke_result_t<Visitor, plain&> visit(Visitor visitor) {
