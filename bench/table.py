@@ -92,6 +92,33 @@ def main():
           "through eventfds.", ["", "ns"],
           [["an exchange between sleeping loops", r.time("two_sleeping_loops")],
            ["an eventfd wake-up", r.time("eventfd_wake")]])
+
+    def adapter(title, note, unit, ways, one, other, counts):
+        """One line for each way: on one thread, then on two."""
+        head = ([f"{n:,} {unit}" for n in counts[0]] + [f"two threads, {n:,} each" for n in counts[1]])
+        table(title, note, [""] + head,
+              [[label] + [r.time(f"{one}<{way}>/{unit}:{n}") for n in counts[0]] +
+               [r.time(f"{other}<{there}>/{unit}:{n}") for n in counts[1]] for label, way, there in ways])
+
+    one_thread, two_threads = (2, 16, 1000), (1, 16, 1000)
+    adapter("Asio", "Coroutines on one `io_context`, or on two with a thread and a processor each, that exchange for ever; "
+            "each context knows that it has one thread. The rivals are Asio's own channels, one for each direction; on two "
+            "threads, its concurrent ones. `any_io_executor` is what awaitables have by default.",
+            "coroutines",
+            [["`tryst::task` on a `task_executor`", "tasks", "tasks"],
+             ["`wait` in an awaitable", "waiting<direct>", "waiting<direct>"],
+             ["`async_exchange` with `use_awaitable`", "initiating<direct>", "initiating<direct>"],
+             ["two Asio channels", "channels<direct>", "concurrent_channels<direct>"],
+             ["`wait`, `any_io_executor`", "waiting<erased>", ""],
+             ["`async_exchange`, `any_io_executor`", "initiating<erased>", ""],
+             ["two Asio channels, `any_io_executor`", "channels<erased>", ""]],
+            "one_context", "two_contexts", (one_thread, two_threads))
+    adapter("Fibers", "Fibers of Boost.Fiber on one thread, or on two with a processor each. The rival is two of its "
+            "unbuffered channels.",
+            "fibers",
+            [["`fiber::wait`", "one_exchanger", "one_exchanger"],
+             ["two unbuffered channels", "two_channels", "two_channels"]],
+            "one_thread", "two_threads", (one_thread, two_threads))
     counts = (2, 4, 8, 10, 16, 32)
     for limit, patience in ((0, "unlimited patience"), (100, "a patience of 100 us"), (1000, "a patience of 1 ms")):
         name = "threads<{}>/threads:{}/patience_us:{}"
