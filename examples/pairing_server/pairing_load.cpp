@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//
+// How many pairs a second, how long a client waits, and how much memory it takes:
+//
+//     pairing_load --server build/release/examples/pairing_server/pairing_server
+//
+// So many clients at once come to one room, each again and again, and for each line of the table there is a
+// new server. Every message is unlike all others, and all are accounted for: who got whose, and that those
+// two got each other's. One core is for these clients, so that a server with one thread has another.
+
+#include "asio_words.hpp"
+#include "descriptor_limit.hpp"
+#include "protocol.hpp"
+#include "server_process.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using pairing::awaitable;
+using pairing::tcp;
+using clock = std::chrono::steady_clock;
+
+struct options {
+    std::string server;
+    std::size_t threads = 1;
+    std::size_t swaps = 20'000;
+    std::vector<std::size_t> clients{2, 16, 256, 2048};
+    std::vector<std::size_t> sizes{100, 65'536};
+};
+
+/// Many clients in one room, until so many messages have been given away.
+class run {
+public:
+    run(std::uint16_t port, std::size_t swaps, std::size_t size)
+        : server_(asio::ip::address_v4::loopback(), port), size_(size), partner_(swaps, nobody) {}
+
+    void with(std::size_t clients) {
+        const auto start = clock::now();
+        for (std::size_t i = 0; i != clients; ++i) {
+            asio::co_spawn(context_, visit_until_done(), [](const std::exception_ptr& escaped) {
+                if (escaped) {
+                    std::rethrow_exception(escaped);
+                }
+            });
+        }
+        context_.run();
+        elapsed_ = clock::now() - start;
+        std::ranges::sort(latencies_);
+    }
+
+    double pairs_per_second() const {
+        return static_cast<double>(partner_.size()) / 2 /
+               std::chrono::duration<double>(elapsed_).count();
+    }
+
+    /// In milliseconds.
+    double latency(double quantile) const {
+        const auto last = static_cast<double>(latencies_.size() - 1);
+        const auto which = latencies_.at(static_cast<std::size_t>(quantile * last));
+        return std::chrono::duration<double, std::milli>(which).count();
+    }
+
+    /// Whether everybody has got the message of somebody else, who has got theirs.
+    bool is_conserved() const {
+        for (std::size_t own = 0; own != partner_.size(); ++own) {
+            const std::size_t other = partner_[own];
+            if (other == own || other >= partner_.size() || partner_[other] != own) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+
+    /// Whoever is left has a partner: their number is even, and who is alone is not the last.
+    awaitable<void> visit_until_done() {
+        std::vector<std::byte> body(size_);
+        while (next_ != partner_.size()) {
+            const std::size_t own = next_++;
+            const auto start = clock::now();
+            partner_[own] = co_await meet(own, body);
+            latencies_.push_back(clock::now() - start);
+        }
+    }
+
+    /// Gives the message `own` away. @returns which came for it.
+    awaitable<std::size_t> meet(std::size_t own, std::vector<std::byte>& body) {
+        tcp::socket socket(context_);
+        co_await socket.async_connect(server_, asio::use_awaitable);
+
+        std::memcpy(body.data(), &own, sizeof own);
+        const pairing::header_bytes head = encode(pairing::header{
+            static_cast<std::uint8_t>(pairing::request_kind::exchange),
+            static_cast<std::uint8_t>(room.size()), static_cast<std::uint32_t>(body.size())});
+        const std::array<asio::const_buffer, 3> parts{asio::buffer(head), asio::buffer(room),
+                                                      asio::buffer(body)};
+        co_await asio::async_write(socket, parts, asio::use_awaitable);
+
+        pairing::header_bytes answer{};
+        co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
+        const auto fields = pairing::decode(answer);
+        if (!fields || fields->code != 0 || fields->body_size != body.size()) {
+            throw std::runtime_error("the server had another answer than a message");
+        }
+        co_await asio::async_read(socket, asio::buffer(body), asio::use_awaitable);
+        std::size_t other = 0;
+        std::memcpy(&other, body.data(), sizeof other);
+        co_return other;
+    }
+
+    static constexpr std::string_view room = "load";
+
+    asio::io_context context_{1};
+    tcp::endpoint server_;
+    std::size_t size_;
+    std::size_t next_ = 0;
+    std::vector<std::size_t> partner_; ///< Whose message each message was swapped for.
+    std::vector<clock::duration> latencies_;
+    clock::duration elapsed_{};
+};
+
+/// One line of the table. @returns whether all was well.
+bool measure(const options& chosen, std::size_t clients, std::size_t size) {
+    pairing::server_process server(chosen.server, {"--threads", std::to_string(chosen.threads)});
+    run one(server.port(), chosen.swaps, size);
+    one.with(clients);
+    const double memory = static_cast<double>(server.peak_memory()) / 1e6;
+    const bool good = server.stop() && one.is_conserved();
+    fmt::print("| {:>7} | {:>7} | {:>7.0f} | {:>8.2f} | {:>8.2f} | {:>11.1f} | {} |\n", clients,
+               size, one.pairs_per_second(), one.latency(0.5), one.latency(0.99), memory,
+               good ? "all" : "NOT ALL");
+    std::fflush(stdout);
+    return good;
+}
+
+void declare(CLI::App& app, options& chosen) {
+    app.option_defaults()->always_capture_default();
+    app.add_option("--server", chosen.server, "the binary of pairing_server")->required();
+    app.add_option("--threads", chosen.threads, "of the server");
+    app.add_option("--swaps", chosen.swaps, "messages given away for each line; even")
+        ->check(CLI::Range(2, 100'000'000));
+    app.add_option("--clients", chosen.clients, "how many at once")->check(CLI::Range(2, 10'000));
+    app.add_option("--size", chosen.sizes, "bytes of a message")->check(CLI::Range(8, 1 << 20));
+}
+
+int measure_all(const options& chosen) {
+    pairing::raise_descriptor_limit();
+    fmt::print("| clients | bytes   | pairs/s | p50, ms  | p99, ms  | memory, MB  | conserved |\n"
+               "| ------: | ------: | ------: | -------: | -------: | ----------: | --- |\n");
+    bool good = true;
+    for (const std::size_t size : chosen.sizes) {
+        for (const std::size_t clients : chosen.clients) {
+            good = measure(chosen, clients, size) && good;
+        }
+    }
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int run_program(int count, char** arguments) {
+    options chosen;
+    CLI::App app("Measures a pairing_server.");
+    declare(app, chosen);
+    CLI11_PARSE(app, count, arguments);
+    chosen.swaps += chosen.swaps % 2; // with an odd number one would wait for ever
+    return measure_all(chosen);
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    try {
+        return run_program(count, arguments);
+    } catch (const std::exception& problem) {
+        std::cerr << arguments[0] << ": " << problem.what() << '\n';
+        return EXIT_FAILURE;
+    }
+}
