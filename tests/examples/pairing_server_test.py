@@ -1,0 +1,635 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of pairing_server over real sockets, by a client that shares no code with it.
+
+usage: pairing_server_test.py --server BINARY --client BINARY [options] [TEST...]
+
+Nothing here sleeps to order things: a test asks the server for its statistics until they say that what
+it waits for has happened. Every operation has a timeout, and every test a server of its own.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import os
+import queue
+import random
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+TIMEOUT = 30
+HEADER = struct.Struct(">BBBBI")
+(EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
+ STATISTICS) = range(10)
+GAUGES = ("accepted", "refused", "active", "waiting", "rooms", "pauses")
+
+chosen = argparse.Namespace()
+
+
+# ---- The client
+
+
+def request(room, body=b""):
+    return HEADER.pack(1, 1, len(room), 0, len(body)) + room + body
+
+
+STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
+
+
+def item(name, size=100):
+    """A message that is like no other, of any size."""
+    seed = hashlib.sha256(str(name).encode()).digest()
+    return (seed * (size // len(seed) + 1))[:size]
+
+
+class Client:
+    """One connection. Closes when it is done, or abruptly with `reset`."""
+
+    def __init__(self, server, data=b"", receive_buffer=None):
+        self.socket = socket.socket()
+        self.socket.settimeout(TIMEOUT)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.socket.connect((server.host, server.port))
+            self.send(data)
+        except OSError:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def receive(self, size):
+        data = bytearray()
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            if not more:
+                raise EOFError(f"end after {len(data)} of {size} bytes")
+            data += more
+        return bytes(data)
+
+    def reply(self):
+        """The status and the body of the reply, after which there must be nothing else."""
+        version, status, zero, also_zero, size = HEADER.unpack(self.receive(HEADER.size))
+        assert (version, zero, also_zero) == (1, 0, 0)
+        body = self.receive(size)
+        assert self.socket.recv(1) == b"", "bytes after the reply"
+        self.close()
+        return status, body
+
+    def status(self):
+        """The status of a reply whose body is a text."""
+        status, text = self.reply()
+        assert text.decode("ascii"), "no text"
+        return status
+
+    def is_readable(self, patience):
+        return bool(select.select([self.socket], [], [], patience)[0])
+
+    def close(self):
+        self.socket.close()
+
+    def reset(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+
+# ---- The server
+
+
+class Server:
+    """A server on a port of its own; stopped, and its books checked, at the end of `with`."""
+
+    def __init__(self, *options, files=None, address="127.0.0.1"):
+        def limit_files():
+            if files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [chosen.server, "--address", address, "--threads", str(chosen.threads), *options],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=limit_files)
+        self.lines = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        self.host = "127.0.0.1" if address == "0.0.0.0" else address
+        words = self.line().split()
+        assert words[:2] == ["listening", "on"], words
+        self.port = int(words[-1])
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def line(self):
+        return self.lines.get(timeout=TIMEOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.process.kill()
+            self.process.wait(TIMEOUT)
+            self.errors.seek(0)
+            print(self.errors.read(), file=sys.stderr)
+        elif self.process.poll() is None:
+            self.stop()
+        self.process.stdout.close()
+        self.errors.close()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """SIGTERM. The last statistics, which must account for every connection."""
+        self.signal(signal.SIGTERM)
+        return self.ended()
+
+    def ended(self):
+        status = self.process.wait(TIMEOUT)
+        self.reader.join(TIMEOUT)
+        assert status == 0, f"exit status {status}: {self.complaints()}"
+        last = checked(self.line())
+        assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
+        return last
+
+    def complaints(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def statistics(self):
+        """By signal, because a connection would be counted, too."""
+        self.signal(signal.SIGUSR1)
+        return checked(self.line())
+
+    def until(self, **expected):
+        """Waits until the statistics are as expected: equal, or as a predicate has it."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            now = self.statistics()
+            if all(value(now[name]) if callable(value) else now[name] == value
+                   for name, value in expected.items()):
+                return now
+            assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
+
+    def memory(self):
+        """Resident, in MB."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            line = next(line for line in status if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+
+def checked(line):
+    """A line of statistics. Every connection is in it exactly once."""
+    counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
+    outcomes = sum(value for name, value in counts.items() if name not in GAUGES)
+    assert counts["accepted"] == counts["refused"] + counts["active"] + outcomes, line
+    return counts
+
+
+# ---- The tests
+
+
+class PairingServer(unittest.TestCase):
+    def swap(self, server, room=b"room", size=100):
+        """Two clients meet, and each gets the other's message."""
+        mine, theirs = item(f"mine {time.monotonic_ns()}", size), item("theirs", size)
+        with Client(server, request(room, mine)) as one:
+            with Client(server, request(room, theirs)) as other:
+                self.assertEqual(one.reply(), (EXCHANGED, theirs))
+                self.assertEqual(other.reply(), (EXCHANGED, mine))
+
+    # ---- Meeting
+
+    def test_thousands_wait_in_as_many_rooms_and_are_all_met(self):
+        count = chosen.clients
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        if hard != resource.RLIM_INFINITY and hard < 2 * count + 100:
+            count = (hard - 100) // 2
+            print(f"only {count} of {chosen.clients}: the limit of descriptors is {hard}")
+        many = str(2 * count + 10)
+        limits = [f"--max-{name}={many}" for name in
+                  ("rooms", "waiting", "connections", "connections-per-address")]
+        with Server(*limits, "--receive-time=60", "--send-time=60") as server, \
+                contextlib.ExitStack() as all_of_them:
+            before = server.memory()
+            first = [all_of_them.enter_context(
+                Client(server, request(b"room %d" % i, item(("first", i), 50 + i % 500))))
+                for i in range(count)]
+            server.until(waiting=count, rooms=count)
+            after = server.memory()
+            print(f"{count} clients wait in {after:.1f} MB, {before:.1f} MB without them")
+            if chosen.memory:
+                self.assertLess(after, chosen.memory)
+            second = [all_of_them.enter_context(
+                Client(server, request(b"room %d" % i, item(("second", i), 50 + i % 300))))
+                for i in range(count)]
+            for i in range(count):
+                self.assertEqual(first[i].reply(), (EXCHANGED, item(("second", i), 50 + i % 300)))
+                self.assertEqual(second[i].reply(), (EXCHANGED, item(("first", i), 50 + i % 500)))
+            server.until(exchanged=2 * count, active=0, rooms=0, waiting=0)
+
+    def test_in_one_room_everybody_leaves_with_the_message_of_somebody_who_has_theirs(self):
+        count = min(1000, chosen.clients)
+        with Server() as server, contextlib.ExitStack() as all_of_them:
+            clients = [all_of_them.enter_context(Client(server, request(b"room", b"%d" % i)))
+                       for i in range(count)]
+            got = []
+            for client in clients:
+                status, body = client.reply()
+                self.assertEqual(status, EXCHANGED)
+                got.append(int(body))
+            for own, other in enumerate(got):
+                self.assertNotEqual(own, other)
+                self.assertEqual(got[other], own)
+            server.until(exchanged=count, active=0)
+
+    def test_messages_of_all_sizes_arrive_whole(self):
+        with Server("--max-message=9000000") as server:
+            for size in (0, 1, 4095, 4096, 4097, 65536, 200000, 9000000):
+                with Client(server, request(b"room", item("a", size))) as one:
+                    # Of another size, so that nothing fits by chance.
+                    with Client(server, request(b"room", item("b", size // 2 + 1))) as other:
+                        self.assertEqual(other.reply(), (EXCHANGED, item("a", size)))
+                        self.assertEqual(one.reply(), (EXCHANGED, item("b", size // 2 + 1)))
+
+    def test_rooms_keep_apart(self):
+        with Server() as server:
+            with Client(server, request(b"a", b"1")) as a, Client(server, request(b"b", b"2")) as b:
+                server.until(waiting=2, rooms=2)
+                with Client(server, request(b"b", b"3")) as c:
+                    self.assertEqual((b.reply(), c.reply()), ((EXCHANGED, b"3"), (EXCHANGED, b"2")))
+                server.until(waiting=1, rooms=1)
+                with Client(server, request(b"a", b"4")) as d:
+                    self.assertEqual((a.reply(), d.reply()), ((EXCHANGED, b"4"), (EXCHANGED, b"1")))
+
+    def test_who_waits_too_long_is_told(self):
+        with Server("--wait-time=0.3") as server:
+            start = time.monotonic()
+            with Client(server, request(b"room")) as client:
+                self.assertEqual(client.status(), TIMED_OUT)
+            self.assertGreaterEqual(time.monotonic() - start, 0.3)
+            server.until(timed_out=1, rooms=0, waiting=0)
+            self.swap(server)
+
+    # ---- Senders and readers that are slow
+
+    def test_a_request_may_come_byte_by_byte(self):
+        with Server() as server, Client(server) as one:
+            for byte in request(b"room", b"slowly"):
+                one.send(bytes([byte]))
+            server.until(waiting=1)
+            with Client(server, request(b"room", b"fast")) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"slowly"))
+                self.assertEqual(one.reply(), (EXCHANGED, b"fast"))
+
+    def test_a_byte_now_and_then_does_not_extend_the_deadline(self):
+        with Server("--receive-time=0.5") as server, Client(server) as client:
+            start = time.monotonic()
+            frame = request(b"room", bytes(10000))
+            for byte in frame:
+                if client.is_readable(0.02):
+                    break
+                client.send(bytes([byte]))
+            self.assertEqual(client.status(), SLOW)
+            self.assertGreaterEqual(time.monotonic() - start, 0.5)
+            server.until(slow=1, active=0)
+
+    def test_who_says_nothing_is_told_to_hurry(self):
+        with Server("--receive-time=0.2") as server, Client(server) as client:
+            self.assertEqual(client.status(), SLOW)
+
+    def test_who_does_not_read_its_reply_is_dropped_and_the_partner_is_not_held_up(self):
+        with Server("--send-time=0.5", "--max-message=32000000") as server:
+            with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
+                server.until(waiting=1)
+                with Client(server, request(b"room", bytes(32000000))) as other:
+                    self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+                server.until(exchanged=1, undelivered=1, active=0)
+                lazy.close()
+
+    # ---- Frames that are none
+
+    def test_what_is_too_large_is_refused_at_the_header(self):
+        with Server("--max-message=1000", "--max-room-name=10") as server:
+            for frame in (HEADER.pack(1, 1, 4, 0, 1001), HEADER.pack(1, 1, 4, 0, 0xFFFFFFFF),
+                          HEADER.pack(1, 1, 11, 0, 0), HEADER.pack(1, 1, 255, 0, 1)):
+                with Client(server, frame) as client:
+                    self.assertEqual(client.status(), TOO_LARGE)
+            self.swap(server, room=b"0123456789", size=1000) # exactly the limits
+            server.until(too_large=4)
+
+    def test_a_refusal_is_read_by_a_client_that_goes_on_sending(self):
+        with Server("--max-message=1000") as server:
+            with Client(server, request(b"room", bytes(3000000))) as client:
+                self.assertEqual(client.status(), TOO_LARGE)
+
+    def test_what_is_not_this_protocol_is_refused(self):
+        with Server() as server:
+            bad = (b"GET / HTTP/1.1\r\n\r\n", HEADER.pack(0, 1, 1, 0, 0), HEADER.pack(2, 1, 1, 0, 0),
+                   HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 3, 1, 0, 0), HEADER.pack(1, 1, 1, 1, 0),
+                   HEADER.pack(1, 1, 0, 0, 5), HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1))
+            for frame in bad:
+                with Client(server, frame) as client:
+                    self.assertEqual(client.status(), BAD_FRAME, frame)
+            server.until(bad_frame=len(bad))
+            self.swap(server)
+
+    def test_random_bytes_do_no_harm(self):
+        rng = random.Random(1)
+        with Server("--max-message=1000", "--receive-time=5") as server:
+            for _ in range(500):
+                # Half of them begin well.
+                begin = rng.choice((b"", b"\1", b"\1\1", HEADER.pack(1, 1, rng.randrange(256), 0, 9)))
+                with Client(server) as client:
+                    with contextlib.suppress(ConnectionError):
+                        client.send(begin + rng.randbytes(rng.randrange(100)))
+                        if rng.random() < 0.5:
+                            client.reset()
+            server.until(active=0, waiting=0, rooms=0)
+            self.swap(server)
+
+    def test_bytes_after_a_request_withdraw_it(self):
+        with Server() as server:
+            with Client(server, request(b"room", b"one")) as client:
+                server.until(waiting=1)
+                client.send(b"!")
+                self.assertEqual(client.status(), BAD_FRAME)
+            with Client(server, request(b"room", b"two") + b"!") as client:
+                self.assertEqual(client.status(), BAD_FRAME)
+            server.until(bad_frame=2, waiting=0, rooms=0)
+            self.swap(server)
+
+    # ---- Clients that leave
+
+    def test_a_client_may_leave_at_every_byte(self):
+        frame = request(b"room", b"message")
+        for leave in (Client.close, Client.reset):
+            with Server() as server:
+                for size in range(len(frame)):
+                    leave(Client(server, frame[:size]))
+                server.until(disconnected=len(frame), active=0, rooms=0)
+                self.swap(server)
+
+    def test_nobody_is_paired_with_a_client_that_left(self):
+        for leave in (Client.close, Client.reset, lambda c: c.socket.shutdown(socket.SHUT_WR)):
+            with Server() as server:
+                ghost = Client(server, request(b"room", b"ghost"))
+                server.until(waiting=1)
+                leave(ghost)
+                server.until(disconnected=1, waiting=0, rooms=0)
+                with Client(server, request(b"room", b"one")) as one:
+                    server.until(waiting=1)
+                    with Client(server, request(b"room", b"other")) as other:
+                        self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+                        self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+                ghost.close()
+
+    def test_a_client_may_leave_during_its_reply(self):
+        with Server("--max-message=32000000") as server:
+            client = Client(server, request(b"room", b"small"), receive_buffer=4096)
+            server.until(waiting=1)
+            with Client(server, request(b"room", bytes(32000000))) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+            self.assertTrue(client.is_readable(TIMEOUT)) # the reply has begun
+            client.reset()
+            server.until(exchanged=1, undelivered=1, active=0)
+
+    def test_a_storm_of_reconnections_leaves_nothing_behind(self):
+        rng = random.Random(2)
+        storm = min(3000, chosen.clients)
+        with Server() as server:
+            for i in range(storm):
+                frame = request(b"room %d" % rng.randrange(3), item(i, rng.randrange(5000)))
+                client = Client(server, frame[:rng.choice((len(frame), rng.randrange(len(frame))))])
+                rng.choice((Client.close, Client.reset))(client)
+            server.until(active=0, waiting=0, rooms=0)
+            for room in range(3):
+                self.swap(server, room=b"room %d" % room)
+
+    # ---- Limits
+
+    def test_a_full_house_makes_no_room_but_lets_guests_into_those_there_are(self):
+        with Server("--max-rooms=2") as server, contextlib.ExitStack() as stack:
+            a = stack.enter_context(Client(server, request(b"a", b"1")))
+            stack.enter_context(Client(server, request(b"b", b"2")))
+            server.until(rooms=2, waiting=2)
+            with Client(server, request(b"c")) as client:
+                self.assertEqual(client.status(), BUSY)
+            with Client(server, request(b"a", b"3")) as client:
+                self.assertEqual((a.reply(), client.reply()), ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
+            server.until(rooms=1)
+            self.swap(server, room=b"c")
+
+    def test_when_nobody_else_may_wait_those_who_do_are_still_met(self):
+        with Server("--max-waiting=2") as server, contextlib.ExitStack() as stack:
+            a = stack.enter_context(Client(server, request(b"a", b"1")))
+            stack.enter_context(Client(server, request(b"b", b"2")))
+            server.until(waiting=2)
+            for room in (b"c", b"d"):
+                with Client(server, request(room)) as client:
+                    self.assertEqual(client.status(), BUSY)
+            with Client(server, request(b"a", b"3")) as client:
+                self.assertEqual((a.reply(), client.reply()), ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
+            server.until(busy=2, waiting=1, rooms=1)
+
+    def test_too_many_connections_are_turned_away_until_others_leave(self):
+        for limit in ("--max-connections=3", "--max-connections-per-address=3"):
+            with Server(limit) as server, contextlib.ExitStack() as stack:
+                clients = [stack.enter_context(Client(server, request(b"%d" % i, b"first")))
+                           for i in range(3)]
+                server.until(waiting=3)
+                with Client(server) as client:
+                    self.assertEqual(client.status(), BUSY)
+                clients[0].close()
+                server.until(refused=1, active=2)
+                with Client(server, request(b"1", b"second")) as client:
+                    self.assertEqual(client.reply(), (EXCHANGED, b"first"))
+                self.assertEqual(clients[1].reply(), (EXCHANGED, b"second"))
+
+    def test_without_descriptors_it_goes_on_when_others_leave(self):
+        with Server(files=64) as server, contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(Client(server, request(b"%d" % i, b"first")))
+                       for i in range(80)]
+            inside = server.until(pauses=lambda count: count >= 3)["waiting"]
+            self.assertLess(inside, 64)
+            for client in clients[:20]:
+                client.close()
+            server.until(disconnected=20, waiting=min(60, inside))
+            for client in clients[20:40]:
+                client.close()
+            server.until(waiting=40)
+            with Client(server, request(b"79", b"second")) as client:
+                self.assertEqual(client.reply(), (EXCHANGED, b"first"))
+            self.assertEqual(clients[79].reply(), (EXCHANGED, b"second"))
+            self.assertEqual(server.complaints().count("cannot accept"), 1)
+
+    # ---- Statistics
+
+    def test_statistics_can_be_asked_for(self):
+        with Server() as server:
+            self.swap(server)
+            server.until(active=0)
+            with Client(server, STATISTICS_REQUEST) as client:
+                status, line = client.reply()
+            self.assertEqual(status, STATISTICS)
+            counts = checked(line.decode("ascii"))
+            self.assertEqual((counts["accepted"], counts["active"], counts["exchanged"]), (3, 1, 2))
+            server.until(statistics=1, active=0)
+
+    def test_statistics_are_for_this_machine_only(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("192.0.2.1", 9)) # sends nothing: which address would be ours?
+            except OSError:
+                self.skipTest("no network but the loopback")
+            address = probe.getsockname()[0]
+        with Server(address="0.0.0.0") as server:
+            server.host = address
+            with Client(server, STATISTICS_REQUEST) as client:
+                self.assertEqual(client.status(), FORBIDDEN)
+            self.swap(server)
+
+    # ---- The end
+
+    def test_the_end_is_announced_to_all_who_wait_or_are_still_sending(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Server() as server, contextlib.ExitStack() as stack:
+                waiting = [stack.enter_context(Client(server, request(b"room %d" % i)))
+                           for i in range(100)]
+                frame = request(b"room", b"message")
+                sending = [stack.enter_context(Client(server, frame[:size]))
+                           for size in range(len(frame))]
+                server.until(waiting=100, active=100 + len(frame))
+                server.signal(number)
+                for client in waiting + sending:
+                    self.assertEqual(client.status(), CLOSED)
+                last = server.ended()
+                self.assertEqual(last["closed"], 100 + len(frame))
+                with self.assertRaises(ConnectionRefusedError):
+                    Client(server)
+
+    def test_a_reply_that_has_begun_is_finished_at_the_end(self):
+        body = item("large", 32000000)
+        with Server("--max-message=32000000") as server:
+            with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
+                server.until(waiting=1)
+                with Client(server, request(b"room", body)) as other:
+                    self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+                self.assertTrue(lazy.is_readable(TIMEOUT))
+                server.signal(signal.SIGTERM)
+                self.assertEqual(lazy.reply(), (EXCHANGED, body))
+            self.assertEqual(server.ended()["exchanged"], 2)
+
+    def test_the_second_signal_kills(self):
+        with Server("--max-message=32000000", "--send-time=1000") as server:
+            with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
+                server.until(waiting=1)
+                with Client(server, request(b"room", bytes(32000000))) as other:
+                    self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+                self.assertTrue(lazy.is_readable(TIMEOUT))
+                server.signal(signal.SIGTERM)
+                with self.assertRaises(ConnectionError): # until it does not listen any more
+                    while True:
+                        Client(server).status()
+                server.signal(signal.SIGTERM)
+                self.assertEqual(server.process.wait(TIMEOUT), -signal.SIGTERM)
+
+    def test_what_it_cannot_do_it_says_at_the_start(self):
+        with Server() as server:
+            for options in (["--address=nowhere"], [f"--port={server.port}"], ["--port=65536"],
+                            ["--threads=0"], ["--max-rooms=0"], ["--wait-time=-1"], ["--nonsense"]):
+                run = subprocess.run([chosen.server, *options], capture_output=True, text=True,
+                                     timeout=TIMEOUT, check=False)
+                self.assertNotEqual(run.returncode, 0, options)
+                self.assertTrue(run.stderr, options)
+
+    # ---- pairing_client
+
+    def client(self, server, *arguments, **options):
+        return subprocess.Popen([chosen.client, "--port", str(server.port), *arguments],
+                                stderr=subprocess.DEVNULL, **options)
+
+    def test_two_terminals_swap_two_files(self):
+        with Server("--max-message=5000000") as server, tempfile.TemporaryDirectory() as folder:
+            def path(name):
+                return os.path.join(folder, name)
+
+            def contents(name):
+                with open(path(name), "rb") as file:
+                    return file.read()
+
+            for name, size in (("mine", 4000000), ("theirs", 300)):
+                with open(path(name), "wb") as file:
+                    file.write(item(name, size))
+            with open(path("mine"), "rb") as mine, open(path("got"), "wb") as got:
+                one = self.client(server, "room", stdin=mine, stdout=got)
+                other = self.client(server, "room", "--send", path("theirs"),
+                                    "--receive", path("came"))
+                self.assertEqual((one.wait(TIMEOUT), other.wait(TIMEOUT)), (0, 0))
+            self.assertEqual(contents("got"), contents("theirs"))
+            self.assertEqual(contents("came"), contents("mine"))
+            self.assertEqual(sorted(os.listdir(folder)), ["came", "got", "mine", "theirs"])
+
+    def test_the_client_says_why_and_leaves_no_file(self):
+        with Server("--wait-time=0.2", "--max-message=10") as server, \
+                tempfile.TemporaryDirectory() as folder:
+            large, small, got = (os.path.join(folder, name) for name in ("large", "small", "got"))
+            for name, size in ((large, 1000000), (small, 5)):
+                with open(name, "wb") as file:
+                    file.write(bytes(size))
+
+            def status(*arguments):
+                return self.client(server, *arguments, "--receive", got).wait(TIMEOUT)
+
+            self.assertEqual(status("room", "--send", small), 10 + TIMED_OUT)
+            self.assertEqual(status("room", "--send", large), 10 + TOO_LARGE)
+            self.assertEqual(status("x" * 100, "--send", small), 10 + TOO_LARGE)
+            self.assertEqual(status("room", "--send", got), 1) # no such file
+            self.assertEqual(status("", "--send", small), 2)
+            self.assertEqual(status("--nonsense"), 2)
+            server.stop()
+            self.assertEqual(status("room", "--send", small), 3) # nobody listens
+            self.assertEqual(sorted(os.listdir(folder)), ["large", "small"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", required=True, help="the binary of pairing_server")
+    parser.add_argument("--client", required=True, help="the binary of pairing_client")
+    parser.add_argument("--clients", type=int, default=8000, help="how many wait at once")
+    parser.add_argument("--memory", type=float, default=100,
+                        help="MB that the server may take while they do; 0: any, as for sanitizers")
+    parser.add_argument("--threads", type=int, default=1, help="of the server")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.parse_args(namespace=chosen)
+    if chosen.list:
+        print(*(name.removeprefix("test_")
+                for name in unittest.defaultTestLoader.getTestCaseNames(PairingServer)), sep="\n")
+        return
+    names = [f"PairingServer.test_{name}" for name in chosen.tests] or None
+    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
+
+
+if __name__ == "__main__":
+    main()
