@@ -19,18 +19,16 @@ public:
     sleeper(const sleeper&) = delete;
     sleeper& operator=(const sleeper&) = delete;
 
-protected:
-    sleeper() = default;
-    ~sleeper() = default;
-
-private:
-    friend class registry;
     /// The context is going, and no more work can be queued in it. One who wakes may still be on the way.
     virtual void context_ends() noexcept = 0;
 
-    sleeper* previous_ = nullptr;
-    sleeper* next_ = nullptr;
-    bool woken_ = false;
+    sleeper* previous = nullptr; ///< The registry's, as are the next two.
+    sleeper* next = nullptr;
+    bool woken = false;
+
+protected:
+    sleeper() = default;
+    ~sleeper() = default;
 };
 
 /// The sleepers of one execution context.
@@ -61,10 +59,10 @@ public:
 
     void add(sleeper& added) noexcept {
         const std::scoped_lock lock(mutex_);
-        added.woken_ = false;
-        added.next_ = std::exchange(first_, &added);
-        if (added.next_ != nullptr) {
-            added.next_->previous_ = &added;
+        added.woken = false;
+        added.next = std::exchange(first_, &added);
+        if (added.next != nullptr) {
+            added.next->previous = &added;
         }
     }
 
@@ -73,23 +71,23 @@ public:
         unlink(removed);
     }
 
-    /// Wakes a sleeper: removes it, and calls `queue`, which queues its work, unless the context is gone.
-    /// After that the caller must not touch it.
+    /// Wakes a sleeper: removes it, and calls `queue`, which queues its work. If the context is going, it stays,
+    /// for `shutdown` to find. After that the caller must not touch it.
     template <class Queue>
-    void wake(sleeper& woken, Queue queue) noexcept {
+    void wake(sleeper& one, Queue queue) noexcept {
         const std::scoped_lock lock(mutex_);
-        unlink(woken);
-        woken.woken_ = true;
+        one.woken = true;
         if (!ended_) {
-            queue(); // may end its life
+            unlink(one);
+            queue(); // last: its work may run, or be destroyed, at once
         }
     }
 
     /// Waits for the one who is about to wake it.
-    void await_waker(const sleeper& woken) noexcept {
+    void await_waker(const sleeper& one) noexcept {
         tryst::detail::yield_until([&] {
             const std::scoped_lock lock(mutex_);
-            return woken.woken_;
+            return one.woken;
         });
     }
 
@@ -108,20 +106,21 @@ private:
     }
 
     void unlink(sleeper& removed) noexcept {
-        if (removed.previous_ != nullptr) {
-            removed.previous_->next_ = removed.next_;
+        if (removed.previous != nullptr) {
+            removed.previous->next = removed.next;
         } else if (first_ == &removed) {
-            first_ = removed.next_;
+            first_ = removed.next;
         } else {
             return; // shutdown has done so
         }
-        if (removed.next_ != nullptr) {
-            removed.next_->previous_ = removed.previous_;
+        if (removed.next != nullptr) {
+            removed.next->previous = removed.previous;
         }
-        removed.previous_ = removed.next_ = nullptr;
+        removed.previous = removed.next = nullptr;
     }
 
-    std::mutex mutex_;
+    // Recursive: a strand that has been shut down, sooner than its context, destroys what `queue` queues.
+    std::recursive_mutex mutex_;
     sleeper* first_ = nullptr;
     bool ended_ = false;
 };

@@ -78,9 +78,10 @@ protected:
     /// Makes a sleeper one that nobody will wake.
     /// @returns whether nobody else refers to it; else a turn does. Precondition: not running.
     bool leave() noexcept {
-        if (asleep_ && !inbox_.rouse()) {
-            registry_->await_waker(*this);
-        } else if (asleep_) {
+        if (asleep_) {
+            if (!inbox_.rouse()) {
+                registry_->await_waker(*this);
+            }
             registry_->remove(*this);
         }
         asleep_ = false;
