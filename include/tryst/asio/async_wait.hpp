@@ -62,7 +62,8 @@ private:
 template <class Handler, class T>
 auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
     typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
-    co_return co_await std::move(work);
+    task<T> own = std::move(work); // ends before the promise, its executor, as a parameter would not
+    co_return co_await std::move(own);
 }
 
 /// As above, with a stop token that follows the handler's cancellation slot.
