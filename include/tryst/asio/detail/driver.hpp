@@ -242,7 +242,7 @@ private:
         stop_.clear();
         Handler handler = std::move(handler_);
         Outcome outcome = std::move(static_cast<Outcome&>(*this));
-        const auto work = std::move(base::turns_);
+        [[maybe_unused]] const auto work = std::move(base::turns_);
         handle().destroy();
         std::move(outcome).tell(std::move(handler));
     }
