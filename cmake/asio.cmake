@@ -23,6 +23,12 @@ function(tryst_add_asio component definition)
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${component})
     target_link_libraries(${target} INTERFACE tryst::tryst ${ARGN})
     target_compile_definitions(${target} INTERFACE ${definition})
+    if(component STREQUAL asio)
+        # Asio 1.22 does not know that clang has coroutines.
+        target_compile_definitions(${target} INTERFACE
+            $<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_CO_AWAIT>
+            $<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_STD_COROUTINE>)
+    endif()
     target_sources(${target} INTERFACE FILE_SET HEADERS BASE_DIRS include FILES ${headers})
 
     install(TARGETS ${target} EXPORT tryst-${component}-targets FILE_SET HEADERS)
