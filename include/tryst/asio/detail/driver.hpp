@@ -101,6 +101,12 @@ public:
 
 struct own_stop_token {};
 
+/// A parameter of a coroutine that its promise takes no notice of.
+struct anything {
+    template <class T>
+    anything(T& /*of*/) noexcept {}
+};
+
 /* The driver
  * A coroutine that awaits one operation and returns its outcome; its promise, which is all of the class, is
  * the executor on which it awaits. It starts in the initiating function, so that offers are made in the order
@@ -129,9 +135,13 @@ public:
                                    : net::cancellation_slot()),
           handler_(std::move(from.handler)) {}
 
-    template <class... Rest>
+    // Not templates: g++ 12 takes those, where it does not inline them, for a mismatch of new and delete.
     static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
-                              Rest&... /*rest*/) {
+                              anything /*work*/) {
+        return memory::allocate(size, from.handler);
+    }
+    static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
+                              anything /*item*/, anything /*start*/) {
         return memory::allocate(size, from.handler);
     }
     static void operator delete(void* frame, std::size_t size) noexcept {
