@@ -47,22 +47,32 @@ auto drive_exchange(initiation<Handler, IoExecutor>& /*from*/, std::type_identit
     co_return co_await start(stop);
 }
 
+/// What tokens ask an initiation for: the I/O executor, if there is one.
+template <class IoExecutor>
+struct initiated_on {
+    using executor_type = IoExecutor;
+    executor_type get_executor() const noexcept { return io; }
+    IoExecutor io;
+};
+template <>
+struct initiated_on<no_io_executor> {
+    no_io_executor io;
+};
+
 /// Initiates an exchange; `start` makes the operation, given a stop token.
 template <class T, class IoExecutor>
-struct initiate_exchange {
-    IoExecutor io;
-
+struct initiate_exchange : initiated_on<IoExecutor> {
     template <class Handler, class Start>
     void operator()(Handler&& handler, Start start) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        initiation<std::decay_t<Handler>, IoExecutor> from{own, io};
+        initiation<std::decay_t<Handler>, IoExecutor> from{own, this->io};
         drive_exchange(from, std::type_identity<T>(), start).promise.start();
     }
 };
 
 template <class T, class IoExecutor, class Token, class Start>
 auto async_exchange(const IoExecutor& io, Token&& token, Start start) {
-    return net::async_initiate<Token, void(error_code, T)>(initiate_exchange<T, IoExecutor>{io},
+    return net::async_initiate<Token, void(error_code, T)>(initiate_exchange<T, IoExecutor>{{io}},
                                                            token, std::move(start));
 }
 

@@ -62,7 +62,7 @@ private:
 template <class Handler, class T>
 auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
     typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
-    task<T> own = std::move(work); // ends before the promise, its executor, as a parameter would not
+    task<T> own = std::move(work); // a parameter would outlive the promise, its executor
     co_return co_await std::move(own);
 }
 

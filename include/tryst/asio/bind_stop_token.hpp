@@ -24,8 +24,9 @@ struct stop_token_binder {
 /// Makes a stop cancel the operation: `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.
 ///
 /// When a stop is requested, on whatever thread, a cancellation of type terminal is emitted on the handler's
-/// associated executor, which must run one handler at a time, as Asio asks of all who cancel. The handler's own
-/// cancellation slot works as before. A stop that comes too late has no effect.
+/// associated executor, or the I/O object's if it has none. That must run one handler at a time, and the
+/// operation begin on it, as Asio asks of all who cancel. The handler's own cancellation slot works as before. A
+/// stop that comes too late has no effect.
 ///
 /// @allocation one shared state per operation, and what a post takes when a stop is requested.
 template <class Token>
@@ -81,16 +82,16 @@ private:
     std::optional<std::stop_callback<request>> callback_;
 };
 
-/// A handler whose cancellation slot is the link's.
-template <class Handler>
+/// A handler whose cancellation slot is the link's. `Io` is the executor of those that have none.
+template <class Handler, class Io>
 class stop_bound_handler {
-    using link_type = stop_link<net::associated_executor_t<Handler>>;
+    using link_type = stop_link<net::associated_executor_t<Handler, Io>>;
 
 public:
     using cancellation_slot_type = net::cancellation_slot;
 
-    stop_bound_handler(Handler&& handler, std::stop_token stop)
-        : link_(std::make_shared<link_type>(net::get_associated_executor(handler))),
+    stop_bound_handler(Handler&& handler, const Io& io, std::stop_token stop)
+        : link_(std::make_shared<link_type>(net::get_associated_executor(handler, io))),
           handler_(std::move(handler)) {
         link_->begin(std::move(stop), net::get_associated_cancellation_slot(handler_));
     }
@@ -112,13 +113,18 @@ private:
 
 template <class Initiation>
 struct stop_bound_initiation {
+    using executor_type = net::associated_executor_t<Initiation>;
+
     Initiation initiation;
+
+    /// The I/O object's, if there is one.
+    executor_type get_executor() const noexcept { return net::get_associated_executor(initiation); }
 
     template <class Handler, class... Args>
     void operator()(Handler&& handler, std::stop_token stop, Args&&... args) && {
-        std::move(initiation)(stop_bound_handler<std::decay_t<Handler>>(
-                                  std::forward<Handler>(handler), std::move(stop)),
-                              std::forward<Args>(args)...);
+        stop_bound_handler<std::decay_t<Handler>, executor_type> bound(
+            std::forward<Handler>(handler), get_executor(), std::move(stop));
+        std::move(initiation)(std::move(bound), std::forward<Args>(args)...);
     }
 };
 
@@ -127,10 +133,11 @@ TRYST_ASIO_END
 
 /// @cond
 /// All associations but the cancellation slot are the inner handler's.
-template <template <class, class> class Associator, class Handler, class Default>
-struct tryst::asio::net::associator<Associator, tryst::asio::detail::stop_bound_handler<Handler>,
-                                    Default> : Associator<Handler, Default> {
-    static auto get(const tryst::asio::detail::stop_bound_handler<Handler>& handler,
+template <template <class, class> class Associator, class Handler, class Io, class Default>
+struct tryst::asio::net::associator<Associator,
+                                    tryst::asio::detail::stop_bound_handler<Handler, Io>, Default>
+    : Associator<Handler, Default> {
+    static auto get(const tryst::asio::detail::stop_bound_handler<Handler, Io>& handler,
                     const Default& fallback = Default()) noexcept {
         return Associator<Handler, Default>::get(handler.target(), fallback);
     }
