@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// What exchanges between callbacks cost in memory: nothing, once Asio's recycled memory is there. A program of
+// its own: it counts all allocations, Asio's own included.
+#include "adapters/asio/net.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace {
+
+std::atomic<long> allocations{0};
+std::atomic<bool> fails{false};
+
+void* count_in(std::size_t size, std::size_t alignment) {
+    allocations.fetch_add(1);
+    const std::size_t whole =
+        (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+    void* const memory = fails ? nullptr : std::aligned_alloc(alignment, whole);
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+
+// Out of line, or g++ takes it for a mismatch of new and free.
+[[gnu::noinline]] void give_back(void* memory) noexcept {
+    std::free(memory);
+}
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    return count_in(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return count_in(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+    give_back(memory);
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::asio::async_exchange;
+using tryst::asio::async_exchange_for;
+using tryst::test::error_code;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<int>;
+
+constexpr int warm_up = 20;
+constexpr int rounds = 2'000;
+
+/// Exchanges again and again, and closes when it has done so often enough. `initiate(ex, handler)`.
+template <class Initiate>
+class swapper {
+public:
+    swapper(exchanger& ex, Initiate initiate) : ex_(&ex), initiate_(std::move(initiate)) {}
+
+    void start() {
+        initiate_(*ex_, [this](error_code error, int) {
+            if (error) {
+                return;
+            }
+            if (++count_ == warm_up) {
+                before_ = allocations;
+            } else if (count_ == warm_up + rounds) {
+                allocated_ = allocations - before_;
+                ex_->close();
+                return;
+            }
+            start();
+        });
+    }
+
+    long allocated() const noexcept { return allocated_; }
+
+private:
+    exchanger* ex_;
+    Initiate initiate_;
+    int count_ = 0;
+    long before_ = 0;
+    long allocated_ = -1;
+};
+
+template <class Executor>
+auto plainly(const Executor& executor) {
+    return [executor](exchanger& ex, auto handler) {
+        async_exchange(ex, 1, net::bind_executor(executor, std::move(handler)));
+    };
+}
+
+TEST(AsioAllocation, IsCountedHere) {
+    net::io_context io;
+    const long before = allocations;
+    net::post(io, [] {}); // on no thread of Asio's, which recycles nothing
+    EXPECT_EQ(allocations, before + 1);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoCallbacks) {
+    net::io_context io;
+    exchanger ex;
+    swapper first(ex, plainly(io.get_executor()));
+    swapper second(ex, plainly(io.get_executor()));
+    first.start();
+    second.start();
+    io.run();
+    EXPECT_EQ(std::max(first.allocated(), second.allocated()), 0);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoCallbacksInAStrand) {
+    net::io_context io;
+    const auto strand = net::make_strand(io);
+    exchanger ex;
+    swapper first(ex, plainly(strand));
+    swapper second(ex, plainly(strand));
+    first.start();
+    second.start();
+    io.run();
+    EXPECT_EQ(std::max(first.allocated(), second.allocated()), 0);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsWithADeadline) {
+    net::io_context io;
+    exchanger ex;
+    const auto timed = [&io](exchanger& room, auto handler) {
+        async_exchange_for(room, 1, 1h, net::bind_executor(io, std::move(handler)));
+    };
+    swapper first(ex, timed);
+    swapper second(ex, timed);
+    first.start();
+    second.start();
+    io.run();
+    EXPECT_EQ(std::max(first.allocated(), second.allocated()), 0);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsWithAThread) {
+    net::io_context io;
+    exchanger ex;
+    swapper callback(ex, plainly(io.get_executor()));
+    callback.start();
+    std::thread partner([&ex] {
+        while (tryst::sync_wait(ex.exchange(2))) {
+        }
+    });
+    io.run();
+    partner.join();
+    EXPECT_EQ(callback.allocated(), 0);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoAwaitables) {
+    net::io_context io;
+    exchanger ex;
+    long allocated = -1;
+    const auto swap = [](exchanger& room, int times, long& cost) -> net::awaitable<void> {
+        long before = 0;
+        for (int i = 0; i != times; ++i) {
+            if (i == warm_up) {
+                before = allocations;
+            }
+            static_cast<void>(co_await tryst::asio::wait(room.exchange(i)));
+        }
+        cost = allocations - before;
+        room.close();
+    };
+    long other = 0;
+    net::co_spawn(io, swap(ex, rounds, allocated), net::detached);
+    net::co_spawn(io, swap(ex, rounds + 1, other), net::detached);
+    io.run();
+    EXPECT_EQ(allocated, 0);
+}
+
+TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoTasks) {
+    net::io_context io;
+    tryst::asio::task_executor loop(io);
+    exchanger ex;
+    long allocated = -1;
+    const auto swap = [](exchanger& room, auto& own, long& cost) -> tryst::task<> {
+        const long before = allocations;
+        for (int i = 0; i != rounds; ++i) {
+            const auto got = co_await room.exchange(i);
+            EXPECT_TRUE(got);
+            co_await own.schedule();
+        }
+        cost = allocations - before;
+    };
+    long other = 0;
+    loop.spawn(swap(ex, loop, allocated));
+    loop.spawn(swap(ex, loop, other));
+    io.run();
+    EXPECT_EQ(allocated, 0);
+    EXPECT_EQ(other, 0);
+}
+
+TEST(AsioAllocation, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
+    net::io_context io;
+    exchanger ex;
+    fails = true;
+    EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, [](error_code, int) {})),
+                 std::bad_alloc);
+    fails = false;
+    EXPECT_EQ(ex.try_exchange(2).error(), tryst::exchange_errc::no_partner);
+    EXPECT_EQ(io.run(), 0U);
+}
+
+} // namespace

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The memory of an operation is its handler's.
+#include "adapters/asio/counting_allocator.hpp"
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::task;
+using tryst::asio::async_exchange;
+using tryst::asio::async_exchange_for;
+using tryst::asio::async_wait;
+using tryst::test::accounted;
+using tryst::test::error_code;
+using tryst::test::memory_account;
+using tryst::test::step;
+using tryst::test::waits_at_home;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<int>;
+
+class HandlerAllocator : public ::testing::Test {
+protected:
+    /// A handler that looks whether its memory is free.
+    auto handler() {
+        const auto look = [this](auto&&...) {
+            called = true;
+            EXPECT_EQ(account.live(), 0);
+        };
+        return accounted(io, account, look);
+    }
+    void expect_one_frame() {
+        EXPECT_TRUE(called);
+        EXPECT_EQ(account.allocated, 1);
+        EXPECT_EQ(account.freed, 1);
+    }
+
+    net::io_context io;
+    exchanger ex{1};
+    memory_account account;
+    bool called = false;
+};
+
+TEST_F(HandlerAllocator, GivesOneFrameThatIsFreedBeforeTheHandlerRuns) {
+    async_exchange(ex, 1, handler());
+    EXPECT_EQ(account.live(), 1);
+    EXPECT_TRUE(ex.try_exchange(2));
+    EXPECT_EQ(account.live(), 1);
+    step(io);
+    expect_one_frame();
+}
+
+TEST_F(HandlerAllocator, GivesOneFrameIfTheExchangeEndsAtOnce) {
+    ex.close();
+    async_exchange(ex, 1, handler());
+    step(io);
+    expect_one_frame();
+}
+
+TEST_F(HandlerAllocator, GivesOneFrameWithEveryLimit) {
+    net::cancellation_signal signal;
+    async_exchange_for(ex, 1, 1h, net::bind_cancellation_slot(signal.slot(), handler()));
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    signal.emit(net::cancellation_type::terminal);
+    step(io);
+    expect_one_frame();
+}
+
+TEST_F(HandlerAllocator, GivesOneFrameToATask) {
+    async_wait([]() -> task<> { co_return; }(), handler());
+    step(io);
+    expect_one_frame();
+}
+
+TEST_F(HandlerAllocator, IsReturnedItsMemoryWhenTheContextEnds) {
+    auto context = std::make_unique<net::io_context>();
+    async_exchange(ex, 1, accounted(*context, account, [](auto&&...) { FAIL(); }));
+    context->poll();
+    context.reset();
+    EXPECT_EQ(account.allocated, 1);
+    EXPECT_EQ(account.live(), 0);
+}
+
+TEST_F(HandlerAllocator, MayBeUsedAgainByTheHandler) {
+    int left = 10;
+    std::function<void()> initiate = [&] {
+        async_exchange_for(ex, 1, 0s, accounted(io, account, [&](error_code, int) {
+                               EXPECT_EQ(account.live(), 0);
+                               if (--left != 0) {
+                                   initiate();
+                               }
+                           }));
+    };
+    initiate();
+    step(io);
+    EXPECT_EQ(left, 0);
+    EXPECT_EQ(account.allocated, 10);
+}
+
+/// An allocator without memory.
+template <class T>
+struct failing_allocator {
+    using value_type = T;
+    failing_allocator() = default;
+    template <class U>
+    failing_allocator(const failing_allocator<U>& /*other*/) noexcept {}
+    T* allocate(std::size_t /*count*/) { throw std::bad_alloc(); }
+    void deallocate(T* /*memory*/, std::size_t /*count*/) noexcept {}
+    bool operator==(const failing_allocator&) const noexcept = default;
+};
+struct unlucky {
+    using allocator_type = failing_allocator<void>;
+    allocator_type get_allocator() const noexcept { return {}; }
+    template <class... Results>
+    void operator()(Results&&...) const {
+        ADD_FAILURE();
+    }
+    std::shared_ptr<int> held;
+};
+
+TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
+    const auto held = std::make_shared<int>();
+    EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, unlucky{held})), std::bad_alloc);
+    EXPECT_FALSE(waits_at_home(ex));
+    bool started = false;
+    EXPECT_THROW(async_wait(
+                     [](bool& ran) -> task<> {
+                         ran = true;
+                         co_return;
+                     }(started),
+                     net::bind_executor(io, unlucky{held})),
+                 std::bad_alloc);
+    EXPECT_EQ(held.use_count(), 1);
+    step(io);
+    EXPECT_TRUE(io.stopped());
+    EXPECT_FALSE(started);
+}
+
+} // namespace

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// Stop tokens for Asio's operations.
+#include "adapters/asio/counting_allocator.hpp"
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#else
+#include <asio/buffer.hpp>
+#include <asio/local/connect_pair.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
+#endif
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::asio::async_exchange;
+using tryst::asio::bind_stop_token;
+using tryst::test::accounted;
+using tryst::test::as_tuple;
+using tryst::test::completed;
+using tryst::test::error_code;
+using tryst::test::expect_failed;
+using tryst::test::expect_got;
+using tryst::test::keep_in;
+using tryst::test::keep_on;
+using tryst::test::memory_account;
+using tryst::test::step;
+using tryst::test::waits_at_home;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<int>;
+using timer = net::steady_timer;
+
+class BindStopToken : public ::testing::Test {
+protected:
+    /// A wait for ever that tells how it has ended.
+    template <class Token>
+    void wait_for_ever(Token token) {
+        clock.expires_at(timer::time_point::max());
+        clock.async_wait(bind_stop_token(stop.get_token(), std::move(token)));
+    }
+    auto tell() {
+        return [this](error_code error) {
+            EXPECT_FALSE(ended) << "a handler was called twice";
+            ended = error;
+        };
+    }
+    void expect_stopped() {
+        step(io);
+        ASSERT_TRUE(ended);
+        EXPECT_EQ(*ended, error_code(net::error::operation_aborted));
+    }
+
+    net::io_context io;
+    timer clock{io};
+    std::stop_source stop;
+    std::optional<error_code> ended;
+};
+
+TEST_F(BindStopToken, StopsATimer) {
+    wait_for_ever(net::bind_executor(io, tell()));
+    step(io);
+    EXPECT_FALSE(ended);
+    stop.request_stop();
+    EXPECT_FALSE(ended); // not within the request
+    expect_stopped();
+}
+
+TEST_F(BindStopToken, StopsWhatBeginsAfterTheStop) {
+    stop.request_stop();
+    wait_for_ever(net::bind_executor(io, tell()));
+    expect_stopped();
+}
+
+TEST_F(BindStopToken, StopsAnAwaitable) {
+    net::co_spawn(
+        io,
+        [this]() -> net::awaitable<void> {
+            const auto [error] = co_await clock.async_wait(
+                bind_stop_token(stop.get_token(), as_tuple(net::use_awaitable)));
+            tell()(error);
+        },
+        net::detached);
+    clock.expires_at(timer::time_point::max());
+    step(io);
+    stop.request_stop();
+    expect_stopped();
+}
+
+TEST_F(BindStopToken, StopsFromAnotherThread) {
+    wait_for_ever(net::bind_executor(io, tell()));
+    std::thread stopper([this] { stop.request_stop(); });
+    io.run();
+    stopper.join();
+    expect_stopped();
+}
+
+TEST_F(BindStopToken, HasNoEffectAfterTheEnd) {
+    wait_for_ever(net::bind_executor(io, tell()));
+    clock.expires_after(-1s); // cancels the wait
+    step(io);
+    ASSERT_TRUE(ended);
+    stop.request_stop();
+    step(io);
+}
+
+TEST_F(BindStopToken, HasNoEffectOnTheNextOperationOfTheHandler) {
+    exchanger ex;
+    completed<int> got;
+    async_exchange(ex, 1, bind_stop_token(stop.get_token(), net::bind_executor(io, [&](auto, int) {
+                                              async_exchange(ex, 3, keep_on(io, got));
+                                          })));
+    step(io);
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    stop.request_stop(); // the emission is behind the completion in the queue
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    EXPECT_EQ(*ex.try_exchange(4), 3);
+    step(io);
+    expect_got(got, 4);
+}
+
+TEST_F(BindStopToken, MayNeverBeStopped) {
+    clock.expires_after(-1s);
+    clock.async_wait(bind_stop_token(std::stop_token(), net::bind_executor(io, tell())));
+    step(io);
+    ASSERT_TRUE(ended);
+    EXPECT_FALSE(*ended);
+}
+
+TEST_F(BindStopToken, StopsARead) {
+    net::local::stream_protocol::socket here(io);
+    net::local::stream_protocol::socket there(io);
+    net::local::connect_pair(here, there);
+    std::array<char, 1> byte{};
+    std::size_t size = 1;
+    here.async_read_some(
+        net::buffer(byte),
+        bind_stop_token(stop.get_token(),
+                        net::bind_executor(io, [&](error_code error, std::size_t read) {
+                            size = read;
+                            tell()(error);
+                        })));
+    step(io);
+    EXPECT_FALSE(ended);
+    stop.request_stop();
+    expect_stopped();
+    EXPECT_EQ(size, 0U);
+}
+
+TEST_F(BindStopToken, StopsAnExchangeAndGivesTheItemBack) {
+    exchanger ex;
+    completed<int> got;
+    async_exchange(ex, 1, bind_stop_token(stop.get_token(), keep_on(io, got)));
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    stop.request_stop();
+    step(io);
+    expect_failed(got, exchange_errc::cancelled, 1);
+}
+
+TEST_F(BindStopToken, EmitsOnTheExecutorOfTheObjectIfTheHandlerHasNone) {
+    wait_for_ever(tell());
+    stop.request_stop();
+    expect_stopped();
+}
+
+TEST_F(BindStopToken, EmitsOnTheExecutorThatAnExchangeIsGivenIfTheHandlerHasNone) {
+    exchanger ex;
+    completed<int> got;
+    async_exchange(io.get_executor(), ex, 1, bind_stop_token(stop.get_token(), keep_in(got)));
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    stop.request_stop();
+    step(io);
+    expect_failed(got, exchange_errc::cancelled, 1);
+}
+
+TEST_F(BindStopToken, LeavesTheHandlerItsOwnSlot) {
+    net::cancellation_signal signal;
+    wait_for_ever(net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, tell())));
+    step(io);
+    EXPECT_FALSE(ended);
+    signal.emit(net::cancellation_type::total);
+    expect_stopped();
+    EXPECT_FALSE(signal.slot().has_handler());
+    stop.request_stop();
+    step(io);
+}
+
+TEST_F(BindStopToken, PassesOnTheTypeOfACancellation) {
+    net::cancellation_signal signal;
+    std::optional<net::cancellation_type> seen;
+    const auto initiate = [&seen](auto handler) {
+        net::get_associated_cancellation_slot(handler).assign(
+            [&seen](net::cancellation_type type) { seen = type; });
+        net::post(std::move(handler));
+    };
+    auto token =
+        bind_stop_token(stop.get_token(),
+                        net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, [] {})));
+    net::async_initiate<decltype(token), void()>(initiate, token);
+    for (const auto type : {net::cancellation_type::partial, net::cancellation_type::total}) {
+        signal.emit(type);
+        EXPECT_EQ(seen, type);
+    }
+    step(io);
+}
+
+TEST_F(BindStopToken, KeepsTheHandlersExecutorAndAllocator) {
+    exchanger ex;
+    memory_account account;
+    completed<int> got;
+    async_exchange(ex, 1, bind_stop_token(stop.get_token(), accounted(io, account, keep_in(got))));
+    EXPECT_EQ(account.live(), 1);
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    step(io);
+    expect_got(got, 2);
+}
+
+TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
+    auto context = std::make_unique<net::io_context>();
+    exchanger ex;
+    completed<int> got;
+    async_exchange(ex, 1, bind_stop_token(stop.get_token(), keep_on(*context, got)));
+    context->poll();
+    context.reset();
+    stop.request_stop();
+    EXPECT_FALSE(got);
+}
+
+TEST_F(BindStopToken, RacesWithTheEndOfTheOperation) {
+    exchanger ex;
+    int stopped = 0;
+    for (int round = 0; round != 500; ++round) {
+        stop = std::stop_source();
+        completed<int> got;
+        async_exchange(ex, 1, bind_stop_token(stop.get_token(), keep_on(io, got)));
+        step(io);
+        std::thread stopper([this] { stop.request_stop(); });
+        const bool met = static_cast<bool>(ex.try_exchange(2));
+        io.restart();
+        io.run();
+        stopper.join();
+        ASSERT_TRUE(got);
+        ASSERT_EQ(!got->error, met);
+        stopped += met ? 0 : 1;
+    }
+    RecordProperty("stopped", stopped);
+}
+
+} // namespace

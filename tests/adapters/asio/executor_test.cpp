@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Executors of every make: type-erased, of the Networking TS, and one that is as fast as can be.
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/executor.hpp>
+#else
+#include <asio/executor.hpp>
+#endif
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <utility>
+
+namespace {
+
+using tryst::asio::async_exchange;
+using tryst::test::completed;
+using tryst::test::expect_got;
+using tryst::test::keep_in;
+using tryst::test::step;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<int>;
+
+template <class Executor>
+void exchange_on(net::io_context& io, const Executor& executor) {
+    exchanger ex;
+    completed<int> own;
+    async_exchange(ex, 1, net::bind_executor(executor, keep_in(own)));
+    step(io);
+    EXPECT_FALSE(io.stopped()) << "no outstanding work";
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    step(io);
+    expect_got(own, 2);
+    completed<int> given;
+    async_exchange(executor, ex, 3, keep_in(given));
+    step(io);
+    EXPECT_FALSE(io.stopped()) << "no outstanding work";
+    EXPECT_EQ(*ex.try_exchange(4), 3);
+    step(io);
+    expect_got(given, 4);
+    EXPECT_TRUE(io.stopped());
+}
+
+/// Ends a context while somebody waits on one of its executors.
+template <class Make>
+void exchange_until_the_end(Make make) {
+    exchanger ex;
+    {
+        net::io_context io;
+        const auto executor = make(io);
+        exchange_on(io, executor);
+        completed<int> lost;
+        async_exchange(ex, 1, net::bind_executor(executor, keep_in(lost)));
+        ASSERT_TRUE(tryst::test::waits_at_home(ex));
+    }
+    EXPECT_FALSE(tryst::test::waits_at_home(ex));
+}
+
+TEST(AsioExecutor, MayBeTypeErased) {
+    exchange_until_the_end(
+        [](net::io_context& io) { return net::any_io_executor(io.get_executor()); });
+}
+
+TEST(AsioExecutor, MayBeATypeErasedStrand) {
+    exchange_until_the_end(
+        [](net::io_context& io) { return net::any_io_executor(net::make_strand(io)); });
+}
+
+TEST(AsioExecutor, MayBeOneOfTheNetworkingTs) {
+    exchange_until_the_end([](net::io_context& io) { return net::executor(io.get_executor()); });
+}
+
+/// An executor that has run what it is given, on another thread, before it comes back to whoever gives it.
+class instant_executor {
+public:
+    explicit instant_executor(net::execution_context& context) noexcept : context_(&context) {}
+
+    net::execution_context& query(net::execution::context_t) const noexcept { return *context_; }
+    static constexpr net::execution::blocking_t query(net::execution::blocking_t) noexcept {
+        return net::execution::blocking_t::never_t();
+    }
+    instant_executor require(net::execution::blocking_t::never_t) const noexcept { return *this; }
+
+    template <class Function>
+    void execute(Function function) const {
+        std::thread([&] { std::move(function)(); }).join();
+    }
+
+    bool operator==(const instant_executor&) const noexcept = default;
+
+private:
+    net::execution_context* context_;
+};
+static_assert(net::execution::is_executor<instant_executor>::value);
+
+TEST(AsioExecutor, MayRunAHandlerBeforeItsPartnerHasGoneOn) {
+    net::io_context io;
+    exchanger ex;
+    completed<int> got;
+    async_exchange(ex, 1, net::bind_executor(instant_executor(io), keep_in(got)));
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    expect_got(got, 2);
+}
+
+} // namespace

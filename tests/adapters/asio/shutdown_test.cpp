@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+// What becomes of operations whose execution context is destroyed while they wait.
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::asio::async_exchange;
+using tryst::test::census;
+using tryst::test::step;
+using tryst::test::tracked;
+using tryst::test::waits_at_home;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<tracked>;
+
+/// A handler that must not be called, and is counted like an item.
+class mourned {
+public:
+    mourned(census& kept) noexcept : life_(kept, 0) {}
+    template <class... Results>
+    void operator()(Results&&...) const {
+        ADD_FAILURE() << "a handler was called while its context was being destroyed";
+    }
+
+private:
+    tracked life_;
+};
+
+/// Does `last` when it is destroyed.
+template <class Last>
+class last_will {
+public:
+    explicit last_will(Last last) : last_(std::move(last)) {}
+    last_will(last_will&& other) noexcept
+        : last_(std::move(other.last_)), mine_(std::exchange(other.mine_, false)) {}
+    last_will& operator=(last_will&&) = delete;
+    ~last_will() {
+        if (mine_) {
+            last_();
+        }
+    }
+    template <class... Results>
+    void operator()(Results&&...) const {
+        ADD_FAILURE() << "a handler was called while its context was being destroyed";
+    }
+
+private:
+    Last last_;
+    bool mine_ = true;
+};
+
+/// Somebody who waits in `ex`, with an item and a frame or a handler that are counted.
+struct party {
+    const char* name;
+    void (*start)(net::io_context& io, exchanger& ex, tracked item, census& handlers);
+};
+
+net::awaitable<void> wait_plainly(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item))));
+    ADD_FAILURE() << "went on";
+}
+net::awaitable<void> wait_stoppably(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::asio::wait(
+        [&](auto stop) { return ex.exchange_for(std::move(item), 1h, stop); }));
+    ADD_FAILURE() << "went on";
+}
+net::awaitable<void> exchange(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await async_exchange(ex, std::move(item), net::use_awaitable));
+    ADD_FAILURE() << "went on";
+}
+tryst::task<> exchange_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await ex.exchange(std::move(item)));
+    ADD_FAILURE() << "went on";
+}
+tryst::task<> exchange_in_task_for(exchanger& ex, tracked item, std::stop_token stop) {
+    static_cast<void>(co_await ex.exchange_for(std::move(item), 1h, stop));
+    ADD_FAILURE() << "went on";
+}
+
+// clang-format off
+const std::vector<party> parties{
+    {"a callback", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        async_exchange(ex, std::move(item), net::bind_executor(io, mourned(handlers)));
+    }},
+    {"a callback with a deadline", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        tryst::asio::async_exchange_for(ex, std::move(item), 1h, net::bind_executor(io, mourned(handlers)));
+    }},
+    {"a callback on a strand", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        async_exchange(ex, std::move(item), net::bind_executor(net::make_strand(io), mourned(handlers)));
+    }},
+    {"a callback with an I/O executor", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        async_exchange(io.get_executor(), ex, std::move(item), mourned(handlers));
+    }},
+    {"an awaitable in wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        net::co_spawn(io, wait_plainly(ex, std::move(item), tracked(handlers, 0)), net::detached);
+    }},
+    {"an awaitable in a wait with limits", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        net::co_spawn(io, wait_stoppably(ex, std::move(item), tracked(handlers, 0)), net::detached);
+    }},
+    {"an awaitable in async_exchange", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        net::co_spawn(io, exchange(ex, std::move(item), tracked(handlers, 0)), net::detached);
+    }},
+    {"a task in async_wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
+                                net::bind_executor(io, mourned(handlers)));
+    }},
+    {"a stoppable task in async_wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+        net::co_spawn(io, [](exchanger& room, tracked mine, tracked) -> net::awaitable<void> {
+            co_await tryst::asio::async_wait([&](std::stop_token stop) {
+                return exchange_in_task_for(room, std::move(mine), std::move(stop));
+            }, net::use_awaitable);
+        }(ex, std::move(item), tracked(handlers, 0)), net::detached);
+    }},
+};
+// clang-format on
+
+class AsioShutdown : public ::testing::Test {
+protected:
+    /// What `body` does to each kind, with a new context and a new exchanger.
+    template <class Body>
+    void for_each_party(Body body) {
+        for (const party& each : parties) {
+            SCOPED_TRACE(each.name);
+            io = std::make_unique<net::io_context>();
+            ex = std::make_unique<exchanger>(1U);
+            each.start(*io, *ex, tracked(items, 1), handlers);
+            body();
+            EXPECT_EQ(items.alive.load(), 0);
+            EXPECT_EQ(handlers.alive.load(), 0);
+        }
+    }
+
+    census items;
+    census handlers;
+    std::unique_ptr<net::io_context> io;
+    std::unique_ptr<exchanger> ex;
+};
+
+TEST_F(AsioShutdown, DestroysWhoWaitsAndLeavesNoGhost) {
+    for_each_party([&] {
+        step(*io);
+        EXPECT_TRUE(waits_at_home(*ex));
+        EXPECT_GT(handlers.alive.load(), 0);
+        io.reset();
+        EXPECT_FALSE(waits_at_home(*ex));
+        EXPECT_EQ(ex->try_exchange(tracked(items, 2)).error(), tryst::exchange_errc::no_partner);
+    });
+}
+
+TEST_F(AsioShutdown, DestroysWhoHasNotBegunToWait) {
+    for_each_party([&] { io.reset(); });
+}
+
+TEST_F(AsioShutdown, DestroysWhoseTurnIsQueued) {
+    for_each_party([&] {
+        step(*io);
+        EXPECT_EQ(ex->try_exchange(tracked(items, 2))->id(), 1);
+        io.reset();
+    });
+}
+
+TEST_F(AsioShutdown, DestroysWhoHasBeenClosedOn) {
+    for_each_party([&] {
+        step(*io);
+        ex.reset();
+        io.reset();
+    });
+}
+
+TEST_F(AsioShutdown, DestroysWhoHasHalfARoundAboveHome) {
+    for_each_party([&] {
+        tryst::test::grow(*ex);
+        step(*io);
+        io.reset();
+        EXPECT_FALSE(waits_at_home(*ex));
+    });
+}
+
+TEST_F(AsioShutdown, ToleratesPartnersFromAnotherThread) {
+    for (int round = 0; round != 30; ++round) {
+        for_each_party([&] {
+            step(*io);
+            std::latch there(2);
+            std::thread partner([&] {
+                there.arrive_and_wait();
+                for (int spin = 0; spin != round; ++spin) {
+                    std::atomic_signal_fence(std::memory_order_seq_cst);
+                }
+                static_cast<void>(ex->try_exchange(tracked(items, 2)));
+            });
+            there.arrive_and_wait();
+            io.reset();
+            partner.join();
+        });
+    }
+}
+
+TEST_F(AsioShutdown, ToleratesACloseFromAnotherThread) {
+    for (int round = 0; round != 10; ++round) {
+        for_each_party([&] {
+            step(*io);
+            std::latch there(2);
+            std::thread closer([&] {
+                there.arrive_and_wait();
+                ex.reset();
+            });
+            there.arrive_and_wait();
+            io.reset();
+            closer.join();
+        });
+    }
+}
+
+TEST_F(AsioShutdown, OfAThreadPoolWhileAPartnerComes) {
+    for (int round = 0; round != 100; ++round) {
+        exchanger room;
+        std::latch there(2);
+        std::thread partner;
+        {
+            net::thread_pool pool(2);
+            async_exchange(room, tracked(items, 1),
+                           net::bind_executor(pool, [](auto, const tracked&) {}));
+            partner = std::thread([&] {
+                there.arrive_and_wait();
+                static_cast<void>(room.try_exchange(tracked(items, 2)));
+            });
+            there.arrive_and_wait();
+        }
+        partner.join();
+        ASSERT_EQ(items.alive.load(), 0);
+    }
+}
+
+TEST_F(AsioShutdown, OfTheIoExecutorsContextEndsTheOperation) {
+    net::io_context own;
+    exchanger room;
+    {
+        net::io_context given;
+        async_exchange(given.get_executor(), room, tracked(items, 1),
+                       net::bind_executor(own, mourned(handlers)));
+    }
+    EXPECT_EQ(handlers.alive.load(), 0);
+    EXPECT_FALSE(waits_at_home(room));
+    own.run(); // no work is left
+}
+
+TEST_F(AsioShutdown, OfOneHandlerMayCompleteAnotherOperation) {
+    for (const bool closer_first : {false, true}) {
+        exchanger first;
+        exchanger other;
+        {
+            net::io_context context;
+            const auto wait = [&] {
+                async_exchange(first, tracked(items, 1),
+                               net::bind_executor(context, mourned(handlers)));
+            };
+            if (!closer_first) {
+                wait();
+            }
+            async_exchange(other, tracked(items, 2),
+                           net::bind_executor(context, last_will([&] { first.close(); })));
+            if (closer_first) {
+                wait();
+            }
+            context.poll();
+        }
+        EXPECT_EQ(items.alive.load(), 0);
+        EXPECT_EQ(handlers.alive.load(), 0);
+    }
+}
+
+TEST_F(AsioShutdown, OfAStrandThatIsShutDownBeforeItsContext) {
+    exchanger first;
+    exchanger other;
+    exchanger third;
+    {
+        net::io_context context;
+        async_exchange(other, tracked(items, 1), net::bind_executor(context, mourned(handlers)));
+        context.poll();
+        const auto strand = net::make_strand(context);
+        async_exchange(first, tracked(items, 2),
+                       net::bind_executor(strand, last_will([&] { third.close(); })));
+        async_exchange(third, tracked(items, 3), net::bind_executor(strand, mourned(handlers)));
+        net::post(strand, last_will([&] { first.close(); }));
+    }
+    EXPECT_EQ(items.alive.load(), 0);
+    EXPECT_EQ(handlers.alive.load(), 0);
+}
+
+TEST_F(AsioShutdown, OfOneHandlerMayDestroyATaskExecutor) {
+    for (const bool executor_first : {false, true}) {
+        exchanger first;
+        exchanger other;
+        {
+            std::unique_ptr<tryst::asio::task_executor<>> loop;
+            net::io_context context;
+            loop = std::make_unique<tryst::asio::task_executor<>>(context.get_executor());
+            const auto spawn = [&] {
+                loop->spawn(exchange_in_task(first, tracked(items, 1), tracked(handlers, 1)));
+                context.poll();
+            };
+            if (executor_first) {
+                spawn();
+            }
+            async_exchange(other, tracked(items, 2),
+                           net::bind_executor(context, last_will([&] {
+                                                  first.close(); // wakes it
+                                                  loop.reset();
+                                              })));
+            if (!executor_first) {
+                spawn();
+            }
+        }
+        EXPECT_EQ(items.alive.load(), 0);
+        EXPECT_EQ(handlers.alive.load(), 0);
+    }
+}
+
+TEST_F(AsioShutdown, OfOneHandlerMayDestroyTheOnlyExchanger) {
+    auto room = std::make_unique<exchanger>();
+    exchanger other;
+    {
+        net::io_context context;
+        async_exchange(other, tracked(items, 1),
+                       net::bind_executor(context, last_will([&] { room.reset(); })));
+        async_exchange(*room, tracked(items, 2), net::bind_executor(context, mourned(handlers)));
+        net::co_spawn(context, wait_plainly(*room, tracked(items, 3), tracked(handlers, 0)),
+                      net::detached); // has not begun
+    }
+    EXPECT_EQ(items.alive.load(), 0);
+    EXPECT_EQ(handlers.alive.load(), 0);
+}
+
+} // namespace

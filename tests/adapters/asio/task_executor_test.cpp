@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+// Asio's executors as executors of tasks.
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::task;
+using tryst::asio::task_executor;
+using tryst::test::census;
+using tryst::test::step;
+using tryst::test::tracked;
+using tryst::test::waits_at_home;
+namespace net = tryst::test::net;
+using exchanger = tryst::exchanger<int>;
+
+task<> append(std::vector<int>& order, int number) {
+    order.push_back(number);
+    co_return;
+}
+
+/// Goes through the queue of `loop` again and again.
+template <class Loop>
+task<> go_round(Loop& loop, int times, std::vector<int>& order, int number) {
+    for (int i = 0; i != times; ++i) {
+        order.push_back(number);
+        co_await loop.schedule();
+    }
+}
+
+/// Waits for a partner, holding a frame that is counted.
+task<> hold(exchanger& ex, tracked /*frame*/) {
+    static_cast<void>(co_await ex.exchange(1));
+}
+
+TEST(TaskExecutor, RunsTasksFirstInFirstOut) {
+    net::io_context io;
+    task_executor loop(io);
+    std::vector<int> order;
+    for (int i = 0; i != 200; ++i) { // more than a turn
+        loop.spawn(append(order, i));
+    }
+    EXPECT_TRUE(order.empty());
+    io.run();
+    ASSERT_EQ(order.size(), 200U);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(TaskExecutor, TakesTurnsBetweenItsTasks) {
+    net::io_context io;
+    task_executor loop(io);
+    std::vector<int> order;
+    loop.spawn(go_round(loop, 3, order, 1));
+    loop.spawn(go_round(loop, 3, order, 2));
+    io.run();
+    EXPECT_EQ(order, (std::vector{1, 2, 1, 2, 1, 2}));
+}
+
+TEST(TaskExecutor, IsTheExecutorOfWhatItRuns) {
+    net::io_context io;
+    task_executor loop(io);
+    bool here = false;
+    EXPECT_FALSE(loop.executor().running_here());
+    loop.spawn([](task_executor<net::io_context::executor_type>& mine, bool& seen) -> task<> {
+        seen = mine.executor().running_here() && tryst::current_executor() == mine.executor();
+        co_return;
+    }(loop, here));
+    io.run();
+    EXPECT_TRUE(here);
+    EXPECT_FALSE(tryst::current_executor());
+}
+
+TEST(TaskExecutor, MayBeMadeFromAnyExecutor) {
+    net::io_context io;
+    std::vector<int> order;
+    task_executor<> erased{net::any_io_executor(io.get_executor())};
+    task_executor strand(net::make_strand(io));
+    task_executor plain(io.get_executor());
+    erased.spawn(append(order, 1));
+    strand.spawn(append(order, 2));
+    plain.spawn(append(order, 3));
+    io.run();
+    EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
+TEST(TaskExecutor, RunsItsTasksInItsStrand) {
+    net::thread_pool pool(2);
+    const auto strand = net::make_strand(pool);
+    task_executor loop(strand);
+    std::atomic<bool> inside{false};
+    loop.spawn([](const auto& mine, std::atomic<bool>& seen) -> task<> {
+        seen = mine.running_in_this_thread();
+        co_return;
+    }(strand, inside));
+    pool.join();
+    EXPECT_TRUE(inside);
+}
+
+TEST(TaskExecutor, RunsOneNodeAtATimeOnAPool) {
+    net::thread_pool pool(2);
+    task_executor loop(pool);
+    constexpr int tasks = 8;
+    constexpr int rounds = 2'000;
+    int alone = 0; // plain: a data race if two nodes run at once
+    std::atomic<int> inside{0};
+    std::latch begin(1);
+    std::vector<std::thread> spawners;
+    for (int i = 0; i != tasks; ++i) {
+        spawners.emplace_back([&] {
+            begin.wait();
+            loop.spawn([](auto& mine, int& count, std::atomic<int>& nodes) -> task<> {
+                for (int round = 0; round != rounds; ++round) {
+                    EXPECT_EQ(nodes.fetch_add(1), 0);
+                    ++count;
+                    nodes.fetch_sub(1);
+                    co_await mine.schedule();
+                }
+            }(loop, alone, inside));
+        });
+    }
+    begin.count_down();
+    for (std::thread& each : spawners) {
+        each.join();
+    }
+    pool.join();
+    EXPECT_EQ(alone, tasks * rounds);
+}
+
+TEST(TaskExecutor, MayShareAPoolWithAnother) {
+    net::thread_pool pool(2);
+    task_executor first(pool);
+    task_executor second(pool);
+    std::barrier both(2); // is passed only if the two run at the same time
+    const auto meet = [](std::barrier<>& there) -> task<> {
+        there.arrive_and_wait();
+        co_return;
+    };
+    first.spawn(meet(both));
+    second.spawn(meet(both));
+    pool.join();
+}
+
+TEST(TaskExecutor, LetsOtherWorkOfItsContextInBetweenTurns) {
+    net::io_context io;
+    task_executor loop(io);
+    bool posted = false;
+    int rounds = 0;
+    loop.spawn([](auto& mine, const bool& other, int& count) -> task<> {
+        while (!other) {
+            ++count;
+            co_await mine.schedule();
+        }
+    }(loop, posted, rounds));
+    net::post(io, [&] { posted = true; });
+    io.run();
+    EXPECT_GT(rounds, 0);
+    EXPECT_LE(rounds, 64);
+}
+
+TEST(TaskExecutor, ExchangesWithoutATripThroughTheContext) {
+    net::io_context io;
+    task_executor loop(io);
+    exchanger ex;
+    int swaps = 0;
+    const auto party = [](exchanger& room, int& count) -> task<> {
+        for (int i = 0; i != 10; ++i) {
+            const auto got = co_await room.exchange(i);
+            EXPECT_EQ(*got, i);
+            ++count;
+        }
+    };
+    loop.spawn(party(ex, swaps));
+    loop.spawn(party(ex, swaps));
+    EXPECT_EQ(io.poll_one(), 1U);
+    EXPECT_EQ(swaps, 20);
+}
+
+TEST(TaskExecutor, KeepsItsContextRunningUntilItsTasksAreDone) {
+    net::io_context io;
+    task_executor loop(io);
+    exchanger ex;
+    census frames;
+    step(io);
+    EXPECT_TRUE(io.stopped()); // it has no tasks yet
+    loop.spawn(hold(ex, tracked(frames, 1)));
+    step(io);
+    EXPECT_FALSE(io.stopped());
+    EXPECT_EQ(frames.alive.load(), 1);
+    std::thread partner([&] { EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1); });
+    io.run();
+    partner.join();
+    EXPECT_EQ(frames.alive.load(), 0);
+    loop.spawn(hold(ex, tracked(frames, 1)));
+    step(io);
+    EXPECT_FALSE(io.stopped());
+}
+
+TEST(TaskExecutor, ServesDeadlinesAndStops) {
+    net::io_context io;
+    task_executor loop(io);
+    exchanger ex;
+    std::stop_source stop;
+    std::vector<std::error_code> errors;
+    loop.spawn(
+        [](exchanger& room, std::stop_token asked, std::vector<std::error_code>& all) -> task<> {
+            const auto timed = co_await room.exchange_for(1, 1ms, asked);
+            all.push_back(timed.error());
+            const auto stopped = co_await room.exchange_for(1, 1h, asked);
+            all.push_back(stopped.error());
+        }(ex, stop.get_token(), errors));
+    while (errors.empty()) {
+        io.poll();
+    }
+    io.poll();
+    std::thread([&] { stop.request_stop(); }).join();
+    io.run();
+    EXPECT_EQ(errors, (std::vector{make_error_code(exchange_errc::timed_out),
+                                   make_error_code(exchange_errc::cancelled)}));
+}
+
+TEST(TaskExecutor, MayBeUsedByATaskOfALoop) {
+    net::io_context io;
+    task_executor loop(io);
+    tryst::run_loop other;
+    std::vector<bool> where;
+    other.spawn([](auto& asio, tryst::run_loop& own, std::vector<bool>& seen) -> task<> {
+        co_await asio.schedule();
+        seen.push_back(asio.executor().running_here());
+        co_await own.schedule();
+        seen.push_back(own.running_here());
+    }(loop, other, where));
+    other.run_until_idle();
+    io.run();
+    other.run_until_idle();
+    EXPECT_EQ(where, (std::vector{true, true}));
+}
+
+// ---- Destruction. Whatever goes first, each frame is destroyed once.
+
+class TaskExecutorEnd : public ::testing::TestWithParam<bool> {
+protected:
+    using loop_type = task_executor<net::io_context::executor_type>;
+
+    ~TaskExecutorEnd() override { EXPECT_EQ(frames.alive.load(), 0); }
+
+    /// Destroys the context and the executor, in the order of the parameter.
+    void end() {
+        if (GetParam()) {
+            io.reset();
+            EXPECT_EQ(frames.alive.load(), 0);
+            loop.reset();
+        } else {
+            loop.reset();
+            EXPECT_EQ(frames.alive.load(), 0);
+            if (!io->stopped()) {
+                io->run(); // nothing keeps it
+            }
+            io.reset();
+        }
+    }
+    void spawn_holder() { loop->spawn(hold(ex, tracked(frames, 1))); }
+
+    census frames;
+    exchanger ex;
+    std::unique_ptr<net::io_context> io = std::make_unique<net::io_context>();
+    std::unique_ptr<loop_type> loop = std::make_unique<loop_type>(*io);
+};
+
+TEST_P(TaskExecutorEnd, WithoutTasks) {
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithATaskThatHasNotStarted) {
+    spawn_holder();
+    end();
+    EXPECT_FALSE(waits_at_home(ex));
+}
+
+TEST_P(TaskExecutorEnd, WithTasksThatWait) {
+    exchanger other;
+    spawn_holder();
+    loop->spawn(hold(other, tracked(frames, 2)));
+    step(*io);
+    EXPECT_TRUE(waits_at_home(ex));
+    end();
+    EXPECT_FALSE(waits_at_home(ex)); // no ghost for a later partner
+    EXPECT_FALSE(ex.try_exchange(2));
+}
+
+TEST_P(TaskExecutorEnd, WithATaskWhosePartnerHasCome) {
+    spawn_holder();
+    step(*io);
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithATaskInItsQueueBetweenTwoTurns) {
+    std::vector<int> order;
+    loop->spawn([](loop_type& mine, tracked) -> task<> {
+        for (;;) {
+            co_await mine.schedule();
+        }
+    }(*loop, tracked(frames, 1)));
+    io->poll_one();
+    io->poll_one();
+    EXPECT_EQ(frames.alive.load(), 1);
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithTasksOfAllKindsAtOnce) {
+    exchanger other;
+    spawn_holder();
+    loop->spawn(hold(other, tracked(frames, 2)));
+    step(*io);
+    EXPECT_EQ(*other.try_exchange(2), 1);
+    spawn_holder();
+    loop->spawn(hold(other, tracked(frames, 3)));
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithATaskThatEndsAnothersWait) {
+    struct closer {
+        exchanger* room;
+        ~closer() { room->close(); }
+    };
+    spawn_holder();
+    exchanger other;
+    const auto close_at_end = [](exchanger& room, exchanger& closed, tracked) -> task<> {
+        const closer last{&closed};
+        static_cast<void>(co_await room.exchange(1));
+    };
+    loop->spawn(close_at_end(other, ex, tracked(frames, 2)));
+    step(*io);
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithAnExchangerThatGoesFirst) {
+    auto gone = std::make_unique<exchanger>();
+    loop->spawn(hold(*gone, tracked(frames, 1)));
+    step(*io);
+    gone.reset();
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WhilePartnersComeFromAnotherThread) {
+    for (int round = 0; round != 300; ++round) {
+        io = std::make_unique<net::io_context>();
+        loop = std::make_unique<loop_type>(*io);
+        for (int i = 0; i != 3; ++i) {
+            spawn_holder();
+        }
+        step(*io);
+        std::atomic<bool> over{false};
+        std::latch there(1);
+        std::thread partner([&] {
+            there.count_down();
+            while (!over.load()) {
+                static_cast<void>(ex.try_exchange(2));
+            }
+        });
+        there.wait();
+        end();
+        over = true;
+        partner.join();
+        ASSERT_EQ(frames.alive.load(), 0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, TaskExecutorEnd, ::testing::Bool(), [](const auto& first) {
+    return first.param ? "OfTheContextFirst" : "OfTheExecutorFirst";
+});
+
+TEST(TaskExecutor, MayBeDestroyedOnItsExecutor) {
+    census frames;
+    net::io_context io;
+    exchanger ex;
+    auto loop = std::make_unique<task_executor<net::io_context::executor_type>>(io);
+    loop->spawn(hold(ex, tracked(frames, 1)));
+    net::post(io, [&] {
+        EXPECT_EQ(*ex.try_exchange(2), 1); // queues a turn
+        loop.reset();
+        EXPECT_EQ(frames.alive.load(), 0);
+    });
+    io.run();
+    EXPECT_EQ(frames.alive.load(), 0);
+}
+
+} // namespace
