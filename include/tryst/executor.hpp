@@ -9,7 +9,6 @@
 #include <cassert>
 #include <concepts>
 #include <coroutine>
-#include <utility>
 
 namespace tryst {
 
@@ -39,6 +38,10 @@ struct executor_vtable {
 
     /// Whether it runs one node at a time, as a loop or a strand does; and sets `current_executor` meanwhile.
     bool serial = false;
+
+    /// Whether it ends with a single operation, so that coroutines without an executor of their own that
+    /// happen to run on it must not wait on it.
+    bool temporary = false;
 
     /// Whether the calling thread is running this executor's work now. Null: never.
     bool (*running_here)(const void* context) noexcept = nullptr;
@@ -70,6 +73,8 @@ public:
         return vtable_ != nullptr && vtable_->running_here != nullptr &&
                vtable_->running_here(context_);
     }
+
+    bool is_temporary() const noexcept { return vtable_ != nullptr && vtable_->temporary; }
 
     /// Whether nothing else of this executor's can run before the caller returns to it.
     bool alone_here() const noexcept;
@@ -146,7 +151,8 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
             return executor;
         }
     }
-    return current_executor();
+    const executor_ref here = current_executor();
+    return here.is_temporary() ? executor_ref() : here;
 }
 
 /// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor, while
@@ -159,15 +165,8 @@ public:
     }
     schedule_operation(const schedule_operation&) = delete;
     schedule_operation& operator=(const schedule_operation&) = delete;
-    ~schedule_operation() { abandon(); }
-
-    /// As `exchange_operation::finish`.
-    void finish() noexcept { coroutine_ = nullptr; }
-
-    /// Leaves the queue, for a coroutine that will not be resumed from this wait: what the destructor does,
-    /// sooner. On the executor. No effect unless it is queued.
-    void abandon() noexcept {
-        if (std::exchange(coroutine_, nullptr)) {
+    ~schedule_operation() {
+        if (coroutine_) {
             executor_.retract(this);
         }
     }
@@ -182,7 +181,7 @@ public:
         executor_.post(this);
     }
 
-    void await_resume() noexcept { finish(); }
+    void await_resume() noexcept { coroutine_ = nullptr; }
 
 private:
     executor_ref executor_;

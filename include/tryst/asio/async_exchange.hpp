@@ -22,6 +22,7 @@ template <class T>
 class exchange_outcome {
 public:
     static constexpr bool stoppable = true;
+    static constexpr bool runs_tasks = false;
 
     void return_value(exchange_result<T>&& result) noexcept { result_.emplace(std::move(result)); }
     [[noreturn]] void unhandled_exception() const {
@@ -118,7 +119,9 @@ concept io_executor = net::is_executor<Io>::value || net::execution::is_executor
 ///              failure means that nothing was exchanged; a match wins over a later cancellation. If the
 ///              executor's context is destroyed first, the offer is withdrawn and the handler destroyed.
 /// @sync        everything before the partner's exchange happens-before the handler, and vice versa.
-/// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.
+/// @allocation  one frame, by the handler's associated allocator, freed before the handler is called; and what
+///              a polymorphic executor (`any_io_executor`) takes to queue it. Where that fails, it is a
+///              `std::terminate`: the offer is made already.
 template <class T, class Token>
 auto async_exchange(exchanger<T>& ex, std::type_identity_t<T> item, Token&& token) {
     return detail::async_exchange<T>(detail::no_io_executor(), std::forward<Token>(token),
@@ -144,8 +147,8 @@ auto async_exchange_until(exchanger<T>& ex, std::type_identity_t<T> item,
 }
 
 /// The same with an I/O executor, as if `ex` were an I/O object of it: a handler without an executor of its
-/// own runs there, its context has outstanding work until the exchange has completed, and the operation ends
-/// with that context (and the handler's, if it is another, must outlive it).
+/// own runs there, and its context has outstanding work until the exchange has completed. If the handler's is
+/// another, both contexts must outlive the operation.
 template <io_executor Io, class T, class Token>
 auto async_exchange(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item, Token&& token) {
     return detail::async_exchange<T>(io, std::forward<Token>(token),

@@ -24,6 +24,7 @@ class task_outcome {
 public:
     using signature = void(std::exception_ptr, T);
     static constexpr bool stoppable = true;
+    static constexpr bool runs_tasks = true;
 
     template <class Value>
     void return_value(Value&& value) {
@@ -46,6 +47,7 @@ class task_outcome<void> {
 public:
     using signature = void(std::exception_ptr);
     static constexpr bool stoppable = true;
+    static constexpr bool runs_tasks = true;
 
     void return_void() noexcept {}
     void unhandled_exception() noexcept { exception_ = std::current_exception(); }
@@ -105,7 +107,8 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 /// @returns     what the token makes of it.
 /// @throws      std::bad_alloc, and what making the handler throws; `work` is then destroyed unstarted.
 /// @resumes     the handler on its associated executor. If that executor's context is destroyed first, the
-///              frames of the task and the handler are destroyed.
+///              frames of the task and the handler are destroyed; the task must not be on another executor
+///              then, and coroutines that it starts and does not await must not wait here after its end.
 /// @cancellation none; see below.
 /// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.
 template <class T, class Token>

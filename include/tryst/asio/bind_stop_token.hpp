@@ -98,6 +98,7 @@ public:
 
     cancellation_slot_type get_cancellation_slot() const noexcept { return link_->slot(); }
 
+    const std::shared_ptr<link_type>& link() const noexcept { return link_; }
     const Handler& target() const noexcept { return handler_; }
 
     template <class... Results>
@@ -121,10 +122,16 @@ struct stop_bound_initiation {
     executor_type get_executor() const noexcept { return net::get_associated_executor(initiation); }
 
     template <class Handler, class... Args>
-    void operator()(Handler&& handler, std::stop_token stop, Args&&... args) && {
-        stop_bound_handler<std::decay_t<Handler>, executor_type> bound(
-            std::forward<Handler>(handler), get_executor(), std::move(stop));
-        std::move(initiation)(std::move(bound), std::forward<Args>(args)...);
+    void operator()(Handler handler, std::stop_token stop, Args&&... args) && {
+        stop_bound_handler<Handler, executor_type> bound(std::move(handler), get_executor(),
+                                                         std::move(stop));
+        const auto link = bound.link();
+        try {
+            std::move(initiation)(std::move(bound), std::forward<Args>(args)...);
+        } catch (...) {
+            link->end();
+            throw;
+        }
     }
 };
 
@@ -143,12 +150,14 @@ struct tryst::asio::net::associator<Associator,
     }
 };
 
-template <class Token, class Signature>
-class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signature> {
+template <class Token, class... Signatures>
+class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signatures...> {
 public:
-    template <class Initiation, class Binder, class... Args>
-    static auto initiate(Initiation&& initiation, Binder&& binder, Args&&... args) {
-        return async_initiate<Token, Signature>(
+    /// By value: a binder may serve several operations.
+    template <class Initiation, class... Args>
+    static auto initiate(Initiation&& initiation, tryst::asio::stop_token_binder<Token> binder,
+                         Args&&... args) {
+        return async_initiate<Token, Signatures...>(
             tryst::asio::detail::stop_bound_initiation<std::decay_t<Initiation>>{
                 std::forward<Initiation>(initiation)},
             binder.token, std::move(binder.stop), std::forward<Args>(args)...);

@@ -26,7 +26,8 @@ TRYST_ASIO_BEGIN
 ///
 /// `spawn`, `executor` and `schedule` may be called from any thread. The context has outstanding work while
 /// spawned tasks have not finished. Their frames are destroyed with this object, or with the context if
-/// that goes first. It must be destroyed on the executor, or while the context is not being run.
+/// that goes first. It must be destroyed on the executor, if that runs one handler at a time, or while the
+/// context is not being run.
 ///
 /// Deadlines of operations awaited here are kept by a thread of the library.
 template <class Executor = net::any_io_executor>
@@ -58,12 +59,12 @@ public:
 private:
     using queue = detail::work_queue<Executor, false>;
 
-    class core final : public detail::serial_executor<queue> {
-        using base = detail::serial_executor<queue>;
+    class core final : public detail::serial_executor<queue, false> {
+        using base = detail::serial_executor<queue, false>;
 
     public:
         explicit core(const Executor& executor) : base(queue(executor)), executor_(executor) {
-            base::sleep_in(base::turns_.context());
+            base::sleep_in_context();
             base::begin();
         }
 
@@ -84,7 +85,7 @@ private:
             if (!base::queue_.has_tasks()) {
                 work_.reset();
             } else if (!work_) {
-                work_.emplace(executor_);
+                work_.emplace(*executor_);
             }
         }
 
@@ -97,6 +98,8 @@ private:
             }
             lost_ = true;
             destroy_tasks();
+            base::turns_.reset(); // a strand must not outlive its context
+            executor_.reset();
         }
 
         void destroy_tasks() noexcept {
@@ -104,7 +107,7 @@ private:
             work_.reset();
         }
 
-        Executor executor_;
+        std::optional<Executor> executor_;
         std::optional<net::executor_work_guard<Executor>> work_;
         bool lost_ = false;
         bool orphaned_ = false;

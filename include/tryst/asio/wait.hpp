@@ -31,6 +31,7 @@ using result_of = decltype(std::declval<Operation&>().await_resume());
 class end_outcome {
 public:
     static constexpr bool stoppable = false;
+    static constexpr bool runs_tasks = false;
 
     void return_void() noexcept {}
     [[noreturn]] void unhandled_exception() const {
@@ -106,8 +107,14 @@ net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start star
     const auto cancellation = co_await net::this_coro::cancellation_state;
     slot_stop stop(cancellation.slot());
     auto operation = start(stop.get_token());
-    if (!operation.await_ready()) {
-        co_await wait_for_end<Executor>(operation);
+    stop.listen();
+    try {
+        if (!operation.await_ready()) {
+            co_await wait_for_end<Executor>(operation);
+        }
+    } catch (...) {
+        stop.clear();
+        throw;
     }
     stop.clear();
     co_return operation.await_resume();

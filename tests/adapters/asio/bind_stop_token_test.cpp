@@ -240,6 +240,20 @@ TEST_F(BindStopToken, KeepsTheHandlersExecutorAndAllocator) {
     expect_got(got, 2);
 }
 
+TEST_F(BindStopToken, MayBeGivenToSeveralOperations) {
+    exchanger ex;
+    completed<int> got;
+    const auto token = bind_stop_token(stop.get_token(), keep_on(io, got));
+    async_exchange(ex, 1, token);
+    EXPECT_TRUE(ex.try_exchange(2));
+    step(io);
+    got.reset();
+    stop.request_stop();
+    async_exchange(ex, 3, token);
+    step(io);
+    expect_failed(got, tryst::exchange_errc::cancelled, 3);
+}
+
 TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
     auto context = std::make_unique<net::io_context>();
     exchanger ex;

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -57,6 +58,60 @@ protected:
     net::cancellation_signal signal;
     completed<int> got;
 };
+
+/// A handler that throws when it is moved for the `nth` time.
+struct throws_when_moved {
+    explicit throws_when_moved(int& nth) noexcept : left(&nth) {}
+    throws_when_moved(throws_when_moved&& other) : left(other.left) {
+        if (--*left == 0) {
+            throw 7;
+        }
+    }
+    throws_when_moved& operator=(throws_when_moved&&) = delete;
+    ~throws_when_moved() = default;
+    void operator()(const error_code&, int) const noexcept {}
+    int* left;
+};
+
+TEST_F(AsioCancellation, FindsNobodyWhereAHandlerCouldNotBeMoved) {
+    for (int nth = 1, left = 0; left <= 0; ++nth) {
+        left = nth;
+        bool offered = false;
+        try {
+            async_exchange(ex, 1,
+                           net::bind_cancellation_slot(
+                               signal.slot(), net::bind_executor(io, throws_when_moved(left))));
+            offered = true;
+            EXPECT_TRUE(ex.try_exchange(2));
+            step(io);
+        } catch (int) {
+            EXPECT_FALSE(signal.slot().has_handler());
+        }
+        EXPECT_FALSE(waits_at_home(ex)) << offered;
+        emit();
+        io.restart();
+        io.run(); // no work is left
+        ASSERT_LT(nth, 100);
+    }
+}
+
+TEST_F(AsioCancellation, FindsNobodyWhereTheOperationCouldNotBeMade) {
+    bool had_handler = true;
+    net::co_spawn(
+        io,
+        [&]() -> net::awaitable<void> {
+            using operation = decltype(ex.exchange(1, std::stop_token()));
+            try {
+                co_await tryst::asio::wait([&](auto /*stop*/) -> operation { throw 7; });
+            } catch (int) {
+            }
+            const auto state = co_await net::this_coro::cancellation_state;
+            had_handler = state.slot().has_handler();
+        },
+        net::bind_cancellation_slot(signal.slot(), net::detached));
+    step(io);
+    EXPECT_FALSE(had_handler);
+}
 
 TEST_F(AsioCancellation, OfEachTypeGivesTheItemBack) {
     for (const auto type : {net::cancellation_type::terminal, net::cancellation_type::partial,

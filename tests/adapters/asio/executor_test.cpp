@@ -2,6 +2,7 @@
 // Executors of every make: type-erased, of the Networking TS, and one that is as fast as can be.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
+#include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 
@@ -100,6 +101,23 @@ private:
     net::execution_context* context_;
 };
 static_assert(net::execution::is_executor<instant_executor>::value);
+
+tryst::test::bare_coroutine exchange_twice(tryst::exchanger<int>& first,
+                                           tryst::exchanger<int>& second) {
+    EXPECT_TRUE(co_await first.exchange(1));
+    EXPECT_TRUE(co_await second.exchange(2));
+}
+
+TEST(AsioExecutor, IsNotThatOfABareCoroutineWhichIsResumedThere) {
+    net::io_context io;
+    tryst::exchanger<int> first;
+    tryst::exchanger<int> second;
+    const auto bare = exchange_twice(first, second);
+    tryst::asio::async_exchange(first, 3, net::bind_executor(io, [](error_code, int) {}));
+    io.run(); // its operation is gone, and the coroutine waits
+    EXPECT_TRUE(second.try_exchange(4));
+    EXPECT_TRUE(bare.done());
+}
 
 TEST(AsioExecutor, MayRunAHandlerBeforeItsPartnerHasGoneOn) {
     net::io_context io;

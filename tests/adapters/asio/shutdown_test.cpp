@@ -248,17 +248,25 @@ TEST_F(AsioShutdown, OfAThreadPoolWhileAPartnerComes) {
     }
 }
 
-TEST_F(AsioShutdown, OfTheIoExecutorsContextEndsTheOperation) {
-    net::io_context own;
-    exchanger room;
-    {
-        net::io_context given;
-        async_exchange(given.get_executor(), room, tracked(items, 1),
-                       net::bind_executor(own, mourned(handlers)));
+TEST_F(AsioShutdown, DestroysWhatItsHandlersStillInitiate) {
+    for (const bool others_wait : {false, true}) {
+        exchanger first;
+        exchanger late;
+        {
+            net::io_context context;
+            if (others_wait) {
+                async_exchange(first, tracked(items, 1),
+                               net::bind_executor(context, mourned(handlers)));
+            }
+            net::post(context, last_will([&] {
+                          async_exchange(late, tracked(items, 2),
+                                         net::bind_executor(context, mourned(handlers)));
+                      }));
+        }
+        EXPECT_EQ(handlers.alive.load(), 0);
+        EXPECT_EQ(items.alive.load(), 0);
+        EXPECT_FALSE(late.try_exchange(tracked(items, 3)));
     }
-    EXPECT_EQ(handlers.alive.load(), 0);
-    EXPECT_FALSE(waits_at_home(room));
-    own.run(); // no work is left
 }
 
 TEST_F(AsioShutdown, OfOneHandlerMayCompleteAnotherOperation) {

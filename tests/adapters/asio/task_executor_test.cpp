@@ -389,6 +389,12 @@ INSTANTIATE_TEST_SUITE_P(, TaskExecutorEnd, ::testing::Bool(), [](const auto& fi
     return first.param ? "OfTheContextFirst" : "OfTheExecutorFirst";
 });
 
+TEST(TaskExecutor, MayOutliveTheContextOfItsStrand) {
+    auto io = std::make_unique<net::io_context>();
+    const tryst::asio::task_executor loop(net::any_io_executor(net::make_strand(*io)));
+    io.reset();
+}
+
 TEST(TaskExecutor, MayBeDestroyedOnItsExecutor) {
     census frames;
     net::io_context io;

@@ -204,21 +204,6 @@ TEST_F(AsioWait, IgnoresACancellationWithoutAStopToken) {
     expect_got(got, 2);
 }
 
-TEST_F(AsioWait, GoesToALoopAndComesBack) {
-    loop_thread loop;
-    const auto here = std::this_thread::get_id();
-    bool back = false;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            co_await wait(loop->schedule()); // waits for the loop, and goes on here
-            back = std::this_thread::get_id() == here && !loop->running_here();
-        },
-        net::detached);
-    io.run();
-    EXPECT_TRUE(back);
-}
-
 template <class Executor>
 net::awaitable<void, Executor> awaiting_on(exchanger& ex, tracked mine, received<tracked>& got) {
     got.emplace(co_await wait<Executor>(ex.exchange(std::move(mine))));

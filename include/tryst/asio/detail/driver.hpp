@@ -12,10 +12,8 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -48,23 +46,15 @@ struct initiation {
     }
 };
 
-/// Keeps the I/O executor's context from running out of work; the operation ends with that context.
+/// Keeps the I/O executor's context from running out of work.
 template <class IoExecutor>
 struct io_work {
     explicit io_work(const IoExecutor& io) : guard(io) {}
-    template <class Queue>
-    registry& context(const Queue& /*completion*/) const {
-        return registry::of(guard.get_executor());
-    }
     net::executor_work_guard<IoExecutor> guard;
 };
 template <>
 struct io_work<no_io_executor> {
     explicit io_work(const no_io_executor& /*io*/) noexcept {}
-    template <class Queue>
-    registry& context(const Queue& completion) const {
-        return completion.context();
-    }
 };
 
 /// Frames come from the handler's associated allocator; if it has none, from Asio's recycled memory.
@@ -113,13 +103,15 @@ struct anything {
  * of initiation, and goes on in turns of the handler's executor. The handler is called in the turn that
  * follows the last node, when the frame is destroyed already: it may throw, and may reuse the memory.
  *
- * @tparam Outcome  what the coroutine returns, how a handler is told, and whether its slot is `stoppable`. */
+ * @tparam Outcome  what the coroutine returns, how a handler is told; whether its slot is `stoppable`, and whether
+ *   it `runs_tasks`, which may wait on the driver as well. */
 template <class Handler, class IoExecutor, class Outcome>
 class driver final
-    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>>,
+    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>,
+                             !Outcome::runs_tasks>,
       public Outcome {
     using queue = work_queue<completion_executor<Handler, IoExecutor>, true>;
-    using base = serial_executor<queue>;
+    using base = serial_executor<queue, !Outcome::runs_tasks>;
     using memory = frame_memory<Handler>;
 
 public:
@@ -130,10 +122,11 @@ public:
 
     template <class... Rest>
     explicit driver(initiation<Handler, IoExecutor>& from, Rest&... /*rest*/)
-        : base(queue(from.executor())), io_work_(from.io),
-          stop_(Outcome::stoppable ? net::get_associated_cancellation_slot(from.handler)
-                                   : net::cancellation_slot()),
-          handler_(std::move(from.handler)) {}
+        : base(queue(from.executor())), io_work_(from.io), handler_(std::move(from.handler)),
+          stop_(Outcome::stoppable ? net::get_associated_cancellation_slot(handler_)
+                                   : net::cancellation_slot()) {
+        stop_.listen();
+    }
 
     // Not templates: g++ 12 takes those, where it does not inline them, for a mismatch of new and delete.
     static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
@@ -180,6 +173,7 @@ public:
             const tryst::detail::executor_scope here(base::ref());
             handle().resume();
         } catch (...) {
+            stop_.clear();
             handle().destroy();
             throw;
         }
@@ -189,8 +183,9 @@ public:
     /// As above, in a turn of its own.
     void start_later() {
         try {
-            base::sleep_in(io_work_.context(base::turns_));
+            base::sleep_in_context();
         } catch (...) {
+            stop_.clear();
             handle().destroy();
             throw;
         }
@@ -215,7 +210,7 @@ private:
         bool await_ready() {
             const bool ready = operation.await_ready();
             if (!ready) {
-                self.sleep_in(self.io_work_.context(self.turns_));
+                self.sleep_in_context();
             }
             return ready;
         }
@@ -244,16 +239,22 @@ private:
     };
     friend last_suspend;
 
+    struct frame_end {
+        void operator()(driver* ended) const noexcept { ended->handle().destroy(); }
+    };
+
     std::coroutine_handle<driver> handle() noexcept {
         return std::coroutine_handle<driver>::from_promise(*this);
     }
 
     void complete() final {
         stop_.clear();
+        std::unique_ptr<driver, frame_end> frame(
+            this); // a handler's move may throw, as its call may
+        [[maybe_unused]] const auto work = std::move(base::turns_);
         Handler handler = std::move(handler_);
         Outcome outcome = std::move(static_cast<Outcome&>(*this));
-        [[maybe_unused]] const auto work = std::move(base::turns_);
-        handle().destroy();
+        frame.reset();
         std::move(outcome).tell(std::move(handler));
     }
 
@@ -262,8 +263,8 @@ private:
     }
 
     [[no_unique_address]] io_work<IoExecutor> io_work_;
-    slot_stop stop_;
     Handler handler_;
+    slot_stop stop_;
     first_step first_;
 };
 

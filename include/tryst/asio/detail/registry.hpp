@@ -42,6 +42,9 @@ public:
 
     explicit registry(net::execution_context& context) : net::execution_context::service(context) {}
 
+    /// One that was made during the context's shutdown has not been shut down.
+    ~registry() override { shutdown(); }
+
     /// The registry of the context that `executor` belongs to; of the system's, if it tells of none.
     template <class Executor>
     static registry& of(const Executor& executor) {
@@ -57,13 +60,18 @@ public:
         }
     }
 
-    void add(sleeper& added) noexcept {
+    /// @returns false if the context has ended.
+    [[nodiscard]] bool add(sleeper& added) noexcept {
         const std::scoped_lock lock(mutex_);
+        if (ended_) {
+            return false;
+        }
         added.woken = false;
         added.next = std::exchange(first_, &added);
         if (added.next != nullptr) {
             added.next->previous = &added;
         }
+        return true;
     }
 
     void remove(sleeper& removed) noexcept {
@@ -94,7 +102,7 @@ public:
 private:
     static constexpr net::execution::context_as_t<net::execution_context&> as_context{};
 
-    void shutdown() noexcept override {
+    void shutdown() noexcept final {
         std::unique_lock lock(mutex_);
         ended_ = true;
         while (sleeper* const one = first_) {

@@ -13,6 +13,7 @@
 #include <tryst/executor.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 TRYST_ASIO_BEGIN
@@ -30,7 +31,8 @@ namespace detail {
  * must queue the turn. Nobody else touches it: if the context destroys the turn, or itself, what waits here
  * is lost. */
 /// @tparam Queue  the Asio executor's: a `work_queue`.
-template <class Queue>
+/// @tparam Temporary  whether it is for one operation only.
+template <class Queue, bool Temporary>
 class serial_executor : private sleeper {
 public:
     executor_ref ref() const noexcept { return {const_cast<serial_executor*>(this), &vtable}; }
@@ -58,8 +60,8 @@ protected:
     /// It is about to sleep.
     virtual void rests() noexcept {}
 
-    /// Must be called before it can sleep, with the registry of the context that it ends with.
-    void sleep_in(registry& context) noexcept { registry_ = &context; }
+    /// Must be called before it can sleep. @throws std::bad_alloc.
+    void sleep_in_context() { registry_ = &turns_->context(); }
 
     /// After this turn `complete` is called.
     void finish() noexcept { finished_ = true; }
@@ -69,7 +71,7 @@ protected:
         if (finished_) {
             // As the continuation of whoever is running: it needs no lock, nor another thread.
             queued_ = true;
-            turns_.defer(turn(*this));
+            turns_->defer(turn(*this));
         } else if (!queue_.empty() || !fall_asleep()) {
             queue_turn();
         }
@@ -88,7 +90,7 @@ protected:
         return !queued_;
     }
 
-    /// Destroys what waits here.
+    /// Destroys what waits here; no turn will be queued any more.
     template <class Destroy>
     void dispose(Destroy destroy) noexcept {
         const tryst::detail::executor_scope here(ref());
@@ -98,7 +100,7 @@ protected:
     }
 
     tryst::detail::serial_queue queue_;
-    Queue turns_;
+    std::optional<Queue> turns_; ///< Empty once lost.
 
 private:
     /// The entry in the Asio executor's queue: to be run, or destroyed.
@@ -128,7 +130,7 @@ private:
 
     void queue_turn() noexcept {
         queued_ = true;
-        turns_.post(turn(*this));
+        turns_->post(turn(*this));
     }
 
     void run_turn() {
@@ -163,7 +165,11 @@ private:
     bool fall_asleep() noexcept {
         rests();
         asleep_ = true;
-        registry_->add(*this);
+        if (!registry_->add(*this)) {
+            asleep_ = false;
+            queue_turn(); // which the context, being destroyed, will destroy
+            return true;
+        }
         if (inbox_.doze()) {
             return true;
         }
@@ -191,6 +197,7 @@ private:
     static constexpr executor_vtable vtable{
         .post         = [](void* context, executor_node* node) noexcept { self(context).post(node); },
         .serial       = true,
+        .temporary    = Temporary,
         .running_here = [](const void* context) noexcept {
             return static_cast<const serial_executor*>(context)->running_here();
         },

@@ -6,6 +6,7 @@
 
 #include <tryst/asio/detail/net.hpp>
 
+#include <cassert>
 #include <utility>
 
 TRYST_ASIO_BEGIN
@@ -43,6 +44,7 @@ public:
             if (source_ == nullptr) {
                 return;
             }
+            assert(source_->callback_ == nullptr && "tryst: this stop token serves one operation");
             source_->callback_ = this;
             source_->invoke_ = [](void* self) noexcept { static_cast<callback*>(self)->call_(); };
             if (source_->requested_) {
@@ -62,8 +64,14 @@ public:
         Callback call_;
     };
 
-    /// @throws std::bad_alloc, if the slot is connected.
-    explicit slot_stop(net::cancellation_slot slot) : slot_(slot) {
+    explicit slot_stop(net::cancellation_slot slot) noexcept : slot_(slot) {}
+    slot_stop(const slot_stop&) = delete;
+    slot_stop& operator=(const slot_stop&) = delete;
+    ~slot_stop() = default;
+
+    /// Takes the slot. From here on `clear` must be called before the end, unless the slot's signal will not be
+    /// emitted any more. @throws std::bad_alloc.
+    void listen() {
         if (slot_.is_connected()) {
             slot_.assign([this](net::cancellation_type_t type) {
                 if (type != net::cancellation_type_t::none) {
@@ -72,10 +80,6 @@ public:
             });
         }
     }
-    slot_stop(const slot_stop&) = delete;
-    slot_stop& operator=(const slot_stop&) = delete;
-    ~slot_stop() = default;
-
     token get_token() noexcept { return token(slot_.is_connected() ? this : nullptr); }
 
     /// The signal will not find us any more.
