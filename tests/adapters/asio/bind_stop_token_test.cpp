@@ -142,6 +142,19 @@ TEST_F(BindStopToken, HasNoEffectOnTheNextOperationOfTheHandler) {
     expect_got(got, 4);
 }
 
+TEST_F(BindStopToken, EmitsNothingAfterTheEndIfTheOperationHasNotClearedItsSlot) {
+    bool emitted = false;
+    const auto initiate = [&emitted](auto handler) {
+        net::get_associated_cancellation_slot(handler).assign([&emitted](auto) { emitted = true; });
+        net::post(std::move(handler));
+    };
+    auto token = bind_stop_token(stop.get_token(), net::bind_executor(io, [] {}));
+    net::async_initiate<decltype(token), void()>(initiate, token);
+    stop.request_stop(); // behind the completion in the queue
+    step(io);
+    EXPECT_FALSE(emitted);
+}
+
 TEST_F(BindStopToken, MayNeverBeStopped) {
     clock.expires_after(-1s);
     clock.async_wait(bind_stop_token(std::stop_token(), net::bind_executor(io, tell())));
