@@ -28,6 +28,7 @@ using tryst::asio::async_exchange;
 using tryst::test::as_tuple;
 using tryst::test::census;
 using tryst::test::completed;
+using tryst::test::completion;
 using tryst::test::deferred;
 using tryst::test::error_code;
 using tryst::test::expect_failed;
@@ -130,14 +131,20 @@ TEST_F(CompletionToken, UseFutureGivesThePartnersItem) {
 }
 
 TEST_F(CompletionToken, UseFutureThrowsTheError) {
-    auto later = async_exchange(io.get_executor(), ex, item(1), net::use_future);
+    tryst::exchanger<int> room; // of items that may outlive the test, on the system executor
+    auto later = async_exchange(io.get_executor(), room, 1, net::use_future);
+    room.close();
+    EXPECT_THROW(later.get(), system_error);
+}
+
+TEST_F(CompletionToken, UseFutureWithAFunctionKeepsTheItemOfAFailedExchange) {
+    auto later = async_exchange(io.get_executor(), ex, item(1),
+                                net::use_future([](error_code error, tracked back) {
+                                    return completion<tracked>{error, std::move(back)};
+                                }));
     close();
-    try {
-        static_cast<void>(later.get());
-        FAIL();
-    } catch (const system_error& error) {
-        EXPECT_EQ(error.code(), make_error_code(exchange_errc::closed));
-    }
+    got = later.get();
+    expect_failed(got, exchange_errc::closed, 1);
 }
 
 TEST_F(CompletionToken, DeferredOffersNothingBeforeItIsCalled) {

@@ -161,14 +161,11 @@ class future final : public kind {
     const char* name() const noexcept override { return "future"; }
     bool can_be_stopped() const noexcept override { return false; }
     void begin(exchanger& ex, int item, limits until, promise end) override {
-        auto later = tryst::asio::async_exchange_for((*io_).get_executor(), ex, item,
-                                                     until.patience, net::use_future);
-        threads_.emplace_back([item, end = std::move(end), later = std::move(later)]() mutable {
-            try {
-                end->set_value({{}, later.get(), true});
-            } catch (const tryst::test::system_error& error) {
-                end->set_value({error.code(), item, true});
-            }
+        auto later = tryst::asio::async_exchange_for(
+            (*io_).get_executor(), ex, item, until.patience,
+            net::use_future([](error_code error, int got) { return outcome{error, got, true}; }));
+        threads_.emplace_back([end = std::move(end), later = std::move(later)]() mutable {
+            end->set_value(later.get());
         });
     }
 };

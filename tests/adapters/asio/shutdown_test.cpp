@@ -219,7 +219,7 @@ TEST_F(AsioShutdown, ToleratesACloseFromAnotherThread) {
             std::latch there(2);
             std::thread closer([&] {
                 there.arrive_and_wait();
-                ex.reset();
+                ex->close();
             });
             there.arrive_and_wait();
             io.reset();
