@@ -24,6 +24,12 @@ public:
     static constexpr bool stoppable = true;
     static constexpr bool runs_tasks = false;
 
+    exchange_outcome() = default;
+    /// Only with a result.
+    exchange_outcome(exchange_outcome&& other) noexcept : result_(*std::move(other.result_)) {}
+    exchange_outcome& operator=(exchange_outcome&&) = delete;
+    ~exchange_outcome() = default;
+
     void return_value(exchange_result<T>&& result) noexcept { result_.emplace(std::move(result)); }
     [[noreturn]] void unhandled_exception() const {
         throw;

@@ -113,7 +113,8 @@ TEST(AsioExecutor, IsNotThatOfABareCoroutineWhichIsResumedThere) {
     tryst::exchanger<int> first;
     tryst::exchanger<int> second;
     const auto bare = exchange_twice(first, second);
-    tryst::asio::async_exchange(first, 3, net::bind_executor(io, [](error_code, int) {}));
+    tryst::asio::async_exchange(first, 3,
+                                net::bind_executor(io, [](tryst::asio::error_code, int) {}));
     io.run(); // its operation is gone, and the coroutine waits
     EXPECT_TRUE(second.try_exchange(4));
     EXPECT_TRUE(bare.done());
