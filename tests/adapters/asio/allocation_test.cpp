@@ -2,68 +2,26 @@
 // What exchanges between callbacks cost in memory: nothing, once Asio's recycled memory is there. A program of
 // its own: it counts all allocations, Asio's own included.
 #include "adapters/asio/net.hpp"
+#include "support/counted_memory.hpp"
 
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <thread>
 #include <utility>
 
 namespace {
 
-std::atomic<long> allocations{0};
-std::atomic<bool> fails{false};
-
-void* count_in(std::size_t size, std::size_t alignment) {
-    allocations.fetch_add(1);
-    const std::size_t whole =
-        (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-    void* const memory = fails ? nullptr : std::aligned_alloc(alignment, whole);
-    if (memory == nullptr) {
-        throw std::bad_alloc();
-    }
-    return memory;
-}
-
-// Out of line, or g++ takes it for a mismatch of new and free.
-[[gnu::noinline]] void give_back(void* memory) noexcept {
-    std::free(memory);
-}
-
-} // namespace
-
-void* operator new(std::size_t size) {
-    return count_in(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return count_in(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept {
-    give_back(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    give_back(memory);
-}
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
-    give_back(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-    give_back(memory);
-}
-
-namespace {
-
 using namespace std::chrono_literals;
 using tryst::asio::async_exchange;
 using tryst::asio::async_exchange_for;
+using tryst::test::allocations;
+using tryst::test::allocations_fail;
 using tryst::test::error_code;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
@@ -215,10 +173,10 @@ TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoTasks) {
 TEST(AsioAllocation, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     net::io_context io;
     exchanger ex;
-    fails = true;
+    allocations_fail = true;
     EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, [](error_code, int) {})),
                  std::bad_alloc);
-    fails = false;
+    allocations_fail = false;
     EXPECT_EQ(ex.try_exchange(2).error(), tryst::exchange_errc::no_partner);
     EXPECT_EQ(io.run(), 0U);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a fiber's wait costs in memory. A program of its own: it counts all allocations.
+#include "support/counted_memory.hpp"
+
 #include <tryst/fiber.hpp>
 #include <tryst/tryst.hpp>
 
@@ -8,41 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <stop_token>
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-} // namespace
-
-void* operator new(std::size_t size) {
-    allocations.fetch_add(1);
-    void* const memory = std::malloc(std::max<std::size_t>(size, 1));
-    if (memory == nullptr) {
-        throw std::bad_alloc();
-    }
-    return memory;
-}
-// Not inlined: g++ would see a `free` of what `new` has given.
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
 
 namespace {
 
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
 using tryst::fiber::wait;
+using tryst::test::allocations;
 
 TEST(FiberAllocation, NoWaitAllocatesHoweverItEnds) {
     constexpr int rounds = 100;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "support/counted_memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+void* count_in(std::size_t size, std::size_t alignment) {
+    tryst::test::allocations.fetch_add(1);
+    tryst::test::allocated_bytes.fetch_add(size);
+    const std::size_t whole =
+        (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+    void* const memory =
+        tryst::test::allocations_fail ? nullptr : std::aligned_alloc(alignment, whole);
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+
+void count_out(void* memory) noexcept {
+    if (memory != nullptr) {
+        tryst::test::deallocations.fetch_add(1);
+        std::free(memory);
+    }
+}
+
+} // namespace
+
+void* operator new(std::size_t size) {
+    return count_in(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    return count_in(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+    count_out(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    count_out(memory);
+}
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
+    count_out(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+    count_out(memory);
+}
