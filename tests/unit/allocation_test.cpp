@@ -17,7 +17,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <stop_token>
 #include <thread>
