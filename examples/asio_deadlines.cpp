@@ -36,6 +36,7 @@ asio::awaitable<void> offer(meeting& ex, std::string item, std::chrono::millisec
     }
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main() {
     asio::io_context io;
     meeting ex;

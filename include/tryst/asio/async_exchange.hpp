@@ -26,7 +26,8 @@ public:
 
     exchange_outcome() = default;
     /// Only with a result.
-    exchange_outcome(exchange_outcome&& other) noexcept : result_(*std::move(other.result_)) {}
+    exchange_outcome(exchange_outcome&& other) noexcept
+        : result_(std::in_place, *std::move(other.result_)) {}
     exchange_outcome& operator=(exchange_outcome&&) = delete;
     ~exchange_outcome() = default;
 
@@ -85,19 +86,19 @@ auto async_exchange(const IoExecutor& io, Token&& token, Start start) {
 
 /// The three ways to exchange, before they get their stop token.
 template <class T>
-auto plain_start(exchanger<T>& ex, T&& item) {
+auto plain_start(exchanger<T>& ex, T item) {
     return [&ex, item = std::move(item)](auto stop) mutable noexcept {
         return ex.exchange(std::move(item), stop);
     };
 }
 template <class T, class Duration>
-auto start_for(exchanger<T>& ex, T&& item, Duration patience) {
+auto start_for(exchanger<T>& ex, T item, Duration patience) {
     return [&ex, item = std::move(item), patience](auto stop) mutable noexcept {
         return ex.exchange_for(std::move(item), patience, stop);
     };
 }
 template <class T, class TimePoint>
-auto start_until(exchanger<T>& ex, T&& item, TimePoint deadline) {
+auto start_until(exchanger<T>& ex, T item, TimePoint deadline) {
     return [&ex, item = std::move(item), deadline](auto stop) mutable noexcept {
         return ex.exchange_until(std::move(item), deadline, stop);
     };

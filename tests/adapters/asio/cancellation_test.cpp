@@ -102,7 +102,8 @@ TEST_F(AsioCancellation, FindsNobodyWhereTheOperationCouldNotBeMade) {
         [&]() -> net::awaitable<void> {
             using operation = decltype(ex.exchange(1, std::stop_token()));
             try {
-                co_await tryst::asio::wait([&](auto /*stop*/) -> operation { throw 7; });
+                static_cast<void>(
+                    co_await tryst::asio::wait([&](auto /*stop*/) -> operation { throw 7; }));
             } catch (int) {
             }
             const auto state = co_await net::this_coro::cancellation_state;

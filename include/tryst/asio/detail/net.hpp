@@ -29,19 +29,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 
-namespace tryst::asio {
-inline namespace boost_asio {
+namespace tryst::asio::inline boost_asio {
 namespace net = ::boost::asio;
 using error_code = ::boost::system::error_code;
-} // namespace boost_asio
-} // namespace tryst::asio
+} // namespace tryst::asio::inline boost_asio
 
-#define TRYST_ASIO_BEGIN                                                                           \
-    namespace tryst::asio {                                                                        \
-    inline namespace boost_asio {
-#define TRYST_ASIO_END                                                                             \
-    }                                                                                              \
-    }
+#define TRYST_ASIO_BEGIN namespace tryst::asio::inline boost_asio {
+#define TRYST_ASIO_END }
 
 #else
 
@@ -65,18 +59,12 @@ using error_code = ::boost::system::error_code;
 #include <asio/system_executor.hpp>
 #include <asio/use_awaitable.hpp>
 
-namespace tryst::asio {
-inline namespace standalone_asio {
+namespace tryst::asio::inline standalone_asio {
 namespace net = ::asio;
 using error_code = ::asio::error_code;
-} // namespace standalone_asio
-} // namespace tryst::asio
+} // namespace tryst::asio::inline standalone_asio
 
-#define TRYST_ASIO_BEGIN                                                                           \
-    namespace tryst::asio {                                                                        \
-    inline namespace standalone_asio {
-#define TRYST_ASIO_END                                                                             \
-    }                                                                                              \
-    }
+#define TRYST_ASIO_BEGIN namespace tryst::asio::inline standalone_asio {
+#define TRYST_ASIO_END }
 
 #endif
