@@ -127,7 +127,8 @@ net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start star
 ///
 /// @tparam Executor  that of the `net::awaitable`.
 /// @returns     what the operation returns; an exchange that fails thus hands the item back.
-/// @throws      what the operation throws, and std::bad_alloc, before it has begun.
+/// @throws      what the operation throws. Without memory to begin to wait it is a `std::terminate`: Asio's
+///              awaitables initiate where nothing may be thrown.
 /// @resumes     on the coroutine's executor, by way of its queue; a match found at once does not suspend.
 /// @cancellation none by Asio: the operation's own stop token and deadline. See below.
 /// @allocation  frames, from Asio's recycled memory.

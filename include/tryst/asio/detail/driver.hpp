@@ -24,12 +24,10 @@ namespace detail {
 struct no_io_executor {};
 
 template <class Handler, class IoExecutor>
-using fallback_executor = std::conditional_t<std::is_same_v<IoExecutor, no_io_executor>,
-                                             net::system_executor, IoExecutor>;
-
-template <class Handler, class IoExecutor>
 using completion_executor =
-    net::associated_executor_t<Handler, fallback_executor<Handler, IoExecutor>>;
+    net::associated_executor_t<Handler,
+                               std::conditional_t<std::is_same_v<IoExecutor, no_io_executor>,
+                                                  net::system_executor, IoExecutor>>;
 
 /// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
 template <class Handler, class IoExecutor>

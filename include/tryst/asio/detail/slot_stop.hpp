@@ -80,6 +80,7 @@ public:
             });
         }
     }
+
     token get_token() noexcept { return token(slot_.is_connected() ? this : nullptr); }
 
     /// The signal will not find us any more.
