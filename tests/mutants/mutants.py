@@ -29,7 +29,7 @@ class Mutant(NamedTuple):
 WEAKER = {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)}
 # The platform has its own mutants: the model brings another one.
 FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/inbox.hpp",
-         "detail/mailbox.hpp", "detail/parker.hpp", "run_loop.hpp",
+         "detail/mailbox.hpp", "detail/parker.hpp", "detail/event_loop.hpp",
          "when_all.hpp")
 
 
@@ -75,7 +75,7 @@ def logic() -> Iterator[Mutant]:
     inbox = "detail/inbox.hpp"
     mailbox = "detail/mailbox.hpp"
     operation = "exchange_operation.hpp"
-    loop = "run_loop.hpp"
+    loop = "detail/event_loop.hpp"
 
     swap_post = "        if (suspended) {\n            post(q);\n        }\n"
     yield Mutant("the partner's post: dropped", protocol, swap_post, "")
@@ -244,9 +244,9 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("parker: a sleeper does not look again", "detail/parker.hpp",
                  "        while (!take_token()) {\n            word_.sleep(no_token);",
                  "        if (!take_token()) {\n            word_.sleep(no_token);")
-    yield Mutant("run_loop: a second stop is not heard", loop,
-                 "            self.stop_posted_.exchange(false, std::memory_order_acq_rel);\n", "")
-    yield Mutant("run_loop: every stop posts", loop,
+    yield Mutant("event_loop: a second stop is not heard", loop,
+                 "            loop.stop_posted_.exchange(false, std::memory_order_acq_rel);\n", "")
+    yield Mutant("event_loop: every stop posts", loop,
                  "        if (!stop_posted_.exchange(true, std::memory_order_acq_rel)) {",
                  "        if (stop_posted_.exchange(true, std::memory_order_acq_rel) || true) {")
     yield Mutant("when_all: the awaiter is not counted", "when_all.hpp", "left(children + 1)", "left(children)")
