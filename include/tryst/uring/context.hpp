@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A loop over io_uring: an executor whose coroutines read, write, accept and connect without blocking it.
+/// Standard library only; liburing is behind the compiled part.
+#pragma once
+
+#include <tryst/detail/event_loop.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/uring/buffer_pool.hpp>
+#include <tryst/uring/descriptor.hpp>
+#include <tryst/uring/limits.hpp>
+#include <tryst/uring/operation.hpp>
+#include <tryst/uring/result.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+namespace tryst::uring {
+
+/// How a `context` is set up.
+struct context_options {
+    /// Room for operations between two submissions; the kernel rounds up to a power of two. More wait their
+    /// turn in user space.
+    unsigned entries = 256;
+
+    /// How often an idle context looks for work, at most, before it sleeps; as `run_loop_options::max_spins`.
+    unsigned max_spins = 2'000;
+};
+
+/// Of a read or write: where the file's own position is, which it advances. For pipes, sockets, terminals.
+inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
+
+/// An executor of one thread over one ring: what `run_loop` is, and the kernel's operations.
+///
+/// `spawn`, `post`, `stop` and `executor` may be called from any thread. The context keeps to the first
+/// thread that runs it; operations are awaited there, and frames that wait for them destroyed there.
+///
+/// When `run` returns, nothing is in flight: what was is cancelled, and starts again if the context goes on
+/// (but a `connect`, which ends with `operation_canceled`). So a context may be destroyed by another
+/// thread once `run` has returned; after `run_until_idle`, which leaves operations in flight, only by its own.
+/// The destructor destroys the frames of all spawned tasks that have not finished; whatever else waits on
+/// the context must not outlive it.
+class context : public tryst::detail::event_loop<context> {
+    using base = tryst::detail::event_loop<context>;
+    friend base;
+
+public:
+    /// Sets up a ring with the best the kernel has: a single issuer, task work deferred until it is asked
+    /// for; without what it does not know.
+    /// @throws std::system_error: "io_uring_setup", "eventfd"; std::bad_alloc.
+    explicit context(context_options options = {});
+    ~context();
+
+    /// Runs until stopped; sleeps in the kernel while there is nothing to do.
+    /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
+    /// @throws std::system_error if another thread ran it before.
+    std::size_t run();
+
+    /// Runs all that is ready, due timers and completed operations included, and whatever that makes
+    /// ready, and returns without sleeping. A `stop` met on the way is kept for `run`.
+    /// @returns how many nodes it has run.
+    /// @throws std::system_error if another thread ran it before.
+    std::size_t run_until_idle();
+
+    /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages
+    /// up. Before the context runs, or on it; at most `max_pools` of them. The pool must outlive the context.
+    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM), too old. The pool's
+    ///   buffers serve all the same, as any memory does.
+    result<void> register_buffers(const buffer_pool& pool) noexcept;
+    static constexpr unsigned max_pools = 16;
+
+    /// The flags of io_uring_setup(2) that the kernel took.
+    unsigned setup_flags() const noexcept;
+
+    // ---- Operations. Those that transfer may transfer less than they were asked for, as the system calls
+    // do; 0 bytes are the end of a file or a stream.
+
+    /// Does nothing, by way of the kernel.
+    operation<void> nop(limits until = {}) noexcept {
+        return make<void>({.code = opcode::nop}, until);
+    }
+
+    /// pread(2), or read(2) at the `current_position`.
+    operation<std::size_t> read(int file, std::span<std::byte> into,
+                                std::uint64_t offset = current_position,
+                                limits until = {}) noexcept {
+        return transfer(opcode::read, file, into, offset, until);
+    }
+
+    /// pwrite(2), or write(2) at the `current_position`.
+    operation<std::size_t> write(int file, std::span<const std::byte> from,
+                                 std::uint64_t offset = current_position,
+                                 limits until = {}) noexcept {
+        return transfer(opcode::write, file, from, offset, until);
+    }
+
+    /// As `read`, into a part of `whole`, by its registration if there is one.
+    operation<std::size_t> read_fixed(int file, const buffer& whole, std::span<std::byte> into,
+                                      std::uint64_t offset = current_position,
+                                      limits until = {}) noexcept {
+        return transfer_fixed(opcode::read_fixed, file, whole, into, offset, until);
+    }
+
+    /// As `write`, from a part of `whole`, by its registration if there is one.
+    operation<std::size_t> write_fixed(int file, const buffer& whole,
+                                       std::span<const std::byte> from,
+                                       std::uint64_t offset = current_position,
+                                       limits until = {}) noexcept {
+        return transfer_fixed(opcode::write_fixed, file, whole, from, offset, until);
+    }
+
+    /// fsync(2), or fdatasync(2) if `data_only`.
+    operation<void> fsync(int file, bool data_only = false, limits until = {}) noexcept;
+
+    /// openat(2), with O_CLOEXEC; `directory` may be AT_FDCWD.
+    operation<descriptor> openat(int directory, const char* path, int flags, mode_t mode = 0,
+                                 limits until = {}) noexcept;
+
+    /// close(2) without blocking. If it is not awaited, or cancelled, the file is closed all the same.
+    close_operation close(descriptor file, limits until = {}) noexcept {
+        return {*reactor_, {.code = opcode::close, .descriptor = file.release()}, std::move(until)};
+    }
+
+    /// accept4(2), with SOCK_CLOEXEC. See `accept_stream` for many.
+    operation<descriptor> accept(int listener, limits until = {}) noexcept;
+
+    /// connect(2).
+    operation<void> connect(int socket, const sockaddr* address, socklen_t length,
+                            limits until = {}) noexcept {
+        return make<void>({.code = opcode::connect,
+                           .descriptor = socket,
+                           .address = bits(address),
+                           .offset = length},
+                          until);
+    }
+
+    /// send(2), with MSG_NOSIGNAL: a peer that is gone is an error, EPIPE, and no signal.
+    operation<std::size_t> send(int socket, std::span<const std::byte> from, int flags = 0,
+                                limits until = {}) noexcept;
+
+    /// recv(2).
+    operation<std::size_t> recv(int socket, std::span<std::byte> into, int flags = 0,
+                                limits until = {}) noexcept;
+
+    /// Waits until `file` is ready for one of `events`, as poll(2) calls them. For files with O_NONBLOCK, on
+    /// which reads and writes fail with EAGAIN.
+    /// @returns the events.
+    operation<unsigned> poll(int file, short events, limits until = {}) noexcept;
+
+    /// Waits until `until`'s deadline, and succeeds then. A timer of the loop's: the kernel learns of the
+    /// earliest only.
+    operation<void> timeout(limits until) noexcept {
+        return make<void>({.code = opcode::timeout}, until);
+    }
+
+private:
+    using opcode = detail::opcode;
+    friend class accept_stream;
+    friend class recv_stream;
+
+    static std::uint64_t bits(const void* address) noexcept {
+        return reinterpret_cast<std::uintptr_t>(address);
+    }
+
+    template <class T>
+    operation<T> make(const detail::request& what, limits& until) noexcept {
+        return {*reactor_, what, std::move(until)};
+    }
+
+    template <class Byte>
+    operation<std::size_t> transfer(opcode code, int file, std::span<Byte> bytes,
+                                    std::uint64_t offset, limits& until,
+                                    std::uint16_t registration = 0) noexcept {
+        return make<std::size_t>({.code = code,
+                                  .buffer = registration,
+                                  .descriptor = file,
+                                  .length = length_of(bytes.size()),
+                                  .address = bits(bytes.data()),
+                                  .offset = offset},
+                                 until);
+    }
+
+    template <class Byte>
+    operation<std::size_t> transfer_fixed(opcode code, int file, const buffer& whole,
+                                          std::span<Byte> part, std::uint64_t offset,
+                                          limits& until) noexcept {
+        assert(part.data() >= whole.data() &&
+               part.data() + part.size() <= whole.data() + whole.size() &&
+               "tryst: the bytes are not in the buffer");
+        const int registration = registration_of(whole.pool());
+        if (registration < 0) {
+            return transfer(code == opcode::read_fixed ? opcode::read : opcode::write, file, part,
+                            offset, until);
+        }
+        return transfer(code, file, part, offset, until, static_cast<std::uint16_t>(registration));
+    }
+
+    /// The kernel's lengths are of 32 bits, and it transfers at most this many bytes at once (MAX_RW_COUNT).
+    static std::uint32_t length_of(std::size_t size) noexcept {
+        constexpr std::size_t most = 0x7fff'f000;
+        return static_cast<std::uint32_t>(size < most ? size : most);
+    }
+
+    int registration_of(const buffer_pool* pool) const noexcept;
+
+    // What event_loop asks for.
+    void deliver(executor_node* node) noexcept;
+    executor_node* take_mail() noexcept;
+    bool has_events() const noexcept;
+    void fetch_events() noexcept;
+    void sleep() noexcept;
+    void sleep_until(time_point deadline) noexcept;
+    static time_point now() noexcept { return tryst::detail::clock::now(); }
+
+    std::unique_ptr<detail::reactor> reactor_;
+};
+
+} // namespace tryst::uring

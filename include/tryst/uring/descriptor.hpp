@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The owner of a file descriptor.
+/// POSIX. Never allocates or throws.
+#pragma once
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace tryst::uring {
+
+/// Owns an open file descriptor, or none, and closes it. Closing a file on a slow disk blocks the thread;
+/// `context::close` does not.
+class [[nodiscard]] descriptor {
+public:
+    descriptor() noexcept = default;
+    explicit descriptor(int open) noexcept : number_(open) {}
+    descriptor(descriptor&& other) noexcept : number_(other.release()) {}
+    descriptor& operator=(descriptor&& other) noexcept {
+        if (this != &other) {
+            reset(other.release());
+        }
+        return *this;
+    }
+    ~descriptor() { reset(); }
+
+    explicit operator bool() const noexcept { return number_ >= 0; }
+
+    /// The number; -1 if there is none.
+    int get() const noexcept { return number_; }
+
+    /// The number, which the caller now has to close.
+    int release() noexcept { return std::exchange(number_, -1); }
+
+    void reset(int open = -1) noexcept {
+        if (number_ >= 0) {
+            ::close(number_);
+        }
+        number_ = open;
+    }
+
+private:
+    int number_ = -1;
+};
+
+} // namespace tryst::uring

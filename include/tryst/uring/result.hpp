@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What an operation of the kernel's returns: a value, or an error and the operation's name.
+/// Standard library only.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace tryst::uring {
+
+/// The outcome of an operation, like `std::expected<T, std::error_code>`, that also knows which one it was.
+/// Errors are the kernel's, of `std::system_category()`; they compare with `std::errc`. Two are the library's:
+/// `operation_canceled` after a stop, and `timed_out` after a deadline.
+template <class T = void>
+class [[nodiscard]] result {
+public:
+    using value_type = T;
+
+    result(const char* operation, T&& value) noexcept
+        : value_(std::move(value)), operation_(operation) {}
+    result(const char* operation, std::error_code error) noexcept
+        : error_(error), operation_(operation) {}
+
+    bool has_value() const noexcept { return value_.has_value(); }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    /// The value. Precondition: `has_value()`.
+    T& operator*() & noexcept { return checked(); }
+    const T& operator*() const& noexcept { return const_cast<result*>(this)->checked(); }
+    T&& operator*() && noexcept { return std::move(checked()); }
+    T* operator->() noexcept { return &checked(); }
+    const T* operator->() const noexcept { return &**this; }
+
+    /// The value. @throws std::system_error with `error()` and the operation's name if there is none.
+    T& value() & { return require(), *value_; }
+    const T& value() const& { return require(), *value_; }
+    T&& value() && { return require(), std::move(*value_); }
+
+    /// Why there is no value; a default-constructed `std::error_code` if there is one.
+    std::error_code error() const noexcept { return error_; }
+
+    /// What was tried: "read", "accept", ...
+    const char* operation() const noexcept { return operation_; }
+
+    /// Both in one line: "openat: No such file or directory".
+    std::string message() const { return std::string(operation_) + ": " + error_.message(); }
+
+private:
+    T& checked() noexcept {
+        assert(has_value() && "tryst: this operation failed; see error()");
+        return *value_;
+    }
+    void require() const {
+        if (!has_value()) {
+            throw std::system_error(error_, operation_);
+        }
+    }
+
+    std::optional<T> value_;
+    std::error_code error_;
+    const char* operation_;
+};
+
+/// The outcome of an operation that only succeeds or fails.
+template <>
+class [[nodiscard]] result<void> {
+public:
+    using value_type = void;
+
+    explicit result(const char* operation, std::error_code error = {}) noexcept
+        : error_(error), operation_(operation) {}
+
+    bool has_value() const noexcept { return !error_; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    /// @throws std::system_error with `error()` and the operation's name if it failed.
+    void value() const {
+        if (!has_value()) {
+            throw std::system_error(error_, operation_);
+        }
+    }
+
+    std::error_code error() const noexcept { return error_; }
+    const char* operation() const noexcept { return operation_; }
+    std::string message() const { return std::string(operation_) + ": " + error_.message(); }
+
+private:
+    std::error_code error_;
+    const char* operation_;
+};
+
+} // namespace tryst::uring

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/uring/accept_stream.hpp>
+
+#include "reactor.hpp"
+
+#include <sys/socket.h>
+
+namespace tryst::uring {
+
+namespace {
+// So many connections are accepted ahead; more wait in the listener's backlog, where they belong.
+constexpr std::size_t accepted_ahead = 64;
+} // namespace
+
+accept_stream::accept_stream(context& home, int listener) noexcept
+    : stream_base(
+          *home.reactor_,
+          {.code = detail::opcode::accept_multishot, .descriptor = listener, .flags = SOCK_CLOEXEC},
+          accepted_ahead) {}
+
+accept_stream::~accept_stream() {
+    end();
+    for (const completion& each : untaken()) {
+        drop(each);
+    }
+}
+
+void accept_stream::drop(completion lost) noexcept {
+    if (lost.result >= 0) {
+        descriptor unclaimed(lost.result);
+    }
+}
+
+} // namespace tryst::uring

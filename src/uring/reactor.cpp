@@ -1,0 +1,706 @@
+// SPDX-License-Identifier: MIT
+#include "reactor.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+
+namespace tryst::uring::detail {
+
+thread_local reactor* running_reactor = nullptr;
+
+namespace {
+
+/// What a completion is about, if it is not the address of an operation.
+enum about : std::uint64_t {
+    cancellation, ///< The operation's own end tells.
+    eventfd_ready,
+    call, ///< From another context.
+    own_call, ///< To one, whose eventfd is in the bits above.
+};
+constexpr unsigned about_bits = 2;
+constexpr std::uint64_t about_mask = (1u << about_bits) - 1;
+static_assert(alignof(operation_base) > about_mask);
+
+std::uint64_t to_word(const operation_base& operation) noexcept {
+    return reinterpret_cast<std::uintptr_t>(&operation);
+}
+
+std::system_error failure(int error, const char* what) {
+    return {std::error_code(error, std::system_category()), what};
+}
+
+[[noreturn]] void die(const char* why) noexcept {
+    std::fprintf(stderr, "tryst: %s\n", why);
+    std::abort();
+}
+
+/// The best ring that the kernel has. Each row does without what Linux had last, in the version beside it.
+io_uring set_up(unsigned entries) {
+    constexpr unsigned lone_issuer = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED;
+    constexpr unsigned attempts[] = {
+        // 6.1: completions only when asked for, by the one thread that asks
+        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG | lone_issuer |
+            IORING_SETUP_DEFER_TASKRUN,
+        // 6.0
+        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG | lone_issuer |
+            IORING_SETUP_COOP_TASKRUN,
+        // 5.19: no interrupts to post completions
+        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG |
+            IORING_SETUP_COOP_TASKRUN,
+        // 5.18: an operation that fails does not hold up those behind it
+        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL,
+        // 5.6: as many entries as there may be
+        IORING_SETUP_CLAMP,
+        // 5.1
+        0,
+    };
+    int error = 0;
+    for (const unsigned flags : attempts) {
+        io_uring ring{};
+        io_uring_params parameters{};
+        parameters.flags = flags;
+        error = -io_uring_queue_init_params(entries, &ring, &parameters);
+        if (error == 0) {
+            return ring;
+        }
+        if (error != EINVAL) {
+            break;
+        }
+    }
+    throw failure(error, "io_uring_setup");
+}
+
+io_uring_op kernels_code(opcode code) noexcept {
+    switch (code) {
+    case opcode::nop:
+        return IORING_OP_NOP;
+    case opcode::read:
+        return IORING_OP_READ;
+    case opcode::write:
+        return IORING_OP_WRITE;
+    case opcode::read_fixed:
+        return IORING_OP_READ_FIXED;
+    case opcode::write_fixed:
+        return IORING_OP_WRITE_FIXED;
+    case opcode::fsync:
+        return IORING_OP_FSYNC;
+    case opcode::openat:
+        return IORING_OP_OPENAT;
+    case opcode::close:
+        return IORING_OP_CLOSE;
+    case opcode::accept:
+    case opcode::accept_multishot:
+        return IORING_OP_ACCEPT;
+    case opcode::connect:
+        return IORING_OP_CONNECT;
+    case opcode::send:
+        return IORING_OP_SEND;
+    case opcode::recv:
+    case opcode::recv_multishot:
+        return IORING_OP_RECV;
+    case opcode::poll:
+        return IORING_OP_POLL_ADD;
+    case opcode::timeout:
+    case opcode::next:
+        break;
+    }
+    assert(false && "tryst: not the kernel's");
+    return IORING_OP_NOP;
+}
+
+/// Whether an operation that came to nothing may be asked for again: not one that has changed the socket or
+/// the table of files all the same.
+bool restarts(opcode code) noexcept {
+    return code != opcode::connect && code != opcode::close;
+}
+
+} // namespace
+
+const char* name_of(opcode code) noexcept {
+    switch (code) {
+    case opcode::nop:
+        return "nop";
+    case opcode::read:
+        return "read";
+    case opcode::write:
+        return "write";
+    case opcode::read_fixed:
+        return "read_fixed";
+    case opcode::write_fixed:
+        return "write_fixed";
+    case opcode::fsync:
+        return "fsync";
+    case opcode::openat:
+        return "openat";
+    case opcode::close:
+        return "close";
+    case opcode::accept:
+    case opcode::accept_multishot:
+        return "accept";
+    case opcode::connect:
+        return "connect";
+    case opcode::send:
+        return "send";
+    case opcode::recv:
+    case opcode::recv_multishot:
+        return "recv";
+    case opcode::poll:
+        return "poll";
+    case opcode::timeout:
+        return "timeout";
+    case opcode::next:
+        return "next";
+    }
+    return "?";
+}
+
+// ---- An operation's own part.
+
+const char* operation_base::name() const noexcept {
+    return name_of(request_.code);
+}
+
+void operation_base::await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    coroutine_ = coroutine;
+    home_->start(*this);
+}
+
+void operation_base::abandon() noexcept {
+    if (state_ == state::waiting || state_ == state::in_flight || coroutine_) {
+        home_->abandon(*this);
+    }
+}
+
+void operation_base::post_stop::operator()() const noexcept {
+    operation->stop_posted_ = true;
+    operation->run = reactor::stop;
+    operation->home_->loop().post(operation);
+}
+
+// ---- Set-up and end.
+
+reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
+                 tryst::detail::timer_heap& timers, unsigned entries)
+    : loop_(loop), ready_(ready), timers_(timers), ring_(set_up(entries)),
+      eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
+    if (!eventfd_) {
+        const int error = errno;
+        io_uring_queue_exit(&ring_);
+        throw failure(error, "eventfd");
+    }
+}
+
+reactor::~reactor() {
+    assert(in_flight_.alone() && cancels_.alone() && starts_.alone() &&
+           "tryst: an operation outlives its context");
+    if (has_table_) {
+        // At the ring's end the kernel would do so too, but later. Another thread's attempt fails.
+        io_uring_unregister_buffers(&ring_);
+    }
+    // The poll of the eventfd may still be armed; it refers to no memory of ours.
+    io_uring_queue_exit(&ring_);
+}
+
+void reactor::claim_thread() {
+    const auto here = std::this_thread::get_id();
+    if (owner_ == std::thread::id()) {
+        if ((ring_.flags & IORING_SETUP_R_DISABLED) != 0) {
+            // io_uring_enable_rings, which some liburings declare but do not export.
+            const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
+                                                 IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+            if (error != 0) {
+                throw failure(error, "io_uring_register");
+            }
+        }
+        owner_ = here;
+    }
+    if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 && owner_ != here) {
+        throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
+    }
+}
+
+void reactor::come_to_rest() noexcept {
+    for (list_links* link = in_flight_.following; link != &in_flight_;) {
+        auto& operation = static_cast<operation_base&>(*link);
+        link = link->following;
+        if (!operation.cancelled_ && operation.request_.code != opcode::close) {
+            operation.set_aside_ = true;
+            ask_to_cancel(operation);
+        }
+    }
+    while (!in_flight_.alone() || !cancels_.alone() || call_owed_) {
+        flush_cancels();
+        watch_eventfd();
+        wait(nullptr);
+    }
+}
+
+// ---- The life of an operation.
+
+void reactor::start(operation_base& operation) noexcept {
+    assert(loop_.running_here() && "tryst: an operation is awaited on its context");
+    operation.state_ = state::waiting;
+    if (operation.limits_.has_deadline()) {
+        operation.deadline = operation.limits_.deadline();
+        operation.fire = expire;
+        timers_.insert(&operation);
+        operation.armed_ = true;
+    }
+    if (operation.limits_.stop().stop_possible()) {
+        operation.stop_callback_.emplace(operation.limits_.stop(),
+                                         operation_base::post_stop{&operation});
+    }
+    switch (operation.request_.code) {
+    case opcode::timeout:
+        break;
+    case opcode::next:
+        wait_on(*operation.stream_, operation);
+        break;
+    default:
+        enqueue(operation);
+    }
+}
+
+/// Hands it to the kernel, in its turn.
+void reactor::enqueue(operation_base& operation) noexcept {
+    if (!starts_.alone() || !submit_start(operation)) {
+        operation.insert_before(starts_);
+    }
+}
+
+void reactor::stop(executor_node* node) noexcept {
+    auto& operation = *static_cast<operation_base*>(node);
+    operation.stop_posted_ = false;
+    if (operation.state_ == state::over) {
+        resume(node);
+    } else {
+        operation.home_->cancel(operation, false);
+    }
+}
+
+void reactor::expire(timer_node* node) noexcept {
+    auto& operation = *static_cast<operation_base*>(node);
+    operation.armed_ = false;
+    if (operation.request_.code == opcode::timeout) {
+        operation.home_->finish(operation, 0);
+    } else {
+        operation.home_->cancel(operation, true);
+    }
+}
+
+void reactor::cancel(operation_base& operation, bool expired) noexcept {
+    if (std::exchange(operation.cancelled_, true)) {
+        return;
+    }
+    operation.expired_ = expired;
+    if (operation.state_ == state::in_flight) {
+        ask_to_cancel(operation);
+    } else {
+        operation.unlink();
+        finish(operation, -ECANCELED);
+    }
+}
+
+void reactor::finish(operation_base& operation, int result, std::uint32_t flags) noexcept {
+    const bool came_to_nothing = result == -ECANCELED || result == -EINTR;
+    operation.result_ = !operation.cancelled_ || !came_to_nothing ? result
+                        : operation.expired_                      ? -ETIMEDOUT
+                                                                  : -ECANCELED;
+    operation.flags_ = flags;
+    operation.state_ = state::over;
+    disarm(operation);
+    // A stop that came meanwhile has posted the node, which then brings the coroutine back itself.
+    if (operation.coroutine_ && !operation.stop_posted_) {
+        operation.run = resume;
+        ready_.push(&operation);
+    }
+}
+
+void reactor::disarm(operation_base& operation) noexcept {
+    if (operation.request_.code == opcode::next) {
+        operation.stream_->waiting_ = nullptr;
+    }
+    if (std::exchange(operation.armed_, false)) {
+        timers_.remove(&operation);
+    }
+    operation.stop_callback_.reset(); // waits for one that is posting now
+}
+
+void reactor::resume(executor_node* node) noexcept {
+    std::exchange(static_cast<operation_base*>(node)->coroutine_, nullptr).resume();
+}
+
+void reactor::abandon(operation_base& operation) noexcept {
+    const bool queued = operation.coroutine_ && operation.state_ == state::over;
+    operation.coroutine_ = nullptr;
+    if (operation.state_ != state::over) {
+        disarm(operation);
+    }
+    if (queued || operation.stop_posted_) {
+        loop_.executor().retract(&operation);
+    }
+    if (operation.state_ == state::in_flight) {
+        if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 &&
+            owner_ != std::this_thread::get_id()) {
+            die("a frame that waits for an operation was destroyed on another thread than its "
+                "context's");
+        }
+        if (!std::exchange(operation.cancelled_, true)) {
+            ask_to_cancel(operation);
+        }
+        while (operation.state_ == state::in_flight) {
+            flush_cancels();
+            wait(nullptr);
+        }
+    }
+    operation.unlink();
+    operation.state_ = state::over;
+}
+
+// ---- Streams.
+
+void reactor::wait_on(stream_base& stream, operation_base& next) noexcept {
+    assert(stream.waiting_ == nullptr && "tryst: one waits for a stream at a time");
+    if (!stream.untaken_.empty()) {
+        const auto first = stream.untaken_.front();
+        stream.untaken_.pop_front();
+        finish(next, first.result, first.flags);
+        return;
+    }
+    stream.waiting_ = &next;
+    const auto source = stream.source_.state_;
+    if (source != state::waiting && source != state::in_flight) {
+        start_source(stream);
+    }
+}
+
+void reactor::start_source(stream_base& stream) noexcept {
+    operation_base& source = stream.source_;
+    source.state_ = state::waiting;
+    source.cancelled_ = false;
+    source.insert_before(starts_);
+    flush_backlogs();
+}
+
+void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noexcept {
+    operation_base& source = stream.source_;
+    const bool goes_on = (flags & IORING_CQE_F_MORE) != 0;
+    if (!goes_on) {
+        source.unlink();
+        source.state_ = state::over;
+        const opcode code = source.request_.code;
+        const bool multishot = code == opcode::accept_multishot || code == opcode::recv_multishot;
+        if (result == -EINVAL && multishot) { // the kernel does not know it
+            source.request_.code = code == opcode::accept_multishot ? opcode::accept : opcode::recv;
+            result = -EINTR;
+        }
+        if (result == -ECANCELED || result == -EINTR) { // because we asked for it
+            if (stream.waiting_ != nullptr) {
+                source.state_ = state::waiting;
+                source.cancelled_ = false;
+                source.insert_before(starts_);
+            }
+            return;
+        }
+    }
+    if (stream.waiting_ != nullptr) {
+        finish(*stream.waiting_, result, flags);
+        return;
+    }
+    try {
+        stream.untaken_.push_back({result, flags});
+    } catch (const std::bad_alloc&) {
+        stream.drop({result, flags});
+    }
+    if (goes_on && stream.untaken_.size() >= stream.room_ &&
+        !std::exchange(source.cancelled_, true)) {
+        ask_to_cancel(source);
+    }
+}
+
+// ---- Submissions.
+
+io_uring_sqe* reactor::new_entry() noexcept {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    if (entry == nullptr) {
+        io_uring_submit(&ring_); // may fail for now; then there is none
+        entry = io_uring_get_sqe(&ring_);
+    }
+    if (entry != nullptr) {
+        std::memset(entry, 0, sizeof(*entry));
+    }
+    return entry;
+}
+
+bool reactor::submit_start(operation_base& operation) noexcept {
+    io_uring_sqe* const entry = new_entry();
+    if (entry == nullptr) {
+        return false;
+    }
+    fill(*entry, operation);
+    operation.state_ = state::in_flight;
+    operation.unlink();
+    operation.insert_before(in_flight_);
+    return true;
+}
+
+void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcept {
+    const request& what = operation.request_;
+    entry.opcode = static_cast<std::uint8_t>(kernels_code(what.code));
+    entry.fd = what.descriptor;
+    entry.len = what.length;
+    entry.addr = what.address;
+    entry.off = what.offset;
+    entry.rw_flags = static_cast<int>(what.flags); // of a union of the flags of all operations
+    entry.buf_index = what.buffer;
+    entry.user_data = to_word(operation);
+    if (what.code == opcode::accept_multishot) {
+        entry.ioprio = IORING_ACCEPT_MULTISHOT;
+    } else if (what.code == opcode::recv_multishot) {
+        entry.ioprio = IORING_RECV_MULTISHOT;
+        entry.len = 0; // whatever a buffer holds
+    }
+    if (operation.stream_ != nullptr && entry.opcode == IORING_OP_RECV) {
+        entry.flags = IOSQE_BUFFER_SELECT;
+    }
+}
+
+/// Asks the kernel, which looks at requests in their order: so it cannot mean a later operation of the same
+/// address.
+bool reactor::submit_cancel(operation_base& operation) noexcept {
+    io_uring_sqe* const entry = new_entry();
+    if (entry == nullptr) {
+        return false;
+    }
+    entry->opcode = IORING_OP_ASYNC_CANCEL;
+    entry->fd = -1;
+    entry->addr = to_word(operation);
+    entry->flags = quiet_;
+    entry->user_data = cancellation;
+    return true;
+}
+
+void reactor::ask_to_cancel(operation_base& operation) noexcept {
+    if (!submit_cancel(operation)) {
+        operation.unlink();
+        operation.insert_before(cancels_);
+    }
+}
+
+void reactor::flush_cancels() noexcept {
+    while (!cancels_.alone()) {
+        auto& operation = static_cast<operation_base&>(*cancels_.following);
+        if (!submit_cancel(operation)) {
+            return;
+        }
+        operation.unlink();
+        operation.insert_before(in_flight_);
+    }
+}
+
+void reactor::flush_backlogs() noexcept {
+    flush_cancels();
+    while (!starts_.alone() && submit_start(static_cast<operation_base&>(*starts_.following))) {
+    }
+}
+
+// ---- Sleep, and calls.
+
+void reactor::deliver(executor_node* node) noexcept {
+    // Before the post: after it, the context may be gone unless it waits for our call.
+    const int ring = ring_.ring_fd;
+    const int eventfd = eventfd_.get();
+    if (inbox_.post(node) &&
+        (running_reactor == nullptr || !running_reactor->submit_call(ring, eventfd))) {
+        ::eventfd_write(eventfd, 1);
+    }
+}
+
+bool reactor::submit_call(int ring, int eventfd) noexcept {
+    io_uring_sqe* const entry = can_message_ ? new_entry() : nullptr;
+    if (entry == nullptr) {
+        return false;
+    }
+    entry->opcode = IORING_OP_MSG_RING;
+    entry->fd = ring;
+    entry->off = call;
+    entry->flags = quiet_;
+    entry->user_data = own_call | static_cast<std::uint64_t>(eventfd) << about_bits;
+    io_uring_submit(&ring_); // at once: somebody may be waiting for it on this thread
+    return true;
+}
+
+void reactor::watch_eventfd() noexcept {
+    io_uring_sqe* const entry = watching_ ? nullptr : new_entry();
+    if (entry != nullptr) {
+        entry->opcode = IORING_OP_POLL_ADD;
+        entry->fd = eventfd_.get();
+        entry->poll32_events = POLLIN;
+        entry->user_data = eventfd_ready;
+        watching_ = true;
+    }
+}
+
+void reactor::called() noexcept {
+    (dozing_ ? dozing_ : call_owed_) = false;
+}
+
+void reactor::sleep(const context::time_point* deadline) noexcept {
+    watch_eventfd();
+    if (!watching_) {
+        return; // no memory in the kernel; the loop tries again
+    }
+    if (call_owed_) {
+        if (inbox_.has_mail()) {
+            return;
+        }
+    } else {
+        if (!inbox_.doze()) {
+            return;
+        }
+        dozing_ = true;
+    }
+    wait(deadline);
+    if (std::exchange(dozing_, false)) {
+        call_owed_ = !inbox_.rouse();
+    }
+}
+
+bool reactor::kernel_has_work() const noexcept {
+    return (IO_URING_READ_ONCE(*ring_.sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) !=
+           0;
+}
+
+bool reactor::has_events() const noexcept {
+    return inbox_.has_mail() || io_uring_cq_ready(&ring_) != 0 || kernel_has_work();
+}
+
+void reactor::fetch_events() noexcept {
+    flush_backlogs();
+    if (io_uring_sq_ready(&ring_) != 0) {
+        io_uring_submit_and_get_events(&ring_);
+    } else if (kernel_has_work()) {
+        io_uring_get_events(&ring_);
+    }
+    reap();
+}
+
+void reactor::wait(const context::time_point* deadline) noexcept {
+    io_uring_cqe* first = nullptr;
+    __kernel_timespec left{};
+    if (deadline != nullptr) {
+        using namespace std::chrono;
+        const auto patience = std::max(*deadline - tryst::detail::clock::now(),
+                                       context::time_point::duration::zero());
+        left.tv_sec = duration_cast<seconds>(patience).count();
+        left.tv_nsec = nanoseconds(patience % seconds(1)).count();
+    }
+    // What it returns does not matter: after an error, the loop looks around and comes back.
+    io_uring_submit_and_wait_timeout(&ring_, &first, 1, deadline == nullptr ? nullptr : &left,
+                                     nullptr);
+    reap();
+}
+
+void reactor::reap() noexcept {
+    unsigned head = 0;
+    unsigned count = 0;
+    const io_uring_cqe* completion = nullptr;
+    io_uring_for_each_cqe(&ring_, head, completion) {
+        ++count;
+        complete(completion->user_data, completion->res, completion->flags);
+    }
+    io_uring_cq_advance(&ring_, count);
+}
+
+void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noexcept {
+    switch (about & about_mask) {
+    case cancellation:
+        if (about != cancellation) {
+            auto& operation = *reinterpret_cast<operation_base*>(about);
+            if (operation.stream_ != nullptr) {
+                complete(*operation.stream_, result, flags);
+            } else {
+                complete(operation, result, flags);
+            }
+        }
+        break;
+    case eventfd_ready: {
+        watching_ = false;
+        eventfd_t calls = 0;
+        if (::eventfd_read(eventfd_.get(), &calls) == 0) {
+            called();
+        }
+        break;
+    }
+    case call:
+        called();
+        break;
+    case own_call:
+        if (result < 0) {
+            can_message_ = can_message_ && result != -EINVAL;
+            ::eventfd_write(static_cast<int>(about >> about_bits), 1);
+        }
+        break;
+    }
+}
+
+void reactor::complete(operation_base& operation, int result, std::uint32_t flags) noexcept {
+    operation.unlink();
+    const bool set_aside = std::exchange(operation.set_aside_, false);
+    if (!operation.cancelled_ && restarts(operation.request_.code) &&
+        (result == -EINTR || (result == -ECANCELED && set_aside))) {
+        operation.state_ = state::waiting;
+        operation.insert_before(starts_);
+        return;
+    }
+    finish(operation, result, flags);
+}
+
+// ---- Registered buffers.
+
+result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
+    const auto outcome = [](int error) {
+        return result<void>("register_buffers", {error, std::system_category()});
+    };
+    if (pool_count_ == pools_.size()) {
+        return outcome(ENOSPC);
+    }
+    if (!has_table_) {
+        const int error = -io_uring_register_buffers_sparse(&ring_, context::max_pools);
+        if (error != 0) {
+            return outcome(error);
+        }
+        has_table_ = true;
+    }
+    // One entry of the table for all buffers of the pool: an operation may use any part of one.
+    const std::span<std::byte> memory = pool.memory();
+    const iovec whole{memory.data(), memory.size()};
+    const __u64 tag = 0;
+    const int changed = io_uring_register_buffers_update_tag(&ring_, pool_count_, &whole, &tag, 1);
+    if (changed < 0) {
+        return outcome(-changed);
+    }
+    pools_[pool_count_++] = &pool;
+    return outcome(0);
+}
+
+int reactor::registration_of(const buffer_pool* pool) const noexcept {
+    const auto end = pools_.begin() + pool_count_;
+    const auto found = std::find(pools_.begin(), end, pool);
+    return found == end ? -1 : static_cast<int>(found - pools_.begin());
+}
+
+} // namespace tryst::uring::detail

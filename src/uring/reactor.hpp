@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What a context asks of the kernel: operations, sleep, and the calls that end it.
+/// Linux, liburing.
+#pragma once
+
+#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/inbox.hpp>
+#include <tryst/detail/serial_queue.hpp>
+#include <tryst/detail/timer_heap.hpp>
+#include <tryst/uring/context.hpp>
+#include <tryst/uring/detail/stream.hpp>
+
+#include <array>
+#include <cstdint>
+#include <thread>
+
+#include <liburing.h>
+
+namespace tryst::uring::detail {
+
+/* How a context sleeps, and is called
+ * Mail is in the inbox, whose word also says that the owner sleeps (detail/inbox.hpp). It sleeps in the
+ * kernel, until any completion. The one poster that has to call it sends it a completion: from its own ring if
+ * it is a context itself (IORING_OP_MSG_RING), else by writing to the owner's eventfd, which a poll
+ * watches. A poster reads the numbers of ring and eventfd before it posts, and touches nothing of the
+ * context after. An owner that woke by itself and finds that a poster was faster is owed that poster's
+ * call: it neither sleeps nor leaves `run` before the call has come. After that no poster is inside, and
+ * the context may be destroyed. */
+class reactor {
+public:
+    /// @throws std::system_error
+    reactor(context& loop, tryst::detail::serial_queue& ready, tryst::detail::timer_heap& timers,
+            unsigned entries);
+    reactor(const reactor&) = delete;
+    reactor& operator=(const reactor&) = delete;
+    ~reactor();
+
+    // ---- From any thread.
+    void deliver(executor_node* node) noexcept;
+    context& loop() const noexcept { return loop_; }
+    unsigned setup_flags() const noexcept { return ring_.flags; }
+
+    // ---- By the loop.
+    /// The calling thread is about to run the loop. @throws std::system_error if it must not.
+    void claim_thread();
+    /// Takes back all that is in flight, to start again when the loop goes on, and awaits owed calls.
+    void come_to_rest() noexcept;
+
+    executor_node* take_mail() noexcept { return inbox_.take(); }
+    bool has_events() const noexcept;
+    void fetch_events() noexcept;
+    void sleep(const context::time_point* deadline) noexcept;
+
+    // ---- By operations, on the loop.
+    void start(operation_base& operation) noexcept;
+    void abandon(operation_base& operation) noexcept;
+    static void stop(executor_node* node) noexcept; ///< A stop was requested.
+
+    // ---- What the kernel knows of memory.
+    result<void> register_buffers(const buffer_pool& pool) noexcept;
+    int registration_of(const buffer_pool* pool) const noexcept;
+    io_uring* ring() noexcept { return &ring_; }
+    std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
+
+private:
+    using state = operation_base::state;
+
+    static void resume(executor_node* node) noexcept;
+    static void expire(timer_node* node) noexcept;
+
+    void enqueue(operation_base& operation) noexcept;
+    void fill(io_uring_sqe& entry, operation_base& operation) const noexcept;
+    void cancel(operation_base& operation, bool expired) noexcept;
+    void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
+    void disarm(operation_base& operation) noexcept;
+    void start_source(stream_base& stream) noexcept;
+    void wait_on(stream_base& stream, operation_base& next) noexcept;
+
+    io_uring_sqe* new_entry() noexcept;
+    bool submit_start(operation_base& operation) noexcept;
+    bool submit_cancel(operation_base& operation) noexcept;
+    void ask_to_cancel(operation_base& operation) noexcept;
+    void flush_backlogs() noexcept;
+    void flush_cancels() noexcept;
+    bool submit_call(int ring, int eventfd) noexcept;
+    void watch_eventfd() noexcept;
+
+    bool kernel_has_work() const noexcept;
+    void wait(const context::time_point* deadline) noexcept;
+    void reap() noexcept;
+    void complete(std::uint64_t about, int result, std::uint32_t flags) noexcept;
+    void complete(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    void complete(stream_base& stream, int result, std::uint32_t flags) noexcept;
+    void called() noexcept;
+
+    context& loop_;
+    tryst::detail::serial_queue& ready_;
+    tryst::detail::timer_heap& timers_;
+    io_uring ring_{};
+    descriptor eventfd_;
+    std::uint8_t quiet_ =
+        0; ///< The flag by which only failures are completed, if the kernel has it.
+    bool can_message_ = true; ///< Until the kernel says otherwise.
+    std::thread::id
+        owner_; ///< The first that ran the loop; the only one that may, if the ring is so.
+
+    bool watching_ = false; ///< The poll of the eventfd is armed.
+    bool dozing_ = false; ///< We said that we sleep, and have not been called.
+    bool call_owed_ = false; ///< We woke by ourselves, but a poster is about to call.
+
+    list_links starts_; ///< Operations that wait for an entry.
+    list_links cancels_; ///< Operations in flight whose cancellation does.
+    list_links in_flight_;
+
+    std::array<const buffer_pool*, context::max_pools> pools_{};
+    unsigned pool_count_ = 0;
+    bool has_table_ = false;
+    std::uint16_t buffer_groups_ = 0;
+
+    alignas(tryst::detail::line_pair) tryst::detail::inbox inbox_; // what other threads write
+};
+
+/// The reactor whose context the calling thread runs; null for none.
+extern thread_local reactor* running_reactor;
+
+} // namespace tryst::uring::detail

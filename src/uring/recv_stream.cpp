@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/uring/recv_stream.hpp>
+
+#include "reactor.hpp"
+
+#include <system_error>
+
+namespace tryst::uring {
+
+namespace {
+io_uring_buf_ring* ring_in(const buffer_pool& memory) noexcept {
+    return reinterpret_cast<io_uring_buf_ring*>(memory.memory().data());
+}
+} // namespace
+
+received::~received() {
+    if (stream_ != nullptr) {
+        stream_->give_back(bytes_.data());
+    }
+}
+
+recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size_t size)
+    : stream_base(*home.reactor_,
+                  {.code = detail::opcode::recv_multishot,
+                   .buffer = home.reactor_->new_buffer_group(),
+                   .descriptor = socket},
+                  count),
+      memory_(count, size), ring_memory_(1, count * sizeof(io_uring_buf)) {
+    io_uring_buf_reg registration{};
+    registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
+    registration.ring_entries = static_cast<std::uint32_t>(count);
+    registration.bgid = group();
+    const int error = -io_uring_register_buf_ring(home.reactor_->ring(), &registration, 0);
+    if (error != 0) {
+        throw std::system_error(error, std::system_category(), "register_buf_ring");
+    }
+    io_uring_buf_ring_init(ring_in(ring_memory_));
+    for (std::size_t i = 0; i != count; ++i) {
+        give_back(memory_.memory().data() + i * memory_.buffer_size());
+    }
+}
+
+recv_stream::~recv_stream() {
+    end();
+    // After that the kernel refers to the ring no more. Not so on another thread, when the context ends:
+    // but then no operation is left to take a buffer.
+    io_uring_unregister_buf_ring(home().ring(), group());
+}
+
+result<received> recv_stream::next_operation::await_resume() noexcept {
+    if (outcome() < 0) {
+        return {"recv", error()};
+    }
+    return {"recv", take()};
+}
+
+recv_stream::next_operation::~next_operation() {
+    abandon();
+    if (is_over() && outcome() >= 0) {
+        const received unclaimed = take();
+    }
+}
+
+received recv_stream::next_operation::take() noexcept {
+    return owner_ == nullptr
+               ? received(nullptr, {})
+               : std::exchange(owner_, nullptr)->piece({outcome(), completion_flags()});
+}
+
+void recv_stream::drop(completion lost) noexcept {
+    if (lost.result >= 0) {
+        const received unclaimed = piece(lost);
+    }
+}
+
+received recv_stream::piece(completion got) noexcept {
+    if ((got.flags & IORING_CQE_F_BUFFER) == 0) {
+        return {nullptr, {}};
+    }
+    const std::size_t index = got.flags >> IORING_CQE_BUFFER_SHIFT;
+    std::byte* const first = memory_.memory().data() + index * memory_.buffer_size();
+    return {this, {first, static_cast<std::size_t>(got.result)}};
+}
+
+void recv_stream::give_back(std::byte* first) noexcept {
+    const auto offset = static_cast<std::size_t>(first - memory_.memory().data());
+    io_uring_buf_ring* const ring = ring_in(ring_memory_);
+    io_uring_buf_ring_add(
+        ring, first, static_cast<unsigned>(memory_.buffer_size()),
+        static_cast<unsigned short>(offset / memory_.buffer_size()),
+        io_uring_buf_ring_mask(static_cast<std::uint32_t>(memory_.buffer_count())), 0);
+    io_uring_buf_ring_advance(ring, 1);
+}
+
+} // namespace tryst::uring
