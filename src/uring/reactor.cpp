@@ -48,29 +48,24 @@ std::system_error failure(int error, const char* what) {
 
 /// The best ring that the kernel has. Each row does without what Linux had last, in the version beside it.
 io_uring set_up(unsigned entries) {
-    constexpr unsigned lone_issuer = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED;
+    constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+    constexpr unsigned cooperative = basic | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG;
+    constexpr unsigned lone = cooperative | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED;
     constexpr unsigned attempts[] = {
-        // 6.1: completions only when asked for, by the one thread that asks
-        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG | lone_issuer |
-            IORING_SETUP_DEFER_TASKRUN,
-        // 6.0
-        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG | lone_issuer |
-            IORING_SETUP_COOP_TASKRUN,
-        // 5.19: no interrupts to post completions
-        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG |
-            IORING_SETUP_COOP_TASKRUN,
-        // 5.18: an operation that fails does not hold up those behind it
-        IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL,
-        // 5.6: as many entries as there may be
-        IORING_SETUP_CLAMP,
-        // 5.1
-        0,
+        lone | IORING_SETUP_DEFER_TASKRUN, // 6.1: completions only when asked for
+        lone | IORING_SETUP_COOP_TASKRUN, // 6.0: the kernel knows that one thread submits
+        cooperative | IORING_SETUP_COOP_TASKRUN, // 5.19: completions do not interrupt
+        basic | IORING_SETUP_SUBMIT_ALL, // 5.18: a bad operation does not hold up those behind it
+        basic, // 5.6: as many entries as there may be
+        0, // 5.1
     };
     int error = 0;
     for (const unsigned flags : attempts) {
         io_uring ring{};
         io_uring_params parameters{};
         parameters.flags = flags;
+        // Operations in flight are not limited by the entries; what overflows takes a slower path.
+        parameters.cq_entries = std::min(entries, 8192u) * 8;
         error = -io_uring_queue_init_params(entries, &ring, &parameters);
         if (error == 0) {
             return ring;
