@@ -119,6 +119,37 @@ def main():
             [["`fiber::wait`", "one_exchanger", "one_exchanger"],
              ["two unbuffered channels", "two_channels", "two_channels"]],
             "one_thread", "two_threads", (one_thread, two_threads))
+    table("io_uring, awake and asleep",
+          "Two contexts with a thread and a processor each. A hop is a coroutine that goes from one to the other; "
+          "sleeping contexts do so as soon as they are idle. The bare rings are set up alike and call each other by one "
+          "system call. Below, the same between loops that do not have a ring.",
+          ["", "awake", "asleep"],
+          [["an exchange, one coroutine on each context", r.time("two_contexts/coroutines:1"),
+            r.time("two_sleeping_contexts/coroutines:1")],
+           ["16 coroutines on each", r.time("two_contexts/coroutines:16"), ""],
+           ["1,000 coroutines on each", r.time("two_contexts/coroutines:1000"), ""],
+           ["a hop", r.time("hop_awake"), r.time("hop_asleep")],
+           ["bare rings, a message (MSG_RING)", "", r.time("bare_msg_ring")],
+           ["bare rings, an eventfd", "", r.time("bare_eventfd")],
+           ["an exchange between two `run_loop`s", r.time(f"two_loops/coroutines:1/capacity:{capacity}"),
+            r.time("two_sleeping_loops")]])
+
+    def copies(direct):
+        sizes = (4 << 10, 64 << 10, 256 << 10, 1 << 20)
+        def cell(way, size):
+            key = f"copy<{way}>/buffer:{size}/direct:{direct}"
+            return f"{r.medians[key]['GB/s']:.2f}" if key in r.medians else ""
+        return [[label] + [cell(way, size) for size in sizes]
+                for label, way in (("an exchanger", "by_exchange"), ("two SPSC queues", "by_spsc_queues"),
+                                   ("two channels with a mutex", "by_mutex_channels"),
+                                   ("no second stage: one ring, two lanes", "one_ring"))]
+
+    for direct, where in ((0, "in the page cache"), (1, "past the page cache (O_DIRECT)")):
+        table(f"io_uring, a file copied in two stages, {where}",
+              "A context reads and another writes, each with a thread and a processor; they pass two buffers to and fro, "
+              "full for empty. In GB/s: more is better. 64 MB, or 2,048 buffers if that is less; every copy is compared "
+              "with what was read.", ["", "4 KB", "64 KB", "256 KB", "1 MB"], copies(direct))
+
     counts = (2, 4, 8, 10, 16, 32)
     for limit, patience in ((0, "unlimited patience"), (100, "a patience of 100 us"), (1000, "a patience of 1 ms")):
         name = "threads<{}>/threads:{}/patience_us:{}"
