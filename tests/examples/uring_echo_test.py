@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of uring_echo over real sockets.
+
+usage: uring_echo_test.py --server BINARY [--clients N] [TEST...]
+
+Nothing here sleeps to order things: what the server has done is seen in what it sends, and in the
+descriptors that it holds. Every operation has a timeout, and every test a server of its own.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+TIMEOUT = 30
+chosen = argparse.Namespace()
+
+
+class Server:
+    """A server on a port of its own. At the end of `with` it is stopped, and must have let go of all."""
+
+    def __init__(self, *options, files=None):
+        def limit_files():
+            if files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([chosen.server, *options], stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True, preexec_fn=limit_files)
+        self.report = None
+        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+        words = self.process.stdout.readline().split() if ready else ["nothing"]
+        assert words[:2] == ["listening", "on"], (words, self.complaints())
+        self.host, self.port = words[2], int(words[-1])
+        self.idle_files = self.files()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.process.kill()
+            self.process.wait(TIMEOUT)
+            print(self.complaints(), file=sys.stderr)
+        elif self.report is None:
+            self.until_files(0)
+            self.stop()
+        self.process.stdout.close()
+        self.errors.close()
+
+    def stop(self, number=signal.SIGTERM):
+        """By a signal. What it reports: connections, refused, bytes."""
+        self.process.send_signal(number)
+        status = self.process.wait(TIMEOUT)
+        assert status == 0, f"exit status {status}: {self.complaints()}"
+        words = self.process.stdout.read().split()
+        self.report = dict(zip((word.rstrip(",") for word in words[1::2]), map(int, words[::2])))
+        return self.report
+
+    def complaints(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def files(self):
+        """How many it has open. A pipe is none of its own, but a sanitizer's, which soon closes it."""
+        folder = f"/proc/{self.process.pid}/fd"
+        count = 0
+        for number in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                kind = os.readlink(f"{folder}/{number}")
+                count += int(number) <= 2 or not kind.startswith("pipe:")
+        return count
+
+    def until_files(self, more):
+        """Waits until it has so many open files more than at the start: one for each connection."""
+        end = time.monotonic() + TIMEOUT
+        while self.files() - self.idle_files != more:
+            assert time.monotonic() < end, f"{self.files() - self.idle_files} open, not {more}"
+            time.sleep(0.001)
+
+    def connect(self, receive_buffer=None):
+        client = socket.socket()
+        client.settimeout(TIMEOUT)
+        if receive_buffer:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        try:
+            client.connect((self.host, self.port))
+        except OSError:
+            client.close()
+            raise
+        return client
+
+
+def receive(client, size):
+    data = bytearray()
+    while len(data) < size:
+        more = client.recv(size - len(data))
+        if not more:
+            raise EOFError(f"end after {len(data)} of {size} bytes")
+        data += more
+    return bytes(data)
+
+
+def receive_all(client):
+    data = bytearray()
+    while more := client.recv(1 << 16):
+        data += more
+    return bytes(data)
+
+
+def reset(client):
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+def is_over(client):
+    """Whether the server closes the connection now, with an end of stream or a reset."""
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def noise(size, seed=1):
+    return random.Random(seed).randbytes(size)
+
+
+class UringEcho(unittest.TestCase):
+    def assert_echoes(self, client, data=b"are you there?"):
+        """Sends and receives at once, or both buffers would fill up."""
+        sender = threading.Thread(target=client.sendall, args=(data,))
+        sender.start()
+        got = receive(client, len(data))
+        sender.join()
+        self.assertTrue(got == data, f"{len(data)} bytes came back, but others")
+
+    # ---- Bytes
+
+    def test_all_sizes_come_back_byte_for_byte(self):
+        sizes = (1, 2, 8191, 8192, 8193, 1_000_000, 10_000_000)
+        with Server() as server:
+            for size in sizes:
+                with server.connect() as client:
+                    self.assert_echoes(client, noise(size))
+            server.until_files(0)
+            self.assertEqual(server.stop(),
+                             {"connections": len(sizes), "refused": 0, "bytes": sum(sizes)})
+
+    def test_a_slow_sender_gets_each_byte_as_it_comes(self):
+        with Server() as server, server.connect() as client:
+            for byte in noise(300):
+                client.sendall(bytes([byte]))
+                self.assertEqual(client.recv(10), bytes([byte]))
+
+    def test_a_slow_reader_gets_everything(self):
+        data = noise(3_000_000)
+        with Server() as server, server.connect(receive_buffer=4096) as client:
+            sender = threading.Thread(target=client.sendall, args=(data,))
+            sender.start()
+            got = bytearray()
+            while len(got) < len(data):
+                got += client.recv(1000)
+            sender.join()
+            self.assertTrue(got == data)
+
+    def test_who_has_closed_its_half_still_gets_the_rest_and_then_the_end(self):
+        data = noise(200_000)
+        with Server() as server, server.connect() as client:
+            def send():
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+            sender = threading.Thread(target=send)
+            sender.start()
+            self.assertTrue(receive_all(client) == data)
+            sender.join()
+
+    def test_who_says_nothing_and_leaves_is_no_trouble(self):
+        with Server() as server:
+            for _ in range(100):
+                server.connect().close()
+            with server.connect() as client:
+                self.assert_echoes(client)
+
+    def test_resets_end_one_connection_each(self):
+        with Server() as server, server.connect() as bystander:
+            for i in range(100):
+                client = server.connect()
+                client.sendall(noise(1 + 1000 * i))
+                reset(client)
+            server.until_files(1)
+            self.assert_echoes(bystander)
+
+    def test_a_reset_while_the_server_is_stuck_sending(self):
+        with Server() as server, server.connect() as bystander:
+            client = server.connect(receive_buffer=4096)
+            client.settimeout(0.2)
+            with self.assertRaises(TimeoutError):  # both directions are full
+                client.sendall(bytes(100_000_000))
+            reset(client)
+            server.until_files(1)
+            self.assert_echoes(bystander)
+
+    # ---- Many
+
+    def test_a_thousand_connections_at_once(self):
+        count = chosen.clients
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with Server(files=count + 100) as server, contextlib.ExitStack() as all_of_them:
+            clients = [all_of_them.enter_context(server.connect()) for _ in range(count)]
+            server.until_files(count)
+            for i, client in enumerate(clients):
+                client.sendall(noise(500, seed=i))
+            for i, client in enumerate(clients):
+                self.assertEqual(receive(client, 500), noise(500, seed=i))
+            for client in clients:
+                client.close()
+            server.until_files(0)
+            self.assertEqual(server.stop(),
+                             {"connections": count, "refused": 0, "bytes": 500 * count})
+
+    def test_more_than_the_limit_are_closed_at_once(self):
+        with Server("--max-connections=2") as server:
+            with server.connect() as one, server.connect() as two:
+                self.assert_echoes(one)
+                self.assert_echoes(two)
+                for _ in range(10):
+                    with server.connect() as third:
+                        self.assertTrue(is_over(third))
+                self.assert_echoes(one)
+            server.until_files(0)
+            with server.connect() as fourth:
+                self.assert_echoes(fourth)
+            server.until_files(0)
+            report = server.stop()
+            self.assertEqual((report["connections"], report["refused"]), (3, 10))
+
+    def test_without_descriptors_it_waits_until_there_are_some(self):
+        with Server(files=40) as server, contextlib.ExitStack() as all_of_them:
+            room = 40 - server.idle_files
+            inside = [all_of_them.enter_context(server.connect()) for _ in range(room)]
+            server.until_files(room)
+            outside = [all_of_them.enter_context(server.connect()) for _ in range(10)]
+            for client in outside:
+                client.sendall(b"let me in")
+            for client in inside:
+                self.assert_echoes(client)
+            readable, _, _ = select.select(outside, [], [], 0.2)
+            self.assertEqual(readable, [])
+            for client in inside:
+                client.close()
+            for client in outside:
+                self.assertEqual(receive(client, 9), b"let me in")
+                client.close()
+            self.assertEqual(server.complaints(), "accept: Too many open files\n")  # once
+            server.until_files(0)
+            server.stop()
+
+    # ---- Deadlines
+
+    def test_who_sends_nothing_in_time_is_closed(self):
+        with Server("--idle=0.3") as server, server.connect() as client:
+            start = time.monotonic()
+            self.assertEqual(client.recv(1), b"")
+            self.assertGreaterEqual(time.monotonic() - start, 0.29)
+
+    def test_the_deadline_is_of_each_read(self):
+        with Server("--idle=1") as server, server.connect() as client:
+            start = time.monotonic()
+            while time.monotonic() - start < 2:
+                self.assert_echoes(client, b"x")
+                select.select([client], [], [], 0.05)  # and pause
+            start = time.monotonic()
+            self.assertEqual(client.recv(1), b"")
+            self.assertGreaterEqual(time.monotonic() - start, 0.9)
+
+    def test_who_takes_nothing_in_time_is_closed(self):
+        with Server("--idle=0.5") as server, server.connect(receive_buffer=4096) as client:
+            with self.assertRaises((ConnectionResetError, BrokenPipeError)):
+                client.sendall(bytes(100_000_000))
+
+    # ---- The end
+
+    def test_signals_end_it_with_open_connections(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Server() as server, contextlib.ExitStack() as all_of_them:
+                quiet = [all_of_them.enter_context(server.connect()) for _ in range(50)]
+                stuck = all_of_them.enter_context(server.connect(receive_buffer=4096))
+                stuck.settimeout(0.2)
+                with self.assertRaises(TimeoutError):
+                    stuck.sendall(bytes(100_000_000))
+                server.until_files(51)
+                start = time.monotonic()
+                self.assertEqual(server.stop(number)["connections"], 51)
+                self.assertLess(time.monotonic() - start, 5)
+                for client in quiet:
+                    self.assertEqual(client.recv(1), b"")
+
+    def test_signals_end_it_without_descriptors(self):
+        with Server(files=40) as server, contextlib.ExitStack() as all_of_them:
+            for _ in range(60):
+                all_of_them.enter_context(server.connect())
+            server.until_files(40 - server.idle_files)
+            server.stop()
+
+    def test_signals_end_it_while_clients_come(self):
+        for _ in range(5):
+            with Server() as server:
+                done = threading.Event()
+
+                def come():
+                    with contextlib.suppress(OSError):
+                        while not done.is_set():
+                            with server.connect() as client:
+                                client.sendall(b"x")
+
+                comers = [threading.Thread(target=come) for _ in range(4)]
+                for each in comers:
+                    each.start()
+                with server.connect() as client:
+                    self.assert_echoes(client, noise(100_000))
+                server.stop()
+                done.set()
+                for each in comers:
+                    each.join()
+
+    def test_a_port_in_use_is_an_error(self):
+        with Server() as server:
+            second = subprocess.run([chosen.server, "--port", str(server.port)], text=True,
+                                    capture_output=True, timeout=TIMEOUT, check=False)
+            self.assertEqual((second.returncode, second.stdout), (1, ""))
+            self.assertIn(f"cannot listen on 127.0.0.1 port {server.port}: Address already in use",
+                          second.stderr)
+
+    def test_options_that_are_none_are_errors(self):
+        for options in (["--address=nowhere"], ["--address=203.0.113.1"], ["--port=99999"],
+                        ["--idle=0"], ["--idle=x"], ["--max-connections=0"], ["--what"]):
+            bad = subprocess.run([chosen.server, *options], text=True, capture_output=True,
+                                 timeout=TIMEOUT, check=False)
+            self.assertGreater(bad.returncode, 0, options)
+            self.assertNotEqual(bad.stderr, "", options)
+
+    def test_the_port_is_free_again_at_once(self):
+        with Server() as first, first.connect() as client:
+            self.assert_echoes(client)
+            first.stop()  # closes first, so its side lingers
+            with Server(f"--port={first.port}") as second:
+                self.assertEqual(second.port, first.port)
+                with second.connect() as other:
+                    self.assert_echoes(other)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", required=True, help="the binary of uring_echo")
+    parser.add_argument("--clients", type=int, default=1000, help="how many come at once")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.parse_args(namespace=chosen)
+    if chosen.list:
+        print(*(name.removeprefix("test_")
+                for name in unittest.defaultTestLoader.getTestCaseNames(UringEcho)), sep="\n")
+        return
+    names = [f"UringEcho.test_{name}" for name in chosen.tests] or None
+    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
+
+
+if __name__ == "__main__":
+    main()
