@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "reactor.hpp"
 
+#include <tryst/detail/atomic.hpp>
+
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -44,6 +46,14 @@ std::system_error failure(int error, const char* what) {
 [[noreturn]] void die(const char* why) noexcept {
     std::fprintf(stderr, "tryst: %s\n", why);
     std::abort();
+}
+
+/// Names the calling thread, for good: the names of the standard library pass on to later threads.
+std::uint64_t this_thread() noexcept {
+    static tryst::detail::atomic<std::uint64_t> named{0};
+    // Relaxed: all that matters is that no two are the same.
+    thread_local const std::uint64_t name = named.fetch_add(1, std::memory_order_relaxed) + 1;
+    return name;
 }
 
 /// The best ring that the kernel has. Each row does without what Linux had last, in the version beside it.
@@ -210,8 +220,8 @@ reactor::~reactor() {
 }
 
 void reactor::claim_thread() {
-    const auto here = std::this_thread::get_id();
-    if (owner_ == std::thread::id()) {
+    const std::uint64_t here = this_thread();
+    if (owner_ == 0) {
         if ((ring_.flags & IORING_SETUP_R_DISABLED) != 0) {
             // io_uring_enable_rings, which some liburings declare but do not export.
             const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
@@ -348,8 +358,7 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.state_ == state::in_flight) {
-        if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 &&
-            owner_ != std::this_thread::get_id()) {
+        if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 && owner_ != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
                 "context's");
         }

@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstdint>
-#include <thread>
 
 #include <liburing.h>
 
@@ -102,8 +101,8 @@ private:
     std::uint8_t quiet_ =
         0; ///< The flag by which only failures are completed, if the kernel has it.
     bool can_message_ = true; ///< Until the kernel says otherwise.
-    std::thread::id
-        owner_; ///< The first that ran the loop; the only one that may, if the ring is so.
+    std::uint64_t owner_ =
+        0; ///< The first thread that ran the loop; if the ring is so, the only one.
 
     bool watching_ = false; ///< The poll of the eventfd is armed.
     bool dozing_ = false; ///< We said that we sleep, and have not been called.
