@@ -3,6 +3,7 @@
 
 #include "reactor.hpp"
 
+#include <cerrno>
 #include <system_error>
 
 namespace tryst::uring {
@@ -20,17 +21,19 @@ received::~received() {
 }
 
 recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size_t size)
-    : stream_base(*home.reactor_,
-                  {.code = detail::opcode::recv_multishot,
-                   .buffer = home.reactor_->new_buffer_group(),
-                   .descriptor = socket},
+    : stream_base(*home.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
                   count),
       memory_(count, size), ring_memory_(1, count * sizeof(io_uring_buf)) {
     io_uring_buf_reg registration{};
     registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
     registration.ring_entries = static_cast<std::uint32_t>(count);
-    registration.bgid = group();
-    const int error = -io_uring_register_buf_ring(home.reactor_->ring(), &registration, 0);
+    int error = EEXIST;
+    // The numbers of groups have 16 bits and are used again; a long-lived stream may still have one.
+    for (unsigned left = 1u << 16; error == EEXIST && left != 0; --left) {
+        registration.bgid = home.reactor_->new_buffer_group();
+        error = -io_uring_register_buf_ring(home.reactor_->ring(), &registration, 0);
+    }
+    set_group(registration.bgid);
     if (error != 0) {
         throw std::system_error(error, std::system_category(), "register_buf_ring");
     }

@@ -47,6 +47,7 @@ protected:
 
     /// The group of buffers into which the source receives.
     std::uint16_t group() const noexcept { return source_.arguments().buffer; }
+    void set_group(std::uint16_t group) noexcept { source_.request_.buffer = group; }
 
     /// Ends the source; the kernel has let go of it when this returns.
     void end() noexcept { source_.end(); }
