@@ -320,7 +320,9 @@ void reactor::cancel(operation_base& operation, bool expired) noexcept {
 }
 
 void reactor::finish(operation_base& operation, int result, std::uint32_t flags) noexcept {
-    const bool came_to_nothing = result == -ECANCELED || result == -EINTR;
+    // An interrupted close has closed.
+    const bool came_to_nothing =
+        result == -ECANCELED || (result == -EINTR && operation.request_.code != opcode::close);
     operation.result_ = !operation.cancelled_ || !came_to_nothing ? result
                         : operation.expired_                      ? -ETIMEDOUT
                                                                   : -ECANCELED;
