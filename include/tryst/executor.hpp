@@ -104,7 +104,7 @@ private:
 namespace detail {
 
 /// What tryst keeps for each thread.
-struct thread_state {
+struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
     int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.

@@ -38,9 +38,10 @@ using stop_token = std::stop_token;
 template <class Callback>
 using stop_callback = std::stop_callback<Callback>;
 
-/// The calling thread's own `T`.
+/// The calling thread's own `T`. Visible, as all is that a program and a shared library of ours must have but
+/// once: what is kept for a thread, and functions by whose addresses something is told.
 template <class T>
-T& per_thread() noexcept {
+[[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};
     return instance;
 }

@@ -27,7 +27,7 @@ namespace tryst::detail {
 ///   - `void sleep()` and `void sleep_until(deadline)`, until there are events;
 ///   - `time_point now()`, the clock of its timers.
 template <class Loop>
-class event_loop {
+class [[gnu::visibility("default")]] event_loop {
 public:
     using time_point = timer_node::time_point;
 

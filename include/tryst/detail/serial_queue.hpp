@@ -18,7 +18,7 @@ namespace tryst::detail {
 
 /// The queue of a serial executor. All but `spawn` belongs to whoever runs the executor now; others post to
 /// an inbox beside it.
-class serial_queue {
+class [[gnu::visibility("default")]] serial_queue {
 public:
     serial_queue() = default;
     serial_queue(const serial_queue&) = delete;

@@ -47,7 +47,7 @@ inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
 /// thread once `run` has returned; after `run_until_idle`, which leaves operations in flight, only by its own.
 /// The destructor destroys the frames of all spawned tasks that have not finished; whatever else waits on
 /// the context must not outlive it.
-class context : public tryst::detail::event_loop<context> {
+class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<context> {
     using base = tryst::detail::event_loop<context>;
     friend base;
 
