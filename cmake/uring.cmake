@@ -10,10 +10,18 @@ add_library(tryst_uring
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp)
 add_library(tryst::uring ALIAS tryst_uring)
-set_target_properties(tryst_uring PROPERTIES EXPORT_NAME uring CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-target_link_libraries(tryst_uring
-    PUBLIC tryst::tryst
-    PRIVATE liburing::liburing $<BUILD_INTERFACE:tryst_flags>)
+set_target_properties(tryst_uring PROPERTIES
+    EXPORT_NAME uring
+    CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET default # whatever a host prefers for its own: a shared library must show something
+    VISIBILITY_INLINES_HIDDEN OFF
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}) # while the major version is 0
+target_link_libraries(tryst_uring PUBLIC tryst::tryst PRIVATE liburing::liburing)
+if(TARGET tryst_flags) # not when we are a guest
+    target_link_libraries(tryst_uring PRIVATE $<BUILD_INTERFACE:tryst_flags>)
+endif()
 target_sources(tryst_uring PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/uring.hpp
     include/tryst/uring/accept_stream.hpp
@@ -26,7 +34,13 @@ target_sources(tryst_uring PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/uring/recv_stream.hpp
     include/tryst/uring/result.hpp)
 
-install(TARGETS tryst_uring EXPORT tryst-uring-targets FILE_SET HEADERS)
-install(EXPORT tryst-uring-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+# What depends on the architecture is a package of its own, in lib/ beside the library; in share/ is only who
+# looks for it.
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tryst-uring)
+install(TARGETS tryst_uring EXPORT tryst-uring-config FILE_SET HEADERS)
+install(EXPORT tryst-uring-config NAMESPACE tryst:: DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tryst-uring-config-version.cmake
+    COMPATIBILITY ExactVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tryst-uring-config-version.cmake DESTINATION ${package_dir})
 install(FILES cmake/tryst-uring.cmake cmake/Findliburing.cmake
     DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)

@@ -1,0 +1,1 @@
+#include <tryst/uring.hpp>
