@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of uring_echo over real sockets.
 
-usage: uring_echo_test.py --server BINARY [--clients N] [TEST...]
+usage: uring_echo_test.py --server BINARY [options] [TEST...]
 
 Nothing here sleeps to order things: what the server has done is seen in what it sends, and in the
 descriptors that it holds. Every operation has a timeout, and every test a server of its own.
@@ -38,7 +38,8 @@ class Server:
 
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([chosen.server, *options], stdout=subprocess.PIPE,
-                                        stderr=self.errors, text=True, preexec_fn=limit_files)
+                                        stderr=self.errors, text=True, preexec_fn=limit_files,
+                                        env=chosen.environment)
         self.report = None
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
         words = self.process.stdout.readline().split() if ready else ["nothing"]
@@ -352,6 +353,14 @@ class UringEcho(unittest.TestCase):
             self.assertGreater(bad.returncode, 0, options)
             self.assertNotEqual(bad.stderr, "", options)
 
+    def test_without_io_uring_it_says_so(self):
+        if not chosen.preload:
+            self.skipTest("needs --preload")
+        bad = subprocess.run([chosen.server], text=True, capture_output=True, timeout=TIMEOUT,
+                             check=False, env=dict(chosen.environment, REFUSE="all"))
+        self.assertEqual((bad.returncode, bad.stdout), (1, ""))
+        self.assertIn("io_uring_setup: Operation not permitted", bad.stderr)
+
     def test_the_port_is_free_again_at_once(self):
         with Server() as first, first.connect() as client:
             self.assert_echoes(client)
@@ -365,10 +374,15 @@ class UringEcho(unittest.TestCase):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", required=True, help="the binary of uring_echo")
+    parser.add_argument("--preload", help="older_io_uring, to refuse what a kernel may not have")
+    parser.add_argument("--refuse", default="0", help="flags of io_uring_setup, for all tests")
     parser.add_argument("--clients", type=int, default=1000, help="how many come at once")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests; all if none")
     parser.parse_args(namespace=chosen)
+    chosen.environment = dict(os.environ)
+    if chosen.preload:
+        chosen.environment.update(LD_PRELOAD=chosen.preload, REFUSE=chosen.refuse)
     if chosen.list:
         print(*(name.removeprefix("test_")
                 for name in unittest.defaultTestLoader.getTestCaseNames(UringEcho)), sep="\n")
