@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "reactor.hpp"
+#include "trace.hpp"
 
 #include <tryst/detail/atomic.hpp>
 
@@ -131,6 +132,12 @@ bool restarts(opcode code) noexcept {
     return code != opcode::connect && code != opcode::close;
 }
 
+void write_call(int eventfd) noexcept {
+    if (::eventfd_write(eventfd, 1) != 0) {
+        TRYST_TRACE(step::call_in_vain);
+    }
+}
+
 } // namespace
 
 const char* name_of(opcode code) noexcept {
@@ -242,9 +249,13 @@ void reactor::come_to_rest() noexcept {
         auto& operation = static_cast<operation_base&>(*link);
         link = link->following;
         if (!operation.cancelled_ && operation.request_.code != opcode::close) {
+            TRYST_TRACE(step::set_aside);
             operation.set_aside_ = true;
             ask_to_cancel(operation);
         }
+    }
+    if (call_owed_) {
+        TRYST_TRACE(step::owed_rest);
     }
     while (!in_flight_.alone() || !cancels_.alone() || call_owed_) {
         flush_cancels();
@@ -290,6 +301,7 @@ void reactor::stop(executor_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
     operation.stop_posted_ = false;
     if (operation.state_ == state::over) {
+        TRYST_TRACE(step::late_stop);
         resume(node);
     } else {
         operation.home_->cancel(operation, false);
@@ -323,6 +335,9 @@ void reactor::finish(operation_base& operation, int result, std::uint32_t flags)
     // An interrupted close has closed.
     const bool came_to_nothing =
         result == -ECANCELED || (result == -EINTR && operation.request_.code != opcode::close);
+    if (operation.cancelled_ && !came_to_nothing) {
+        TRYST_TRACE(step::late_cancellation);
+    }
     operation.result_ = !operation.cancelled_ || !came_to_nothing ? result
                         : operation.expired_                      ? -ETIMEDOUT
                                                                   : -ECANCELED;
@@ -355,6 +370,9 @@ void reactor::abandon(operation_base& operation) noexcept {
     operation.coroutine_ = nullptr;
     if (operation.state_ != state::over) {
         disarm(operation);
+    }
+    if (operation.stop_posted_) {
+        TRYST_TRACE(step::retracted_stop);
     }
     if (queued || operation.stop_posted_) {
         loop_.executor().retract(&operation);
@@ -529,9 +547,13 @@ void reactor::deliver(executor_node* node) noexcept {
     // Before the post: after it, the context may be gone unless it waits for our call.
     const int ring = ring_.ring_fd;
     const int eventfd = eventfd_.get();
-    if (inbox_.post(node) &&
-        (running_reactor == nullptr || !running_reactor->submit_call(ring, eventfd))) {
-        ::eventfd_write(eventfd, 1);
+    if (!inbox_.post(node)) {
+        return;
+    }
+    TRYST_TRACE(step::call_due);
+    if (running_reactor == nullptr || !running_reactor->submit_call(ring, eventfd)) {
+        TRYST_TRACE(step::call_by_eventfd);
+        write_call(eventfd);
     }
 }
 
@@ -540,6 +562,7 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
     if (entry == nullptr) {
         return false;
     }
+    TRYST_TRACE(step::call_by_message);
     entry->opcode = IORING_OP_MSG_RING;
     entry->fd = ring;
     entry->off = call;
@@ -561,6 +584,9 @@ void reactor::watch_eventfd() noexcept {
 }
 
 void reactor::called() noexcept {
+    if (!dozing_ && !call_owed_) {
+        TRYST_TRACE(step::undue_call);
+    }
     (dozing_ ? dozing_ : call_owed_) = false;
 }
 
@@ -573,6 +599,7 @@ void reactor::sleep(const context::time_point* deadline) noexcept {
         if (inbox_.has_mail()) {
             return;
         }
+        TRYST_TRACE(step::owed_sleep);
     } else {
         if (!inbox_.doze()) {
             return;
@@ -581,7 +608,11 @@ void reactor::sleep(const context::time_point* deadline) noexcept {
     }
     wait(deadline);
     if (std::exchange(dozing_, false)) {
+        TRYST_TRACE(step::own_wake);
         call_owed_ = !inbox_.rouse();
+        if (call_owed_) {
+            TRYST_TRACE(step::owed_call);
+        }
     }
 }
 
@@ -656,8 +687,9 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
         break;
     case own_call:
         if (result < 0) {
+            TRYST_TRACE(step::failed_message);
             can_message_ = can_message_ && result != -EINVAL;
-            ::eventfd_write(static_cast<int>(about >> about_bits), 1);
+            write_call(static_cast<int>(about >> about_bits));
         }
         break;
     }

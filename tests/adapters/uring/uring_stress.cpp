@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: MIT
+// Contexts that spin and contexts that sleep at once, with I/O in flight, run_loops and plain threads, and every
+// way to end a wait, against each other; contexts that are destroyed under the feet of those who meet there, and
+// while they are being called. What they did must have been possible, and every path taken.
+#include "stress/scene.hpp"
+#include "stress/step_counts.hpp"
+#include "support/bare_coroutine.hpp"
+#include "uring/trace.hpp"
+
+#include <tryst/tryst.hpp>
+#include <tryst/uring.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <liburing.h>
+
+namespace tryst::test {
+namespace {
+
+using uring::limits;
+using sleep_step = uring::detail::step;
+
+constexpr uring::context_options sleeps_at_once{.entries = 16, .max_spins = 0};
+constexpr uring::context_options spins_first{.entries = 16};
+
+/// Steps of the protocol and of contexts, as they are counted.
+template <class... Step>
+constexpr auto steps_of(Step... step) {
+    return std::array{static_cast<std::size_t>(step)...};
+}
+
+class UringStress : public ::testing::Test {
+protected:
+    UringStress() { forget_steps(); }
+
+    void SetUp() override {
+        try {
+            const uring::context probe;
+        } catch (const std::system_error& e) {
+            GTEST_SKIP() << "no io_uring here: " << e.what();
+        }
+    }
+
+    static bool misses_any(std::span<const std::size_t> steps) {
+        return std::ranges::any_of(steps, [](std::size_t step) { return missing(step); });
+    }
+
+    static void expect_all(std::span<const std::size_t> steps) {
+        for (const std::size_t step : steps) {
+            EXPECT_GT(count_of(step), 0) << "step " << step;
+        }
+        EXPECT_EQ(count_of(sleep_step::call_in_vain), 0);
+        EXPECT_EQ(count_of(sleep_step::undue_call), 0);
+    }
+};
+
+// ---- I/O of which nothing may be lost.
+
+/// What the errands of a test have come to.
+struct errands {
+    enum outcome : std::uint8_t { done, cancelled, expired, outcomes };
+
+    template <class T>
+    bool add(const uring::result<T>& got, bool may_be_stopped) {
+        if (got) {
+            ++count.at(done);
+            return true;
+        }
+        const bool was_stopped = got.error() == std::errc::operation_canceled;
+        EXPECT_TRUE((was_stopped && may_be_stopped) || got.error() == std::errc::timed_out)
+            << got.message();
+        ++count.at(was_stopped ? cancelled : expired);
+        return false;
+    }
+
+    /// Whether there has not been enough of each outcome.
+    bool misses_any() const {
+        return std::ranges::any_of(count, [](const auto& each) { return each.load() < 100; });
+    }
+
+    std::atomic<bool> over{false};
+    std::array<std::atomic<std::size_t>, outcomes> count{};
+};
+
+/// Numbers that go through a pipe, in their order. An end belongs to one party.
+class numbered_pipe {
+public:
+    numbered_pipe() {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+        out_ = uring::descriptor(ends[0]);
+        in_ = uring::descriptor(ends[1]);
+        ::fcntl(in_.get(), F_SETPIPE_SZ, 4096);
+    }
+
+    task<bool> read(uring::context& home, errands& all, limits until) {
+        std::uint32_t number = 0;
+        const bool may_be_stopped = until.stop().stop_possible();
+        const auto got =
+            co_await home.read(out_.get(), std::as_writable_bytes(std::span(&number, 1)),
+                               uring::current_position, std::move(until));
+        if (got) {
+            EXPECT_EQ(*got, sizeof(number));
+            EXPECT_EQ(number, next_out_++) << "a cancelled operation has transferred something";
+        }
+        co_return all.add(got, may_be_stopped);
+    }
+
+    task<bool> write(uring::context& home, errands& all, limits until) {
+        const bool may_be_stopped = until.stop().stop_possible();
+        const auto put = co_await home.write(in_.get(), std::as_bytes(std::span(&next_in_, 1)),
+                                             uring::current_position, std::move(until));
+        if (put) {
+            EXPECT_EQ(*put, sizeof(next_in_));
+            ++next_in_;
+        }
+        co_return all.add(put, may_be_stopped);
+    }
+
+private:
+    uring::descriptor out_, in_;
+    std::uint32_t next_in_ = 0;
+    std::uint32_t next_out_ = 0;
+};
+
+/// Stops that somebody presses, deadlines, or both; always something.
+limits some_limits(scene& s, dice& random) {
+    const unsigned roll = random.roll();
+    std::stop_token stop;
+    if (roll < 12) {
+        stop = s.button.current().token;
+    }
+    return {10us + random.patience() / 2, std::move(stop)};
+}
+
+task<> reading_party(uring::context& home, scene& s, errands& all, numbered_pipe& pipe,
+                     std::size_t seed) {
+    dice random(seed);
+    while (!all.over.load(std::memory_order_relaxed)) {
+        co_await pipe.read(home, all, some_limits(s, random));
+    }
+}
+
+/// Writes, sends the kernel on errands that come back at once, and waits for timers.
+task<> writing_party(uring::context& home, scene& s, errands& all, numbered_pipe& pipe,
+                     std::size_t seed) {
+    dice random(seed);
+    while (!all.over.load(std::memory_order_relaxed)) {
+        const unsigned roll = random.roll();
+        auto until = some_limits(s, random);
+        const bool may_be_stopped = until.stop().stop_possible();
+        if (roll < 10) {
+            co_await pipe.write(home, all, std::move(until));
+        } else if (roll < 14) {
+            const auto got = co_await home.nop(std::move(until));
+            all.add(got, may_be_stopped);
+        } else {
+            const auto deadline = until.deadline();
+            const auto got = co_await home.timeout(std::move(until));
+            if (all.add(got, may_be_stopped)) {
+                EXPECT_GE(steady::now(), deadline);
+            }
+        }
+    }
+}
+
+// ---- Everybody meets.
+
+/// What all scenes have come to.
+struct tally {
+    std::array<std::size_t, 5> failures{};
+    std::size_t exchanges = 0;
+
+    void add(const history& record) {
+        exchanges += record.exchanged() / 2;
+        for (const auto why : all_errors) {
+            failures.at(static_cast<std::size_t>(why)) += record.failed(why);
+        }
+    }
+};
+
+/// `each` of every kind meet until they close.
+void everybody_meets(std::size_t each, tally& all, errands& io) {
+    constexpr std::size_t kinds = 4;
+    const std::size_t participants = each * kinds;
+    scene s(participants);
+    {
+        numbered_pipe across, back, inside;
+        uring::context spinning(spins_first);
+        uring::context sleeping(sleeps_at_once);
+        run_loop loop;
+        io.over.store(false);
+        std::vector<std::jthread> running;
+        for (std::size_t number = 0; number != participants;) {
+            spinning.spawn(coroutine_party<task<>>(s, number++));
+            sleeping.spawn(coroutine_party<task<>>(s, number++));
+            loop.spawn(coroutine_party<task<>>(s, number++));
+            running.emplace_back([&s, mine = number++] {
+                blocking_party(s, mine, [](auto&& operation) { return sync_wait(operation); });
+            });
+        }
+        spinning.spawn(writing_party(spinning, s, io, across, 1));
+        sleeping.spawn(reading_party(sleeping, s, io, across, 2));
+        sleeping.spawn(writing_party(sleeping, s, io, back, 3));
+        spinning.spawn(reading_party(spinning, s, io, back, 4));
+        sleeping.spawn(writing_party(sleeping, s, io, inside, 5));
+        sleeping.spawn(reading_party(sleeping, s, io, inside, 6));
+        running.emplace_back([&loop] { loop.run(); });
+        running.emplace_back([&spinning] { spinning.run(); });
+        running.emplace_back([&sleeping] { sleeping.run(); });
+        running.emplace_back([&s, &log = s.record[participants]] { press_and_close(s, log); });
+        s.left.wait();
+        io.over.store(true, std::memory_order_relaxed);
+        loop.stop();
+        spinning.stop();
+        sleeping.stop();
+        running.clear();
+    }
+    EXPECT_EQ(s.record.violations_at_rest(), "");
+    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
+    all.add(s.record);
+}
+
+TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
+    using detail::step;
+    constexpr auto steps = steps_of(
+        step::claim_at_home, step::claim_above_home, step::offer_above_home, step::expiry,
+        step::stop, sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
+        sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::late_stop);
+    tally all;
+    errands io;
+    const stress_time time;
+    while (time.goes_on([&] { return io.misses_any() || misses_any(steps); }) && !HasFailure()) {
+        everybody_meets(1, all, io);
+        everybody_meets(3, all, io);
+    }
+    EXPECT_GT(all.exchanges, 1000U);
+    for (const auto why : all_errors) {
+        EXPECT_GT(all.failures.at(static_cast<std::size_t>(why)), 0U)
+            << make_error_code(why).message();
+    }
+    EXPECT_FALSE(io.misses_any());
+    expect_all(steps);
+    std::printf("%zu exchanges; I/O: %zu done, %zu cancelled, %zu expired\n", all.exchanges,
+                io.count[0].load(), io.count[1].load(), io.count[2].load());
+}
+
+// ---- A context ends.
+
+/// A context whose parties are still meeting others, and whose I/O is in flight, when it is stopped and
+/// destroyed.
+void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errands& io) {
+    constexpr std::size_t on_context = 6;
+    constexpr std::size_t on_other = 2;
+    constexpr std::size_t threads = 2;
+    constexpr std::size_t participants = on_context + on_other + threads;
+    scene s(participants);
+    auto other = std::make_unique<uring::context>(sleeps_at_once);
+    numbered_pipe inside, silent;
+    std::atomic<bool> pressing{true};
+    std::barrier start(threads + 3);
+    io.over.store(false);
+    std::jthread other_runner([&] { other->run(); });
+    std::vector<std::jthread> others;
+    for (std::size_t i = 0; i != on_other; ++i) {
+        other->spawn(coroutine_party<task<>>(s, on_context + i));
+    }
+    for (std::size_t i = 0; i != threads; ++i) {
+        others.emplace_back([&s, &start, number = on_context + on_other + i] {
+            start.arrive_and_wait();
+            blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
+        });
+    }
+    std::jthread presser([&s, &start, &pressing] {
+        start.arrive_and_wait();
+        while (pressing.load(std::memory_order_relaxed)) {
+            s.button.press(s.record[participants]);
+            std::this_thread::yield();
+        }
+    });
+    {
+        auto context =
+            std::make_unique<uring::context>(seed % 3 == 0 ? spins_first : sleeps_at_once);
+        for (std::size_t number = 0; number != on_context; ++number) {
+            context->spawn(coroutine_party<task<>>(s, number));
+        }
+        context->spawn(writing_party(*context, s, io, inside, seed));
+        context->spawn(reading_party(*context, s, io, inside, seed + 1));
+        context->spawn(reading_party(*context, s, io, silent, seed + 2));
+        std::atomic<bool> for_good{false};
+        std::atomic<unsigned> left{0};
+        std::jthread runner([&, seed] {
+            start.arrive_and_wait();
+            do { // what was in flight when it was left starts again
+                context->run();
+                left.fetch_add(1, std::memory_order_relaxed);
+            } while (!for_good.load(std::memory_order_relaxed));
+            if (seed % 2 == 0) {
+                context.reset();
+            }
+        });
+        start.arrive_and_wait();
+        const auto until = steady::now() + std::chrono::microseconds(100 * (seed % 20));
+        for (unsigned stops = 0; steady::now() < until;) {
+            for (int i = 0; i != 8; ++i) {
+                std::this_thread::yield();
+            }
+            context->stop();
+            ++stops;
+            while (left.load(std::memory_order_relaxed) != stops) {
+                std::this_thread::yield();
+            }
+        }
+        for_good.store(true, std::memory_order_relaxed);
+        context->stop();
+        runner.join();
+        context.reset();
+    }
+    pressing.store(false, std::memory_order_relaxed);
+    presser.join();
+    s.record[participants].close(0, [&s] { s.ex.close(); });
+    others.clear();
+    other->stop();
+    other_runner.join();
+    other.reset();
+    EXPECT_EQ(s.record.violations(), "");
+    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
+    abandoned += s.record.abandoned();
+    all.add(s.record);
+}
+
+TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
+    constexpr auto steps = steps_of(sleep_step::call_by_message, sleep_step::call_by_eventfd,
+                                    sleep_step::set_aside, sleep_step::late_stop);
+    tally all;
+    errands io;
+    std::size_t abandoned = 0;
+    std::size_t seed = 0;
+    const stress_time time;
+    while (time.goes_on([&] { return abandoned == 0 || misses_any(steps); }) && !HasFailure()) {
+        a_context_ends(seed++, abandoned, all, io);
+    }
+    EXPECT_GT(abandoned, 10U);
+    EXPECT_GT(all.exchanges, 100U);
+    expect_all(steps);
+    std::printf("%zu contexts ended, %zu exchanges, %zu operations abandoned\n", seed,
+                all.exchanges, abandoned);
+}
+
+// ---- A frame ends.
+
+bare_coroutine wait_for_silence(uring::context& home, numbered_pipe& silent, errands& all,
+                                limits until) {
+    co_await silent.read(home, all, std::move(until));
+}
+
+bare_coroutine wait_for_a_while(uring::context& home, errands& all, limits until) {
+    const bool may_be_stopped = until.stop().stop_possible();
+    const auto got = co_await home.timeout(std::move(until));
+    all.add(got, may_be_stopped);
+}
+
+/// Destroys frames that wait, at the moment when stops and deadlines reach for them.
+task<> destroys_frames(uring::context& home, scene& s, errands& all, numbered_pipe& silent) {
+    dice random(7);
+    while (!all.over.load(std::memory_order_relaxed)) {
+        auto first = wait_for_silence(home, silent, all, s.button.current().token);
+        auto second = wait_for_a_while(home, all, some_limits(s, random));
+        auto third = wait_for_silence(home, silent, all, some_limits(s, random));
+        for (unsigned turns = random.roll() % 4; turns != 0; --turns) {
+            if (turns % 2 == 0) {
+                (void)co_await home.nop();
+            } else {
+                co_await home.schedule();
+            }
+        }
+    }
+    home.stop();
+}
+
+TEST_F(UringStress, AFrameMayBeDestroyedWhileAStopReachesForItsOperation) {
+    constexpr auto steps = steps_of(sleep_step::retracted_stop, sleep_step::late_stop);
+    scene s(0);
+    errands io;
+    numbered_pipe silent;
+    uring::context home(sleeps_at_once);
+    home.spawn(destroys_frames(home, s, io, silent));
+    std::jthread runner([&] { home.run(); });
+    const stress_time time;
+    while (time.goes_on([&] { return misses_any(steps); })) {
+        s.button.press(s.record[0]);
+        std::this_thread::yield();
+    }
+    io.over.store(true, std::memory_order_relaxed);
+    runner.join();
+    expect_all(steps);
+    std::printf("I/O: %zu done, %zu cancelled, %zu expired; %ld stops retracted, %ld late\n",
+                io.count[0].load(), io.count[1].load(), io.count[2].load(),
+                count_of(sleep_step::retracted_stop), count_of(sleep_step::late_stop));
+}
+
+// ---- Calls.
+
+/// The rings that this process has, by their file descriptors.
+std::set<int> rings() {
+    std::set<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (read_symlink(entry.path(), gone) == "anon_inode:[io_uring]") {
+            found.insert(std::stoi(entry.path().filename()));
+        }
+    }
+    return found;
+}
+
+/// A context whose kernel refuses messages to other rings. The rings of no other thread come or go meanwhile.
+std::unique_ptr<uring::context> context_without_messages() {
+    const auto before = rings();
+    auto made = std::make_unique<uring::context>(sleeps_at_once);
+    const auto after = rings();
+    std::vector<int> mine;
+    std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                        std::back_inserter(mine));
+    EXPECT_EQ(mine.size(), 1U);
+    const auto allows = [](std::uint16_t what, std::uint8_t which) {
+        io_uring_restriction rule{};
+        rule.opcode = what;
+        rule.sqe_op = which; // of a union with register_op and sqe_flags
+        return rule;
+    };
+    std::array rules{
+        allows(IORING_RESTRICTION_REGISTER_OP, IORING_REGISTER_ENABLE_RINGS),
+        allows(IORING_RESTRICTION_SQE_OP, IORING_OP_NOP),
+        allows(IORING_RESTRICTION_SQE_OP, IORING_OP_POLL_ADD),
+        allows(IORING_RESTRICTION_SQE_OP, IORING_OP_ASYNC_CANCEL),
+        allows(IORING_RESTRICTION_SQE_FLAGS_ALLOWED, IOSQE_CQE_SKIP_SUCCESS),
+    };
+    EXPECT_EQ(io_uring_register(static_cast<unsigned>(mine.at(0)), IORING_REGISTER_RESTRICTIONS,
+                                rules.data(), static_cast<unsigned>(rules.size())),
+              0);
+    return made;
+}
+
+void pause_for(unsigned spins) noexcept {
+    for (; spins != 0; --spins) {
+        detail::spin_pause();
+    }
+}
+
+/// Rounds in each of which a new context is called by all posters at once, and gone as soon as it may be.
+struct rounds {
+    static constexpr std::size_t posters = 4;
+
+    /// The last of them that is run stops the context.
+    struct ping : executor_node {
+        rounds* all;
+    };
+
+    rounds() {
+        for (ping& each : pings) {
+            each.all = this;
+            each.run = [](executor_node* node) noexcept {
+                rounds& all = *static_cast<ping*>(node)->all;
+                if (--all.left == 0) {
+                    all.target->stop();
+                }
+            };
+        }
+    }
+
+    /// One poster's part of a round. @returns whether there was one.
+    bool post(std::size_t number, std::minstd_rand& jitter) {
+        start.arrive_and_wait();
+        if (over) {
+            return false;
+        }
+        pause_for(static_cast<unsigned>(jitter() % (1U << jitter() % 14)));
+        target->post(&pings.at(number));
+        return true;
+    }
+
+    std::array<ping, posters> pings{};
+    std::size_t left = 0; ///< The target's thread's.
+    std::optional<uring::context> target;
+    bool over = false;
+    std::barrier<> start{posters + 1};
+    std::barrier<> end{posters + 1};
+};
+
+/// Posts from a context: the target is called by a message.
+task<> post_from(uring::context& home, rounds& all, std::size_t number) {
+    std::minstd_rand jitter(static_cast<unsigned>(number) + 1);
+    while (all.post(number, jitter)) {
+        (void)co_await home.nop(); // a message that was refused comes back
+        all.end.arrive_and_wait();
+    }
+    home.stop();
+}
+
+/// What wakes the target beside calls.
+task<> doze_for_moments(uring::context& home, std::size_t seed) {
+    std::minstd_rand jitter(static_cast<unsigned>(seed) + 1);
+    while (true) {
+        (void)co_await home.timeout(std::chrono::nanoseconds(1 + jitter() % (1U << jitter() % 17)));
+    }
+}
+
+task<> come_and_go(uring::context& home) {
+    while (true) {
+        (void)co_await home.nop();
+    }
+}
+
+TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
+    constexpr auto steps =
+        steps_of(sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
+                 sleep_step::failed_message, sleep_step::own_wake, sleep_step::owed_call,
+                 sleep_step::owed_sleep, sleep_step::owed_rest);
+    rounds all;
+    uring::context caller(sleeps_at_once);
+    const auto refused = context_without_messages();
+    caller.spawn(post_from(caller, all, 2));
+    refused->spawn(post_from(*refused, all, 3));
+    std::size_t count = 0;
+    {
+        std::vector<std::jthread> posters;
+        for (std::size_t number = 0; number != 2; ++number) {
+            posters.emplace_back([&all, number] {
+                std::minstd_rand jitter(static_cast<unsigned>(number) + 1);
+                while (all.post(number, jitter)) {
+                    all.end.arrive_and_wait();
+                }
+            });
+        }
+        posters.emplace_back([&] { caller.run(); });
+        posters.emplace_back([&] { refused->run(); });
+        const stress_time time;
+        for (; time.goes_on([&] { return misses_any(steps); }); ++count) {
+            all.left = rounds::posters;
+            uring::context& target = all.target.emplace(sleeps_at_once);
+            if (count % 3 == 0) {
+                target.spawn(doze_for_moments(target, count));
+            } else if (count % 3 == 1) {
+                target.spawn(come_and_go(target));
+            }
+            all.start.arrive_and_wait();
+            target.run();
+            all.target.reset();
+            all.end.arrive_and_wait();
+        }
+        all.over = true;
+        all.start.arrive_and_wait();
+    }
+    expect_all(steps);
+    // That each owed call was awaited is why the program has come here.
+    EXPECT_EQ(count_of(sleep_step::call_due),
+              count_of(sleep_step::call_by_message) + count_of(sleep_step::call_by_eventfd));
+    std::printf(
+        "%zu contexts, %ld calls: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
+        "%ld calls owed, %ld while it slept on, %ld when it had left\n",
+        count, count_of(sleep_step::call_due), count_of(sleep_step::call_by_message),
+        count_of(sleep_step::failed_message), count_of(sleep_step::call_by_eventfd),
+        count_of(sleep_step::own_wake), count_of(sleep_step::owed_call),
+        count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_rest));
+}
+
+} // namespace
+} // namespace tryst::test
