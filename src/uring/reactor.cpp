@@ -262,6 +262,12 @@ void reactor::come_to_rest() noexcept {
         watch_eventfd();
         wait(nullptr);
     }
+    // A message to another context is refused at once, or not at all. If nobody looked any more, that
+    // context would not be called.
+    do {
+        io_uring_submit_and_get_events(&ring_);
+        reap();
+    } while (io_uring_sq_ready(&ring_) != 0);
 }
 
 // ---- The life of an operation.

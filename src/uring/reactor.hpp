@@ -24,8 +24,9 @@ namespace tryst::uring::detail {
  * it is a context itself (IORING_OP_MSG_RING), else by writing to the owner's eventfd, which a poll
  * watches. A poster reads the numbers of ring and eventfd before it posts, and touches nothing of the
  * context after. An owner that woke by itself and finds that a poster was faster is owed that poster's
- * call: it neither sleeps nor leaves `run` before the call has come. After that no poster is inside, and
- * the context may be destroyed. */
+ * call: it neither says again that it sleeps nor leaves `run` before the call has come. After that no poster
+ * is inside, and the context may be destroyed. A message that the kernel refuses comes back to its poster,
+ * which then writes to the eventfd instead, before it leaves `run` itself. */
 class reactor {
 public:
     /// @throws std::system_error
@@ -43,7 +44,8 @@ public:
     // ---- By the loop.
     /// The calling thread is about to run the loop. @throws std::system_error if it must not.
     void claim_thread();
-    /// Takes back all that is in flight, to start again when the loop goes on, and awaits owed calls.
+    /// Takes back all that is in flight, to start again when the loop goes on, awaits the call that is owed
+    /// to it, and sees to those that it has made.
     void come_to_rest() noexcept;
 
     executor_node* take_mail() noexcept { return inbox_.take(); }

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -579,6 +580,48 @@ TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
         count_of(sleep_step::failed_message), count_of(sleep_step::call_by_eventfd),
         count_of(sleep_step::own_wake), count_of(sleep_step::owed_call),
         count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_rest));
+}
+
+struct bell : executor_node {
+    std::atomic<bool> rung{false};
+};
+
+task<> ring_and_leave(uring::context& home, uring::context& target, bell& its) {
+    target.post(&its);
+    home.stop();
+    co_return;
+}
+
+TEST_F(UringStress, AContextWhoseMessageIsRefusedCallsBeforeItLeaves) {
+    constexpr auto steps = steps_of(sleep_step::failed_message);
+    uring::context target(sleeps_at_once);
+    std::jthread runner([&] { target.run(); });
+    std::size_t count = 0;
+    const stress_time time;
+    for (; time.goes_on([&] { return misses_any(steps); }) && !HasFailure(); ++count) {
+        bell its;
+        its.run = [](executor_node* node) noexcept {
+            static_cast<bell*>(node)->rung.store(true, std::memory_order_release);
+        };
+        {
+            const auto sender = context_without_messages();
+            sender->spawn(ring_and_leave(*sender, target, its));
+            sender->run();
+        }
+        const auto patience = steady::now() + 20s;
+        while (!its.rung.load(std::memory_order_acquire)) {
+            if (steady::now() > patience) {
+                std::fprintf(stderr, "the call of context %zu was lost\n", count);
+                std::abort(); // nobody can wake the target any more
+            }
+            std::this_thread::yield();
+        }
+    }
+    target.stop();
+    runner.join();
+    expect_all(steps);
+    std::printf("%zu contexts, %ld refused messages\n", count,
+                count_of(sleep_step::failed_message));
 }
 
 } // namespace
