@@ -15,6 +15,10 @@
 #include <boost/fiber/operations.hpp>
 #endif
 
+#ifdef TRYST_TEST_URING
+#include <tryst/uring.hpp>
+#endif
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,6 +26,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -270,6 +275,38 @@ class boost_fiber final : public kind {
 };
 #endif
 
+#ifdef TRYST_TEST_URING
+class uring_coroutine final : public kind {
+public:
+    uring_coroutine(const char* name, unsigned max_spins)
+        : name_(name), loop_({.max_spins = max_spins}) {}
+    ~uring_coroutine() override {
+        loop_.stop();
+        thread_.join();
+    }
+
+private:
+    const char* name_;
+    tryst::uring::context loop_;
+    std::thread thread_{[this] { loop_.run(); }};
+    const char* name() const noexcept override { return name_; }
+    void begin(exchanger& ex, int item, limits until, promise end) override {
+        loop_.spawn(exchange_in_task(ex, item, std::move(until), std::move(end),
+                                     [this] { return loop_.running_here(); }));
+    }
+};
+
+void add_uring_coroutines(std::vector<std::unique_ptr<kind>>& all) {
+    try {
+        all.push_back(std::make_unique<uring_coroutine>("coroutine on a uring::context", 2'000));
+        all.push_back(
+            std::make_unique<uring_coroutine>("coroutine on a uring::context that sleeps", 0));
+    } catch (const std::system_error& e) {
+        std::cerr << "without io_uring: " << e.what() << '\n';
+    }
+}
+#endif
+
 /// The place to enter another kind, with a `begin` like those above.
 std::vector<std::unique_ptr<kind>> everybody() {
     std::vector<std::unique_ptr<kind>> all;
@@ -285,6 +322,9 @@ std::vector<std::unique_ptr<kind>> everybody() {
     all.push_back(std::make_unique<awaited_task>());
 #ifdef TRYST_TEST_FIBER
     all.push_back(std::make_unique<boost_fiber>());
+#endif
+#ifdef TRYST_TEST_URING
+    add_uring_coroutines(all);
 #endif
     return all;
 }
