@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -437,8 +438,7 @@ std::unique_ptr<uring::context> context_without_messages() {
     auto made = std::make_unique<uring::context>(sleeps_at_once);
     const auto after = rings();
     std::vector<int> mine;
-    std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
-                        std::back_inserter(mine));
+    std::ranges::set_difference(after, before, std::back_inserter(mine));
     EXPECT_EQ(mine.size(), 1U);
     const auto allows = [](std::uint16_t what, std::uint8_t which) {
         io_uring_restriction rule{};
