@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t accepted_ahead = 64;
 } // namespace
 
-accept_stream::accept_stream(context& home, int listener) noexcept
+accept_stream::accept_stream(context& home, int listener)
     : stream_base(
           *home.reactor_,
           {.code = detail::opcode::accept_multishot, .descriptor = listener, .flags = SOCK_CLOEXEC},
@@ -20,8 +20,8 @@ accept_stream::accept_stream(context& home, int listener) noexcept
 
 accept_stream::~accept_stream() {
     end();
-    for (const completion& each : untaken()) {
-        drop(each);
+    while (!untaken().empty()) {
+        drop(untaken().pop());
     }
 }
 

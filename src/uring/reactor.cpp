@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <system_error>
 #include <utility>
 
@@ -24,6 +23,9 @@ namespace tryst::uring::detail {
 thread_local reactor* running_reactor = nullptr;
 
 namespace {
+
+/// A deadline of `wait`: submits and looks, and does not sleep.
+constexpr context::time_point at_once{};
 
 /// What a completion is about, if it is not the address of an operation.
 enum about : std::uint64_t {
@@ -86,6 +88,13 @@ io_uring set_up(unsigned entries) {
         }
     }
     throw failure(error, "io_uring_setup");
+}
+
+bool knows(io_uring& ring, int operation) noexcept {
+    io_uring_probe* const probe = io_uring_get_probe_ring(&ring);
+    const bool does = probe != nullptr && io_uring_opcode_supported(probe, operation) != 0;
+    io_uring_free_probe(probe);
+    return does;
 }
 
 io_uring_op kernels_code(opcode code) noexcept {
@@ -207,7 +216,8 @@ reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
                  tryst::detail::timer_heap& timers, unsigned entries)
     : loop_(loop), ready_(ready), timers_(timers), ring_(set_up(entries)),
       eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
+      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0),
+      can_message_(knows(ring_, IORING_OP_MSG_RING)) {
     if (!eventfd_) {
         const int error = errno;
         io_uring_queue_exit(&ring_);
@@ -239,7 +249,7 @@ void reactor::claim_thread() {
         }
         owner_ = here;
     }
-    if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 && owner_ != here) {
+    if (owner_ != here) {
         throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
     }
 }
@@ -260,7 +270,7 @@ void reactor::come_to_rest() noexcept {
     while (!in_flight_.alone() || !cancels_.alone() || call_owed_) {
         flush_cancels();
         watch_eventfd();
-        wait(nullptr);
+        wait(cancels_.alone() && watching_ ? nullptr : &at_once);
     }
     // A message to another context is refused at once, or not at all. If nobody looked any more, that
     // context would not be called.
@@ -330,7 +340,9 @@ void reactor::cancel(operation_base& operation, bool expired) noexcept {
     }
     operation.expired_ = expired;
     if (operation.state_ == state::in_flight) {
-        ask_to_cancel(operation);
+        if (operation.request_.code != opcode::close) { // which is not undone
+            ask_to_cancel(operation);
+        }
     } else {
         operation.unlink();
         finish(operation, -ECANCELED);
@@ -338,9 +350,7 @@ void reactor::cancel(operation_base& operation, bool expired) noexcept {
 }
 
 void reactor::finish(operation_base& operation, int result, std::uint32_t flags) noexcept {
-    // An interrupted close has closed.
-    const bool came_to_nothing =
-        result == -ECANCELED || (result == -EINTR && operation.request_.code != opcode::close);
+    const bool came_to_nothing = result == -ECANCELED || result == -EINTR;
     if (operation.cancelled_ && !came_to_nothing) {
         TRYST_TRACE(step::late_cancellation);
     }
@@ -384,20 +394,21 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.state_ == state::in_flight) {
-        if ((ring_.flags & IORING_SETUP_SINGLE_ISSUER) != 0 && owner_ != this_thread()) {
+        if (owner_ != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
                 "context's");
         }
-        if (!std::exchange(operation.cancelled_, true)) {
-            ask_to_cancel(operation);
-        }
+        cancel(operation, false);
         while (operation.state_ == state::in_flight) {
             flush_cancels();
-            wait(nullptr);
+            wait(cancels_.alone() ? nullptr : &at_once);
         }
     }
-    operation.unlink();
-    operation.state_ = state::over;
+    if (operation.state_ != state::over) { // it never had a result
+        operation.unlink();
+        operation.state_ = state::over;
+        operation.result_ = -ECANCELED;
+    }
 }
 
 // ---- Streams.
@@ -405,8 +416,7 @@ void reactor::abandon(operation_base& operation) noexcept {
 void reactor::wait_on(stream_base& stream, operation_base& next) noexcept {
     assert(stream.waiting_ == nullptr && "tryst: one waits for a stream at a time");
     if (!stream.untaken_.empty()) {
-        const auto first = stream.untaken_.front();
-        stream.untaken_.pop_front();
+        const auto first = stream.untaken_.pop();
         finish(next, first.result, first.flags);
         return;
     }
@@ -437,7 +447,9 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
             source.request_.code = code == opcode::accept_multishot ? opcode::accept : opcode::recv;
             result = -EINTR;
         }
-        if (result == -ECANCELED || result == -EINTR) { // because we asked for it
+        // Because we asked for it, or because nobody has taken what fills the buffers.
+        if (result == -ECANCELED || result == -EINTR ||
+            (result == -ENOBUFS && stream.waiting_ == nullptr)) {
             if (stream.waiting_ != nullptr) {
                 source.state_ = state::waiting;
                 source.cancelled_ = false;
@@ -450,9 +462,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
         finish(*stream.waiting_, result, flags);
         return;
     }
-    try {
-        stream.untaken_.push_back({result, flags});
-    } catch (const std::bad_alloc&) {
+    if (!stream.untaken_.push({result, flags})) {
         stream.drop({result, flags});
     }
     if (goes_on && stream.untaken_.size() >= stream.room_ &&
@@ -481,6 +491,7 @@ bool reactor::submit_start(operation_base& operation) noexcept {
         return false;
     }
     fill(*entry, operation);
+    operation.submitted_ = true;
     operation.state_ = state::in_flight;
     operation.unlink();
     operation.insert_before(in_flight_);
@@ -574,7 +585,13 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
     entry->off = call;
     entry->flags = quiet_;
     entry->user_data = own_call | static_cast<std::uint64_t>(eventfd) << about_bits;
-    io_uring_submit(&ring_); // at once: somebody may be waiting for it on this thread
+    io_uring_submit(&ring_); // at once: this thread may be about to wait for what the other does
+    if (io_uring_sq_ready(&ring_) != 0) { // the kernel has taken none, or not all
+        std::memset(entry, 0, sizeof(*entry));
+        entry->flags = quiet_;
+        entry->user_data = cancellation;
+        return false;
+    }
     return true;
 }
 
@@ -597,9 +614,12 @@ void reactor::called() noexcept {
 }
 
 void reactor::sleep(const context::time_point* deadline) noexcept {
+    // The last completions may have put something there. If it stays, the kernel is short of memory, and the
+    // loop tries again.
+    flush_backlogs();
     watch_eventfd();
-    if (!watching_) {
-        return; // no memory in the kernel; the loop tries again
+    if (!starts_.alone() || !cancels_.alone() || !watching_) {
+        return;
     }
     if (call_owed_) {
         if (inbox_.has_mail()) {
@@ -694,7 +714,6 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
     case own_call:
         if (result < 0) {
             TRYST_TRACE(step::failed_message);
-            can_message_ = can_message_ && result != -EINVAL;
             write_call(static_cast<int>(about >> about_bits));
         }
         break;
@@ -704,11 +723,13 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
 void reactor::complete(operation_base& operation, int result, std::uint32_t flags) noexcept {
     operation.unlink();
     const bool set_aside = std::exchange(operation.set_aside_, false);
-    if (!operation.cancelled_ && restarts(operation.request_.code) &&
-        (result == -EINTR || (result == -ECANCELED && set_aside))) {
-        operation.state_ = state::waiting;
-        operation.insert_before(starts_);
-        return;
+    if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
+        if (restarts(operation.request_.code)) {
+            operation.state_ = state::waiting;
+            operation.insert_before(starts_);
+            return;
+        }
+        operation.cancelled_ = set_aside;
     }
     finish(operation, result, flags);
 }

@@ -4,6 +4,8 @@
 #include "reactor.hpp"
 
 #include <cerrno>
+#include <limits>
+#include <stdexcept>
 #include <system_error>
 
 namespace tryst::uring {
@@ -24,6 +26,9 @@ recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size
     : stream_base(*home.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
                   count),
       memory_(count, size), ring_memory_(1, count * sizeof(io_uring_buf)) {
+    if (memory_.buffer_size() > std::numeric_limits<std::uint32_t>::max()) {
+        throw std::invalid_argument("tryst::uring::recv_stream: buffers of 4 GiB or more");
+    }
     io_uring_buf_reg registration{};
     registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
     registration.ring_entries = static_cast<std::uint32_t>(count);

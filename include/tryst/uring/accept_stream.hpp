@@ -19,7 +19,8 @@ namespace tryst::uring {
 class accept_stream : private detail::stream_base {
 public:
     /// @param listener  a listening socket, which must stay open as long as this.
-    accept_stream(context& home, int listener) noexcept;
+    /// @throws std::bad_alloc
+    accept_stream(context& home, int listener);
     ~accept_stream() override;
 
     class [[nodiscard]] next_operation : public stream_base::next_operation {

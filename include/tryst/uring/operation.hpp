@@ -115,6 +115,7 @@ protected:
     void abandon() noexcept;
 
     bool is_over() const noexcept { return state_ == state::over; }
+    bool was_submitted() const noexcept { return submitted_; }
     const request& arguments() const noexcept { return request_; }
     const char* name() const noexcept;
     int outcome() const noexcept { return result_; }
@@ -143,6 +144,7 @@ private:
     int result_ = 0;
     std::uint32_t flags_ = 0; ///< The completion's.
     state state_ = state::created;
+    bool submitted_ = false; ///< The kernel has seen it.
     bool cancelled_ = false; ///< A stop or the deadline wants it to end.
     bool expired_ = false; ///< The deadline.
     bool set_aside_ = false; ///< The loop is left: it shall start again when the loop goes on.
@@ -206,7 +208,7 @@ public:
 
     ~close_operation() {
         abandon();
-        if (!is_over() || outcome() == -ECANCELED || outcome() == -ETIMEDOUT) {
+        if (!was_submitted()) { // else the kernel closes, whatever it returns
             descriptor left_open(arguments().descriptor);
         }
     }

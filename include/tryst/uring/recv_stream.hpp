@@ -50,7 +50,8 @@ public:
     /// @param socket  a connected socket, which must stay open as long as this.
     /// @param count   of buffers, a power of two; so much can be received before somebody looks.
     /// @param size    of each, in bytes.
-    /// @throws std::system_error "register_buf_ring" if the kernel cannot; std::bad_alloc.
+    /// @throws std::system_error "register_buf_ring" if the kernel cannot; std::invalid_argument if `size`
+    ///   or `count` is 0, or `size` 4 GiB or more; std::bad_alloc.
     recv_stream(context& home, int socket, std::size_t count = 8, std::size_t size = 4096);
     ~recv_stream() override;
 

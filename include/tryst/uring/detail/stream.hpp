@@ -8,8 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <new>
 #include <utility>
+#include <vector>
 
 namespace tryst::uring::detail {
 
@@ -27,6 +28,43 @@ protected:
         std::uint32_t flags;
     };
 
+    /// Completions that nobody has taken yet, first in, first out. Allocates for more than it was made for.
+    class completion_queue {
+    public:
+        explicit completion_queue(std::size_t room) { items_.reserve(room); }
+
+        bool empty() const noexcept { return first_ == items_.size(); }
+        std::size_t size() const noexcept { return items_.size() - first_; }
+
+        /// @returns whether there was memory.
+        bool push(completion next) noexcept {
+            if (items_.size() == items_.capacity()) {
+                items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+                first_ = 0;
+            }
+            try {
+                items_.push_back(next);
+            } catch (const std::bad_alloc&) {
+                return false;
+            }
+            return true;
+        }
+
+        /// Precondition: not empty.
+        completion pop() noexcept {
+            const completion first = items_[first_++];
+            if (empty()) {
+                items_.clear();
+                first_ = 0;
+            }
+            return first;
+        }
+
+    private:
+        std::vector<completion> items_;
+        std::size_t first_ = 0;
+    };
+
     /// Waits for the next completion.
     class next_operation : public operation_base {
     public:
@@ -37,8 +75,9 @@ protected:
         ~next_operation() { abandon(); }
     };
 
-    stream_base(reactor& home, const request& what, std::size_t room) noexcept
-        : home_(&home), source_(home, what), room_(room) {
+    /// @param room  for how many completions the source is left on; one more is its last. @throws std::bad_alloc
+    stream_base(reactor& home, const request& what, std::size_t room)
+        : home_(&home), source_(home, what), room_(room), untaken_(room + 1) {
         source_.stream_ = this;
     }
     virtual ~stream_base() = default;
@@ -53,7 +92,7 @@ protected:
     void end() noexcept { source_.end(); }
 
     /// What nobody has taken.
-    std::deque<completion>& untaken() noexcept { return untaken_; }
+    completion_queue& untaken() noexcept { return untaken_; }
 
     /// A completion for which there is no memory: gives back what it holds.
     virtual void drop(completion lost) noexcept = 0;
@@ -70,9 +109,9 @@ private:
 
     reactor* home_;
     source source_;
-    std::size_t room_; ///< For how many completions the source is left on.
+    std::size_t room_;
     operation_base* waiting_ = nullptr;
-    std::deque<completion> untaken_;
+    completion_queue untaken_;
 };
 
 } // namespace tryst::uring::detail
