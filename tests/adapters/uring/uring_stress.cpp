@@ -32,6 +32,7 @@
 
 #include <fcntl.h>
 #include <liburing.h>
+#include <sys/socket.h>
 
 namespace tryst::test {
 namespace {
@@ -74,6 +75,12 @@ protected:
 };
 
 // ---- I/O of which nothing may be lost.
+
+void pause_for(unsigned spins) noexcept {
+    for (; spins != 0; --spins) {
+        detail::spin_pause();
+    }
+}
 
 /// What the errands of a test have come to.
 struct errands {
@@ -418,6 +425,94 @@ TEST_F(UringStress, AFrameMayBeDestroyedWhileAStopReachesForItsOperation) {
                 count_of(sleep_step::retracted_stop), count_of(sleep_step::late_stop));
 }
 
+// ---- A stream goes on.
+
+/// Receives bytes that count, with stops and deadlines, and holds some pieces back, so that buffers are short.
+task<> receive_in_order(uring::context& home, scene& s, errands& all, int socket,
+                        std::atomic<std::size_t>& short_of_buffers, bool& at_end) {
+    dice random(9);
+    uring::recv_stream stream(home, socket, 4, 64);
+    std::vector<uring::received> held;
+    std::uint8_t expected = 0;
+    while (!at_end && !::testing::Test::HasFailure()) {
+        auto until = some_limits(s, random);
+        const bool may_be_stopped = until.stop().stop_possible();
+        auto got = co_await stream.next(std::move(until));
+        if (got.error() == std::errc::no_buffer_space) {
+            ++short_of_buffers;
+            held.clear();
+            continue;
+        }
+        if (!all.add(got, may_be_stopped)) {
+            continue;
+        }
+        for (const std::byte each : got->bytes()) {
+            EXPECT_EQ(std::to_integer<std::uint8_t>(each), expected++);
+        }
+        at_end = got->is_end();
+        if (held.size() == 4 || random.roll() < 5) {
+            held.clear();
+        }
+        held.push_back(*std::move(got));
+    }
+    at_end = true;
+    home.stop();
+}
+
+TEST_F(UringStress, AStreamThatIsLeftAndStoppedLosesNothing) {
+    constexpr auto steps = steps_of(sleep_step::set_aside);
+    scene s(0);
+    errands io;
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const uring::descriptor here(ends[0]);
+    uring::descriptor there(ends[1]);
+    std::atomic<std::size_t> short_of_buffers{0};
+    std::size_t sent = 0;
+    std::atomic<bool> over{false};
+    bool at_end = false;
+    uring::context home(sleeps_at_once);
+    home.spawn(receive_in_order(home, s, io, here.get(), short_of_buffers, at_end));
+    std::jthread runner([&] {
+        while (!at_end) {
+            home.run();
+        }
+    });
+    std::jthread sender([&] {
+        std::minstd_rand random(1);
+        std::array<std::uint8_t, 300> bytes{};
+        while (!over.load(std::memory_order_relaxed)) {
+            const std::size_t count = 1 + random() % (1U << random() % 9);
+            for (std::size_t i = 0; i != count; ++i) {
+                bytes.at(i) = static_cast<std::uint8_t>(sent + i);
+            }
+            const auto written = ::send(there.get(), bytes.data(), count, MSG_NOSIGNAL);
+            ASSERT_GT(written, 0);
+            sent += static_cast<std::size_t>(written);
+            pause_for(static_cast<unsigned>(random() % (1U << random() % 14)));
+        }
+        there.reset();
+    });
+    const stress_time time;
+    while (time.goes_on([&] {
+        return io.misses_any() || short_of_buffers.load() == 0 || misses_any(steps);
+    }) && !HasFailure()) {
+        s.button.press(s.record[0]);
+        home.stop();
+        std::this_thread::yield();
+    }
+    over.store(true, std::memory_order_relaxed);
+    sender.join();
+    runner.join();
+    EXPECT_GT(short_of_buffers.load(), 0U);
+    EXPECT_FALSE(io.misses_any());
+    expect_all(steps);
+    std::printf("%zu bytes in %zu pieces, %zu cancelled, %zu expired, %zu times short of buffers; "
+                "taken back %ld times\n",
+                sent, io.count[0].load(), io.count[1].load(), io.count[2].load(),
+                short_of_buffers.load(), count_of(sleep_step::set_aside));
+}
+
 // ---- Calls.
 
 /// The rings that this process has, by their file descriptors.
@@ -457,12 +552,6 @@ std::unique_ptr<uring::context> context_without_messages() {
                                 rules.data(), static_cast<unsigned>(rules.size())),
               0);
     return made;
-}
-
-void pause_for(unsigned spins) noexcept {
-    for (; spins != 0; --spins) {
-        detail::spin_pause();
-    }
 }
 
 /// Rounds in each of which a new context is called by all posters at once, and gone as soon as it may be.
