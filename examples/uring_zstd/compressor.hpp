@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One Zstandard frame, made piece by piece.
+/// libzstd.
+#pragma once
+
+#include "block.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include <zstd.h>
+
+namespace uring_zstd {
+
+class compressor {
+public:
+    /// With a checksum, and the size if it is known: what the zstd command makes.
+    compressor(int level, std::optional<std::uint64_t> size) {
+        set(ZSTD_c_compressionLevel, level);
+        set(ZSTD_c_checksumFlag, 1);
+        if (size) {
+            check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), *size));
+        }
+    }
+
+    /// The most that is worth compressing at once: one block of the format.
+    static std::size_t piece_size() noexcept { return ZSTD_CStreamInSize(); }
+
+    /// Compresses what it can of `piece` while there is room in `into`.
+    /// @returns what is left of `piece`.
+    std::span<std::byte> add(std::span<std::byte> piece, block& into) {
+        ZSTD_inBuffer from{piece.data(), piece.size(), 0};
+        run(from, into, ZSTD_e_continue);
+        return piece.subspan(from.pos);
+    }
+
+    /// Ends the frame. @returns whether it is complete, or has more than there was room for.
+    bool finish(block& into) {
+        ZSTD_inBuffer nothing{nullptr, 0, 0};
+        return run(nothing, into, ZSTD_e_end) == 0;
+    }
+
+private:
+    static std::size_t check(std::size_t status) {
+        if (ZSTD_isError(status) != 0) {
+            throw std::runtime_error(std::string("cannot compress: ") + ZSTD_getErrorName(status));
+        }
+        return status;
+    }
+
+    void set(ZSTD_cParameter parameter, int value) {
+        check(ZSTD_CCtx_setParameter(context_.get(), parameter, value));
+    }
+
+    std::size_t run(ZSTD_inBuffer& from, block& into, ZSTD_EndDirective how) {
+        const auto room = into.room();
+        ZSTD_outBuffer to{room.data(), room.size(), 0};
+        const std::size_t left = check(ZSTD_compressStream2(context_.get(), &to, &from, how));
+        into.size += to.pos;
+        return left;
+    }
+
+    std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_{ZSTD_createCCtx(),
+                                                                  &ZSTD_freeCCtx};
+};
+
+} // namespace uring_zstd

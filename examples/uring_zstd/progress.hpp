@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What is said on the terminal, during and after.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace uring_zstd {
+
+/// One line of a terminal, drawn over and over, and erased in the end.
+class progress_line {
+public:
+    explicit progress_line(std::optional<std::uint64_t> total) : total_(total) {}
+    progress_line(const progress_line&) = delete;
+    progress_line& operator=(const progress_line&) = delete;
+    ~progress_line();
+
+    void show(std::uint64_t bytes_in, std::uint64_t bytes_out);
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    std::optional<std::uint64_t> total_;
+    clock::time_point start_ = clock::now();
+    bool drawn_ = false;
+};
+
+/// As zstd says it: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)".
+std::string summary(const std::string& from, std::uint64_t bytes_in, const std::string& to,
+                    std::uint64_t bytes_out);
+
+/// As sha256sum says it.
+std::string digest_line(const std::string& digest, const std::string& file);
+
+} // namespace uring_zstd
