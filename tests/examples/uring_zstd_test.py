@@ -1,0 +1,517 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of uring_zstd, whose output the system's own zstd, sha256sum and cmp have to approve.
+
+usage: uring_zstd_test.py --program BINARY [options] [TEST...]
+
+Nothing here sleeps to order things: a pipeline that shall be caught at work is one whose pipes are full or
+empty. Ends with status 77 where the kernel has no io_uring, or does not let us use it.
+"""
+
+import argparse
+import contextlib
+import os
+import pty
+import random
+import resource
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+TIMEOUT = 60
+NO_IO_URING = 77
+KIB, MIB = 1 << 10, 1 << 20
+
+chosen = argparse.Namespace()
+
+
+def data_of(size, seed=1):
+    """Compresses well, and no two parts of it are the same."""
+    source = random.Random(seed)
+    words = [source.randbytes(source.randrange(3, 40)) for _ in range(5000)]
+    return b"".join(source.choices(words, k=size // 20 + 20))[:size]
+
+
+# How much memory a program needs, as its parent is told; which must be small, because a child begins with as much
+# as its parent has.
+MEASURE = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(process, 0)
+print(usage.ru_maxrss if status == 0 else -1)
+"""
+
+
+class UringZstd(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="uring_zstd.", dir=chosen.folder)
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.environment = dict(os.environ, LC_ALL="C")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def file(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def start(self, *arguments, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, "cwd": self.folder, "env": self.environment,
+                   **options}
+        process = subprocess.Popen([chosen.program, *map(str, arguments)], **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+
+    def run_it(self, *arguments, status=0, input=None, **options):
+        """@returns what it printed, and the errors it printed."""
+        if input is not None:
+            options["stdin"] = subprocess.PIPE
+        process = self.start(*arguments, **options)
+        out, errors = process.communicate(input, timeout=TIMEOUT)
+        self.assertEqual(process.returncode, status, errors)
+        return out, errors.decode()
+
+    def refuses(self, *arguments, says, status=1, leaves=None, **options):
+        """It fails with one line that says so, and leaves nothing behind but the files that were there."""
+        before = sorted(os.listdir(self.folder)) if leaves is None else leaves
+        _, errors = self.run_it(*arguments, status=status, **options)
+        self.check_failure(errors, says)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def check_failure(self, errors, says):
+        self.assertEqual(errors.count("\n"), 1, errors)
+        self.assertTrue(errors.startswith("uring_zstd: "), errors)
+        for each in [says] if isinstance(says, str) else says:
+            self.assertIn(each, errors)
+
+    def tool(self, *words, **options):
+        return subprocess.run(words, check=True, cwd=self.folder, timeout=TIMEOUT,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options).stdout
+
+    def check_compressed(self, name, data):
+        self.tool("zstd", "-q", "-t", name)
+        if self.tool("zstd", "-q", "-dc", name) != data:
+            self.fail(f"{name} is not what was compressed")
+
+    def content(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def check_each(self, *options, size):
+        """Compresses, hashes and copies a file of that size."""
+        with self.subTest(options=options, size=size):
+            data = data_of(size)
+            self.file("in", data)
+            self.run_it("in", "-f", "-o", "out.zst", "-1", *options)
+            self.check_compressed("out.zst", data)
+            out, _ = self.run_it("in", "--hash", *options)
+            self.assertEqual(out, self.tool("sha256sum", "in"))
+            self.run_it("in", "--copy", "-f", "-o", "out", *options)
+            self.tool("cmp", "in", "out")
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in", "out", "out.zst"])
+
+    def sizes(self, lanes, buffer=64 * KIB):
+        return (0, 1, buffer - 1, buffer, buffer + 1, lanes * buffer + 1)
+
+    # ---- What it makes
+
+    def test_all_sizes_on_all_loops_and_lanes(self):
+        for loops in (1, 2, 3):
+            for lanes in (1, 2, 3):
+                for size in self.sizes(lanes):
+                    self.check_each("--buffer", "64K", "--loops", loops, "--lanes", lanes,
+                                    size=size)
+
+    def test_a_large_file_on_all_loops(self):
+        for loops in (1, 2, 3):
+            for lanes in (1, 3):
+                self.check_each("--loops", loops, "--lanes", lanes, size=50 * MIB)
+
+    def test_odd_and_extreme_buffers_and_lanes(self):
+        for options in (("--buffer", "100000"), ("--buffer", "8M"), ("--lanes", 64),
+                        ("--lanes", 64, "--buffer", "64k", "--loops", 3)):
+            self.check_each(*options, size=9 * MIB + 1)
+
+    def test_direct_with_any_tail(self):
+        probe = self.file("in", b"probe")
+        try:
+            os.close(os.open(probe, os.O_RDONLY | os.O_DIRECT))
+        except OSError:
+            self.skipTest("no O_DIRECT here")
+        for loops in (1, 3):
+            for size in (0, 1, 511, 512, 4095, 4096, 4097, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1,
+                         5 * MIB + 3):
+                self.check_each("--direct", "--buffer", "64K", "--loops", loops, size=size)
+
+    def test_direct_is_refused_where_the_file_system_has_it_not(self):
+        self.refuses("/proc/cpuinfo", "--direct", "-o", "out",
+                     says="/proc/cpuinfo: cannot bypass the page cache")
+        os.mkfifo(self.path("pipe"))
+        keep_open = os.open(self.path("pipe"), os.O_RDWR)
+        self.refuses("pipe", "--direct", "-o", "out", says="not a regular file")
+        os.close(keep_open)
+
+    def test_what_only_seems_to_be_empty(self):
+        self.run_it("/proc/version", "-o", "out.zst")
+        with open("/proc/version", "rb") as file:
+            self.check_compressed("out.zst", file.read())
+
+    def test_a_single_frame_with_checksum_and_size_as_good_as_zstds(self):
+        data = data_of(3 * MIB)
+        self.file("in", data)
+        for level in (1, 3, 9, 19):
+            self.run_it("in", "-f", f"-{level}")
+            self.tool("zstd", "-q", "-f", "--single-thread", f"-{level}", "in", "-o", "theirs")
+            details = self.tool("zstd", "-lv", "in.zst").decode()
+            self.assertIn("Check: XXH64", details)
+            self.assertIn(f"({len(data)} B)", details)
+            frames = [each for each in details.splitlines() if "Zstandard Frames" in each]
+            self.assertIn("1", frames[0])
+            ours, theirs = (os.path.getsize(self.path(each)) for each in ("in.zst", "theirs"))
+            self.assertLess(ours, 1.001 * theirs)
+            self.check_compressed("in.zst", data)
+
+    def test_the_default_output_permissions_and_time(self):
+        path = self.file("in", b"data")
+        os.chmod(path, 0o640)
+        os.utime(path, (1, 1234567890))
+        _, errors = self.run_it("in")
+        self.assertRegex(errors, r"^in                   :\d+\.\d\d%   \(     4 B =>     \d\d B, in.zst\)\n$")
+        made = os.stat(self.path("in.zst"))
+        self.assertEqual(stat.S_IMODE(made.st_mode), 0o640)
+        self.assertEqual(made.st_mtime, 1234567890)
+
+    def test_names_that_sha256sum_has_to_quote(self):
+        for name in ("two\nlines", "back\\slash", "carriage\rreturn", "-"):
+            self.file(name, b"data")
+            out, _ = self.run_it("--hash", "--", "./" + name)
+            self.assertEqual(out, self.tool("sha256sum", "./" + name))
+
+    # ---- Pipes
+
+    def test_pipes_slow_and_fast(self):
+        first, second = data_of(100 * KIB + 1), data_of(3 * MIB, seed=2)
+        self.file("a", first)
+        self.file("b", second)
+        program = shlex.quote(chosen.program)
+        for options in ("", "--loops 1", "--loops 3 --lanes 1", "--buffer 64K --lanes 3"):
+            self.tool("sh", "-ec", f"(cat a; sleep 0.1; cat b) | {program} - -f -o out {options}")
+            self.check_compressed("out", first + second)
+            self.tool("sh", "-ec", f"{program} b -o - {options} | (sleep 0.1; zstd -q -t)")
+            self.tool("sh", "-ec", f"cat b | {program} --copy - -o - {options} | cmp - b")
+            self.tool("sh", "-ec", f"cat b | {program} - {options} | zstd -dc | cmp - b")
+            out, _ = self.run_it("--hash", "-", *options.split(), input=second)
+            self.assertEqual(out, self.tool("sha256sum", "-", input=second))
+
+    def test_standard_streams_that_are_files_keep_their_positions(self):
+        data = data_of(MIB)
+        with open(self.file("in", data), "rb") as source, open(self.path("out"), "ab") as sink:
+            source.seek(1000)
+            sink.write(b"before")
+            sink.flush()
+            self.run_it("--copy", "-", "-o", "-", stdin=source, stdout=sink)
+        self.assertEqual(self.content("out"), b"before" + data[1000:])
+
+    def test_pipes_that_do_not_block(self):
+        data = data_of(2 * MIB)
+        from_us, to_it = os.pipe()
+        from_it, to_us = os.pipe()
+        os.set_blocking(from_us, False)
+        os.set_blocking(to_us, False)
+        process = self.start("--copy", "-", "-o", "-", stdin=from_us, stdout=to_us)
+        os.close(from_us)
+        os.close(to_us)
+
+        def feed():
+            with open(to_it, "wb") as sink:
+                sink.write(data)
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        with open(from_it, "rb") as source:
+            got = source.read()
+        feeder.join()
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        self.assertEqual(got, data)
+
+    def test_named_pipes_and_devices_are_written_where_they_are(self):
+        data = data_of(MIB)
+        self.file("in", data)
+        os.mkfifo(self.path("pipe"))
+        process = self.start("in", "--copy", "-o", "pipe")
+        self.assertEqual(self.content("pipe"), data)
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        self.run_it("in", "-o", "/dev/null")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    # ---- What goes wrong
+
+    def test_what_cannot_be_read_or_written(self):
+        self.file("in", b"data")
+        self.file("in.zst", b"precious")
+        self.refuses("missing", says=["missing: cannot open", "No such file"])
+        self.refuses(".", "-o", "out", says=".: cannot read: is a directory")
+        self.refuses("in", "-o", ".", says=".: cannot write: is a directory")
+        self.refuses("in", "-o", "no/such/folder", says="no/such/folder: cannot create: No such")
+        self.refuses("in", says="in.zst: cannot write: it exists already")
+        self.assertEqual(self.content("in.zst"), b"precious")
+        self.run_it("in", "-f")
+        self.check_compressed("in.zst", b"data")
+
+    def test_a_link_is_not_followed_to_a_file_that_exists(self):
+        self.file("in", b"data")
+        self.file("precious", b"precious")
+        os.symlink("precious", self.path("link"))
+        os.symlink("nowhere", self.path("dangling"))
+        for link in ("link", "dangling"):
+            self.refuses("in", "-o", link, says="it exists already")
+            self.run_it("in", "-f", "-o", link)
+            self.check_compressed(link, b"data")
+        self.assertEqual(self.content("precious"), b"precious")
+
+    def test_a_file_can_become_its_own_copy(self):
+        data = data_of(3 * MIB)
+        self.file("in", data)
+        self.run_it("in", "--copy", "-f", "-o", "in")
+        self.assertEqual(self.content("in"), data)
+
+    def test_a_device_that_is_full(self):
+        self.file("in", data_of(5 * MIB))
+        for options in (("-o", "/dev/full"), ("--copy", "-o", "/dev/full"),
+                        ("--loops", "1", "-o", "/dev/full"), ("--loops", "3", "-o", "/dev/full")):
+            self.refuses("in", *options, says="/dev/full: cannot write: No space left on device")
+        with open("/dev/full", "wb") as full:
+            self.refuses("in", "--hash", stdout=full, says="standard output: cannot write: No space")
+
+    def test_a_disk_that_is_full(self):
+        self.file("in", data_of(20 * MIB))
+        os.mkdir(self.path("disk"))
+        private = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
+        script = 'mount -t tmpfs -o size=1m none disk && "$@"; status=$?; ls -A disk; exit $status'
+        try:
+            self.tool(*private, "sh", "-c", script, "sh", "true")
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("must not mount")
+        for options in ((), ("--copy",), ("--loops", "1"), ("--loops", "3", "--lanes", "1")):
+            words = (*private, "sh", "-c", script, "sh", chosen.program, "in", "-o", "disk/out",
+                     *options)
+            got = subprocess.run(words, cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                                 capture_output=True, check=False)
+            self.assertEqual((got.returncode, got.stdout), (1, b""), got.stderr)
+            self.check_failure(got.stderr.decode(),
+                               "disk/out: cannot write: No space left on device")
+
+    def test_a_file_that_may_not_be_so_large(self):
+        self.file("in", data_of(20 * MIB))
+        self.file("out", b"precious")
+
+        for options in ((), ("--copy",), ("--loops", "1"), ("--direct",)):
+            # Up to the limit the kernel writes, and O_DIRECT not a part of a sector.
+            most = MIB if "--direct" in options else MIB + 1
+
+            def limit(most=most):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+            self.refuses("in", "-f", "-o", "out", *options, preexec_fn=limit,
+                         says="out: cannot write: File too large")
+        self.assertEqual(self.content("out"), b"precious")
+
+    def test_a_file_that_shrinks_or_vanishes_meanwhile(self):
+        data = data_of(50 * MIB)
+        for loops in (1, 2, 3):
+            self.file("in", data)
+            process = self.start("in", "--copy", "-o", "-", "--loops", loops)
+            self.assertEqual(process.stdout.read(1), data[:1]) # it cannot get far: the pipe is full
+            os.truncate(self.path("in"), 40 * MIB + 1)
+            process.stdout.read()
+            self.assertEqual(process.wait(TIMEOUT), 1)
+            self.check_failure(process.stderr.read().decode(),
+                               "in: cannot read: it has shrunk meanwhile")
+
+            self.file("in", data)
+            process = self.start("in", "--copy", "-o", "-", "--loops", loops)
+            got = process.stdout.read(1)
+            os.unlink(self.path("in"))
+            self.assertEqual(got + process.stdout.read(), data)
+            self.assertEqual(process.wait(TIMEOUT), 0)
+
+    def test_a_reader_that_goes_away(self):
+        self.file("in", data_of(50 * MIB))
+        for loops in (1, 2, 3):
+            process = self.start("in", "-o", "-", "--loops", loops)
+            process.stdout.read(1)
+            process.stdout.close()
+            self.assertEqual(process.wait(TIMEOUT), 1)
+            self.check_failure(process.stderr.read().decode(),
+                               "standard output: cannot write: Broken pipe")
+
+    def test_signals_end_it_and_leave_nothing(self):
+        data = data_of(50 * MIB)
+        self.file("in", data)
+        self.file("out", b"precious")
+        before = sorted(os.listdir(self.folder))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for loops in (1, 2, 3):
+                # It waits for more to read, having begun to write.
+                process = self.start("-", "-f", "-o", "out", "--loops", loops,
+                                     stdin=subprocess.PIPE)
+                process.stdin.write(data[:5 * MIB])
+                process.stdin.flush()
+                self.assertEqual(len(os.listdir(self.folder)), len(before) + 1)
+                self.check_interruption(process, number)
+                self.assertEqual(sorted(os.listdir(self.folder)), before)
+                # It waits until it can write.
+                process = self.start("in", "-o", "-", "--loops", loops)
+                process.stdout.read(1)
+                self.check_interruption(process, number)
+        self.assertEqual(self.content("out"), b"precious")
+
+    def check_interruption(self, process, number):
+        process.send_signal(number)
+        self.assertEqual(process.wait(TIMEOUT), 130)
+        self.check_failure(process.stderr.read().decode(), "interrupted")
+
+    def test_a_signal_need_not_wait_for_slow_compression(self):
+        self.file("in", data_of(50 * MIB))
+        for loops in (1, 2, 3):
+            process = self.start("in", "-19", "--lanes", "1", "--buffer", "8M", "-o", "-",
+                                 "--loops", loops)
+            process.stdout.read(0)
+            self.wait_until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) >= loops)
+            process.stdout.close()
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            status = process.wait(TIMEOUT)
+            self.assertIn(status, (130, -signal.SIGINT)) # the latter before it has begun
+            self.assertLess(time.monotonic() - start, chosen.patience)
+
+    def wait_until(self, condition):
+        limit = time.monotonic() + TIMEOUT
+        while not condition():
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.001)
+
+    def test_ignored_signals_stay_ignored(self):
+        process = self.start("--copy", "-", "-o", "-", stdin=subprocess.PIPE,
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.stdin.write(b"x" * 300 * KIB)
+        process.stdin.flush()
+        process.stdout.read(1)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(b"", TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+
+    def test_options_that_are_refused(self):
+        self.file("in", b"data")
+        for options in ((), ("in", "more"), ("in", "--nonsense"), ("in", "--level", "0"),
+                        ("in", "-20"), ("in", "--level", "x"), ("in", "--lanes", "0"),
+                        ("in", "--lanes", "65"), ("in", "--loops", "4"), ("in", "--loops", "0"),
+                        ("in", "--buffer", "63K"), ("in", "--buffer", "9M"),
+                        ("in", "--buffer", "x"), ("in", "--copy"), ("in", "--copy", "--hash"),
+                        ("in", "--hash", "-o", "out"), ("in", "--hash", "-3"),
+                        ("in", "--copy", "-o", "out", "-3"), ("-", "--direct", "-o", "out"),
+                        ("in", "--direct", "-o", "-")):
+            with self.subTest(options=options):
+                _, errors = self.run_it(*options, status=2)
+                self.assertNotEqual(errors, "")
+                self.assertEqual(os.listdir(self.folder), ["in"])
+        out, _ = self.run_it("--help")
+        self.assertIn(b"--lanes", out)
+
+    # ---- Beside the data
+
+    def test_progress_is_for_terminals(self):
+        self.file("in", data_of(MIB))
+        for quiet in ((), ("-q",)):
+            ours, its = pty.openpty()
+            process = self.start("--copy", "-", "-o", "out", "-f", *quiet, stdin=subprocess.PIPE,
+                                 stderr=its)
+            os.close(its)
+            said = b""
+            if not quiet: # while it waits for input
+                while b"MB/s" not in said:
+                    said += os.read(ours, 1000)
+            process.communicate(b"data", TIMEOUT)
+            with contextlib.suppress(OSError): # at its end
+                while more := os.read(ours, 1000):
+                    said += more
+            os.close(ours)
+            if quiet:
+                self.assertEqual(said, b"")
+            else:
+                last = said.split(b"\r\x1b[K")[-1] # what stays when the progress is erased
+                self.assertRegex(last, rb"^standard input .*100.00%.* out\)\r\n$")
+
+    def test_compressed_data_is_not_written_to_a_terminal(self):
+        self.file("in", b"data")
+        ours, its = pty.openpty()
+        self.refuses("in", "-o", "-", stdout=its, says="terminal")
+        os.close(ours)
+        os.close(its)
+
+    def test_memory_does_not_grow_with_the_file(self):
+        if chosen.memory == 0:
+            self.skipTest("not measured")
+        peaks = []
+        for size in (100 * MIB, 1000 * MIB):
+            with open(self.path("in"), "wb") as file:
+                file.truncate(size)
+            for options in (("-1", "-f", "-q"), ("--hash",), ("--copy", "-q", "-o", "/dev/null")):
+                words = (sys.executable, "-IS", "-c", MEASURE, chosen.program, "in", *options)
+                peak = int(self.tool(*words, env=self.environment).split()[-1])
+                self.assertGreater(peak, 0)
+                peaks.append(peak / 1024)
+        self.assertLess(max(peaks), chosen.memory, peaks)
+        for small, large in zip(peaks[:3], peaks[3:]):
+            self.assertLess(large, small + 1, peaks)
+
+
+def has_io_uring():
+    got = subprocess.run([chosen.program, "--hash", os.devnull], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, check=False)
+    return b"io_uring_setup" not in got.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="the binary of uring_zstd")
+    parser.add_argument("--folder", help="where to put files; a temporary one by default")
+    parser.add_argument("--memory", type=float, default=20,
+                        help="MB that it may take; 0: any, as for sanitizers")
+    parser.add_argument("--patience", type=float, default=10,
+                        help="seconds in which it has to heed a signal")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.parse_args(namespace=chosen)
+    if chosen.list:
+        print(*(name.removeprefix("test_")
+                for name in unittest.defaultTestLoader.getTestCaseNames(UringZstd)), sep="\n")
+        return
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL) # which a shell's background or nohup may have changed
+    if not has_io_uring():
+        sys.exit(NO_IO_URING)
+    names = [f"UringZstd.test_{name}" for name in chosen.tests] or None
+    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
+
+
+if __name__ == "__main__":
+    main()
