@@ -28,7 +28,7 @@ namespace {
 constexpr context::time_point at_once{};
 
 /// What a completion is about, if it is not the address of an operation.
-enum about : std::uint64_t {
+enum about : std::uint8_t {
     cancellation, ///< The operation's own end tells.
     eventfd_ready,
     call, ///< From another context.
@@ -716,6 +716,8 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
             TRYST_TRACE(step::failed_message);
             write_call(static_cast<int>(about >> about_bits));
         }
+        break;
+    default:
         break;
     }
 }

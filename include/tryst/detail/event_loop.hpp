@@ -31,9 +31,6 @@ class [[gnu::visibility("default")]] event_loop {
 public:
     using time_point = timer_node::time_point;
 
-    event_loop(const event_loop&) = delete;
-    event_loop& operator=(const event_loop&) = delete;
-
     /// Starts `work` on the loop, which owns it until it finishes. Other than by `co_await`, nobody is
     /// told when it does; see `when_all` for joining. An exception that leaves `work` is a
     /// `std::terminate`, as for a thread.
@@ -69,17 +66,6 @@ public:
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
 protected:
-    explicit event_loop(unsigned spin_limit) noexcept
-        : max_spins_(processor_count() > 1 ? spin_limit : 0), spins_(max_spins_) {
-        stop_.run = [](executor_node* node) noexcept {
-            event_loop& loop = *static_cast<stop_request*>(node)->loop;
-            loop.stopped_ = true;
-            // [L1] release, pairs with [L2]: the node is out of the queue before it is posted again.
-            // Acquire, pairs with [L2]: all before a stop that found this one pending happens-before the
-            // return of `run`; a plain store could not see it.
-            loop.stop_posted_.exchange(false, std::memory_order_acq_rel);
-        };
-    }
     ~event_loop() = default;
 
     /// What the destructor of `Loop` begins with: destroys the frames of the tasks that have not finished.
@@ -120,6 +106,20 @@ protected:
     timer_heap& timers() noexcept { return timers_; }
 
 private:
+    friend Loop; // and nobody else makes one; its members cannot be copied
+
+    explicit event_loop(unsigned spin_limit) noexcept
+        : max_spins_(processor_count() > 1 ? spin_limit : 0), spins_(max_spins_) {
+        stop_.run = [](executor_node* node) noexcept {
+            event_loop& loop = *static_cast<stop_request*>(node)->loop;
+            loop.stopped_ = true;
+            // [L1] release, pairs with [L2]: the node is out of the queue before it is posted again.
+            // Acquire, pairs with [L2]: all before a stop that found this one pending happens-before the
+            // return of `run`; a plain store could not see it.
+            loop.stop_posted_.exchange(false, std::memory_order_acq_rel);
+        };
+    }
+
     struct stop_request : executor_node {
         event_loop* loop;
     };
