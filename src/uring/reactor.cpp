@@ -135,6 +135,12 @@ io_uring_op kernels_code(opcode code) noexcept {
     return IORING_OP_NOP;
 }
 
+/// Whether an operation was interrupted. Some of those that the kernel leaves to its own threads say so by what
+/// a system call would be started again for (ERESTARTSYS and its like), which user space should never see.
+bool is_interruption(int result) noexcept {
+    return result == -EINTR || (result <= -512 && result >= -516);
+}
+
 /// Whether an operation that came to nothing may be asked for again: not one that has changed the socket or
 /// the table of files all the same.
 bool restarts(opcode code) noexcept {
@@ -422,7 +428,8 @@ void reactor::wait_on(stream_base& stream, operation_base& next) noexcept {
     }
     stream.waiting_ = &next;
     const auto source = stream.source_.state_;
-    if (source != state::waiting && source != state::in_flight) {
+    stream.started_for_waiter_ = source != state::waiting && source != state::in_flight;
+    if (stream.started_for_waiter_) {
         start_source(stream);
     }
 }
@@ -447,10 +454,12 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
             source.request_.code = code == opcode::accept_multishot ? opcode::accept : opcode::recv;
             result = -EINTR;
         }
-        // Because we asked for it, or because nobody has taken what fills the buffers.
-        if (result == -ECANCELED || result == -EINTR ||
-            (result == -ENOBUFS && stream.waiting_ == nullptr)) {
+        // It ended because we asked for it, or because there was no buffer, of which nobody is told who
+        // had not asked yet: there may be one by now.
+        if (result == -ECANCELED || is_interruption(result) ||
+            (result == -ENOBUFS && !stream.started_for_waiter_)) {
             if (stream.waiting_ != nullptr) {
+                stream.started_for_waiter_ = true;
                 source.state_ = state::waiting;
                 source.cancelled_ = false;
                 source.insert_before(starts_);
@@ -459,6 +468,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
         }
     }
     if (stream.waiting_ != nullptr) {
+        stream.started_for_waiter_ = false;
         finish(*stream.waiting_, result, flags);
         return;
     }
@@ -592,6 +602,7 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
         entry->user_data = cancellation;
         return false;
     }
+    reap(); // it may have failed
     return true;
 }
 
@@ -724,6 +735,9 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
 
 void reactor::complete(operation_base& operation, int result, std::uint32_t flags) noexcept {
     operation.unlink();
+    if (is_interruption(result)) {
+        result = -EINTR;
+    }
     const bool set_aside = std::exchange(operation.set_aside_, false);
     if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
         if (restarts(operation.request_.code)) {

@@ -111,6 +111,7 @@ private:
     source source_;
     std::size_t room_;
     operation_base* waiting_ = nullptr;
+    bool started_for_waiter_ = false; ///< The source, since that one waits.
     completion_queue untaken_;
 };
 
