@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/uring/buffer_pool.hpp>
+
+#include "adapters/uring/harness.hpp"
+#include "adapters/uring/kernel_faults.hpp"
+
+#include <tryst/tryst.hpp>
+#include <tryst/uring.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <grp.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace tryst::test;
+using tryst::task;
+using tryst::uring::buffer;
+using tryst::uring::buffer_pool;
+
+// ---- The pool
+
+TEST(UringBufferPool, HasSoManyBuffersOfWholePages) {
+    buffer_pool pool(3, 5'000);
+    EXPECT_EQ(pool.buffer_count(), 3U);
+    EXPECT_EQ(pool.buffer_size(), 8'192U);
+    EXPECT_EQ(pool.memory().size(), 3 * 8'192U);
+    std::vector<buffer> all;
+    std::set<std::byte*> places;
+    for (int i = 0; i != 3; ++i) {
+        buffer got = pool.acquire();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got.pool(), &pool);
+        EXPECT_EQ(got.size(), 8'192U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(got.data()) % 4'096, 0U);
+        EXPECT_GE(got.data(), pool.memory().data());
+        EXPECT_LE(got.data() + got.size(), pool.memory().data() + pool.memory().size());
+        std::fill(got.bytes().begin(), got.bytes().end(), std::byte{1});
+        places.insert(got.data());
+        all.push_back(std::move(got));
+    }
+    EXPECT_EQ(places.size(), 3U);
+    EXPECT_EQ(all[0].data(), pool.memory().data()); // in order, at first
+    EXPECT_EQ(all[1].data(), pool.memory().data() + pool.buffer_size());
+}
+
+TEST(UringBufferPool, GivesAnEmptyHandleIfNoneIsLeft) {
+    buffer_pool pool(2, 1);
+    buffer first = pool.acquire();
+    const buffer second = pool.acquire();
+    const buffer none = pool.acquire();
+    EXPECT_FALSE(none);
+    EXPECT_EQ(none.data(), nullptr);
+    EXPECT_EQ(none.pool(), nullptr);
+    EXPECT_EQ(none.size(), 0U);
+    EXPECT_TRUE(none.bytes().empty());
+    std::byte* const place = first.data();
+    first.reset();
+    EXPECT_FALSE(first);
+    const buffer again = pool.acquire();
+    EXPECT_EQ(again.data(), place);
+}
+
+TEST(UringBufferPool, KnowsWhoHasABuffer) {
+    buffer_pool pool(2, 1);
+    buffer first = pool.acquire();
+    std::byte* const place = first.data();
+    buffer second = std::move(first);
+    EXPECT_FALSE(first); // NOLINT(bugprone-use-after-move): moved from means empty
+    EXPECT_EQ(second.data(), place);
+    buffer third = pool.acquire();
+    EXPECT_FALSE(pool.acquire());
+    third = std::move(second); // gives its own back
+    EXPECT_EQ(third.data(), place);
+    EXPECT_TRUE(pool.acquire());
+    buffer& alias = third;
+    third = std::move(alias);
+    EXPECT_EQ(third.data(), place);
+}
+
+TEST(UringBufferPool, RefusesNothingAndTooMuch) {
+    EXPECT_THROW(buffer_pool(0, 1), std::invalid_argument);
+    EXPECT_THROW(buffer_pool(1, 0), std::invalid_argument);
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    EXPECT_THROW(buffer_pool(2, most), std::bad_alloc);
+    EXPECT_THROW(buffer_pool(2, most / 2), std::bad_alloc);
+    EXPECT_THROW(buffer_pool(1, most / 4), std::bad_alloc); // beyond the address space
+}
+
+TEST(UringBufferPool, ServesThreads) {
+    buffer_pool pool(3, 1);
+    std::vector<std::thread> threads;
+    for (int t = 0; t != 4; ++t) {
+        threads.emplace_back([&pool, t] {
+            for (int i = 0; i != 2'000; ++i) {
+                const buffer mine = pool.acquire();
+                if (mine) {
+                    mine.bytes()[0] = static_cast<std::byte>(t);
+                    EXPECT_EQ(mine.bytes()[0], static_cast<std::byte>(t));
+                }
+            }
+        });
+    }
+    for (std::thread& each : threads) {
+        each.join();
+    }
+    const buffer first = pool.acquire();
+    const buffer second = pool.acquire();
+    const buffer third = pool.acquire();
+    EXPECT_TRUE(first && second && third);
+}
+
+TEST(UringBufferPoolDeathTest, NoticesABufferThatOutlivesIt) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        std::optional<buffer_pool> pool(std::in_place, 1U, 1U);
+        const buffer left = pool->acquire();
+        pool.reset();
+    };
+    EXPECT_DEATH(misuse(), "outlives its pool");
+#endif
+}
+
+// ---- Registration
+
+/// Counts requests of these kinds.
+class request_counter {
+public:
+    request_counter() {
+        faults_.on_request = [this](const io_uring_sqe& entry) {
+            fixed_ += entry.opcode == IORING_OP_READ_FIXED || entry.opcode == IORING_OP_WRITE_FIXED;
+            plain_ += entry.opcode == IORING_OP_READ || entry.opcode == IORING_OP_WRITE;
+            return 0;
+        };
+    }
+    int fixed() const noexcept { return fixed_; }
+    int plain() const noexcept { return plain_; }
+
+private:
+    std::atomic<int> fixed_{0};
+    std::atomic<int> plain_{0};
+    kernel_faults faults_;
+};
+
+/// Writes a buffer to a file and reads it back into another.
+void expect_transfers(context& loop, buffer_pool& pool) {
+    const descriptor file = make_file();
+    const buffer from = pool.acquire();
+    const buffer into = pool.acquire();
+    ASSERT_TRUE(from && into);
+    std::fill(from.bytes().begin(), from.bytes().end(), std::byte{'f'});
+    const auto put =
+        run_one(loop, [&] { return loop.write_fixed(file.get(), from, from.bytes(), 0); });
+    ASSERT_TRUE(put) << put.message();
+    EXPECT_EQ(*put, from.size());
+    const auto got =
+        run_one(loop, [&] { return loop.read_fixed(file.get(), into, into.bytes(), 0); });
+    ASSERT_TRUE(got) << got.message();
+    EXPECT_EQ(*got, into.size());
+    EXPECT_EQ(std::memcmp(from.data(), into.data(), into.size()), 0);
+}
+
+TEST(UringRegistration, IsUsedByFixedTransfers) {
+    const request_counter requests;
+    buffer_pool pool(2, 4'096);
+    context loop;
+    expect_transfers(loop, pool);
+    EXPECT_EQ(requests.fixed(), 0);
+    EXPECT_EQ(requests.plain(), 2);
+    const auto registered = loop.register_buffers(pool); // after it ran
+    EXPECT_TRUE(registered) << registered.message();
+    EXPECT_STREQ(registered.operation(), "register_buffers");
+    expect_transfers(loop, pool);
+    EXPECT_EQ(requests.fixed(), 2);
+    EXPECT_EQ(requests.plain(), 2);
+}
+
+TEST(UringRegistration, IsMadeBeforeAnotherThreadRunsTheContext) {
+    const request_counter requests;
+    buffer_pool pool(2, 4'096);
+    context loop;
+    ASSERT_TRUE(loop.register_buffers(pool));
+    std::thread([&] { expect_transfers(loop, pool); }).join();
+    EXPECT_EQ(requests.fixed(), 2);
+}
+
+TEST(UringRegistration, IsMadeOnTheContext) {
+    const request_counter requests;
+    buffer_pool pool(2, 4'096);
+    context loop;
+    loop.spawn([](context& home, buffer_pool& buffers) -> task<> {
+        EXPECT_TRUE(home.register_buffers(buffers));
+        home.stop();
+        co_return;
+    }(loop, pool));
+    loop.run();
+    expect_transfers(loop, pool);
+    EXPECT_EQ(requests.fixed(), 2);
+}
+
+TEST(UringRegistration, IsForSixteenPools) {
+    const request_counter requests;
+    std::vector<std::unique_ptr<buffer_pool>> pools;
+    for (unsigned i = 0; i != context::max_pools + 1; ++i) {
+        pools.push_back(std::make_unique<buffer_pool>(2, 4'096));
+    }
+    context loop;
+    for (unsigned i = 0; i != context::max_pools; ++i) {
+        const auto registered = loop.register_buffers(*pools[i]);
+        EXPECT_TRUE(registered) << i << ": " << registered.message();
+    }
+    const auto refused = loop.register_buffers(*pools.back());
+    EXPECT_EQ(refused.error(), std::errc::no_space_on_device);
+    EXPECT_STREQ(refused.operation(), "register_buffers");
+    for (const auto& each : pools) {
+        expect_transfers(loop, *each);
+    }
+    EXPECT_EQ(requests.fixed(), 2 * static_cast<int>(context::max_pools));
+    EXPECT_EQ(requests.plain(), 2);
+}
+
+TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
+    buffer_pool pool(2, 4'096);
+    for (int i = 0; i != 100; ++i) { // each locks the memory, and lets go of it
+        context loop;
+        ASSERT_TRUE(loop.register_buffers(pool));
+        if (i == 0) {
+            expect_transfers(loop, pool);
+        }
+    }
+}
+
+// ---- With little memory that may be locked
+
+/// In a process of its own: by user nobody, who may lock only so much. @returns what to exit with.
+int transfer_with_little_locked_memory() {
+    constexpr rlim_t for_the_ring = 512 << 10; // newer kernels count it, too
+    const rlimit little{for_the_ring, for_the_ring};
+    if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0) {
+        return 2;
+    }
+    if (::geteuid() == 0 &&
+        (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
+         ::setresuid(65534, 65534, 65534) != 0)) {
+        return 3; // else the capabilities would stay
+    }
+    buffer_pool pool(2, for_the_ring);
+    std::optional<context> loop;
+    try {
+        loop.emplace();
+    } catch (const std::system_error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 4;
+    }
+    const auto registered = loop->register_buffers(pool);
+    if (registered ||
+        (registered.error().value() != ENOMEM && registered.error().value() != EPERM) ||
+        std::strcmp(registered.operation(), "register_buffers") != 0) {
+        std::fprintf(stderr, "%s\n", registered.message().c_str());
+        return 5;
+    }
+    expect_transfers(*loop, pool);
+    return testing::Test::HasFailure() ? 6 : 0;
+}
+
+/// The exit status of `body`, run in a process of its own.
+template <class Body>
+int status_of(Body body) {
+    const pid_t child = checked(::fork(), "fork");
+    if (child == 0) {
+        ::_exit(body());
+    }
+    int status = 0;
+    checked(::waitpid(child, &status, 0), "waitpid");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(UringRegistration, FailsWithLittleMemoryThatMayBeLockedAndTransfersAllTheSame) {
+    const int status = status_of(transfer_with_little_locked_memory);
+    TRYST_NEEDS(status != 4, "io_uring for everybody");
+    EXPECT_EQ(status, 0);
+}
+
+// ---- Through an exchanger
+
+struct piece {
+    buffer memory;
+    std::size_t size = 0;
+};
+
+/// Reads a file into buffers, and swaps them for empty ones.
+task<> read_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece mine) {
+    std::uint64_t offset = 0;
+    do {
+        const auto got = co_await loop.read_fixed(file, mine.memory, mine.memory.bytes(), offset);
+        EXPECT_TRUE(got) << got.message();
+        mine.size = got ? *got : 0;
+        offset += mine.size;
+        const bool last = mine.size == 0;
+        auto swapped = co_await room.exchange(std::move(mine));
+        EXPECT_TRUE(swapped);
+        mine = std::move(*swapped);
+        if (last) {
+            break;
+        }
+    } while (true);
+    loop.stop();
+}
+
+/// The other side: writes them to another file.
+task<> write_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece mine) {
+    std::uint64_t offset = 0;
+    for (;;) {
+        auto swapped = co_await room.exchange(std::move(mine));
+        EXPECT_TRUE(swapped);
+        mine = std::move(*swapped);
+        if (mine.size == 0) {
+            break;
+        }
+        const auto bytes = mine.memory.bytes().first(mine.size);
+        const auto put = co_await loop.write_fixed(file, mine.memory, bytes, offset);
+        EXPECT_TRUE(put) << put.message();
+        offset += mine.size;
+    }
+    loop.stop();
+}
+
+TEST(UringBuffers, PassThroughAnExchangerBetweenTwoContexts) {
+    constexpr std::size_t size = 300'000;
+    std::string text(size, '\0');
+    for (std::size_t i = 0; i != size; ++i) {
+        text[i] = static_cast<char>(i * 31 % 251);
+    }
+    const descriptor source = make_file(text);
+    const descriptor target = make_file();
+    const request_counter requests;
+    buffer_pool pool(2, 4'096);
+    {
+        tryst::exchanger<piece> room;
+        context reader;
+        context writer;
+        ASSERT_TRUE(reader.register_buffers(pool));
+        ASSERT_TRUE(writer.register_buffers(pool));
+        reader.spawn(read_pieces(reader, room, source.get(), {pool.acquire()}));
+        writer.spawn(write_pieces(writer, room, target.get(), {pool.acquire()}));
+        std::thread other([&] { writer.run(); });
+        reader.run();
+        other.join();
+    }
+    std::string copy(size + 1, '\0');
+    EXPECT_EQ(::pread(target.get(), copy.data(), copy.size(), 0), static_cast<ssize_t>(size));
+    copy.pop_back();
+    EXPECT_TRUE(copy == text);
+    EXPECT_EQ(requests.plain(), 0);
+    EXPECT_EQ(requests.fixed(), 2 * static_cast<int>((size + 4'095) / 4'096) + 1);
+}
+
+} // namespace

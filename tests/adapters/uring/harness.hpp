@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What the tests of tryst::uring have in common: files of all kinds, and contexts that run.
+#pragma once
+
+#include <tryst/task.hpp>
+#include <tryst/uring.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/// Skips a test on a kernel that lacks something; fails where nothing may be skipped.
+#define TRYST_NEEDS(condition, what)                                                               \
+    if (!(condition)) {                                                                            \
+        if (std::getenv("TRYST_NO_SKIP") != nullptr) {                                             \
+            FAIL() << "this kernel has no " << (what);                                             \
+        }                                                                                          \
+        GTEST_SKIP() << "this kernel has no " << (what);                                           \
+    }                                                                                              \
+    static_assert(true)
+
+namespace tryst::test {
+
+using uring::context;
+using uring::descriptor;
+
+// ---- Bytes
+
+inline std::span<const std::byte> bytes_of(std::string_view text) noexcept {
+    return std::as_bytes(std::span(text));
+}
+inline std::string text_of(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// ---- Files
+
+/// `number` itself, unless the system call that it comes from failed.
+inline int checked(int number, const char* what) {
+    if (number < 0) {
+        throw std::system_error(errno, std::system_category(), what);
+    }
+    return number;
+}
+
+/// Two files that are connected: what is written to the second is read from the first.
+struct file_pair {
+    descriptor reader;
+    descriptor writer;
+};
+
+inline file_pair make_pipe() {
+    std::array<int, 2> ends{};
+    checked(::pipe2(ends.data(), O_CLOEXEC), "pipe2");
+    return {descriptor(ends[0]), descriptor(ends[1])};
+}
+
+inline file_pair make_sockets() {
+    std::array<int, 2> ends{};
+    checked(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), "socketpair");
+    return {descriptor(ends[0]), descriptor(ends[1])};
+}
+
+inline void write_text(const descriptor& file, std::string_view text) {
+    EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+/// What can be read now, at most `size` bytes; nothing if that is nothing.
+inline std::string read_text(const descriptor& file, std::size_t size = 4096) {
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
+    std::string text(size, '\0');
+    const ssize_t got = ::read(file.get(), text.data(), size);
+    ::fcntl(file.get(), F_SETFL, flags);
+    text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return text;
+}
+
+/// Writes until no more fits. @returns how much did.
+inline std::size_t fill(const descriptor& file) {
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
+    const std::string text(4096, 'x');
+    std::size_t size = 0;
+    for (ssize_t written = 0; (written = ::write(file.get(), text.data(), text.size())) > 0;) {
+        size += static_cast<std::size_t>(written);
+    }
+    ::fcntl(file.get(), F_SETFL, flags);
+    return size;
+}
+
+/// A file in memory.
+inline descriptor make_file(std::string_view text = {}) {
+    descriptor file(checked(::memfd_create("test", MFD_CLOEXEC), "memfd_create"));
+    EXPECT_EQ(::pwrite(file.get(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+    return file;
+}
+
+inline std::string content_of(const descriptor& file) {
+    std::string text(4096, '\0');
+    text.resize(static_cast<std::size_t>(
+        checked(static_cast<int>(::pread(file.get(), text.data(), text.size(), 0)), "pread")));
+    return text;
+}
+
+inline bool is_open(int file) noexcept {
+    return ::fcntl(file, F_GETFD) >= 0;
+}
+
+/// How many files this process has open.
+inline long count_open() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+/// A TCP port of this machine's.
+class listener {
+public:
+    explicit listener(int backlog = 1024) : socket_(make_socket()) {
+        address_.sin_family = AF_INET;
+        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        checked(::bind(socket_.get(), address(), size()), "bind");
+        socklen_t length = size();
+        checked(::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address_), &length),
+                "getsockname");
+        checked(::listen(socket_.get(), backlog), "listen");
+    }
+
+    static descriptor make_socket(int flags = 0) {
+        return descriptor(
+            checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0), "socket"));
+    }
+
+    int get() const noexcept { return socket_.get(); }
+    const sockaddr* address() const noexcept {
+        return reinterpret_cast<const sockaddr*>(&address_);
+    }
+    static constexpr socklen_t size() noexcept { return sizeof(sockaddr_in); }
+
+    /// A client. It connects without anybody who accepts, as long as the backlog has room.
+    descriptor connect() const {
+        descriptor client = make_socket();
+        checked(::connect(client.get(), address(), size()), "connect");
+        return client;
+    }
+
+    void close() noexcept { socket_.reset(); }
+
+private:
+    descriptor socket_;
+    sockaddr_in address_{};
+};
+
+/// A port where nobody answers: the backlog is full.
+class busy_listener : public listener {
+public:
+    busy_listener() : listener(0) {
+        for (descriptor& each : clients_) {
+            each = make_socket(SOCK_NONBLOCK);
+            static_cast<void>(::connect(each.get(), address(), size()));
+        }
+    }
+
+private:
+    std::array<descriptor, 4> clients_;
+};
+
+// ---- Contexts
+
+/// What an operation came to; empty until then.
+template <class Operation>
+using outcome_of = std::optional<decltype(std::declval<Operation&>().await_resume())>;
+
+/// Awaits the operation that `make` makes.
+template <class Make>
+task<> party(outcome_of<std::invoke_result_t<Make&>>& got, Make make) {
+    got.emplace(co_await make());
+}
+
+template <class Make>
+task<> party_that_stops(context& loop, outcome_of<std::invoke_result_t<Make&>>& got, Make make) {
+    got.emplace(co_await make());
+    loop.stop();
+}
+
+/// Runs `loop` until the operation that `make` makes there is over.
+template <class Make>
+auto run_one(context& loop, Make make) {
+    outcome_of<std::invoke_result_t<Make&>> got;
+    loop.spawn(party_that_stops(loop, got, std::move(make)));
+    loop.run();
+    return std::move(*got);
+}
+
+/// A thread that does nothing but run a context, made by another thread.
+class context_thread {
+public:
+    explicit context_thread(uring::context_options options = {}) : loop_(options) {}
+    context_thread(const context_thread&) = delete;
+    context_thread& operator=(const context_thread&) = delete;
+    ~context_thread() { join(); }
+
+    context& operator*() noexcept { return loop_; }
+    context* operator->() noexcept { return &loop_; }
+
+    void join() {
+        if (thread_.joinable()) {
+            loop_.stop();
+            thread_.join();
+        }
+    }
+
+private:
+    context loop_;
+    std::thread thread_{[this] { loop_.run(); }};
+};
+
+/// Which goes to sleep at once when there is nothing to do.
+inline constexpr uring::context_options sleepy{.max_spins = 0};
+
+} // namespace tryst::test
