@@ -90,13 +90,6 @@ io_uring set_up(unsigned entries) {
     throw failure(error, "io_uring_setup");
 }
 
-bool knows(io_uring& ring, int operation) noexcept {
-    io_uring_probe* const probe = io_uring_get_probe_ring(&ring);
-    const bool does = probe != nullptr && io_uring_opcode_supported(probe, operation) != 0;
-    io_uring_free_probe(probe);
-    return does;
-}
-
 io_uring_op kernels_code(opcode code) noexcept {
     switch (code) {
     case opcode::nop:
@@ -222,8 +215,7 @@ reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
                  tryst::detail::timer_heap& timers, unsigned entries)
     : loop_(loop), ready_(ready), timers_(timers), ring_(set_up(entries)),
       eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0),
-      can_message_(knows(ring_, IORING_OP_MSG_RING)) {
+      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
     if (!eventfd_) {
         const int error = errno;
         io_uring_queue_exit(&ring_);
@@ -725,6 +717,7 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
     case own_call:
         if (result < 0) {
             TRYST_TRACE(step::failed_message);
+            can_message_ = can_message_ && result != -EINVAL;
             write_call(static_cast<int>(about >> about_bits));
         }
         break;

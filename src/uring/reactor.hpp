@@ -102,7 +102,7 @@ private:
     descriptor eventfd_;
     std::uint8_t quiet_ =
         0; ///< The flag by which only failures are completed, if the kernel has it.
-    bool can_message_; ///< The kernel has IORING_OP_MSG_RING.
+    bool can_message_ = true; ///< Until the kernel says that it does not know how.
     std::uint64_t owner_ =
         0; ///< The first thread that ran the loop; if the ring is so, the only one.
 

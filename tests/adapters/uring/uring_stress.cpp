@@ -53,14 +53,6 @@ class UringStress : public ::testing::Test {
 protected:
     UringStress() { forget_steps(); }
 
-    void SetUp() override {
-        try {
-            const uring::context probe;
-        } catch (const std::system_error& e) {
-            GTEST_SKIP() << "no io_uring here: " << e.what();
-        }
-    }
-
     static bool misses_any(std::span<const std::size_t> steps) {
         return std::ranges::any_of(steps, [](std::size_t step) { return missing(step); });
     }
