@@ -27,14 +27,15 @@ namespace {
 /// A deadline of `wait`: submits and looks, and does not sleep.
 constexpr context::time_point at_once{};
 
-/// What a completion is about, if it is not the address of an operation.
-enum about : std::uint8_t {
-    cancellation, ///< The operation's own end tells.
+/// What a completion is about: an operation, whose address it bears, or something else.
+enum about : std::uint64_t {
+    operation_end, ///< Of no operation: of no interest.
+    cancellation, ///< Of the operation.
     eventfd_ready,
     call, ///< From another context.
     own_call, ///< To one, whose eventfd is in the bits above.
 };
-constexpr unsigned about_bits = 2;
+constexpr unsigned about_bits = 3;
 constexpr std::uint64_t about_mask = (1u << about_bits) - 1;
 static_assert(alignof(operation_base) > about_mask);
 
@@ -133,6 +134,12 @@ io_uring_op kernels_code(opcode code) noexcept {
 bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }
+
+/// How often to ask for an operation's cancellation, at least. The kernel does not find what it is about to pass
+/// on, from a poll to one of its threads, say: this takes task work, which each look at the completions runs,
+/// a step at a time. (A connect to a busy local socket takes 128.) Nor does it find what a device is at, which
+/// ends by itself.
+constexpr std::uint8_t cancel_tries = 8;
 
 /// Whether an operation that came to nothing may be asked for again: not one that has changed the socket or
 /// the table of files all the same.
@@ -494,6 +501,7 @@ bool reactor::submit_start(operation_base& operation) noexcept {
     }
     fill(*entry, operation);
     operation.submitted_ = true;
+    operation.cancel_tries_ = 0;
     operation.state_ = state::in_flight;
     operation.unlink();
     operation.insert_before(in_flight_);
@@ -521,8 +529,6 @@ void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcep
     }
 }
 
-/// Asks the kernel, which looks at requests in their order: so it cannot mean a later operation of the same
-/// address.
 bool reactor::submit_cancel(operation_base& operation) noexcept {
     io_uring_sqe* const entry = new_entry();
     if (entry == nullptr) {
@@ -531,8 +537,9 @@ bool reactor::submit_cancel(operation_base& operation) noexcept {
     entry->opcode = IORING_OP_ASYNC_CANCEL;
     entry->fd = -1;
     entry->addr = to_word(operation);
-    entry->flags = quiet_;
-    entry->user_data = cancellation;
+    entry->user_data = to_word(operation) | cancellation;
+    operation.cancel_asked_ = true;
+    operation.cancel_tries_ = std::min<std::uint8_t>(operation.cancel_tries_ + 1, cancel_tries);
     return true;
 }
 
@@ -591,7 +598,7 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
     if (io_uring_sq_ready(&ring_) != 0) { // the kernel has taken none, or not all
         std::memset(entry, 0, sizeof(*entry));
         entry->flags = quiet_;
-        entry->user_data = cancellation;
+        entry->user_data = operation_end;
         return false;
     }
     reap(); // it may have failed
@@ -674,6 +681,10 @@ void reactor::wait(const context::time_point* deadline) noexcept {
         left.tv_sec = duration_cast<seconds>(patience).count();
         left.tv_nsec = nanoseconds(patience % seconds(1)).count();
     }
+    // A wait that ends at once leaves this undone.
+    if (kernel_has_work()) {
+        io_uring_get_events(&ring_);
+    }
     // What it returns does not matter: after an error, the loop looks around and comes back.
     io_uring_submit_and_wait_timeout(&ring_, &first, 1, deadline == nullptr ? nullptr : &left,
                                      nullptr);
@@ -692,16 +703,15 @@ void reactor::reap() noexcept {
 }
 
 void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noexcept {
+    auto* const operation = reinterpret_cast<operation_base*>(about & ~about_mask);
     switch (about & about_mask) {
-    case cancellation:
-        if (about != cancellation) {
-            auto& operation = *reinterpret_cast<operation_base*>(about);
-            if (operation.stream_ != nullptr) {
-                complete(*operation.stream_, result, flags);
-            } else {
-                complete(operation, result, flags);
-            }
+    case operation_end:
+        if (operation != nullptr) {
+            complete(*operation, result, flags);
         }
+        break;
+    case cancellation:
+        complete_cancellation(*operation, result);
         break;
     case eventfd_ready: {
         watching_ = false;
@@ -727,6 +737,29 @@ void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noe
 }
 
 void reactor::complete(operation_base& operation, int result, std::uint32_t flags) noexcept {
+    if ((flags & IORING_CQE_F_MORE) == 0 && operation.cancel_asked_) {
+        operation.completed_ = true;
+        operation.result_ = result;
+        operation.flags_ = flags;
+    } else if (operation.stream_ != nullptr) {
+        complete(*operation.stream_, result, flags);
+    } else {
+        settle(operation, result, flags);
+    }
+}
+
+void reactor::complete_cancellation(operation_base& operation, int result) noexcept {
+    operation.cancel_asked_ = false;
+    if (operation.completed_) {
+        operation.completed_ = false;
+        complete(operation, operation.result_, operation.flags_);
+    } else if (result == -ENOENT && (operation.cancel_tries_ < cancel_tries || kernel_has_work())) {
+        operation.unlink();
+        operation.insert_before(cancels_);
+    }
+}
+
+void reactor::settle(operation_base& operation, int result, std::uint32_t flags) noexcept {
     operation.unlink();
     if (is_interruption(result)) {
         result = -EINTR;

@@ -93,6 +93,8 @@ private:
     void complete(std::uint64_t about, int result, std::uint32_t flags) noexcept;
     void complete(operation_base& operation, int result, std::uint32_t flags) noexcept;
     void complete(stream_base& stream, int result, std::uint32_t flags) noexcept;
+    void complete_cancellation(operation_base& operation, int result) noexcept;
+    void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
     void called() noexcept;
 
     context& loop_;

@@ -14,6 +14,14 @@ namespace {
 io_uring_buf_ring* ring_in(const buffer_pool& memory) noexcept {
     return reinterpret_cast<io_uring_buf_ring*>(memory.memory().data());
 }
+
+/// The kernel's lengths have 32 bits.
+std::size_t checked(std::size_t size) {
+    if (size > std::numeric_limits<std::uint32_t>::max()) {
+        throw std::invalid_argument("tryst::uring::recv_stream: buffers of 4 GiB or more");
+    }
+    return size;
+}
 } // namespace
 
 received::~received() {
@@ -25,10 +33,7 @@ received::~received() {
 recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size_t size)
     : stream_base(*home.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
                   count),
-      memory_(count, size), ring_memory_(1, count * sizeof(io_uring_buf)) {
-    if (memory_.buffer_size() > std::numeric_limits<std::uint32_t>::max()) {
-        throw std::invalid_argument("tryst::uring::recv_stream: buffers of 4 GiB or more");
-    }
+      memory_(count, checked(size)), ring_memory_(1, count * sizeof(io_uring_buf)) {
     io_uring_buf_reg registration{};
     registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
     registration.ring_entries = static_cast<std::uint32_t>(count);

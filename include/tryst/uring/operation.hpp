@@ -81,7 +81,9 @@ struct list_links {
  *   in flight --completion-> over, or waiting again: interrupted, or the loop was left meanwhile
  *   waiting   --stop, deadline, event--> over
  * A stop or a deadline that finds it in flight asks the kernel to cancel it and changes nothing else: it
- * ends with its own completion, which may bring a result.
+ * ends with its own completion, which may bring a result. Not before the kernel has answered, though, so that
+ * the answer cannot be taken for one about a later operation of the same address. If it is that there is no such
+ * operation, it may have been on its way from one part of the kernel to another, and the kernel is asked again.
  *
  * All this happens on the loop's thread. A stop, requested wherever, posts the operation's node to the
  * loop; an operation that is over while that node is under way is resumed by it. */
@@ -145,6 +147,9 @@ private:
     std::uint32_t flags_ = 0; ///< The completion's.
     state state_ = state::created;
     bool submitted_ = false; ///< The kernel has seen it.
+    bool cancel_asked_ = false; ///< The kernel has not answered yet whether it can cancel it.
+    bool completed_ = false; ///< And meanwhile it has ended.
+    std::uint8_t cancel_tries_ = 0;
     bool cancelled_ = false; ///< A stop or the deadline wants it to end.
     bool expired_ = false; ///< The deadline.
     bool set_aside_ = false; ///< The loop is left: it shall start again when the loop goes on.

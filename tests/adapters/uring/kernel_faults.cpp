@@ -147,6 +147,10 @@ int io_uring_register_buf_ring(io_uring* ring, io_uring_buf_reg* registration, u
     if (faults() != nullptr && faults()->buffer_ring_error != 0) {
         return -faults()->buffer_ring_error;
     }
+    if (faults() != nullptr && faults()->taken_groups > 0) {
+        --faults()->taken_groups;
+        return -EEXIST;
+    }
     static const auto next =
         original<decltype(io_uring_register_buf_ring)>("io_uring_register_buf_ring");
     return next(ring, registration, flags);

@@ -43,6 +43,7 @@ public:
     int eventfd_error = 0;
     int table_error = 0; ///< Registering a table of buffers fails so.
     int buffer_ring_error = 0;
+    int taken_groups = 0; ///< So many more rings of buffers fail with EEXIST.
     std::atomic<int> setups{0}; ///< How many were tried.
 
     // ---- Of system calls.

@@ -617,6 +617,9 @@ TEST(UringRecvStream, RefusesABadNumberOfBuffers) {
     EXPECT_THROW(recv_stream(loop, pair.reader.get(), 3, 16), std::system_error);
     EXPECT_ANY_THROW(recv_stream(loop, pair.reader.get(), 0, 16));
     EXPECT_ANY_THROW(recv_stream(loop, pair.reader.get(), 4, 0));
+    // The kernel's lengths have 32 bits.
+    EXPECT_THROW(recv_stream(loop, pair.reader.get(), 1, std::size_t{1} << 32),
+                 std::invalid_argument);
 }
 
 } // namespace
