@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One Zstandard frame, made piece by piece.
+/// One Zstandard frame, made piece by piece, by the calling thread or by threads that it waits for.
 /// libzstd.
 #pragma once
 
 #include "block.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,8 +22,11 @@ namespace uring_zstd {
 class compressor {
 public:
     /// With a checksum, and the size if it is known: what the zstd command makes.
-    compressor(int level, std::optional<std::uint64_t> size) {
+    compressor(int level, int workers, std::optional<std::uint64_t> size) {
         set(ZSTD_c_compressionLevel, level);
+        const ZSTD_bounds possible = ZSTD_cParam_getBounds(ZSTD_c_nbWorkers);
+        set(ZSTD_c_nbWorkers,
+            std::min(workers, possible.upperBound)); // libzstd may be without threads
         set(ZSTD_c_checksumFlag, 1);
         if (size) {
             check(ZSTD_CCtx_setPledgedSrcSize(context_.get(), *size));

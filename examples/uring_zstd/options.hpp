@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace uring_zstd {
@@ -17,6 +18,14 @@ struct options {
     std::string output; ///< Empty for `hash`.
     action what = action::compress;
     int level = 3;
+
+    /// Threads of libzstd's own that compress; 0: the loop's does. The default is for high levels 0: they end only
+    /// after their present job, which then takes seconds, and a stop would have to wait for that.
+    std::optional<int> workers;
+    static constexpr int highest_quick_level = 12;
+    int worker_count() const noexcept {
+        return workers.value_or(level <= highest_quick_level ? 1 : 0);
+    }
 
     // For these three see "Figures" in README.md.
     std::size_t loops = 2;

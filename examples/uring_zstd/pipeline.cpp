@@ -141,7 +141,7 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
     }
     lanes* last = &read;
     if (chosen.what == action::compress) {
-        frame.emplace(chosen.level, from.size());
+        frame.emplace(chosen.level, chosen.worker_count(), from.size());
         add(place.between, compress_blocks, read, made, *frame);
         last = &made;
     } else if (chosen.what == action::hash) {

@@ -120,9 +120,10 @@ tryst::task<> write_blocks(uring::context& home, work& all, lanes& from, const o
     }
 }
 
-/// This one computes on a loop's thread, which as a rule one must not: nothing else on the loop turns meanwhile. Here
-/// nothing else is on it (but with --loops 1, which is for machines of one processor), and it gives way after
-/// every piece of 128 KiB, so that a stop and a neighbour on the same loop wait for that long at the most.
+/// This one computes on a loop's thread, or waits there for the threads that do, which as a rule one must not:
+/// nothing else on the loop turns meanwhile. Here nothing else is on it (but with --loops 1), and it gives way
+/// after every piece of 128 KiB, so that a stop and a neighbour on the same loop wait for that long at the
+/// most.
 tryst::task<> compress_blocks(uring::context& home, work& all, lanes& from, lanes& to,
                               compressor& frame) {
     block source = all.new_block();

@@ -46,8 +46,13 @@ void declare(CLI::App& app, options& chosen) {
         "print the SHA-256 of FILE instead, as sha256sum does");
     auto* const copy = app.add_flag_callback(
         "--copy", [&chosen] { chosen.what = action::copy; }, "copy FILE to the output instead");
-    hash->excludes(copy)->excludes(level)->excludes("--output");
-    copy->excludes(level)->needs("--output");
+    auto* const workers =
+        app.add_option("--workers", chosen.workers,
+                       "threads of libzstd that compress; 0: the loop's own; by default 1, but 0 "
+                       "for levels above 12")
+            ->check(CLI::Range(0, 64));
+    hash->excludes(copy)->excludes(level)->excludes(workers)->excludes("--output");
+    copy->excludes(level)->excludes(workers)->needs("--output");
     app.add_option("--loops", chosen.loops,
                    "1: one for all stages; 2: one to read and write, one to compress; 3: one each")
         ->check(CLI::Range(1, 3))
