@@ -658,15 +658,20 @@ bool reactor::kernel_has_work() const noexcept {
 }
 
 bool reactor::has_events() const noexcept {
-    return inbox_.has_mail() || io_uring_cq_ready(&ring_) != 0 || kernel_has_work();
+    return inbox_.has_mail() || io_uring_cq_ready(&ring_) != 0 ||
+           (!asked_in_vain_ && kernel_has_work());
 }
 
 void reactor::fetch_events() noexcept {
     flush_backlogs();
+    asked_in_vain_ = false;
     if (io_uring_sq_ready(&ring_) != 0) {
         io_uring_submit_and_get_events(&ring_);
     } else if (kernel_has_work()) {
         io_uring_get_events(&ring_);
+        // The kernel says that it has work after it has queued it, by when we may have had it done: then it
+        // says so until there is more. A loop that believed it would not go to sleep.
+        asked_in_vain_ = io_uring_cq_ready(&ring_) == 0 && kernel_has_work();
     }
     reap();
 }

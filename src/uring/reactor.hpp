@@ -108,6 +108,7 @@ private:
     std::uint64_t owner_ =
         0; ///< The first thread that ran the loop; if the ring is so, the only one.
 
+    bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
     bool watching_ = false; ///< The poll of the eventfd is armed.
     bool dozing_ = false; ///< We said that we sleep, and have not been called.
     bool call_owed_ = false; ///< We woke by ourselves, but a poster is about to call.

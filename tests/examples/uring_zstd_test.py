@@ -119,8 +119,9 @@ class UringZstd(unittest.TestCase):
         with self.subTest(options=options, size=size):
             data = data_of(size)
             self.file("in", data)
-            self.run_it("in", "-f", "-o", "out.zst", "-1", *options)
-            self.check_compressed("out.zst", data)
+            for workers in (0, 1):
+                self.run_it("in", "-f", "-o", "out.zst", "-1", "--workers", workers, *options)
+                self.check_compressed("out.zst", data)
             out, _ = self.run_it("in", "--hash", *options)
             self.assertEqual(out, self.tool("sha256sum", "in"))
             self.run_it("in", "--copy", "-f", "-o", "out", *options)
@@ -174,11 +175,12 @@ class UringZstd(unittest.TestCase):
             self.check_compressed("out.zst", file.read())
 
     def test_a_single_frame_with_checksum_and_size_as_good_as_zstds(self):
-        data = data_of(3 * MIB)
+        data = data_of(9 * MIB)
         self.file("in", data)
-        for level in (1, 3, 9, 19):
-            self.run_it("in", "-f", f"-{level}")
-            self.tool("zstd", "-q", "-f", "--single-thread", f"-{level}", "in", "-o", "theirs")
+        for level, workers, threads in ((1, 1, "-T1"), (3, 1, "-T1"), (3, 0, "--single-thread"),
+                                        (9, 2, "-T2"), (19, 0, "--single-thread")):
+            self.run_it("in", "-f", f"-{level}", "--workers", workers)
+            self.tool("zstd", "-q", "-f", threads, f"-{level}", "in", "-o", "theirs")
             details = self.tool("zstd", "-lv", "in.zst").decode()
             self.assertIn("Check: XXH64", details)
             self.assertIn(f"({len(data)} B)", details)
@@ -310,7 +312,8 @@ class UringZstd(unittest.TestCase):
             self.tool(*private, "sh", "-c", script, "sh", "true")
         except (OSError, subprocess.CalledProcessError):
             self.skipTest("must not mount")
-        for options in ((), ("--copy",), ("--loops", "1"), ("--loops", "3", "--lanes", "1")):
+        for options in ((), ("--copy",), ("--loops", "1", "--workers", "0"),
+                        ("--loops", "3", "--lanes", "1")):
             words = (*private, "sh", "-c", script, "sh", chosen.program, "in", "-o", "disk/out",
                      *options)
             got = subprocess.run(words, cwd=self.folder, env=self.environment, timeout=TIMEOUT,
@@ -426,7 +429,8 @@ class UringZstd(unittest.TestCase):
                         ("in", "--lanes", "65"), ("in", "--loops", "4"), ("in", "--loops", "0"),
                         ("in", "--buffer", "63K"), ("in", "--buffer", "9M"),
                         ("in", "--buffer", "x"), ("in", "--copy"), ("in", "--copy", "--hash"),
-                        ("in", "--hash", "-o", "out"), ("in", "--hash", "-3"),
+                        ("in", "--hash", "-o", "out"), ("in", "--hash", "-3"), ("in", "--hash", "--workers", "1"),
+                        ("in", "--workers", "-1"), ("in", "--workers", "65"),
                         ("in", "--copy", "-o", "out", "-3"), ("-", "--direct", "-o", "out"),
                         ("in", "--direct", "-o", "-")):
             with self.subTest(options=options):
@@ -474,7 +478,7 @@ class UringZstd(unittest.TestCase):
         for size in (100 * MIB, 1000 * MIB):
             with open(self.path("in"), "wb") as file:
                 file.truncate(size)
-            for options in (("-1", "-f", "-q"), ("--hash",), ("--copy", "-q", "-o", "/dev/null")):
+            for options in (("-1", "-f", "-q", "--workers", "0"), ("--hash",), ("--copy", "-q", "-o", "/dev/null")):
                 words = (sys.executable, "-IS", "-c", MEASURE, chosen.program, "in", *options)
                 peak = int(self.tool(*words, env=self.environment).split()[-1])
                 self.assertGreater(peak, 0)

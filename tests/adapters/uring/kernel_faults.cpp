@@ -66,6 +66,10 @@ void look_at_requests(io_uring& ring) {
 }
 
 void look_at_completions(io_uring& ring) {
+    if (faults() != nullptr && faults()->claims_work) {
+        // Relaxed: it orders nothing.
+        std::atomic_ref(*ring.sq.kflags).fetch_or(IORING_SQ_TASKRUN, std::memory_order_relaxed);
+    }
     ring_state& state = state_of(ring);
     const unsigned tail = io_uring_smp_load_acquire(ring.cq.ktail);
     for (; state.completions != tail; ++state.completions) {

@@ -53,6 +53,9 @@ public:
     std::atomic<int> early_waits{0}; ///< So many more submit, but return at once, with
     std::atomic<int> wait_error{EINTR};
 
+    // ---- Of the ring.
+    bool claims_work = false; ///< It says that there is task work, always.
+
     // ---- Of requests.
     /// Sees, and may change, each entry before its submission. If it returns an error, the request comes to
     /// nothing and completes with that; 0 lets it pass. One call at a time.

@@ -380,7 +380,6 @@ TEST_F(UringOperation, AcceptsAndClosesForAFrameDestroyedWhenItWasReady) {
         context other(sleepy);
         std::optional<result<descriptor>> got;
         const descriptor client = port.connect();
-        std::optional<result<unsigned>> ready;
         other.spawn(party(got, [&] { return other.accept(port.get()); }));
         other.spawn([](context& home) -> task<> {
             co_await home.schedule();
