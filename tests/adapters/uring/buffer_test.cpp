@@ -256,7 +256,13 @@ TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
 constexpr rlim_t for_the_ring = 512 << 10;
 
 /// What to exit with.
-enum status : int { transferred, unprepared, without_context, wrong_error, not_transferred };
+enum status : std::uint8_t {
+    transferred,
+    unprepared,
+    without_context,
+    wrong_error,
+    not_transferred
+};
 
 /// In a process of its own: by user nobody, who may lock only so much.
 int transfer_with_locked_memory(rlim_t most) {

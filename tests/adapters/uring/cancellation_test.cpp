@@ -564,16 +564,26 @@ TEST(UringStop, RacesWithAByteThatIsNeverLost) {
         if (i % 4 < 2) {
             until_asleep(); // or not
         }
-        if (i % 2 == 0) {
+        const auto until_over = [&] {
+            while (!over) {
+                std::this_thread::yield();
+            }
+        };
+        std::thread writer([&] {
+            if (i % 5 == 0) {
+                until_over(); // the stop wins
+            }
             write_text(pipe.writer, "x");
-            stop.request_stop();
-        } else {
-            std::thread writer([&] { write_text(pipe.writer, "x"); });
-            stop.request_stop();
+        });
+        if (i % 5 == 1) {
+            until_over(); // the byte does
+        } else if (i % 5 == 2) {
             writer.join();
         }
-        while (!over) {
-            std::this_thread::yield();
+        stop.request_stop();
+        until_over();
+        if (writer.joinable()) {
+            writer.join();
         }
         if (*got) {
             ++read;
@@ -604,11 +614,18 @@ TEST(UringDeadline, RacesWithAByteThatIsNeverLost) {
     int late = 0;
     for (int i = 0; i != rounds; ++i) {
         std::array<std::byte, 8> bytes{};
-        write_text(turns.writer, "t");
+        const bool too_late = i % 10 == 0;
+        const bool in_time = i % 10 == 1;
+        if (!too_late) {
+            write_text(turns.writer, "t");
+        }
         const auto got = run_one(loop, [&] {
             return loop.read(pipe.reader.get(), bytes, current_position,
-                             std::chrono::microseconds(i % 50));
+                             in_time ? limits(24h) : limits(std::chrono::microseconds(i % 50)));
         });
+        if (too_late) {
+            write_text(turns.writer, "t");
+        }
         if (got) {
             ++read;
             ASSERT_EQ(*got, 1U);
@@ -644,17 +661,23 @@ TEST(UringStop, RacesWithAConnectionThatIsNeverLost) {
         };
         loop->spawn(wait(*loop, port.get(), stop.get_token(), got, over));
         until_asleep();
-        std::thread stopper([&] {
-            if (i % 2 == 0) {
-                stop.request_stop();
+        const auto until_over = [&] {
+            while (!over) {
+                std::this_thread::yield();
             }
+        };
+        std::thread stopper([&] {
+            if (i % 3 == 0) {
+                until_over(); // the connection wins
+            }
+            stop.request_stop();
         });
+        if (i % 3 == 1) {
+            until_over(); // the stop does
+        }
         const descriptor client = port.connect();
         stopper.join();
-        stop.request_stop();
-        while (!over) {
-            std::this_thread::yield();
-        }
+        until_over();
         if (*got) {
             ++accepted;
         } else {

@@ -61,7 +61,7 @@ void expect_succeeded(const result<T>& got, const char* operation) {
 }
 
 class UringOperation : public testing::Test {
-protected:
+public:
     template <class Make>
     auto run(Make make) {
         return run_one(loop, std::move(make));
@@ -156,7 +156,7 @@ TEST_F(UringOperation, TransfersAllBytesOrNone) {
 }
 
 class UringFixed : public UringOperation, public testing::WithParamInterface<bool> {
-protected:
+public:
     UringFixed() {
         if (GetParam()) {
             EXPECT_TRUE(loop.register_buffers(pool));

@@ -273,8 +273,12 @@ TEST_P(UringStream, LosesNoConnectionThatRacesWithAStop) {
             std::stop_source stop;
             descriptor client;
             {
-                std::jthread other([&] {
-                    if (i % 2 == 0) {
+                std::jthread other([&, i] {
+                    if (i % 4 == 0) {
+                        stop.request_stop(); // wins: the connection comes later
+                    } else if (i % 4 == 1) {
+                        client = at.connect(); // wins
+                    } else if (i % 4 == 2) {
                         client = at.connect();
                         stop.request_stop();
                     } else {
@@ -291,6 +295,9 @@ TEST_P(UringStream, LosesNoConnectionThatRacesWithAStop) {
                 EXPECT_EQ(first.error(), std::errc::operation_canceled);
             }
             ++stops;
+            if (!client) {
+                client = at.connect();
+            }
             const auto peer = co_await connections.next();
             EXPECT_TRUE(peer) << peer.message();
             EXPECT_TRUE(are_connected(client, *peer));
@@ -484,7 +491,7 @@ TEST_P(UringStream, GoesOnAfterAllBuffersWereHeld) {
             EXPECT_TRUE(rest) << rest.message();
             EXPECT_EQ(text_of(rest->bytes()), "rest");
         }
-        EXPECT_EQ(text.size(), 10 * 4 * pieces_size);
+        EXPECT_EQ(text.size(), 40 * pieces_size);
     }(loop_, pair));
 }
 
