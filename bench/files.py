@@ -41,20 +41,12 @@ def large_file(path):
 def run(command):
     """@returns seconds, and the most memory that it had, in MB."""
     start = time.perf_counter()
-    child = subprocess.Popen(command, stderr=subprocess.PIPE)
-    _, error = child.communicate()
+    process = os.posix_spawnp(command[0], command, os.environ)
+    _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - start
-    if child.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {error.decode()}")
-    return seconds
-
-
-def peak_memory(command):
-    """In MB; of a process of its own, whose only child is the command."""
-    script = ("import resource,subprocess,sys; subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL);"
-              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    done = subprocess.run([sys.executable, "-c", script, *command], check=True, capture_output=True, text=True)
-    return int(done.stdout.split()[-1]) / 1024
+    if status != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    return seconds, usage.ru_maxrss / 1024
 
 
 def check(kind, output, source):
@@ -69,28 +61,27 @@ def check(kind, output, source):
 
 
 def compare(kind, commands, source, output):
-    times = {name: [] for name in commands}
+    runs = {name: [] for name in commands}
     for turn in range(ROUNDS + 1):
         for name, command in commands.items():
             if os.path.exists(output):
                 os.remove(output)
-            seconds = run(command)
+            taken = run(command)
             print(f"\r{kind}: round {turn} of {ROUNDS}", end="", file=sys.stderr)
             if turn == 0:
                 check(kind, output, source)
             else:
-                times[name].append(seconds)
+                runs[name].append(taken)
     print(file=sys.stderr)
-    best = min(statistics.median(t) for t in times.values())
+    times = {name: [seconds for seconds, _ in each] for name, each in runs.items()}
+    best = min(statistics.median(each) for each in times.values())
     size = os.path.getsize(source)
     print(f"\n| {kind} | median s | min | max | MB/s | to the fastest | memory MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name, command in commands.items():
-        if os.path.exists(output):
-            os.remove(output)
-        memory = peak_memory(command)
-        median = statistics.median(times[name])
-        print(f"| `{name}` | {median:.2f} | {min(times[name]):.2f} | {max(times[name]):.2f} | "
+    for name, each in times.items():
+        median = statistics.median(each)
+        memory = max(peak for _, peak in runs[name])
+        print(f"| `{name}` | {median:.2f} | {min(each):.2f} | {max(each):.2f} | "
               f"{size / median / 1e6:,.0f} | {median / best:.2f}x | {memory:.0f} |")
 
 
