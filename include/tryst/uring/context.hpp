@@ -150,7 +150,7 @@ public:
                                 limits until = {}) noexcept;
 
     /// Waits until `file` is ready for one of `events`, as poll(2) calls them. For files with O_NONBLOCK, on
-    /// which reads and writes fail with EAGAIN.
+    /// which reads and writes may fail with EAGAIN.
     /// @returns the events.
     operation<unsigned> poll(int file, short events, limits until = {}) noexcept;
 
