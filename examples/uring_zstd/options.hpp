@@ -28,7 +28,7 @@ struct options {
     }
 
     // For these three see "Figures" in README.md.
-    std::size_t loops = 2;
+    std::size_t loops = 3;
     std::size_t lanes = 4;
     std::size_t buffer_size = std::size_t{256} * 1024;
 
