@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times whole commands on one large file: files.py URING_ZSTD [FILE]
+"""Times whole commands on one large file, and prints Markdown tables.
 
-uring_zstd against zstd at the same level, its --copy against cp and dd. The commands take turns, after a round that is
-not counted; each result is compared with what it should be. Prints a Markdown table of medians.
+uring_zstd against zstd at the same level, its --hash against sha256sum, its --copy against cp, dd and itself on a single
+ring with two buffers. The commands take turns, after a round that is not counted and in which each result is compared
+with what it should be.
 """
 
 import argparse
@@ -39,55 +40,59 @@ def large_file(path):
 
 
 def run(command):
-    """@returns seconds, and the most memory that it had, in MB."""
+    """@returns seconds, processor seconds, and the most memory that it had, in MB."""
+    actions = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     start = time.perf_counter()
-    process = os.posix_spawnp(command[0], command, os.environ)
+    process = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
     _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - start
     if status != 0:
         sys.exit(f"{' '.join(command)} failed")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def check(kind, output, source):
-    if kind == "compress":
+def check(kind, command, source, output):
+    if kind == "hash":
+        digests = {subprocess.run(each, capture_output=True, check=True).stdout.split()[0]
+                   for each in (command, ["sha256sum", source])}
+        right = len(digests) == 1
+    elif kind == "compress":
         decoded = subprocess.Popen(["zstd", "-dc", output], stdout=subprocess.PIPE)
-        same = subprocess.run(["cmp", "-", source], stdin=decoded.stdout, check=False).returncode == 0
-        same = decoded.wait() == 0 and same
+        right = subprocess.run(["cmp", "-", source], stdin=decoded.stdout, check=False).returncode == 0
+        right = decoded.wait() == 0 and right
     else:
-        same = subprocess.run(["cmp", output, source], check=False).returncode == 0
-    if not same:
-        sys.exit(f"{output} is not what {source} should have become")
+        right = subprocess.run(["cmp", output, source], check=False).returncode == 0
+    if not right:
+        sys.exit(f"{' '.join(command)}: its result is wrong")
 
 
-def compare(kind, commands, source, output):
+def compare(kind, title, commands, source, output):
+    """Each command as it is shown, with what stands for files: `IN`, `OUT`."""
     runs = {name: [] for name in commands}
     for turn in range(ROUNDS + 1):
-        for name, command in commands.items():
+        for name, words in commands.items():
+            command = [word.replace("IN", source).replace("OUT", output) for word in words]
             if os.path.exists(output):
                 os.remove(output)
             taken = run(command)
-            print(f"\r{kind}: round {turn} of {ROUNDS}", end="", file=sys.stderr)
+            print(f"\r{title}: round {turn} of {ROUNDS}", end="", file=sys.stderr)
             if turn == 0:
-                check(kind, output, source)
+                check(kind, command, source, output)
             else:
                 runs[name].append(taken)
     print(file=sys.stderr)
-    times = {name: [seconds for seconds, _ in each] for name, each in runs.items()}
-    best = min(statistics.median(each) for each in times.values())
-    size = os.path.getsize(source)
-    print(f"\n| {kind} | median s | min | max | MB/s | to the fastest | memory MB |")
+    medians = {name: [statistics.median(column) for column in zip(*each)] for name, each in runs.items()}
+    best = min(seconds for seconds, _, _ in medians.values())
+    print(f"\n| {title} | seconds | of them least | to the fastest | processor seconds | MB/s | peak, MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name, each in times.items():
-        median = statistics.median(each)
-        memory = max(peak for _, peak in runs[name])
-        print(f"| `{name}` | {median:.2f} | {min(each):.2f} | {max(each):.2f} | "
-              f"{size / median / 1e6:,.0f} | {median / best:.2f}x | {memory:.0f} |")
+    for name, (seconds, processor, peak) in medians.items():
+        print(f"| `{name}` | {seconds:.2f} | {min(runs[name])[0]:.2f} | {seconds / best:.2f}x | {processor:.2f} | "
+              f"{os.path.getsize(source) / seconds / 1e6:,.0f} | {peak:.0f} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("uring_zstd")
+    parser.add_argument("uring_zstd", help="the program")
     parser.add_argument("file", nargs="?", help="a gigabyte of /usr by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=".", prefix="bench_files.") as folder:
@@ -98,22 +103,32 @@ def main():
         with open(source, "rb") as file: # into the page cache
             while file.read(1 << 24):
                 pass
-        tool = options.uring_zstd
         output = os.path.join(folder, "output")
-        for level in (1, 3):
-            compare("compress", {
-                f"uring_zstd -{level}": [tool, "-q", f"-{level}", source, "-o", output],
-                f"zstd -{level}": ["zstd", "-q", f"-{level}", source, "-o", output],
+        ours = [options.uring_zstd, "-q"]
+        copy = [*ours, "--copy", "IN", "-o", "OUT"]
+        for level in ("-1", "-3"):
+            compare("compress", f"compressing, level {level[1:]}", {
+                f"uring_zstd {level}": [*ours, level, "IN", "-o", "OUT"],
+                f"zstd {level} -T1": ["zstd", "-q", level, "-T1", "IN", "-o", "OUT"],
+                f"uring_zstd {level} --workers 0": [*ours, level, "--workers", "0", "IN", "-o", "OUT"],
+                f"zstd {level} --single-thread": ["zstd", "-q", level, "--single-thread", "IN", "-o", "OUT"],
             }, source, output)
-        compare("copy", {
-            "uring_zstd --copy": [tool, "-q", "--copy", source, "-o", output],
-            "cp": ["cp", "--reflink=never", source, output],
-            "dd bs=1M": ["dd", "bs=1M", "status=none", f"if={source}", f"of={output}"],
+        compare("hash", "hashing", {
+            "uring_zstd --hash": [*ours, "--hash", "IN"],
+            "openssl dgst -sha256 -r": ["openssl", "dgst", "-sha256", "-r", "IN"],
+            "sha256sum": ["sha256sum", "IN"],
         }, source, output)
-        compare("copy past the page cache", {
-            "uring_zstd --copy --direct": [tool, "-q", "--copy", "--direct", source, "-o", output],
+        compare("copy", "copying, in the page cache", {
+            "uring_zstd --copy": copy,
+            "uring_zstd --copy --loops 1 --lanes 2": [*copy, "--loops", "1", "--lanes", "2"],
+            "cp --reflink=never": ["cp", "--reflink=never", "IN", "OUT"],
+            "dd bs=1M": ["dd", "bs=1M", "status=none", "if=IN", "of=OUT"],
+        }, source, output)
+        compare("copy", "copying past the page cache", {
+            "uring_zstd --copy --direct": [*copy, "--direct"],
+            "uring_zstd --copy --direct --loops 1 --lanes 2": [*copy, "--direct", "--loops", "1", "--lanes", "2"],
             "dd bs=1M iflag=direct oflag=direct": ["dd", "bs=1M", "status=none", "iflag=direct", "oflag=direct",
-                                                   f"if={source}", f"of={output}"],
+                                                   "if=IN", "of=OUT"],
         }, source, output)
 
 

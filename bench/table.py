@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes docs/benchmarks.md from the JSON of a run: table.py RESULTS.json > docs/benchmarks.md"""
+"""Writes docs/benchmarks.md from the JSON of a run, and what bench-files has printed, if it has:
+
+table.py RESULTS.json [FILES.md] > docs/benchmarks.md
+"""
 
 import json
 import subprocess
@@ -160,6 +163,13 @@ def main():
                ["mutex"] + [r.time(name.format("locked", n, limit)) for n in counts],
                ["success, tryst"] + [r.counter(name.format("lock_free", n, limit), "success") for n in counts],
                ["success, mutex"] + [r.counter(name.format("locked", n, limit), "success") for n in counts]])
+
+    if len(sys.argv) > 2:
+        print("\n## io_uring, whole commands\n\nMade by `./dev bench-files`: one file of a gigabyte, of the machine's own programs, "
+              "libraries and documents, which is in the page cache. The commands take turns; each result is compared with "
+              "what it should be.")
+        with open(sys.argv[2], encoding="utf-8") as file:
+            print(file.read(), end="")
 
 
 if __name__ == "__main__":
