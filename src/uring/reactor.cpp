@@ -263,10 +263,11 @@ void reactor::come_to_rest() noexcept {
     for (list_links* link = in_flight_.following; link != &in_flight_;) {
         auto& operation = static_cast<operation_base&>(*link);
         link = link->following;
-        if (!operation.cancelled_ && operation.request_.code != opcode::close) {
+        const bool is_asked_for = operation.cancelled_ || operation.set_aside_;
+        if (!is_asked_for && operation.request_.code != opcode::close) {
             TRYST_TRACE(step::set_aside);
             operation.set_aside_ = true;
-            ask_to_cancel(operation);
+            ask_to_cancel(operation); // which moves it to the end of the list
         }
     }
     if (call_owed_) {
@@ -501,6 +502,7 @@ bool reactor::submit_start(operation_base& operation) noexcept {
     }
     fill(*entry, operation);
     operation.submitted_ = true;
+    operation.set_aside_ = false;
     operation.cancel_tries_ = 0;
     operation.state_ = state::in_flight;
     operation.unlink();
@@ -543,10 +545,12 @@ bool reactor::submit_cancel(operation_base& operation) noexcept {
     return true;
 }
 
+/// One answer at a time is awaited, whoever asks.
 void reactor::ask_to_cancel(operation_base& operation) noexcept {
-    if (!submit_cancel(operation)) {
+    if (!operation.cancel_asked_) {
         operation.unlink();
         operation.insert_before(cancels_);
+        flush_cancels();
     }
 }
 
