@@ -16,16 +16,16 @@ accept_stream::accept_stream(context& home, int listener)
     : stream_base(
           *home.reactor_,
           {.code = detail::opcode::accept_multishot, .descriptor = listener, .flags = SOCK_CLOEXEC},
-          accepted_ahead) {}
+          accepted_ahead, drop) {}
 
 accept_stream::~accept_stream() {
     end();
     while (!untaken().empty()) {
-        drop(untaken().pop());
+        drop(*this, untaken().pop());
     }
 }
 
-void accept_stream::drop(completion lost) noexcept {
+void accept_stream::drop(stream_base& /*self*/, completion lost) noexcept {
     if (lost.result >= 0) {
         descriptor unclaimed(lost.result);
     }

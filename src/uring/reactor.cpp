@@ -473,7 +473,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
         return;
     }
     if (!stream.untaken_.push({result, flags})) {
-        stream.drop({result, flags});
+        stream.drop_(stream, {result, flags});
     }
     if (goes_on && stream.untaken_.size() >= stream.room_ &&
         !std::exchange(source.cancelled_, true)) {

@@ -32,7 +32,7 @@ received::~received() {
 
 recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size_t size)
     : stream_base(*home.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
-                  count),
+                  count, drop),
       memory_(count, checked(size)), ring_memory_(1, count * sizeof(io_uring_buf)) {
     io_uring_buf_reg registration{};
     registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
@@ -80,9 +80,9 @@ received recv_stream::next_operation::take() noexcept {
                : std::exchange(owner_, nullptr)->piece({outcome(), completion_flags()});
 }
 
-void recv_stream::drop(completion lost) noexcept {
+void recv_stream::drop(stream_base& self, completion lost) noexcept {
     if (lost.result >= 0) {
-        const received unclaimed = piece(lost);
+        const received unclaimed = static_cast<recv_stream&>(self).piece(lost);
     }
 }
 

@@ -21,7 +21,7 @@ public:
     /// @param listener  a listening socket, which must stay open as long as this.
     /// @throws std::bad_alloc
     accept_stream(context& home, int listener);
-    ~accept_stream() override;
+    ~accept_stream();
 
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
@@ -43,7 +43,7 @@ public:
     next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
 
 private:
-    void drop(completion lost) noexcept override;
+    static void drop(stream_base& self, completion lost) noexcept;
 };
 
 } // namespace tryst::uring

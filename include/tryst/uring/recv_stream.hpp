@@ -53,7 +53,7 @@ public:
     /// @throws std::system_error "register_buf_ring" if the kernel cannot; std::invalid_argument if `size`
     ///   or `count` is 0, or `size` 4 GiB or more; std::bad_alloc.
     recv_stream(context& home, int socket, std::size_t count = 8, std::size_t size = 4096);
-    ~recv_stream() override;
+    ~recv_stream();
 
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
@@ -75,7 +75,7 @@ public:
 private:
     friend class received;
 
-    void drop(completion lost) noexcept override;
+    static void drop(stream_base& self, completion lost) noexcept;
     received piece(completion got) noexcept;
     void give_back(std::byte* first) noexcept;
 

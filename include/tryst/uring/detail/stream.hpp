@@ -76,11 +76,13 @@ protected:
     };
 
     /// @param room  for how many completions the source is left on; one more is its last. @throws std::bad_alloc
-    stream_base(reactor& home, const request& what, std::size_t room)
-        : home_(&home), source_(home, what), room_(room), untaken_(room + 1) {
+    /// @param drop  gives back what a completion holds, for which there is no memory.
+    stream_base(reactor& home, const request& what, std::size_t room,
+                void (*drop)(stream_base&, completion) noexcept)
+        : home_(&home), source_(home, what), room_(room), drop_(drop), untaken_(room + 1) {
         source_.stream_ = this;
     }
-    virtual ~stream_base() = default;
+    ~stream_base() = default;
 
     reactor& home() const noexcept { return *home_; }
 
@@ -93,9 +95,6 @@ protected:
 
     /// What nobody has taken.
     completion_queue& untaken() noexcept { return untaken_; }
-
-    /// A completion for which there is no memory: gives back what it holds.
-    virtual void drop(completion lost) noexcept = 0;
 
 private:
     friend class reactor;
@@ -110,6 +109,7 @@ private:
     reactor* home_;
     source source_;
     std::size_t room_;
+    void (*drop_)(stream_base&, completion) noexcept;
     operation_base* waiting_ = nullptr;
     bool started_for_waiter_ = false; ///< The source, since that one waits.
     completion_queue untaken_;
