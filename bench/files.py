@@ -40,7 +40,7 @@ def large_file(path):
 
 
 def run(command):
-    """@returns seconds, processor seconds, and the most memory that it had, in MB."""
+    """@returns seconds and processor seconds."""
     actions = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     start = time.perf_counter()
     process = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
@@ -48,7 +48,7 @@ def run(command):
     seconds = time.perf_counter() - start
     if status != 0:
         sys.exit(f"{' '.join(command)} failed")
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return seconds, usage.ru_utime + usage.ru_stime
 
 
 def check(kind, command, source, output):
@@ -82,12 +82,12 @@ def compare(kind, title, commands, source, output):
                 runs[name].append(taken)
     print(file=sys.stderr)
     medians = {name: [statistics.median(column) for column in zip(*each)] for name, each in runs.items()}
-    best = min(seconds for seconds, _, _ in medians.values())
-    print(f"\n| {title} | seconds | of them least | to the fastest | processor seconds | MB/s | peak, MB |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name, (seconds, processor, peak) in medians.items():
+    best = min(seconds for seconds, _ in medians.values())
+    print(f"\n| {title} | seconds | of them least | to the fastest | processor seconds | MB/s |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, (seconds, processor) in medians.items():
         print(f"| `{name}` | {seconds:.2f} | {min(runs[name])[0]:.2f} | {seconds / best:.2f}x | {processor:.2f} | "
-              f"{os.path.getsize(source) / seconds / 1e6:,.0f} | {peak:.0f} |")
+              f"{os.path.getsize(source) / seconds / 1e6:,.0f} |")
 
 
 def main():
@@ -103,6 +103,7 @@ def main():
         with open(source, "rb") as file: # into the page cache
             while file.read(1 << 24):
                 pass
+        print(f"Medians of {ROUNDS} rounds.")
         output = os.path.join(folder, "output")
         ours = [options.uring_zstd, "-q"]
         copy = [*ours, "--copy", "IN", "-o", "OUT"]

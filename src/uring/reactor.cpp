@@ -28,7 +28,7 @@ namespace {
 constexpr context::time_point at_once{};
 
 /// What a completion is about: an operation, whose address it bears, or something else.
-enum about : std::uint64_t {
+enum about : std::uint8_t {
     operation_end, ///< Of no operation: of no interest.
     cancellation, ///< Of the operation.
     eventfd_ready,
