@@ -106,7 +106,7 @@ private:
         0; ///< The flag by which only failures are completed, if the kernel has it.
     bool can_message_ = true; ///< Until the kernel says that it does not know how.
     std::uint64_t owner_ =
-        0; ///< The first thread that ran the loop; if the ring is so, the only one.
+        0; ///< The first thread that ran the loop, and the only one; 0: none yet.
 
     bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
     bool watching_ = false; ///< The poll of the eventfd is armed.
