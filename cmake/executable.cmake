@@ -19,3 +19,11 @@ function(tryst_add_executable name)
     target_link_libraries(${name} PRIVATE tryst::tryst tryst_flags)
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
+
+# For programs that a test leaves no descriptor. A library's options come after the sanitizers', in the order
+# of linking.
+add_library(without_descriptors INTERFACE)
+if(TRYST_SANITIZE MATCHES undefined)
+    # This check asks a pipe whether memory can be read.
+    target_compile_options(without_descriptors INTERFACE -fno-sanitize=vptr)
+endif()
