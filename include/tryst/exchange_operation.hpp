@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One exchange in progress: what `exchanger<T>`'s members return, to be awaited once.
-/// Standard library only. Never allocates.
+/// One exchange in progress: what the members of exchangers and channels return, to be awaited once.
+/// Standard library only. Allocates nothing itself.
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
@@ -15,6 +15,7 @@
 
 #include <cassert>
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <memory>
 #include <type_traits>
@@ -22,10 +23,25 @@
 
 namespace tryst {
 
-template <class T>
-class exchanger;
-
 namespace detail {
+
+/// One side of a kind of meeting: what it brings and gets, void if nothing, and where it waits.
+template <class Home, class Own, class Theirs = Own, colour Colour = colour::none>
+struct side {
+    using own = object_t<Own>;
+    using theirs = object_t<Theirs>;
+    using protocol = detail::protocol<Home>;
+    using waiter = item_waiter<own, theirs, Colour>;
+    using result = exchange_result<Theirs, Own>;
+
+    /// The result of a wait that is over, by moving its item out.
+    static result result_of(waiter& w) noexcept {
+        if (w.result == outcome::exchanged) {
+            return result(std::move(w.theirs()));
+        }
+        return result(static_cast<exchange_errc>(w.result), std::move(w.own()));
+    }
+};
 
 /// What can end a wait besides a partner and a close: a deadline, a token of that type unless it is void.
 template <bool Timed, class StopToken = void>
@@ -62,6 +78,9 @@ struct stop_state {
 template <class Callback>
 struct stop_state<void, Callback> {};
 
+template <class Side>
+struct start;
+
 /// How an adapter waits with a sleeper of its own (detail/thread_sleeper.hpp).
 struct sleeper_access {
     template <class Operation, class Sleeper>
@@ -73,10 +92,21 @@ struct sleeper_access {
 
 } // namespace detail
 
+/// `std::stop_token`, or what works like it and has its `callback_type`: the tokens of an in-place stop
+/// source, as in P2300. A callback is registered on the executor that awaits, and runs where the stop is
+/// requested; registering and removing it must not throw.
+template <class StopToken>
+concept stoppable_token =
+    std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
+        { token.stop_requested() } noexcept -> std::convertible_to<bool>;
+        { token.stop_possible() } noexcept -> std::convertible_to<bool>;
+        typename detail::callback_of<StopToken, void (*)()>::type;
+    };
+
 /// One exchange, lazily started: nothing happens until it is awaited by `co_await`, or by a plain
 /// thread with `sync_wait`. Await it at most once.
 ///
-/// @returns     `exchange_result<T>`: the partner's item, or an error and the own item back.
+/// @returns     `exchange_result`: the partner's item, or an error and the own item back.
 /// @throws      nothing.
 /// @progress    lock-free until suspension.
 /// @resumes     on the executor it was awaited on (`executor_of`); without one, inline in whoever
@@ -87,10 +117,13 @@ struct sleeper_access {
 ///              its exchanger is being destroyed elsewhere.)
 /// @sync        everything before the partner's exchange happens-before our return, and vice versa; so
 ///              does everything before the stop or the close that ended a wait.
-/// @allocation  none.
-template <class T, class Limits>
+/// @allocation  none, but for what an exchanger of two colours says.
+///
+/// @tparam Side    what is brought and got, and where.
+/// @tparam Limits  what can end the wait besides a partner and a close.
+template <class Side, class Limits>
 class [[nodiscard]] exchange_operation
-    : private detail::item_waiter<T>,
+    : private Side::waiter,
       private std::conditional_t<Limits::timed, timer_node, detail::no_deadline> {
 public:
     exchange_operation(const exchange_operation&) = delete;
@@ -112,7 +145,7 @@ public:
                 return true;
             }
         }
-        return protocol_->meet(*this);
+        return protocol_->meet(mine());
     }
 
     template <class Promise>
@@ -122,12 +155,9 @@ public:
         return suspend();
     }
 
-    exchange_result<T> await_resume() noexcept {
+    typename Side::result await_resume() noexcept {
         finish();
-        if (this->result == detail::outcome::exchanged) {
-            return exchange_result<T>(std::move(this->mine.get()));
-        }
-        return {static_cast<exchange_errc>(this->result), std::move(this->mine.get())};
+        return Side::result_of(mine());
     }
 
     /// Cuts the ties to stop, deadline and executor once the wait is over: what `await_resume` begins with, for
@@ -160,7 +190,7 @@ public:
         finish();
         const executor_ref home = this->executor;
         const bool queued = home && home.retract(this);
-        if (protocol_->abandon(*this, queued)) {
+        if (protocol_->abandon(mine(), queued)) {
             return;
         }
         assert(home && "tryst: a coroutine without executor was destroyed while being resumed");
@@ -168,17 +198,20 @@ public:
     }
 
     /// Waits as a plain thread: spins for a moment, then sleeps. What `sync_wait` calls.
-    exchange_result<T> wait() noexcept {
+    typename Side::result wait() noexcept {
         detail::thread_sleeper sleeper;
         return wait_with(sleeper);
     }
 
 private:
-    friend class exchanger<T>;
+    friend struct detail::start<Side>;
     friend struct detail::sleeper_access;
-    using protocol = detail::protocol<T>;
+    using own = typename Side::own;
+    using protocol = typename Side::protocol;
     using arrival = detail::arrival;
     using clock = detail::clock;
+
+    typename Side::waiter& mine() noexcept { return *this; }
 
     enum class stage : std::uint8_t {
         created, // not offered yet
@@ -190,22 +223,22 @@ private:
     struct stop_request {
         exchange_operation* operation;
         void operator()() const noexcept {
-            operation->protocol_->cancel(*operation, detail::signal::stop);
+            operation->protocol_->cancel(operation->mine(), detail::signal::stop);
         }
     };
     template <class... Stop>
-    explicit exchange_operation(protocol& with, T&& item, Stop&&... stop) noexcept
-        : detail::item_waiter<T>(std::move(item)), protocol_(&with),
-          stop_{std::forward<Stop>(stop)...} {}
+    explicit exchange_operation(protocol& with, own&& item, Stop&&... stop) noexcept
+        : Side::waiter(std::move(item)), protocol_(&with), stop_{std::forward<Stop>(stop)...} {}
 
     template <class... Stop>
-    exchange_operation(protocol& with, clock::time_point limit, T&& item, Stop&&... stop) noexcept
+    exchange_operation(protocol& with, clock::time_point limit, own&& item, Stop&&... stop) noexcept
         : exchange_operation(with, std::move(item), std::forward<Stop>(stop)...) {
         this->deadline = limit;
     }
 
     template <class... Stop>
-    exchange_operation(protocol& with, clock::duration patience, T&& item, Stop&&... stop) noexcept
+    exchange_operation(protocol& with, clock::duration patience, own&& item,
+                       Stop&&... stop) noexcept
         : exchange_operation(with, clock::time_point(patience), std::move(item),
                              std::forward<Stop>(stop)...) {
         relative_ = true;
@@ -223,7 +256,7 @@ private:
         this->run = resume;
         stage_ = stage::offered;
         const bool simple_offer = this->simple;
-        const arrival where = protocol_->arrive(*this, static_cast<bool>(this->executor));
+        const arrival where = protocol_->arrive(mine(), static_cast<bool>(this->executor));
         if (where == arrival::waiting && !simple_offer && this->executor) {
             return wait_a_turn();
         }
@@ -242,7 +275,7 @@ private:
                 return true;
             }
             start_limits();
-            return protocol_->park(*this);
+            return protocol_->park(mine());
         case arrival::offered:
         case arrival::claimed:
             return wait_a_turn();
@@ -263,7 +296,7 @@ private:
         auto& self = *static_cast<exchange_operation*>(node);
         const bool simple_offer = self.simple;
         self.run = resume;
-        if (!self.stay(self.protocol_->expire(self), simple_offer)) {
+        if (!self.stay(self.protocol_->expire(self.mine()), simple_offer)) {
             self.coroutine_.resume();
         }
     }
@@ -275,17 +308,17 @@ private:
     /// Waits as whoever has this sleeper. The wait may go on in another thread after each suspension, so
     /// thread-locals are left to the steps between.
     template <class Sleeper>
-    exchange_result<T> wait_with(Sleeper& sleeper) noexcept {
+    typename Side::result wait_with(Sleeper& sleeper) noexcept {
         arrival where = sleeper.step([&] { return arrive_as(sleeper); });
         bool waited_at_home = false;
         while (where != arrival::settled && !waited_at_home) {
             waited_at_home = where == arrival::waiting;
             look_out(sleeper);
-            where = sleeper.step([&] { return protocol_->expire(*this); });
+            where = sleeper.step([&] { return protocol_->expire(mine()); });
         }
         if (where != arrival::settled && sleeper.step([&] {
                 start_listening();
-                return protocol_->park(*this);
+                return protocol_->park(mine());
             })) {
             sleep(sleeper);
         }
@@ -305,7 +338,7 @@ private:
         }
         stage_ = stage::offered;
         this->executor = sleeper.executor();
-        return protocol_->arrive(*this, true);
+        return protocol_->arrive(mine(), true);
     }
 
     template <class Sleeper>
@@ -329,7 +362,7 @@ private:
                 return;
             }
             sleeper.step(
-                [&] { protocol_->cancel(*this, detail::signal::stop | detail::signal::expired); });
+                [&] { protocol_->cancel(mine(), detail::signal::stop | detail::signal::expired); });
         }
         sleeper.sleep();
     }
@@ -348,7 +381,7 @@ private:
         if (this->deadline > start) {
             return false;
         }
-        if (!protocol_->take(*this)) {
+        if (!protocol_->take(mine())) {
             this->result = detail::outcome::timed_out;
         }
         return true;
@@ -369,7 +402,7 @@ private:
             fix_deadline();
             this->fire = [](timer_node* node) noexcept {
                 auto& self = static_cast<exchange_operation&>(*node);
-                self.protocol_->cancel(self, detail::signal::stop | detail::signal::expired);
+                self.protocol_->cancel(self.mine(), detail::signal::stop | detail::signal::expired);
             };
             timer_executor().arm(this);
         }
@@ -400,5 +433,45 @@ private:
     timers timers_ = timers::none;
     bool relative_ = false;
 };
+
+namespace detail {
+
+/// The ways to start an exchange on one side, each with or without a stop token.
+template <class Side>
+struct start {
+    using protocol = typename Side::protocol;
+    using own = typename Side::own;
+
+    template <class... StopToken>
+    static auto endless(protocol& with, own&& item, StopToken&&... stop) noexcept {
+        return operation<false, StopToken...>(with, std::move(item), std::move(stop)...);
+    }
+    template <class Duration, class... StopToken>
+    static auto lasting(protocol& with, own&& item, Duration patience,
+                        StopToken&&... stop) noexcept {
+        return operation<true, StopToken...>(with, saturated(patience), std::move(item),
+                                             std::move(stop)...);
+    }
+    template <class Duration, class... StopToken>
+    static auto until(protocol& with, own&& item, std::chrono::time_point<clock, Duration> deadline,
+                      StopToken&&... stop) noexcept {
+        return operation<true, StopToken...>(
+            with, clock::time_point(saturated(deadline.time_since_epoch())), std::move(item),
+            std::move(stop)...);
+    }
+    static typename Side::result at_once(protocol& with, own&& item) noexcept {
+        typename Side::waiter w(std::move(item));
+        if (!with.take(w)) {
+            w.result = outcome::no_partner;
+        }
+        return Side::result_of(w);
+    }
+
+private:
+    template <bool Timed, class... StopToken>
+    using operation = exchange_operation<Side, limits<Timed, StopToken...>>;
+};
+
+} // namespace detail
 
 } // namespace tryst

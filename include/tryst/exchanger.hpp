@@ -6,29 +6,17 @@
 
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/protocol.hpp>
-#include <tryst/detail/time.hpp>
+#include <tryst/detail/slot.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace tryst {
-
-/// `std::stop_token`, or what works like it and has its `callback_type`: the tokens of an in-place stop
-/// source, as in P2300. A callback is registered on the executor that awaits, and runs where the stop is
-/// requested; registering and removing it must not throw.
-template <class StopToken>
-concept stoppable_token =
-    std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
-        { token.stop_requested() } noexcept -> std::convertible_to<bool>;
-        { token.stop_possible() } noexcept -> std::convertible_to<bool>;
-        typename detail::callback_of<StopToken, void (*)()>::type;
-    };
 
 /// A point of synchronisation at which two parties swap items. Whoever arrives waits for the next, then
 /// each goes its way with what the other brought. Coroutines on any executor, bare coroutines and plain
@@ -61,7 +49,7 @@ public:
     ///   more than 255 count as 255.
     /// @throws std::bad_alloc. The only allocation of an exchanger.
     explicit exchanger(std::size_t capacity = detail::processor_count())
-        : protocol_(std::make_unique<detail::protocol<T>>(capacity)) {}
+        : protocol_(std::make_unique<protocol>(capacity)) {}
 
     exchanger(const exchanger&) = delete;
     exchanger& operator=(const exchanger&) = delete;
@@ -76,15 +64,14 @@ public:
     /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, and `item` back.
     /// The guarantees are those of `exchange_operation`.
     [[nodiscard]] auto exchange(T item) noexcept {
-        return exchange_operation<T, detail::limits<false>>(*protocol_, std::move(item));
+        return start::endless(*protocol_, std::move(item));
     }
 
     /// As above, until `stop` is requested: then `cancelled`. A stop requested before the start cancels
     /// at once, even if a partner is waiting.
     template <stoppable_token StopToken>
     [[nodiscard]] auto exchange(T item, StopToken stop) noexcept {
-        return exchange_operation<T, detail::limits<false, StopToken>>(*protocol_, std::move(item),
-                                                                       std::move(stop));
+        return start::endless(*protocol_, std::move(item), std::move(stop));
     }
 
     /// As above, for at most `patience` on the clock of the executor it is awaited on: then `timed_out`,
@@ -93,31 +80,25 @@ public:
     /// A patience of zero or less takes a partner that is waiting, or else fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
-        return exchange_operation<T, detail::limits<true>>(*protocol_, detail::saturated(patience),
-                                                           std::move(item));
+        return start::lasting(*protocol_, std::move(item), patience);
     }
     template <class Rep, class Period, stoppable_token StopToken>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
                                     StopToken stop) noexcept {
-        return exchange_operation<T, detail::limits<true, StopToken>>(
-            *protocol_, detail::saturated(patience), std::move(item), std::move(stop));
+        return start::lasting(*protocol_, std::move(item), patience, std::move(stop));
     }
 
     /// As `exchange_for`, until `deadline` (steady_clock).
     template <class Duration>
     [[nodiscard]] auto
     exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
-        return exchange_operation<T, detail::limits<true>>(
-            *protocol_, time_point(detail::saturated(deadline.time_since_epoch())),
-            std::move(item));
+        return start::until(*protocol_, std::move(item), deadline);
     }
     template <class Duration, stoppable_token StopToken>
     [[nodiscard]] auto exchange_until(T item,
                                       std::chrono::time_point<detail::clock, Duration> deadline,
                                       StopToken stop) noexcept {
-        return exchange_operation<T, detail::limits<true, StopToken>>(
-            *protocol_, time_point(detail::saturated(deadline.time_since_epoch())), std::move(item),
-            std::move(stop));
+        return start::until(*protocol_, std::move(item), deadline, std::move(stop));
     }
 
     /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
@@ -125,14 +106,7 @@ public:
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
     exchange_result<T> try_exchange(T item) noexcept {
-        detail::item_waiter<T> w(std::move(item));
-        if (!protocol_->take(w)) {
-            w.result = detail::outcome::no_partner;
-        }
-        if (w.result == detail::outcome::exchanged) {
-            return exchange_result<T>(std::move(w.mine.get()));
-        }
-        return {static_cast<exchange_errc>(w.result), std::move(w.mine.get())};
+        return start::at_once(*protocol_, std::move(item));
     }
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
@@ -147,7 +121,10 @@ public:
     std::size_t capacity() const noexcept { return protocol_->capacity(); }
 
 private:
-    std::unique_ptr<detail::protocol<T>> protocol_;
+    using start = detail::start<detail::side<detail::single_home, T>>;
+    using protocol = detail::protocol<detail::single_home>;
+
+    std::unique_ptr<protocol> protocol_;
 };
 
 } // namespace tryst

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace tryst {
 
@@ -19,11 +20,12 @@ enum class exchange_errc : unsigned char {
     timed_out = 1, ///< The deadline passed and no partner had come.
     cancelled, ///< A stop was requested before a partner came.
     closed, ///< The exchanger was closed or destroyed.
-    no_partner, ///< `try_exchange` found nobody waiting.
+    no_partner, ///< `try_exchange`, or another `try_` operation, found nobody waiting.
+    out_of_memory, ///< More parties of one colour wait than ever before, and no room could be made.
 };
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` they resemble:
-/// timed_out, operation_canceled, and operation_would_block for `no_partner`.
+/// timed_out, operation_canceled, operation_would_block for `no_partner`, and not_enough_memory.
 inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {
     public:
@@ -39,6 +41,8 @@ inline const std::error_category& exchange_category() noexcept {
                 return "the exchanger is closed";
             case exchange_errc::no_partner:
                 return "no partner is waiting";
+            case exchange_errc::out_of_memory:
+                return "there is no memory for one more to wait";
             }
             return value == 0 ? "success" : "unknown exchange error";
         }
@@ -51,6 +55,8 @@ inline const std::error_category& exchange_category() noexcept {
                 return std::errc::operation_canceled;
             case exchange_errc::no_partner:
                 return std::errc::operation_would_block;
+            case exchange_errc::out_of_memory:
+                return std::errc::not_enough_memory;
             case exchange_errc::closed:
                 break;
             }
@@ -65,36 +71,110 @@ inline std::error_code make_error_code(exchange_errc error) noexcept {
     return {static_cast<int>(error), exchange_category()};
 }
 
+namespace detail {
+
+/// What stands for an item where there is none.
+struct nothing {};
+
+template <class T>
+using object_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
+
+/// One of two items: the partner's or the own one.
+template <class Theirs, class Own>
+class either_item {
+public:
+    explicit either_item(Theirs&& item) noexcept : item_(std::in_place_index<0>, std::move(item)) {}
+    explicit either_item(Own&& item) noexcept : item_(std::in_place_index<1>, std::move(item)) {}
+
+    Theirs& theirs() noexcept { return std::get_if<0>(&item_)->get(); }
+    Own& own() noexcept { return std::get_if<1>(&item_)->get(); }
+
+private:
+    std::variant<item<Theirs>, item<Own>> item_;
+};
+template <class T>
+class either_item<T, T> {
+public:
+    explicit either_item(T&& value) noexcept : item_(std::move(value)) {}
+
+    T& theirs() noexcept { return item_.get(); }
+    T& own() noexcept { return item_.get(); }
+
+private:
+    item<T> item_;
+};
+
+} // namespace detail
+
 /// The outcome of one exchange: like `std::expected<T, std::error_code>`, except that a failure also
 /// hands your own item back. Exactly one of the two is inside: `*result` after success,
 /// `result.returned()` after failure. Taking the wrong one is a misuse, caught by assert.
-template <class T>
+///
+/// @tparam T    the partner's item, or void if it brings none.
+/// @tparam Own  the caller's own item, or void if it brings none.
+template <class T, class Own = T>
 class [[nodiscard]] exchange_result {
+    using theirs_t = detail::object_t<T>;
+    using own_t = detail::object_t<Own>;
+
 public:
     using value_type = T;
+    using returned_type = Own;
     using error_type = std::error_code;
 
     /// A success that holds the partner's item.
-    explicit exchange_result(T&& partners) noexcept : item_(std::move(partners)) {}
+    explicit exchange_result(theirs_t&& partners) noexcept : item_(std::move(partners)) {}
 
     /// A failure that holds the caller's own item.
-    exchange_result(exchange_errc error, T&& own) noexcept : item_(std::move(own)), error_(error) {}
+    exchange_result(exchange_errc error, own_t&& own) noexcept
+        : item_(std::move(own)), error_(error) {}
 
     bool has_value() const noexcept { return error_ == success; }
     explicit operator bool() const noexcept { return has_value(); }
 
     /// The partner's item. Precondition: `has_value()`.
-    T& operator*() & noexcept { return partners(); }
-    const T& operator*() const& noexcept { return const_cast<exchange_result*>(this)->partners(); }
-    T&& operator*() && noexcept { return std::move(partners()); }
-    T* operator->() noexcept { return &partners(); }
-    const T* operator->() const noexcept { return &**this; }
+    theirs_t& operator*() & noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return partners();
+    }
+    const theirs_t& operator*() const& noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return const_cast<exchange_result*>(this)->partners();
+    }
+    theirs_t&& operator*() && noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return std::move(partners());
+    }
+    theirs_t* operator->() noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return &partners();
+    }
+    const theirs_t* operator->() const noexcept
+        requires(!std::is_void_v<T>)
+    {
+        return &**this;
+    }
 
     /// The partner's item.
     /// @throws std::system_error with `error()` if there is none.
-    T& value() & { return require(), partners(); }
-    const T& value() const& { return require(), **this; }
-    T&& value() && { return require(), std::move(partners()); }
+    theirs_t& value() &
+        requires(!std::is_void_v<T>) {
+            return require(), partners();
+        } const theirs_t& value() const&
+            requires(!std::is_void_v<T>)
+    {
+        return require(), **this;
+    }
+    theirs_t&& value() &&
+        requires(!std::is_void_v<T>) { return require(), std::move(partners()); } void value() const
+            requires(std::is_void_v<T>)
+    {
+        require();
+    }
 
     /// The reason of the failure; a default-constructed `std::error_code` after success.
     std::error_code error() const noexcept {
@@ -102,9 +182,21 @@ public:
     }
 
     /// Your own item, handed back. Precondition: `!has_value()`.
-    T& returned() & noexcept { return own(); }
-    const T& returned() const& noexcept { return const_cast<exchange_result*>(this)->own(); }
-    T&& returned() && noexcept { return std::move(own()); }
+    own_t& returned() & noexcept
+        requires(!std::is_void_v<Own>)
+    {
+        return own();
+    }
+    const own_t& returned() const& noexcept
+        requires(!std::is_void_v<Own>)
+    {
+        return const_cast<exchange_result*>(this)->own();
+    }
+    own_t&& returned() && noexcept
+        requires(!std::is_void_v<Own>)
+    {
+        return std::move(own());
+    }
 
 private:
     static constexpr exchange_errc success{};
@@ -115,17 +207,17 @@ private:
         }
     }
 
-    T& partners() noexcept {
+    theirs_t& partners() noexcept {
         assert(has_value() && "tryst: this exchange failed; its item is in returned()");
-        return item_.get();
+        return item_.theirs();
     }
 
-    T& own() noexcept {
+    own_t& own() noexcept {
         assert(!has_value() && "tryst: this exchange succeeded; the partner's item is in *result");
-        return item_.get();
+        return item_.own();
     }
 
-    detail::item<T> item_;
+    detail::either_item<theirs_t, own_t> item_;
     exchange_errc error_ = success;
 };
 

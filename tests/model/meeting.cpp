@@ -10,7 +10,7 @@ namespace tryst::test {
 constexpr members<model::parcel> members_of(std::type_identity<model::parcel> of) noexcept;
 
 template struct opened<model::parcel, &exchanger<model::parcel>::protocol_,
-                       &detail::protocol<model::parcel>::arena_>;
+                       &test::protocol::arena_>;
 
 } // namespace tryst::test
 
@@ -38,8 +38,8 @@ meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
     closing = false;
     closing_late = false;
     if (grown) {
-        constexpr auto inside = test::members_of(std::type_identity<parcel>());
-        ((*(ex_->*inside.protocol)).*inside.arena).collided();
+        constexpr auto members = test::members_of(std::type_identity<parcel>());
+        ((*(ex_->*members.inside)).*members.arena).collided();
     }
 }
 
@@ -190,6 +190,8 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
                    (closing_late || the_checker().limits().bare_posts || what_closer_did_);
         case exchange_errc::no_partner:
             return true;
+        case exchange_errc::out_of_memory:
+            return false;
         }
         return false;
     }();

@@ -17,10 +17,11 @@
 namespace tryst::sim {
 
 class attempt {
-    using plain = exchange_operation<item, detail::limits<false>>;
-    using stoppable = exchange_operation<item, detail::limits<false, detail::stop_token>>;
-    using timed = exchange_operation<item, detail::limits<true>>;
-    using limited = exchange_operation<item, detail::limits<true, detail::stop_token>>;
+    using side = detail::side<detail::single_home, item>;
+    using plain = exchange_operation<side, detail::limits<false>>;
+    using stoppable = exchange_operation<side, detail::limits<false, detail::stop_token>>;
+    using timed = exchange_operation<side, detail::limits<true>>;
+    using limited = exchange_operation<side, detail::limits<true, detail::stop_token>>;
 
     template <class Visitor>
     std::invoke_result_t<Visitor, plain&> visit(Visitor visitor) {

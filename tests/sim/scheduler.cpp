@@ -549,6 +549,18 @@ const char* name_of_step(unsigned step) noexcept {
         return "is about to withdraw";
     case detail::step::completing:
         return "completes a waiter";
+    case detail::step::vacancy:
+        return "finds that somebody has withdrawn";
+    case detail::step::refill:
+        return "waits in the place of one who has withdrawn";
+    case detail::step::disowning:
+        return "has no use for a place of the other colour";
+    case detail::step::passing_over:
+        return "passes over one who is on the way";
+    case detail::step::recycling:
+        return "recycles a segment";
+    case detail::step::sweeping:
+        return "sweeps a segment out";
     }
     return "takes an unknown step";
 }

@@ -329,6 +329,11 @@ private:
                 report("no_partner", r, " does not merely try");
             }
             return;
+        case exchange_errc::out_of_memory:
+            if (r.colour == colour::any || r.way == way::tries) {
+                report("out_of_memory", r, " needs no memory");
+            }
+            return;
         case exchange_errc::cancelled:
             if (r.stop == 0) {
                 report("stop", r, " has no stop source");

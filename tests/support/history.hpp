@@ -83,6 +83,7 @@ inline long id_of(const tracked& item) noexcept {
  *   close          `closed` only after a close; nobody that comes after it exchanges, times out or finds no
  *                  partner
  *   no_partner     is for those who try
+ *   out_of_memory  is for those who have a colour, and wait
  *   parked         two that could be partners are not parked at the same time, and nobody fails for want of
  *                  a partner while one is parked all the time
  *   at rest        no two wait that could be partners; none that has met its partner, or was stopped, or closed,
@@ -158,8 +159,8 @@ public:
 
         /// The call has come back with `result`. `clock` is what the clock says now, on which its
         /// deadline was awaited, if it is not the steady clock.
-        template <class T>
-        void returned(const exchange_result<T>& result, std::optional<time_point> clock = {}) {
+        template <class T, class Own>
+        void returned(const exchange_result<T, Own>& result, std::optional<time_point> clock = {}) {
             result ? exchanged(id_of(*result))
                    : failed(static_cast<exchange_errc>(result.error().value()),
                             id_of(result.returned()), clock);

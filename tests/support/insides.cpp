@@ -10,20 +10,17 @@ namespace tryst::test {
 constexpr members<int> members_of(std::type_identity<int> of) noexcept;
 constexpr members<tracked> members_of(std::type_identity<tracked> of) noexcept;
 
-template struct opened<int, &exchanger<int>::protocol_, &detail::protocol<int>::arena_>;
-template struct opened<tracked, &exchanger<tracked>::protocol_, &detail::protocol<tracked>::arena_>;
+template struct opened<int, &exchanger<int>::protocol_, &protocol::arena_>;
+template struct opened<tracked, &exchanger<tracked>::protocol_, &protocol::arena_>;
 
-detail::arena& arena_of(detail::protocol<int>& protocol) noexcept {
-    return protocol.*members_of(std::type_identity<int>()).arena;
-}
-detail::arena& arena_of(detail::protocol<tracked>& protocol) noexcept {
-    return protocol.*members_of(std::type_identity<tracked>()).arena;
+detail::arena& arena_of(protocol& inside) noexcept {
+    return inside.*members_of(std::type_identity<int>()).arena;
 }
 detail::arena& arena_of(exchanger<int>& ex) noexcept {
-    return arena_of(*(ex.*members_of(std::type_identity<int>()).protocol));
+    return arena_of(*(ex.*members_of(std::type_identity<int>()).inside));
 }
 detail::arena& arena_of(exchanger<tracked>& ex) noexcept {
-    return arena_of(*(ex.*members_of(std::type_identity<tracked>()).protocol));
+    return arena_of(*(ex.*members_of(std::type_identity<tracked>()).inside));
 }
 
 } // namespace tryst::test

@@ -13,8 +13,7 @@
 
 namespace tryst::test {
 
-detail::arena& arena_of(detail::protocol<int>& protocol) noexcept;
-detail::arena& arena_of(detail::protocol<tracked>& protocol) noexcept;
+detail::arena& arena_of(detail::protocol<detail::single_home>& protocol) noexcept;
 detail::arena& arena_of(exchanger<int>& ex) noexcept;
 detail::arena& arena_of(exchanger<tracked>& ex) noexcept;
 

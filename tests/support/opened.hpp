@@ -12,19 +12,21 @@
 
 namespace tryst::test {
 
+using protocol = detail::protocol<detail::single_home>;
+
 template <class T>
 struct members {
-    std::unique_ptr<detail::protocol<T>> exchanger<T>::* protocol;
-    detail::arena detail::protocol<T>::* arena;
+    std::unique_ptr<protocol> exchanger<T>::* inside;
+    detail::arena protocol::* arena;
 };
 
 /// An explicit instantiation may name private members ([temp.spec.general]), and tells `members_of`, which
 /// is to be declared before, for its T.
-template <class T, std::unique_ptr<detail::protocol<T>> exchanger<T>::* Protocol,
-          detail::arena detail::protocol<T>::* Arena>
+template <class T, std::unique_ptr<protocol> exchanger<T>::* Inside,
+          detail::arena protocol::* Arena>
 struct opened {
     friend constexpr members<T> members_of(std::type_identity<T> /*of*/) noexcept {
-        return {Protocol, Arena};
+        return {Inside, Arena};
     }
 };
 

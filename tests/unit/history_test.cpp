@@ -655,6 +655,8 @@ private:
             return saw_nobody && r.way != way::tries && r.deadline && r.clock >= *r.deadline;
         case exchange_errc::no_partner:
             return saw_nobody && r.way == way::tries;
+        case exchange_errc::out_of_memory:
+            return saw_nobody && r.way != way::tries && r.colour != colour::any;
         case exchange_errc::cancelled:
             return (is_present(s.of[i]) || s.of[i] == phase::too_late) && r.stop != 0 &&
                    s.stopped.at(r.stop);

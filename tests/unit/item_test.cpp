@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/detail/item.hpp>
+#include <tryst/detail/waiter.hpp>
 
 #include "support/tracked.hpp"
 
@@ -15,7 +16,8 @@
 namespace {
 
 using tryst::detail::item;
-using tryst::detail::swap_items;
+using tryst::detail::item_waiter;
+using tryst::detail::outcome;
 using tryst::test::census;
 using tryst::test::tracked;
 
@@ -100,14 +102,21 @@ TEST(Item, MovesAnOverAlignedValueBetweenPlaces) {
     EXPECT_EQ(kept.alive, 0);
 }
 
+/// What a partner does once it has claimed the other.
+template <class A, class B>
+void meet(A& a, B& b) {
+    a.swap_items(b);
+    a.result = b.result = outcome::exchanged;
+}
+
 TEST(SwapItems, GivesEachTheOthersValue) {
     census kept;
     {
-        tracked a(kept, 1);
-        tracked b(kept, 2);
-        swap_items(a, b);
-        EXPECT_EQ(a.id(), 2);
-        EXPECT_EQ(b.id(), 1);
+        item_waiter<tracked> a(tracked(kept, 1));
+        item_waiter<tracked> b(tracked(kept, 2));
+        meet(a, b);
+        EXPECT_EQ(a.theirs().id(), 2);
+        EXPECT_EQ(b.theirs().id(), 1);
         EXPECT_EQ(kept.alive, 2);
     }
     EXPECT_EQ(kept.alive, 0);
@@ -116,24 +125,40 @@ TEST(SwapItems, GivesEachTheOthersValue) {
 
 TEST(SwapItems, NeedsNothingButAMoveConstructor) {
     static_assert(!std::is_move_assignable_v<fixed>);
-    item<fixed> a(fixed(1));
-    item<fixed> b(fixed(2));
-    swap_items(a.get(), b.get());
-    EXPECT_EQ(std::launder(&a.get())->value, 2);
-    EXPECT_EQ(std::launder(&b.get())->value, 1);
+    item_waiter<fixed> a(fixed(1));
+    item_waiter<fixed> b(fixed(2));
+    meet(a, b);
+    EXPECT_EQ(a.theirs().value, 2);
+    EXPECT_EQ(b.theirs().value, 1);
 }
 
 TEST(SwapItems, KeepsOverAlignedValuesWhereTheyAre) {
     using value = aligned_value<64>;
     census kept;
     {
-        item<value> a(value(kept, 1));
-        item<value> b(value(kept, 2));
-        value* const place = &a.get();
-        swap_items(a.get(), b.get());
-        EXPECT_EQ(&a.get(), place);
-        EXPECT_EQ(a.get().counted.id(), 2);
-        EXPECT_EQ(b.get().counted.id(), 1);
+        item_waiter<value> a(value(kept, 1));
+        item_waiter<value> b(value(kept, 2));
+        value* const place = &a.own();
+        meet(a, b);
+        EXPECT_EQ(&a.theirs(), place);
+        EXPECT_EQ(a.theirs().counted.id(), 2);
+        EXPECT_EQ(b.theirs().counted.id(), 1);
+    }
+    EXPECT_EQ(kept.alive, 0);
+}
+
+TEST(SwapItems, CrossesTwoTypes) {
+    using tryst::detail::colour;
+    census kept;
+    {
+        item_waiter<tracked, aligned_value<64>, colour::red> a(tracked(kept, 1));
+        item_waiter<aligned_value<64>, tracked, colour::blue> b(aligned_value<64>(kept, 2));
+        meet(a, b);
+        EXPECT_TRUE(well_placed(a.theirs()));
+        EXPECT_EQ(a.theirs().counted.id(), 2);
+        EXPECT_EQ(b.theirs().id(), 1);
+        const item_waiter<tracked, aligned_value<64>, colour::red> alone(tracked(kept, 3));
+        EXPECT_EQ(kept.alive, 3);
     }
     EXPECT_EQ(kept.alive, 0);
 }

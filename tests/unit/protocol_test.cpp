@@ -28,15 +28,15 @@ using tryst::test::waits_above_home;
 using tryst::test::waits_at_home;
 namespace signal = tryst::detail::signal;
 
-using protocol = tryst::detail::protocol<int>;
+using protocol = tryst::detail::protocol<tryst::detail::single_home>;
 
 /// A waiter that counts how often it was posted.
-struct party : protocol::waiter_type {
+struct party : tryst::detail::item_waiter<int> {
     explicit party(int value) noexcept : item_waiter(static_cast<int&&>(value)) {
         run = [](tryst::executor_node* node) noexcept { ++static_cast<party*>(node)->posted; };
     }
 
-    int item() noexcept { return mine.get(); }
+    int item() noexcept { return result == outcome::exchanged ? theirs() : own(); }
     signal::bits bits() const noexcept { return state.load(); }
 
     int posted = 0;
@@ -44,12 +44,13 @@ struct party : protocol::waiter_type {
 
 /// Takes `w` out of `from`, as a partner does who then stops for a while.
 void claim_by_hand(slot& from, party& w) {
-    ASSERT_TRUE(from.claim(&w));
+    ASSERT_EQ(slot::offered(from.peek()), &w);
+    ASSERT_TRUE(from.claim(from.peek()));
 }
 
 /// The rest of what that partner does.
 void complete_by_hand(party& w, int item) {
-    w.mine.get() = item;
+    w.own() = item;
     w.result = outcome::exchanged;
     const signal::bits seen = w.state.fetch_or(signal::done);
     EXPECT_FALSE(signal::withdrawal_under_way(seen));

@@ -9,8 +9,14 @@
 
 namespace {
 
+using tryst::detail::colour;
 using tryst::detail::slot;
 using tryst::detail::waiter;
+
+/// As who claims `w` has seen it.
+slot::word word_of(const waiter& w) {
+    return reinterpret_cast<slot::word>(&w);
+}
 
 TEST(Slot, StartsEmptyAndOpen) {
     const slot s;
@@ -31,6 +37,20 @@ TEST(SlotOffer, ShowsTheWaiterToWhoeverLooks) {
     EXPECT_EQ(slot::offered(s.peek()), &w);
     EXPECT_FALSE(slot::is_empty(s.peek()));
     EXPECT_FALSE(slot::is_closed(s.peek()));
+}
+
+TEST(SlotOffer, ShowsItsColour) {
+    waiter w;
+    for (const colour side : {colour::red, colour::blue}) {
+        slot s;
+        ASSERT_TRUE(s.offer(&w, side));
+        const slot::word seen = s.peek();
+        EXPECT_EQ(slot::offered(seen), &w);
+        EXPECT_FALSE(slot::meets(side, seen));
+        EXPECT_TRUE(slot::meets(opposite(side), seen));
+        EXPECT_FALSE(s.withdraw(&w, opposite(side)));
+        EXPECT_TRUE(s.claim(seen));
+    }
 }
 
 TEST(SlotOffer, IsRefusedByAnOccupiedSlot) {
@@ -64,9 +84,9 @@ TEST(SlotClaim, EmptiesTheSlotForExactlyOneClaimer) {
     slot s;
     waiter w;
     ASSERT_TRUE(s.offer(&w));
-    EXPECT_TRUE(s.claim(&w));
+    EXPECT_TRUE(s.claim(word_of(w)));
     EXPECT_TRUE(slot::is_empty(s.peek()));
-    EXPECT_FALSE(s.claim(&w));
+    EXPECT_FALSE(s.claim(word_of(w)));
 }
 
 TEST(SlotClaim, FailsForAWaiterThatWasReplaced) {
@@ -74,7 +94,7 @@ TEST(SlotClaim, FailsForAWaiterThatWasReplaced) {
     waiter seen;
     waiter replacement;
     ASSERT_TRUE(s.offer(&replacement));
-    EXPECT_FALSE(s.claim(&seen));
+    EXPECT_FALSE(s.claim(word_of(seen)));
     EXPECT_EQ(slot::offered(s.peek()), &replacement);
 }
 
@@ -85,7 +105,7 @@ TEST(SlotClaim, TakesWhateverWaiterReusesTheAddress) {
     const slot::word seen = s.peek();
     ASSERT_TRUE(s.withdraw(&w));
     ASSERT_TRUE(s.offer(&w));
-    EXPECT_TRUE(s.claim(slot::offered(seen)));
+    EXPECT_TRUE(s.claim(seen));
     EXPECT_TRUE(slot::is_empty(s.peek()));
 }
 
@@ -94,14 +114,14 @@ TEST(SlotClaim, LosesToTheWithdrawalThatAlreadyTookTheWaiter) {
     waiter w;
     ASSERT_TRUE(s.offer(&w));
     EXPECT_TRUE(s.withdraw(&w));
-    EXPECT_FALSE(s.claim(&w));
+    EXPECT_FALSE(s.claim(word_of(w)));
 }
 
 TEST(SlotWithdraw, LosesToTheClaimThatAlreadyTookTheWaiter) {
     slot s;
     waiter w;
     ASSERT_TRUE(s.offer(&w));
-    ASSERT_TRUE(s.claim(&w));
+    ASSERT_TRUE(s.claim(word_of(w)));
     EXPECT_FALSE(s.withdraw(&w));
 }
 
@@ -123,7 +143,7 @@ TEST(SlotMove, HidesTheWaiterUntilItEnds) {
     EXPECT_EQ(slot::offered(s.peek()), nullptr);
     EXPECT_FALSE(slot::is_empty(s.peek()));
     EXPECT_FALSE(slot::is_closed(s.peek()));
-    EXPECT_FALSE(s.claim(&w));
+    EXPECT_FALSE(s.claim(word_of(w)));
     EXPECT_FALSE(s.withdraw(&w));
     s.end_move();
     EXPECT_FALSE(s.is_moving());
@@ -135,7 +155,7 @@ TEST(SlotMove, LosesToTheClaimThatAlreadyTookTheWaiter) {
     slot s;
     waiter w;
     ASSERT_TRUE(s.offer(&w));
-    ASSERT_TRUE(s.claim(&w));
+    ASSERT_TRUE(s.claim(word_of(w)));
     EXPECT_FALSE(s.begin_move(&w));
     EXPECT_TRUE(slot::is_empty(s.peek()));
 }
@@ -161,7 +181,7 @@ TEST(SlotClose, DefeatsLaterClaimsAndWithdrawals) {
     waiter w;
     ASSERT_TRUE(s.offer(&w));
     s.close();
-    EXPECT_FALSE(s.claim(&w));
+    EXPECT_FALSE(s.claim(word_of(w)));
     EXPECT_FALSE(s.withdraw(&w));
     EXPECT_FALSE(s.begin_move(&w));
     EXPECT_TRUE(s.is_closed());
@@ -176,7 +196,7 @@ TEST(SlotRace, IsWonByExactlyOneOfClaimAndWithdrawal) {
     std::thread partner([&] {
         for (int i = 0; i != rounds; ++i) {
             round.arrive_and_wait();
-            winners += s.claim(&w) ? 1 : 0;
+            winners += s.claim(word_of(w)) ? 1 : 0;
             round.arrive_and_wait();
         }
     });

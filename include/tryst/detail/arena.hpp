@@ -32,17 +32,18 @@ namespace tryst::detail {
  *
  * Each thread keeps one random number, its probe, which chooses its slot within whatever bound it finds,
  * and stays until it collides there (as LongAdder's cells are chosen, JDK 8). */
-class alignas(line_pair) arena {
+template <class Home>
+class alignas(line_pair) basic_arena {
 public:
     static constexpr std::size_t max_capacity = 255;
 
-    explicit arena(std::size_t capacity)
+    explicit basic_arena(std::size_t capacity)
         : capacity_(static_cast<std::uint32_t>(std::min(capacity, max_capacity))),
           spread_(capacity_ == 0 ? nullptr : std::make_unique<padded_slot[]>(capacity_)) {}
 
-    /// Slot 0, where a waiter may stay.
-    slot& home() noexcept { return home_; }
-    const slot& home() const noexcept { return home_; }
+    /// Slot 0, where waiters may stay.
+    Home& home() noexcept { return home_; }
+    const Home& home() const noexcept { return home_; }
 
     /// Slot `index`, from 1 to `capacity()`.
     slot& at(std::size_t index) noexcept { return spread_[index - 1]; }
@@ -161,11 +162,13 @@ private:
 
     // One line: every arrival reads it, and writes it only where it meets its partner. The slots and
     // the bound that it needs next come with it.
-    slot home_;
+    Home home_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;
     std::unique_ptr<padded_slot[]> spread_;
     atomic<std::int32_t> stragglers_{0};
 };
+
+using arena = basic_arena<single_home>;
 
 } // namespace tryst::detail

@@ -70,14 +70,4 @@ private:
         std::byte room_[sizeof(T) + alignof(T) - __STDCPP_DEFAULT_NEW_ALIGNMENT__];
 };
 
-/// Swaps two live objects by move construction alone, all that a `T` must be able to do.
-template <class T>
-void swap_items(T& a, T& b) noexcept {
-    item<T> held(std::move(a));
-    std::destroy_at(&a);
-    std::construct_at(&a, std::move(b));
-    std::destroy_at(&b);
-    std::construct_at(&b, std::move(held.get()));
-}
-
 } // namespace tryst::detail

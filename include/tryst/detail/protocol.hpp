@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// How two parties of one exchanger find each other, wait, give up and close: the whole algorithm.
-/// Standard library only. Allocates in its constructor, never after; never throws.
+/// Standard library only. Allocates in its constructor, and where its home does; never throws after.
 #pragma once
 
 #include <tryst/detail/arena.hpp>
 #include <tryst/detail/atomic.hpp>
-#include <tryst/detail/item.hpp>
 #include <tryst/detail/slot.hpp>
 #include <tryst/detail/trace.hpp>
 #include <tryst/detail/waiter.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace tryst::detail {
 
@@ -25,6 +25,9 @@ enum class arrival : std::uint8_t {
 };
 
 /* The protocol
+ * @tparam Home  where waiters may stay: the one slot 0 of the exchanger, or a dual structure for two colours
+ *   (slot.hpp). `W` is the waiter of one side, with its item.
+ *
  * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3, with
  * waiters that live in frames and therefore the opposite order of claiming (R1, slot.hpp): the paper
  * fills the waiter's hole first and cleans the slot after; here the slot decides, and then the waiter is
@@ -60,11 +63,11 @@ enum class arrival : std::uint8_t {
  *
  * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress.
  * Not handled: fairness among those who arrive at the same time, and memory of who met whom. */
-template <class T>
+template <class Home>
 class protocol {
-public:
-    using waiter_type = item_waiter<T>;
+    using arena = basic_arena<Home>;
 
+public:
     explicit protocol(std::size_t capacity) : arena_(capacity) {}
     protocol(const protocol&) = delete;
     protocol& operator=(const protocol&) = delete;
@@ -77,24 +80,29 @@ public:
 
     /// Step 1 of `arrive`, alone: one load and, if somebody is there, one CAS.
     /// @returns whether `w` is settled.
-    bool meet(waiter_type& w) noexcept { return meet(w, nullptr) == visit::settled; }
+    template <class W>
+    bool meet(W& w) noexcept {
+        return settles(w, arena_.home().look(W::side), nullptr);
+    }
 
     /// Takes any partner that waits in any slot; offers nothing.
     /// @returns whether `w` is settled.
-    bool take(waiter_type& w) noexcept {
-        visit home = visit::collided;
-        while (home == visit::collided) {
-            home = meet(w, nullptr);
-        }
-        if (home == visit::settled) {
-            return true;
-        }
+    template <class W>
+    bool take(W& w) noexcept {
+        sight home{};
+        do {
+            home = arena_.home().search(W::side);
+            if (settles(w, home, nullptr)) {
+                return true;
+            }
+        } while (home.what == sight::collided);
         if (!arena_.has_grown()) {
             return false;
         }
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
-            waiter* const q = slot::offered(arena_.at(i).peek());
-            if (q != nullptr && arena_.at(i).claim(q)) {
+            const slot::word seen = arena_.at(i).peek();
+            waiter* const q = slot::offered(seen);
+            if (q != nullptr && slot::meets(W::side, seen) && arena_.at(i).claim(seen)) {
                 swap_with(w, q, false, nullptr);
                 return true;
             }
@@ -103,7 +111,10 @@ public:
     }
 
     /// Looks for a partner, and else offers `w`, above slot 0 only if `spread`.
-    arrival arrive(waiter_type& w, bool spread) noexcept { return arrive(w, spread, nullptr); }
+    template <class W>
+    arrival arrive(W& w, bool spread) noexcept {
+        return arrive(w, spread, nullptr);
+    }
 
     /// Whether `w` has been completed.
     static bool is_done(const waiter& w) noexcept {
@@ -113,7 +124,8 @@ public:
 
     /// Ends the bounded offer of `w` above slot 0; in slot 0, where it may stay, only looks. On the
     /// owner's executor or thread.
-    arrival expire(waiter_type& w) noexcept {
+    template <class W>
+    arrival expire(W& w) noexcept {
         if (is_done(w)) {
             return arrival::settled;
         }
@@ -129,7 +141,7 @@ public:
         }
         slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
         TRYST_TRACE(step::withdrawing);
-        if (!here.begin_move(&w)) {
+        if (!here.begin_move(&w, W::side)) {
             return retire(w);
         }
         TRYST_TRACE(step::expiry);
@@ -141,7 +153,8 @@ public:
 
     /// Suspends `w`, which is `waiting` and not `simple`.
     /// @returns whether it is suspended, and then not to be touched; else it is settled.
-    bool park(waiter_type& w) noexcept {
+    template <class W>
+    bool park(W& w) noexcept {
         signal::bits seen = 0;
         // [W2] release, pairs with [W4]: a canceller that sees `parked` sees the offer and the waiter.
         // Failure acquire, pairs with [W5] if `done` is there.
@@ -157,7 +170,7 @@ public:
             return false;
         }
         TRYST_TRACE(step::withdrawing);
-        if (arena_.home().withdraw(&w)) {
+        if (withdraw_from_home(w)) {
             TRYST_TRACE(step::own_stop);
             w.result = signal::reason(seen);
             return false;
@@ -167,7 +180,8 @@ public:
 
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
     /// faster. From any thread, while the operation lives. Precondition: `w` is, or was, `waiting`.
-    void cancel(waiter_type& w, signal::bits why) noexcept {
+    template <class W>
+    void cancel(W& w, signal::bits why) noexcept {
         // [W4] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer, orders
         // this call before the end of the waiter's life.
         const signal::bits seen = w.state.fetch_or(why, std::memory_order_acquire);
@@ -175,7 +189,7 @@ public:
             return; // too late, or somebody else's to serve, or the owner's own
         }
         TRYST_TRACE(step::withdrawing);
-        if (arena_.home().withdraw(&w)) {
+        if (withdraw_from_home(w)) {
             TRYST_TRACE(step::stop);
             w.result = signal::reason(why);
             post(w);
@@ -189,11 +203,11 @@ public:
     /// canceller left. On its executor. `queued` says that its check or its resumption was in the
     /// executor's queue, and is no more.
     /// @returns whether nobody refers to `w` any more; else its resumption is about to be posted.
-    bool abandon(waiter_type& w, bool queued) noexcept {
+    template <class W>
+    bool abandon(W& w, bool queued) noexcept {
         const bool stays = arena::index_of(w.place) == 0 && (w.simple || w.limited);
         if (stays) {
-            return queued ||
-                   (w.simple ? arena_.home().withdraw(&w) : recall(w) == arrival::waiting);
+            return queued || (w.simple ? withdraw_from_home(w) : recall(w) == arrival::waiting);
         }
         // Its check was queued, and nobody else posts it.
         yield_until([&] { return recall(w) != arrival::claimed; });
@@ -202,16 +216,23 @@ public:
 
     /// Closes for ever, and completes all that wait with `closed`.
     void close() noexcept {
-        waiter* const parked = arena_.home().close();
+        // The last is let go when the exchanger is not needed any more.
+        waiter* last = nullptr;
+        arena_.home().close([&](waiter& q) {
+            if (waiter* const before = std::exchange(last, &q)) {
+                expel(*before);
+            }
+        });
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
-            waiter* const q = slot::offered(arena_.at(i).peek());
-            if (q != nullptr && arena_.at(i).claim(q)) {
+            const slot::word seen = arena_.at(i).peek();
+            waiter* const q = slot::offered(seen);
+            if (q != nullptr && arena_.at(i).claim(seen)) {
                 complete(*q, outcome::closed, false);
             }
             // Offers made here from now on find slot 0 closed when they expire.
         }
-        if (parked != nullptr && complete(*parked, outcome::closed, true)) {
-            post(*parked);
+        if (last != nullptr) {
+            expel(*last);
         }
     }
 
@@ -221,46 +242,53 @@ public:
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
 private:
-    enum class visit : std::uint8_t { settled, empty, collided };
-
-    /// Looks at slot 0 once. `moving`, if not null, is the slot that `w` comes from.
-    visit meet(waiter_type& w, slot* moving) noexcept {
-        const slot::word seen = arena_.home().peek();
-        if (slot::is_empty(seen)) {
-            return visit::empty;
-        }
-        if (slot::is_closed(seen)) {
-            static_cast<void>(is_closed()); // acquires what the closer did
+    /// Serves what `w` has seen at home. `moving`, if not null, is the slot that `w` comes from.
+    /// @returns whether `w` is settled.
+    template <class W>
+    bool settles(W& w, sight seen, slot* moving) noexcept {
+        switch (seen.what) {
+        case sight::partner:
+            swap_with(w, seen.claimed, true, moving);
+            return true;
+        case sight::closed:
             w.result = outcome::closed;
-            if (moving != nullptr) {
-                moving->end_move();
-            }
-            return visit::settled;
-        }
-        waiter* const q = slot::offered(seen);
-        if (!arena_.home().claim(q)) {
+            break;
+        case sight::out_of_memory:
+            w.result = outcome::out_of_memory;
+            break;
+        case sight::collided:
             arena_.collided();
-            return visit::collided;
+            return false;
+        default:
+            return false;
         }
-        swap_with(w, q, true, moving);
-        return visit::settled;
+        if (moving != nullptr) {
+            moving->end_move();
+        }
+        return true;
     }
 
-    arrival arrive(waiter_type& w, bool spread, slot* moving) noexcept {
+    template <class W>
+    arrival arrive(W& w, bool spread, slot* moving) noexcept {
         while (true) {
-            switch (meet(w, moving)) {
-            case visit::settled:
+            sight seen = arena_.home().look(W::side);
+            if (settles(w, seen, moving)) {
                 return arrival::settled;
-            case visit::collided:
+            }
+            if (seen.what == sight::collided) {
                 continue;
-            case visit::empty:
-                break;
             }
             const std::uint32_t bound = arena_.bound();
-            const std::uint32_t index = spread ? arena::index(bound) : 0;
+            // Where the own side waits at home, partners go there first.
+            const bool spreads = Home::spreads && spread && seen.what == sight::nobody;
+            const std::uint32_t index = spreads ? arena::index(bound) : 0;
             w.place = arena::place(bound, index);
             if (index == 0) {
-                if (arena_.home().offer(&w)) {
+                seen = arena_.home().settle(w, W::side);
+                if (settles(w, seen, moving)) {
+                    return arrival::settled;
+                }
+                if (seen.what == sight::offered) {
                     if (moving != nullptr) {
                         moving->end_move();
                     }
@@ -269,15 +297,18 @@ private:
                 continue;
             }
             slot& here = arena_.at(index);
-            const slot::word seen = here.peek();
-            if (waiter* const q = slot::offered(seen)) {
-                if (here.claim(q)) {
+            const slot::word offer = here.peek();
+            if (waiter* const q = slot::offered(offer)) {
+                if (!slot::meets(W::side, offer)) {
+                    spread = false; // its own side is here already: wait for both at home
+                } else if (here.claim(offer)) {
                     swap_with(w, q, false, nullptr);
                     return arrival::settled;
+                } else {
+                    arena_.collided();
                 }
-                arena_.collided();
-            } else if (slot::is_empty(seen)) {
-                if (here.offer(&w)) {
+            } else if (slot::is_empty(offer)) {
+                if (here.offer(&w, W::side)) {
                     TRYST_TRACE(step::offer_above_home);
                     return arrival::offered;
                 }
@@ -287,15 +318,27 @@ private:
         }
     }
 
-    /// Where the latest offer of `w` was made.
-    slot& slot_of(const waiter& w) noexcept {
-        const std::uint32_t index = arena::index_of(w.place);
-        return index == 0 ? arena_.home() : arena_.at(index);
+    /// Where the latest offer of `w` was made, above slot 0.
+    slot& slot_of(const waiter& w) noexcept { return arena_.at(arena::index_of(w.place)); }
+
+    /// Takes `w` out of slot 0, if it has not been claimed.
+    template <class W>
+    bool withdraw_from_home(W& w) noexcept {
+        if constexpr (Home::withdraws_in_one_step) {
+            return arena_.home().withdraw(w, W::side);
+        } else {
+            // Once it is out, nobody waits for us: the destructor must.
+            arena_.begin_straggling();
+            const bool out = arena_.home().withdraw(w, W::side);
+            arena_.end_straggling();
+            return out;
+        }
     }
 
     /// Takes `w` out of its slot for good.
     /// @returns waiting: it was still there; settled: it is completed; claimed: it is about to be.
-    arrival recall(waiter_type& w) noexcept {
+    template <class W>
+    arrival recall(W& w) noexcept {
         const signal::bits seen = announce(w);
         if ((seen & signal::done) != 0) {
             return arrival::settled;
@@ -304,7 +347,9 @@ private:
             return arrival::claimed;
         }
         TRYST_TRACE(step::withdrawing);
-        return slot_of(w).withdraw(&w) ? arrival::waiting : retire(w);
+        const bool out = arena::index_of(w.place) == 0 ? withdraw_from_home(w)
+                                                       : slot_of(w).withdraw(&w, W::side);
+        return out ? arrival::waiting : retire(w);
     }
 
     /// Says that the owner is about to withdraw `w` (W1).
@@ -327,10 +372,11 @@ private:
     }
 
     /// Gives `w`, which is the caller's, and `q`, which the caller claimed, each other's items.
-    void swap_with(waiter_type& w, waiter* claimed, bool at_home, slot* moving) noexcept {
+    template <class W>
+    void swap_with(W& w, waiter* claimed, bool at_home, slot* moving) noexcept {
         TRYST_TRACE(at_home ? step::claim_at_home : step::claim_above_home);
-        auto& q = static_cast<waiter_type&>(*claimed);
-        swap_items(w.mine.get(), q.mine.get());
+        auto& q = static_cast<typename W::partner&>(*claimed);
+        w.swap_items(q);
         w.result = outcome::exchanged;
         const bool suspended = complete(q, outcome::exchanged, at_home);
         if (moving != nullptr) {
@@ -375,6 +421,13 @@ private:
             TRYST_TRACE(step::straggling);
         }
         return (seen & signal::parked) != 0;
+    }
+
+    /// Completes `q`, whom a close has claimed at home.
+    void expel(waiter& q) noexcept {
+        if (complete(q, outcome::closed, true)) {
+            post(q);
+        }
     }
 
     static void post(waiter& q) noexcept {

@@ -40,22 +40,26 @@ public:
     static bool is_empty(word seen) noexcept { return seen == empty; }
     static bool is_closed(word seen) noexcept { return seen == closed; }
     static waiter* offered(word seen) noexcept {
-        return seen > moving ? reinterpret_cast<waiter*>(seen) : nullptr;
+        return seen > moving ? reinterpret_cast<waiter*>(seen & ~blue) : nullptr;
+    }
+
+    /// Whether a party of that side can meet the waiter that is offered as `seen`.
+    static bool meets(colour own, word seen) noexcept {
+        return own == colour::none || ((seen & blue) != 0) == (own == colour::red);
     }
 
     /// Puts `w` into the empty slot. On success it may be claimed at once.
-    bool offer(waiter* w) noexcept {
+    bool offer(waiter* w, colour side = colour::none) noexcept {
         word seen = empty;
         // [S1] release, pairs with [S2], [S6]: publishes *w to the claimer. Acquire, pairs with [S5]:
         // whoever destroys the exchanger after us also does so after those who moved from here before.
         // Failure relaxed: `seen` is not used.
-        return word_.compare_exchange_strong(seen, to_word(w), std::memory_order_acq_rel,
+        return word_.compare_exchange_strong(seen, to_word(w, side), std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
     }
 
-    /// Takes `w` out, for its partner or for a close. On success the caller owns it.
-    bool claim(waiter* w) noexcept {
-        word seen = to_word(w);
+    /// Takes out what is `offered` as `seen`, for its partner or for a close. On success the caller owns it.
+    bool claim(word seen) noexcept {
         // [S2] acquire, pairs with [S1]: the claimer sees the item and the executor.
         // Failure relaxed: nothing is dereferenced (R1).
         return word_.compare_exchange_strong(seen, empty, std::memory_order_acquire,
@@ -63,8 +67,8 @@ public:
     }
 
     /// Takes `w` out, for its owner or a canceller. Strong: a spurious failure would lose the stop.
-    bool withdraw(waiter* w) noexcept {
-        word seen = to_word(w);
+    bool withdraw(waiter* w, colour side = colour::none) noexcept {
+        word seen = to_word(w, side);
         // [S3] release, pairs with [S6]: our use of the exchanger happens-before its destruction. No
         // acquire: the owner made *w; a canceller acquired it with [W4]. Failure relaxed (R1). Above slot
         // 0, where [S5] may end the release sequence, only frames that are being destroyed withdraw.
@@ -73,8 +77,8 @@ public:
     }
 
     /// Takes `w` out, for its owner, and holds the destructor off until `end_move`.
-    bool begin_move(waiter* w) noexcept {
-        word seen = to_word(w);
+    bool begin_move(waiter* w, colour side = colour::none) noexcept {
+        word seen = to_word(w, side);
         // [S4] relaxed: the owner made *w. Failure relaxed (R1).
         return word_.compare_exchange_strong(seen, moving, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
@@ -106,10 +110,76 @@ private:
     static constexpr word empty = 0;
     static constexpr word closed = 1;
     static constexpr word moving = 2;
+    static constexpr word blue = 1; ///< Added to the address of a waiter, which is even.
 
-    static word to_word(waiter* w) noexcept { return reinterpret_cast<word>(w); }
+    static word to_word(waiter* w, colour side) noexcept {
+        return reinterpret_cast<word>(w) + (side == colour::blue ? blue : 0);
+    }
 
     atomic<word> word_{empty};
+};
+
+/// What an arrival finds at home, slot 0, where a waiter may stay.
+struct sight {
+    enum kind : std::uint8_t {
+        nobody, ///< Nobody to meet, and nobody of the own side,
+        own_side, ///< or somebody.
+        partner, ///< Claimed: it is the caller's.
+        offered, ///< The arrival waits there, and may be claimed at once.
+        collided, ///< Somebody was faster: look again.
+        closed,
+        out_of_memory,
+    };
+    kind what;
+    waiter* claimed = nullptr;
+};
+
+/* Homes
+ * Where waiters may stay, in an order and a number of its own: one slot here, the dual structures of
+ * dual_queue.hpp and dual_stack.hpp for two colours. R1 and R3 hold in all of them.
+ *
+ *   look       claims a partner that waits, if it takes one CAS to see one
+ *   search     claims a partner, whoever waits, however many have withdrawn
+ *   settle     after `look` has found none: claims a partner that has come meanwhile, or leaves the waiter
+ *   withdraw   takes it out again, if it has not been claimed
+ *   close      for ever; calls a function with each waiter, which is the caller's then
+ *
+ * A waiter's `place` is 24 bits, at the home's disposal. */
+
+/// A home for one: slot 0 of an exchanger without colours, where two that could meet never wait.
+class single_home : public slot {
+public:
+    /// Whether a withdrawal ends with its CAS, and whether arrivals may spread over the slots above.
+    static constexpr bool withdraws_in_one_step = true;
+    static constexpr bool spreads = true;
+
+    sight look(colour /*own*/) noexcept {
+        const word seen = peek();
+        if (is_empty(seen)) {
+            return {sight::nobody};
+        }
+        if (slot::is_closed(seen)) {
+            static_cast<void>(is_closed()); // acquires what the closer did
+            return {sight::closed};
+        }
+        return claim(seen) ? sight{sight::partner, slot::offered(seen)} : sight{sight::collided};
+    }
+    sight search(colour own) noexcept { return look(own); }
+
+    sight settle(waiter& w, colour own) noexcept {
+        return {offer(&w, own) ? sight::offered : sight::nobody};
+    }
+
+    using slot::withdraw;
+    bool withdraw(waiter& w, colour own) noexcept { return slot::withdraw(&w, own); }
+
+    using slot::is_closed;
+    template <class Each>
+    void close(Each each) noexcept {
+        if (waiter* const parked = slot::close()) {
+            each(*parked);
+        }
+    }
 };
 
 } // namespace tryst::detail

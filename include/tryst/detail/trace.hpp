@@ -26,6 +26,12 @@ enum class step : std::uint8_t {
     straggling, ///< A completion met a withdrawal under way.
     withdrawing, ///< A withdrawal has been announced, and not tried yet.
     completing, ///< A waiter is out of its slot, and not done yet.
+    vacancy, ///< The place of a withdrawn waiter was found by a partner,
+    refill, ///< or taken by another of its colour,
+    disowning, ///< or was of no use to one of the other colour.
+    passing_over, ///< Somebody on the way to a cell was not waited for.
+    recycling, ///< A segment had served,
+    sweeping, ///< or had been left by all before it could.
 };
 
 } // namespace tryst::detail

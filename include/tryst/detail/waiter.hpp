@@ -10,6 +10,8 @@
 #include <tryst/result.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace tryst::detail {
 
@@ -20,8 +22,16 @@ enum class outcome : std::uint8_t {
     cancelled = static_cast<std::uint8_t>(exchange_errc::cancelled),
     closed = static_cast<std::uint8_t>(exchange_errc::closed),
     no_partner = static_cast<std::uint8_t>(exchange_errc::no_partner),
+    out_of_memory = static_cast<std::uint8_t>(exchange_errc::out_of_memory),
     pending,
 };
+
+/// Which side a party is on. Those without any meet each other, red meets blue.
+enum class colour : std::uint8_t { none, red, blue };
+
+constexpr colour opposite(colour own) noexcept {
+    return own == colour::red ? colour::blue : own == colour::blue ? colour::red : colour::none;
+}
 
 /* The signal: what its owner, its partner and its cancellers tell each other about a waiter.
  *
@@ -71,14 +81,50 @@ struct waiter : executor_node {
     outcome result = outcome::pending;
     bool simple = false; ///< Nothing but a partner or a close can end the wait at slot 0.
     bool limited = false; ///< A stop or a deadline can, now. Read on the executor only.
-    std::uint32_t place = 0; ///< Where the latest offer was made: bound and slot, as in the arena.
+    std::uint32_t place =
+        0; ///< Where the latest offer was made: bound and slot, as in the arena; and where at home.
 };
 
-template <class T>
-struct item_waiter : waiter {
-    explicit item_waiter(T&& value) noexcept : mine(std::move(value)) {}
+/// A waiter with its own item, and after success its partner's in the same place.
+template <class Own, class Theirs = Own, colour Colour = colour::none>
+class item_waiter : public waiter {
+public:
+    static constexpr colour side = Colour;
+    using partner = item_waiter<Theirs, Own, opposite(Colour)>;
 
-    item<T> mine; ///< After success, the partner's.
+    explicit item_waiter(Own&& value) noexcept : own_(std::move(value)) {}
+    item_waiter(const item_waiter&) = delete;
+    item_waiter& operator=(const item_waiter&) = delete;
+    ~item_waiter() {
+        if (result == outcome::exchanged) {
+            std::destroy_at(&theirs_);
+        } else {
+            std::destroy_at(&own_);
+        }
+    }
+
+    /// Precondition: not exchanged.
+    Own& own() noexcept { return own_.get(); }
+    /// Precondition: exchanged.
+    Theirs& theirs() noexcept { return theirs_.get(); }
+
+    /// Swaps the items of two waiters, both of which are the caller's, and are `exchanged` after.
+    void swap_items(partner& other) noexcept {
+        item<Own> held(std::move(own_));
+        std::destroy_at(&own_);
+        std::construct_at(&theirs_, std::move(other.own_));
+        std::destroy_at(&other.own_);
+        std::construct_at(&other.theirs_, std::move(held));
+    }
+
+private:
+    template <class, class, colour>
+    friend class item_waiter;
+
+    union {
+        item<Own> own_;
+        item<Theirs> theirs_;
+    };
 };
 
 } // namespace tryst::detail
