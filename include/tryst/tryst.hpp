@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// All of the core: exchangers, and what it takes to wait in them. No adapter.
+/// All of the core: exchangers and channels, and what it takes to wait in them. No adapter.
 /// Standard library only.
 #pragma once
 
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
+#include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>
 #include <tryst/when_all.hpp>

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Where parties of two colours wait, last in, first out.
+/// Standard library only. Allocates while more wait than ever before; never throws.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/node_pool.hpp>
+#include <tryst/detail/slot.hpp>
+#include <tryst/detail/trace.hpp>
+#include <tryst/detail/waiter.hpp>
+
+#include <cstdint>
+
+namespace tryst::detail {
+
+/* The dual stack
+ * After Scherer and Scott, "Nonblocking Concurrent Data Structures with Condition Synchronization" (2004),
+ * section 3: a Treiber stack that holds waiters of one colour at a time; the other colour pops.
+ *
+ *   push   a node, with a waiter in it, on top, if those below are of its colour
+ *   pop    the top node, which is the popper's from then on, and take what is in it
+ *
+ * A node holds the waiter's address for whoever takes it out: the popper by an exchange, a withdrawer by a
+ * CAS. So the head's CAS, which needs the next node, reads nodes only, which are never freed (node_pool.hpp),
+ * and R1 holds: nobody has dereferenced a waiter whose address they did not take out.
+ *
+ * The node of a withdrawn waiter stays in the stack, but is vacant, and the next push takes its place. So
+ * withdrawing is O(1), and there are never more nodes than parties that waited at the same time; in return
+ * the order is last in, first out only among those who came while no place was vacant. What is in a node:
+ *
+ *   free       in no stack
+ *   a waiter   on the stack, or about to be
+ *   vacant     on the stack, and the pool's or an arrival's to reuse
+ *   disowned   on the stack, and given back by whoever pops it
+ *
+ *   free     --push----> waiter    vacant --refill--> waiter     its colour's, on the stack already
+ *   waiter   --withdraw> vacant    vacant --disown--> disowned   the arrival has the other colour
+ *   any      --pop-----> free */
+class dual_stack {
+    struct node;
+    using pool = node_pool<node, 24>;
+    using number = pool::number;
+    using word = slot::word;
+
+public:
+    static constexpr bool withdraws_in_one_step = false;
+    static constexpr bool spreads = true;
+
+    sight look(colour own) noexcept {
+        // [D1] acquire, pairs with [D2]: the top node, and what the closer did.
+        std::uint64_t head = head_.load(std::memory_order_acquire);
+        while (true) {
+            if ((head & closed) != 0) {
+                return {sight::closed};
+            }
+            const number top = top_of(head);
+            if (top == pool::none) {
+                return {sight::nobody};
+            }
+            if (colour_of(head) == own) {
+                return {sight::own_side};
+            }
+            const number next = nodes_[top].next.load(std::memory_order_relaxed);
+            // [D2] acquire, pairs with [D2]: the new top; release, for whoever sees it next.
+            if (!head_.compare_exchange_weak(head, changed(head, next), std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+                return {sight::collided};
+            }
+            if (waiter* const q = empty(top)) {
+                return {sight::partner, q};
+            }
+            TRYST_TRACE(step::vacancy);
+            head = changed(head, next);
+        }
+    }
+    sight search(colour own) noexcept { return look(own); }
+
+    sight settle(waiter& w, colour own) noexcept {
+        const auto mine = reinterpret_cast<word>(&w);
+        while (true) {
+            const number n = nodes_.allocate();
+            if (n == pool::none) {
+                return {sight::out_of_memory};
+            }
+            w.place = n;
+            atomic<word>& place = nodes_[n].content;
+            // Relaxed: what is vacant is only compared; what is free is ours since [N3].
+            word seen = place.load(std::memory_order_relaxed);
+            if (seen == vacant(own)) {
+                // [D3] release, pairs with [D4]: publishes *w to the popper.
+                if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
+                                                  std::memory_order_relaxed)) {
+                    TRYST_TRACE(step::refill);
+                    return {sight::offered};
+                }
+            } else if (seen != free) {
+                // [D5] release, pairs with [D4]: the node was ours since [N3].
+                if (place.compare_exchange_strong(seen, disowned, std::memory_order_release,
+                                                  std::memory_order_relaxed)) {
+                    TRYST_TRACE(step::disowning);
+                    continue;
+                }
+            }
+            // Relaxed: published by the head.
+            place.store(mine, std::memory_order_relaxed);
+            std::uint64_t head = head_.load(std::memory_order_relaxed);
+            while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
+                nodes_[n].next.store(top_of(head), std::memory_order_relaxed);
+                // [D2] release: *w and its node.
+                if (head_.compare_exchange_weak(head, changed(head, n, own),
+                                                std::memory_order_acq_rel,
+                                                std::memory_order_relaxed)) {
+                    return {sight::offered};
+                }
+            }
+            place.store(free, std::memory_order_relaxed);
+            nodes_.release(n);
+            return {sight::nobody};
+        }
+    }
+
+    bool withdraw(waiter& w, colour own) noexcept {
+        const number n = w.place;
+        word seen = reinterpret_cast<word>(&w);
+        // [D6] release, pairs with [D4]: our use of the exchanger happens-before its destruction.
+        if (!nodes_[n].content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
+                                                       std::memory_order_relaxed)) {
+            return false;
+        }
+        nodes_.release(n);
+        return true;
+    }
+
+    template <class Each>
+    void close(Each each) noexcept {
+        const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel); // [D2]
+        for (number n = top_of(head); n != pool::none;) {
+            const number next = nodes_[n].next.load(std::memory_order_relaxed);
+            if (waiter* const q = empty(n)) {
+                each(*q);
+            }
+            n = next;
+        }
+    }
+
+    bool is_closed() const noexcept {
+        return (head_.load(std::memory_order_acquire) & closed) != 0; // [D1]
+    }
+
+private:
+    struct node {
+        atomic<word> content{free};
+        atomic<number> next{pool::none};
+        atomic<number> link{pool::none};
+    };
+
+    static constexpr word free = 0;
+    static constexpr word disowned = 3;
+    static constexpr word vacant(colour own) noexcept { return own == colour::red ? 1 : 2; }
+
+    // The head: closed or not, the colour of those who wait, the number of the top node, and how often it
+    // has changed, against the return of the same node with another successor.
+    static constexpr std::uint64_t closed = 1;
+    static constexpr std::uint64_t blue = 2;
+    static constexpr unsigned top_at = 2;
+    static constexpr unsigned count_at = top_at + 24;
+
+    static number top_of(std::uint64_t head) noexcept {
+        return static_cast<number>(head >> top_at) & ((number{1} << 24U) - 1);
+    }
+    static colour colour_of(std::uint64_t head) noexcept {
+        return (head & blue) != 0 ? colour::blue : colour::red;
+    }
+    static std::uint64_t changed(std::uint64_t head, number top, colour of) noexcept {
+        return (((head >> count_at) + 1) << count_at) | (std::uint64_t{top} << top_at) |
+               (of == colour::blue ? blue : 0);
+    }
+    static std::uint64_t changed(std::uint64_t head, number top) noexcept {
+        return changed(head, top, colour_of(head));
+    }
+
+    /// Takes out what is in a node that the caller has popped: a waiter, which is the caller's, or null.
+    waiter* empty(number n) noexcept {
+        // [D4] acquire, pairs with [D3], [D5] and [D6].
+        const word was = nodes_[n].content.exchange(free, std::memory_order_acq_rel);
+        if (was == vacant(colour::red) || was == vacant(colour::blue)) {
+            return nullptr; // the pool's, or an arrival's, already
+        }
+        nodes_.release(n);
+        return was == disowned ? nullptr : reinterpret_cast<waiter*>(was);
+    }
+
+    atomic<std::uint64_t> head_{0};
+    pool nodes_;
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Nodes of one kind, handed out by number and taken back, at addresses that stay theirs.
+/// Standard library only. Allocates while it grows; never throws.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/trace.hpp>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace tryst::detail {
+
+/* The pool
+ * Type-stable: what has been a node stays one until the pool ends, so that whoever is late may still look
+ * at it, and finds out by a counter that it is late. Free nodes are a stack (Treiber, "Systems Programming:
+ * Coping with Parallelism", 1986) whose head counts its changes, against the return of the same number.
+ * Numbers start at 1; the nodes from 2^i to 2^(i+1) - 1 are one allocation.
+ *
+ * @tparam Node  has an atomic `link`, which is the pool's while the node is free.
+ * @tparam Bits  of a number. */
+template <class Node, unsigned Bits>
+class node_pool {
+public:
+    using number = std::uint32_t;
+    static constexpr number none = 0;
+
+    node_pool() = default;
+    node_pool(const node_pool&) = delete;
+    node_pool& operator=(const node_pool&) = delete;
+    ~node_pool() {
+        for (const auto& block : blocks_) {
+            delete[] to_nodes(block.load(std::memory_order_relaxed));
+        }
+    }
+
+    Node& operator[](number n) const noexcept {
+        const unsigned i = block_of(n);
+        // [N1] acquire, pairs with [N2].
+        return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
+    }
+
+    /// A node for the caller alone, in the state it was released in, if it was; `none` if there is no memory.
+    number allocate() noexcept {
+        // [N3] acquire, pairs with [N4]: what its last user did.
+        std::uint64_t head = free_.load(std::memory_order_acquire);
+        while (number_of(head) != none) {
+            const number n = number_of(head);
+            const number next = (*this)[n].link.load(std::memory_order_relaxed);
+            if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_acquire,
+                                            std::memory_order_acquire)) {
+                return n;
+            }
+        }
+        number fresh = fresh_.load(std::memory_order_relaxed);
+        do {
+            if (fresh >> Bits != 0 || !has_block(block_of(fresh))) {
+                return none;
+            }
+        } while (!fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed,
+                                               std::memory_order_relaxed));
+        return fresh;
+    }
+
+    /// Takes a node back that nobody writes to any more.
+    void release(number n) noexcept {
+        std::uint64_t head = free_.load(std::memory_order_relaxed);
+        do {
+            (*this)[n].link.store(number_of(head), std::memory_order_relaxed);
+            // [N4] release, pairs with [N3].
+        } while (!free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
+                                              std::memory_order_relaxed));
+    }
+
+    /// How many nodes there are, free or not.
+    number size() const noexcept { return fresh_.load(std::memory_order_relaxed) - 1; }
+
+private:
+    static unsigned block_of(number n) noexcept {
+        return static_cast<unsigned>(std::bit_width(n)) - 1;
+    }
+    static Node* to_nodes(std::uintptr_t block) noexcept { return reinterpret_cast<Node*>(block); }
+
+    static number number_of(std::uint64_t head) noexcept { return static_cast<number>(head); }
+    static std::uint64_t changed(std::uint64_t head, number n) noexcept {
+        return (((head >> 32U) + 1) << 32U) | n;
+    }
+
+    /// Whether there is a block `i`, which is made if need be.
+    bool has_block(unsigned i) noexcept {
+        std::uintptr_t seen = blocks_[i].load(std::memory_order_relaxed);
+        if (seen != 0) {
+            return true;
+        }
+        auto* const made = new (std::nothrow) Node[std::size_t{1} << i];
+        if (made == nullptr) {
+            return false;
+        }
+        // [N2] release, pairs with [N1]: the nodes' initial state.
+        if (!blocks_[i].compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(made),
+                                                std::memory_order_release,
+                                                std::memory_order_relaxed)) {
+            delete[] made;
+        }
+        return true;
+    }
+
+    atomic<std::uint64_t> free_{0}; // how often it changed, and the number of the first
+    atomic<number> fresh_{1}; // the first that has never been handed out
+    std::array<atomic<std::uintptr_t>, Bits> blocks_{};
+};
+
+} // namespace tryst::detail

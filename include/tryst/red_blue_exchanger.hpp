@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The exchange channel for two kinds of parties: only unlike colours pair.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/dual_queue.hpp>
+#include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/protocol.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/result.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tryst {
+
+/// In which order those who wait are served.
+enum class order : unsigned char {
+    fifo, ///< Who has waited longest. A coroutine waits from its suspension on.
+    lifo, ///< As a rule who came last. Who comes after another has given up may take its place.
+};
+
+namespace detail {
+
+/// The two sides of a meeting at which red brings a `Red` and blue a `Blue`, or nothing, if that is void.
+template <class Red, class Blue, order Order>
+struct two_sides {
+    using home = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
+    using protocol = detail::protocol<home>;
+    using red = start<side<home, Red, Blue, colour::red>>;
+    using blue = start<side<home, Blue, Red, colour::blue>>;
+};
+
+template <class T>
+inline constexpr bool is_exchangeable =
+    std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
+    std::is_nothrow_destructible_v<T> && std::is_nothrow_move_constructible_v<T>;
+
+} // namespace detail
+
+/// A point of synchronisation of two kinds of parties, red and blue, at which one of each swap items.
+/// Whoever arrives waits for the next of the other colour, then each goes its way with what the other brought.
+/// Any number of one colour may wait; as many reds as blues are never stranded, in whatever order they come.
+///
+/// Coroutines on any executor, bare coroutines and plain threads all meet in one exchanger. All members may
+/// be called from any thread at any time, the constructor and the destructor excepted.
+///
+/// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with `out_of_memory` and
+/// gets its item back. The memory is kept for those who wait later: 10 bytes for each under `fifo` (640 for each
+/// who goes on waiting while 64 around it have given up), 16 under `lifo`; 16 million may wait.
+///
+/// @tparam Red    what red parties bring, and blue ones get.
+/// @tparam Blue   what blue parties bring, and red ones get. Both are any object types whose move constructors
+///   and destructors do not throw.
+/// @tparam Order  whom of those who wait an arrival meets.
+template <class Red, class Blue = Red, order Order = order::fifo>
+class red_blue_exchanger {
+    static_assert(
+        detail::is_exchangeable<Red> && detail::is_exchangeable<Blue>,
+        "tryst::red_blue_exchanger<Red, Blue>: items must be non-array, non-const object types "
+        "with nothrow destructors and nothrow move constructors, because an exchange that has "
+        "begun cannot be taken back");
+
+public:
+    using red_type = Red;
+    using blue_type = Blue;
+    using duration = detail::clock::duration;
+    using time_point = detail::clock::time_point;
+
+    /// An open exchanger.
+    /// @throws std::bad_alloc.
+    red_blue_exchanger()
+        requires(Order == order::fifo)
+        : protocol_(std::make_unique<protocol>(std::size_t{0})) {}
+
+    /// An open exchanger.
+    /// @param capacity  how many pairs may meet at the same time beside those who wait, as in `exchanger`.
+    ///   Under `fifo` there are none: who waited there would be overtaken.
+    /// @throws std::bad_alloc.
+    explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
+        requires(Order == order::lifo)
+        : protocol_(std::make_unique<protocol>(capacity)) {}
+
+    red_blue_exchanger(const red_blue_exchanger&) = delete;
+    red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
+
+    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
+    /// own exchange has returned may destroy the exchanger if it knows that no other waits, arrives or closes
+    /// it, even while its partner is still on the way back. Waits for stops and deadlines that are withdrawing
+    /// a waiter at this moment.
+    ~red_blue_exchanger() = default;
+
+    /// Offers `item` as a red party; waits until a blue one swaps. With a stop token, until a stop is requested:
+    /// then `cancelled`; a stop requested before the start cancels at once, even if a partner is waiting.
+    /// @returns  an awaitable of `exchange_result<Blue, Red>`: the partner's item; or an error, and `item` back.
+    /// The guarantees are those of `exchange_operation`.
+    template <stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto red(Red item, StopToken... stop) noexcept {
+        return sides::red::endless(*protocol_, std::move(item), std::move(stop)...);
+    }
+
+    /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
+    template <class Rep, class Period, stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto red_for(Red item, std::chrono::duration<Rep, Period> patience,
+                               StopToken... stop) noexcept {
+        return sides::red::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+    }
+
+    /// As above, until `deadline` (steady_clock).
+    template <class Duration, stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto red_until(Red item,
+                                 std::chrono::time_point<detail::clock, Duration> deadline,
+                                 StopToken... stop) noexcept {
+        return sides::red::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+    }
+
+    /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
+    /// `item` to later arrivals, and never waits.
+    /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
+    exchange_result<Blue, Red> try_red(Red item) noexcept {
+        return sides::red::at_once(*protocol_, std::move(item));
+    }
+
+    /// The same for the other colour: `blue(item)` meets `red(item)` and gives an `exchange_result<Red, Blue>`.
+    template <stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
+        return sides::blue::endless(*protocol_, std::move(item), std::move(stop)...);
+    }
+    template <class Rep, class Period, stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto blue_for(Blue item, std::chrono::duration<Rep, Period> patience,
+                                StopToken... stop) noexcept {
+        return sides::blue::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+    }
+    template <class Duration, stoppable_token... StopToken>
+        requires(sizeof...(StopToken) <= 1)
+    [[nodiscard]] auto blue_until(Blue item,
+                                  std::chrono::time_point<detail::clock, Duration> deadline,
+                                  StopToken... stop) noexcept {
+        return sides::blue::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+    }
+    exchange_result<Red, Blue> try_blue(Blue item) noexcept {
+        return sides::blue::at_once(*protocol_, std::move(item));
+    }
+
+    /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
+    /// Idempotent. @throws nothing.  @progress lock-free; linear in the number of those who wait.
+    /// @sync everything before it happens-before a return of `closed`.
+    void close() noexcept { protocol_->close(); }
+
+    /// Whether `close` has been called. A true answer is final.
+    bool is_closed() const noexcept { return protocol_->is_closed(); }
+
+private:
+    using sides = detail::two_sides<Red, Blue, Order>;
+    using protocol = typename sides::protocol;
+
+    std::unique_ptr<protocol> protocol_;
+};
+
+} // namespace tryst
