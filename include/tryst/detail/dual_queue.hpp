@@ -41,8 +41,9 @@ namespace tryst::detail {
  *
  * Sweeping. One party at a time takes a segment d out by a CAS of its predecessor p's link. Nobody may enter d
  * meanwhile: the cursor that has not been there is behind the end of p before the CAS, and after it, which an
- * RMW on the cursor tells; who reads p's link does so at its end, and so after that RMW. In the rare other
- * case d is left to whoever has entered it, or to the destructor.
+ * RMW on the cursor tells; who reads p's link does so at its end, and so after that RMW, and so does who closes
+ * the cursor and goes on from there. In the rare other case d is left to whoever has entered it, or to the
+ * destructor.
  *
  * Numbers do not come back: cursors and links carry tickets, 2^44 of them, so a stale CAS fails.
  *
@@ -120,6 +121,8 @@ public:
     }
 
     sight settle(waiter& w, colour own) noexcept {
+        // Read once: were it to move, two parties could pass each other over for ever.
+        const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
             const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
             if (is_closed(mine)) {
@@ -130,8 +133,7 @@ public:
                     return {sight::out_of_memory};
                 }
             } else if (take_ticket(own, mine)) {
-                const std::uint64_t theirs = cursor(opposite(own)).load(std::memory_order_relaxed);
-                const bool more_behind = distance(theirs, mine) > 1;
+                const bool more_behind = distance(limit, mine) > 1;
                 if (const sight end = visit(mine, more_behind ? nullptr : &w);
                     end.what != sight::nobody) {
                     return end;
@@ -293,8 +295,8 @@ private:
                                                  std::memory_order_acquire)) {
                     return {sight::offered};
                 }
-                // [Q4] relaxed: says nothing but that we do not come.
-            } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_relaxed,
+                // [Q4] says nothing but that we do not come; acquire for g++ 12, which wants no less than on failure.
+            } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_acquire,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
                 count(n, one_gone);
@@ -383,8 +385,10 @@ private:
                 if (segments_[p].next.compare_exchange_strong(
                         link, around, std::memory_order_acq_rel, std::memory_order_acquire)) {
                     link = around;
-                    // [Q9] release, pairs with [Q6]: who takes the cursor to the end of p sees [Q8].
-                    if (is_before_end_of(id, last.fetch_add(0, std::memory_order_acq_rel))) {
+                    // [Q9] release, pairs with [Q6]: who takes the cursor to the end of p sees [Q8], and so
+                    // does who closes it.
+                    const std::uint64_t still = last.fetch_add(0, std::memory_order_acq_rel);
+                    if (is_before_end_of(id, still) && !is_closed(still)) {
                         TRYST_TRACE(step::sweeping);
                         segments_.release(d);
                     }

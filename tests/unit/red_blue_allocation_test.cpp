@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// What exchangers of two colours cost in memory. Of the program that counts all allocations.
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/synchronous_channel.hpp>
+
+#include "support/counted_memory.hpp"
+
+#include <tryst/detail/dual_queue.hpp>
+#include <tryst/detail/dual_stack.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::order;
+using tryst::run_loop;
+using tryst::task;
+using tryst::detail::colour;
+using tryst::detail::sight;
+using tryst::detail::waiter;
+using tryst::test::allocated_bytes;
+using tryst::test::allocations;
+using tryst::test::allocations_fail;
+using tryst::test::deallocations;
+
+template <order Order>
+struct in_order {
+    using home = typename tryst::detail::two_sides<int, int, Order>::home;
+    using meeting = tryst::red_blue_exchanger<int, int, Order>;
+    using channel = tryst::synchronous_channel<int, Order>;
+    static constexpr std::size_t bytes_per_waiter = Order == order::fifo ? 10 : 16;
+};
+template <class Order>
+class RedBlueAllocation : public testing::Test {};
+using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>>;
+TYPED_TEST_SUITE(RedBlueAllocation, orders);
+
+template <class Channel>
+task<> send(Channel& to, std::stop_token stop, int times, long& done) {
+    for (int i = 0; i != times; ++i) {
+        const auto plain = co_await to.send(i);
+        const auto stoppable = co_await to.send(i, stop);
+        const auto timed = co_await to.send_for(i, 1h, stop);
+        done += plain.has_value() + stoppable.has_value() + timed.has_value();
+    }
+}
+template <class Channel>
+task<> receive(Channel& from, std::stop_token stop, int times, long& done) {
+    for (int i = 0; i != times; ++i) {
+        const auto plain = co_await from.receive();
+        const auto stoppable = co_await from.receive(stop);
+        const auto timed = co_await from.receive_for(1h, stop);
+        done += plain.has_value() + stoppable.has_value() + timed.has_value();
+    }
+}
+task<> note_allocations(long& count) {
+    count = allocations;
+    co_return;
+}
+
+TYPED_TEST(RedBlueAllocation, DoesNotHappenInTheSteadyState) {
+    typename TypeParam::channel c;
+    run_loop loop;
+    const std::stop_source stop;
+    constexpr int parties = 20;
+    long done = 0;
+    long before = -1;
+    for (int p = 0; p != parties; ++p) {
+        loop.spawn(send(c, stop.get_token(), 200, done));
+    }
+    loop.run_until_idle(); // there is room for all of them
+    for (int p = 0; p != parties; ++p) {
+        loop.spawn(receive(c, stop.get_token(), 200, done));
+    }
+    loop.spawn(note_allocations(before));
+    loop.run_until_idle();
+    EXPECT_EQ(done, 2L * 3 * 200 * parties);
+    EXPECT_LE(allocations - before, 1) << "a second segment, perhaps";
+}
+
+TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
+    typename TypeParam::home home;
+    std::vector<waiter> reds(1'000);
+    const auto cycle = [&] {
+        for (waiter& w : reds) {
+            ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+        }
+        for (std::size_t i = 0; i < reds.size(); i += 3) {
+            ASSERT_TRUE(home.withdraw(reds[i], colour::red));
+        }
+        while (home.look(colour::blue).what == sight::partner) {
+        }
+    };
+    cycle();
+    cycle(); // a cell that was begun is not begun again: one segment more
+    const long before = allocations;
+    for (int i = 0; i != 20; ++i) {
+        cycle();
+    }
+    EXPECT_EQ(allocations, before);
+}
+
+TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
+    const std::size_t before = allocated_bytes;
+    typename TypeParam::home home;
+    std::vector<waiter> reds(100'000);
+    const std::size_t room = allocated_bytes;
+    for (waiter& w : reds) {
+        ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+    }
+    EXPECT_LE(room - before, sizeof(waiter) * reds.size() + 1'000);
+    // Blocks double: at most half of it is in use.
+    EXPECT_LE(allocated_bytes - room, 21 * TypeParam::bytes_per_waiter * reds.size() / 10);
+}
+
+/// Nobody comes, all give up, each after the next has come; and the first stays for ever.
+TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
+    for (const std::size_t overlap : {1U, 2U, 50U, 500U}) {
+        typename TypeParam::home home;
+        waiter first;
+        ASSERT_EQ(home.settle(first, colour::blue).what, sight::offered);
+        std::vector<waiter> blues(overlap + 1);
+        const auto come_and_go = [&](long times) {
+            for (long i = 0; i != times; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                ASSERT_EQ(home.settle(blues[at % blues.size()], colour::blue).what, sight::offered);
+                ASSERT_TRUE(i < static_cast<long>(overlap) ||
+                            home.withdraw(blues[(at + 1) % blues.size()], colour::blue));
+            }
+            for (std::size_t k = 0; k != overlap; ++k) {
+                const auto at = static_cast<std::size_t>(times) - 1 - k;
+                ASSERT_TRUE(home.withdraw(blues[at % blues.size()], colour::blue));
+            }
+        };
+        come_and_go(10'000);
+        const std::size_t before = allocated_bytes;
+        come_and_go(500'000);
+        EXPECT_EQ(allocated_bytes, before) << overlap << " wait at a time";
+        EXPECT_EQ(home.look(colour::red).claimed, &first);
+        EXPECT_EQ(home.look(colour::red).what, sight::nobody);
+    }
+}
+
+/// One in 64 stays: the worst that can happen to segments.
+TYPED_TEST(RedBlueAllocation, IsBoundedByThoseWhoStay) {
+    typename TypeParam::home home;
+    std::vector<waiter> staying(1'000);
+    waiter passing;
+    const std::size_t before = allocated_bytes;
+    for (waiter& w : staying) {
+        for (int i = 0; i != 63; ++i) {
+            ASSERT_EQ(home.settle(passing, colour::red).what, sight::offered);
+            ASSERT_TRUE(home.withdraw(passing, colour::red));
+        }
+        ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+    }
+    EXPECT_LE(allocated_bytes - before, 21U * 640 * staying.size() / 10);
+    std::size_t met = 0;
+    while (home.look(colour::blue).what == sight::partner) {
+        ++met;
+    }
+    EXPECT_EQ(met, staying.size());
+}
+
+TYPED_TEST(RedBlueAllocation, FailsWithoutLoss) {
+    typename TypeParam::meeting at;
+    run_loop loop;
+    std::array<std::optional<tryst::exchange_result<int>>, 200> ends;
+    for (std::size_t i = 0; i != ends.size(); ++i) {
+        loop.spawn([](auto& x, int mine, auto& end) -> task<> {
+            end.emplace(co_await x.red(mine));
+        }(at, static_cast<int>(i), ends.at(i)));
+    }
+    allocations_fail = true;
+    loop.run_until_idle();
+    allocations_fail = false;
+    long waiting = 0;
+    for (std::size_t i = 0; i != ends.size(); ++i) {
+        if (!ends.at(i)) {
+            ++waiting;
+            continue;
+        }
+        EXPECT_EQ(ends.at(i)->error(), tryst::exchange_errc::out_of_memory);
+        EXPECT_EQ(ends.at(i)->returned(), static_cast<int>(i));
+    }
+    EXPECT_LT(waiting, 200);
+    const bool some_wait = waiting != 0;
+    EXPECT_EQ(at.try_blue(1).has_value(), some_wait);
+    // It is as good as before.
+    for (; waiting > 1; --waiting) {
+        EXPECT_TRUE(at.try_blue(1));
+    }
+    EXPECT_FALSE(at.try_blue(1));
+    std::optional<tryst::exchange_result<int>> later;
+    loop.spawn([](auto& x, auto& end) -> task<> { end.emplace(co_await x.blue(7)); }(at, later));
+    loop.run_until_idle();
+    EXPECT_FALSE(later);
+    EXPECT_TRUE(at.try_red(8));
+    loop.run_until_idle();
+    EXPECT_TRUE(*later);
+}
+
+TYPED_TEST(RedBlueAllocation, EndsWithTheExchanger) {
+    const long allocated = allocations;
+    const long freed = deallocations;
+    {
+        typename TypeParam::channel c;
+        std::vector<waiter> none;
+        run_loop loop;
+        for (int i = 0; i != 100; ++i) {
+            loop.spawn([](auto& to, int mine) -> task<> {
+                static_cast<void>(co_await to.send(mine));
+            }(c, i));
+        }
+        loop.run_until_idle();
+    }
+    EXPECT_EQ(allocations - allocated, deallocations - freed);
+}
+
+} // namespace
