@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Coroutines that exchange for ever, on one loop or on two loops, each pinned to a processor.
+#include "loops.hpp"
 #include "support.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <barrier>
 #include <memory>
 
 namespace tryst::bench {
@@ -31,55 +31,13 @@ task<> exchange_with_stop(meeting& ex, std::int64_t id, tally& mine, std::stop_t
     }
 }
 
-/// Runs each loop on its thread, pinned, for one sample.
-steady::duration run_for_a_while(std::vector<std::unique_ptr<run_loop>>& loops, meeting& ex) {
-    std::barrier start(static_cast<std::ptrdiff_t>(loops.size()) + 1);
-    std::vector<std::jthread> threads;
-    for (unsigned i = 0; i != loops.size(); ++i) {
-        threads.push_back(pinned_thread(i, [&, i] {
-            start.arrive_and_wait();
-            loops[i]->run();
-        }));
-    }
-    start.arrive_and_wait();
-    const auto begin = steady::now();
-    std::this_thread::sleep_for(sample_time);
-    for (auto& loop : loops) {
-        loop->stop();
-    }
-    threads.clear();
-    const auto elapsed = steady::now() - begin;
-    ex.close(); // nobody is left half served
-    for (auto& loop : loops) {
-        loop->run_until_idle();
-    }
-    return elapsed;
-}
-
-/// `count` coroutines on each of `loop_count` loops, of the kind that `spawn(loop, id, tally)` starts.
-template <class Spawn>
-void exchange_on_loops(benchmark::State& state, std::size_t loop_count, std::size_t count,
-                       meeting& ex, run_loop_options options, Spawn spawn) {
-    std::vector<tally> tallies(loop_count * count);
-    std::vector<std::unique_ptr<run_loop>> loops;
-    for (std::size_t i = 0; i != loop_count; ++i) {
-        loops.push_back(std::make_unique<run_loop>(options));
-        for (std::size_t j = i * count; j != (i + 1) * count; ++j) {
-            spawn(*loops.back(), static_cast<std::int64_t>(j), tallies[j]);
-        }
-    }
-    const auto elapsed = run_for_a_while(loops, ex);
-    report(state, tallies, elapsed);
-    state.counters["fairness"] = fairness(tallies);
-}
-
 void one_loop(benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
         meeting ex;
-        exchange_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                          [&](run_loop& loop, std::int64_t id, tally& mine) {
-                              loop.spawn(exchange_for_ever(ex, id, mine));
-                          });
+        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
+                      [&](run_loop& loop, std::int64_t id, tally& mine) {
+                          loop.spawn(exchange_for_ever(ex, id, mine));
+                      });
     }
 }
 BENCHMARK(one_loop)
@@ -94,10 +52,10 @@ BENCHMARK(one_loop)
 void one_loop_with_deadline(benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
         meeting ex;
-        exchange_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                          [&](run_loop& loop, std::int64_t id, tally& mine) {
-                              loop.spawn(exchange_with_deadline(ex, id, mine));
-                          });
+        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
+                      [&](run_loop& loop, std::int64_t id, tally& mine) {
+                          loop.spawn(exchange_with_deadline(ex, id, mine));
+                      });
     }
 }
 BENCHMARK(one_loop_with_deadline)->ArgName("coroutines")->Arg(16)->UseManualTime()->Iterations(1);
@@ -106,10 +64,10 @@ void one_loop_with_stop_token(benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
         meeting ex;
         const std::stop_source source;
-        exchange_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                          [&](run_loop& loop, std::int64_t id, tally& mine) {
-                              loop.spawn(exchange_with_stop(ex, id, mine, source.get_token()));
-                          });
+        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
+                      [&](run_loop& loop, std::int64_t id, tally& mine) {
+                          loop.spawn(exchange_with_stop(ex, id, mine, source.get_token()));
+                      });
     }
 }
 BENCHMARK(one_loop_with_stop_token)->ArgName("coroutines")->Arg(16)->UseManualTime()->Iterations(1);
@@ -118,10 +76,10 @@ BENCHMARK(one_loop_with_stop_token)->ArgName("coroutines")->Arg(16)->UseManualTi
 void two_loops(benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
         meeting ex(static_cast<std::size_t>(state.range(1)));
-        exchange_on_loops(state, 2, static_cast<std::size_t>(state.range(0)), ex, {},
-                          [&](run_loop& loop, std::int64_t id, tally& mine) {
-                              loop.spawn(exchange_for_ever(ex, id, mine));
-                          });
+        meet_on_loops(state, 2, static_cast<std::size_t>(state.range(0)), ex, {},
+                      [&](run_loop& loop, std::int64_t id, tally& mine) {
+                          loop.spawn(exchange_for_ever(ex, id, mine));
+                      });
     }
 }
 BENCHMARK(two_loops)
@@ -134,10 +92,10 @@ BENCHMARK(two_loops)
 void two_sleeping_loops(benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) {
         meeting ex;
-        exchange_on_loops(state, 2, 1, ex, {.max_spins = 0},
-                          [&](run_loop& loop, std::int64_t id, tally& mine) {
-                              loop.spawn(exchange_for_ever(ex, id, mine));
-                          });
+        meet_on_loops(state, 2, 1, ex, {.max_spins = 0},
+                      [&](run_loop& loop, std::int64_t id, tally& mine) {
+                          loop.spawn(exchange_for_ever(ex, id, mine));
+                      });
     }
 }
 BENCHMARK(two_sleeping_loops)->UseManualTime()->Iterations(1);

@@ -123,7 +123,8 @@ public:
     }
 
     /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
-    /// `item` to later arrivals, and never waits.
+    /// `item` to later arrivals, and never waits. Overlooks nobody who waits all the time, only perhaps one who
+    /// comes while another takes the one that waited.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::at_once(*protocol_, std::move(item));

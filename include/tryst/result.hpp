@@ -161,19 +161,28 @@ public:
 
     /// The partner's item.
     /// @throws std::system_error with `error()` if there is none.
-    theirs_t& value() &
-        requires(!std::is_void_v<T>) {
-            return require(), partners();
-        } const theirs_t& value() const&
-            requires(!std::is_void_v<T>)
+    theirs_t& value() & noexcept(false)
+        requires(!std::is_void_v<T>)
     {
-        return require(), **this;
+        throw_if_failed();
+        return partners();
     }
-    theirs_t&& value() &&
-        requires(!std::is_void_v<T>) { return require(), std::move(partners()); } void value() const
-            requires(std::is_void_v<T>)
+    const theirs_t& value() const& noexcept(false)
+        requires(!std::is_void_v<T>)
     {
-        require();
+        throw_if_failed();
+        return **this;
+    }
+    theirs_t&& value() && noexcept(false)
+        requires(!std::is_void_v<T>)
+    {
+        throw_if_failed();
+        return std::move(partners());
+    }
+    void value() const& noexcept(false)
+        requires(std::is_void_v<T>)
+    {
+        throw_if_failed();
     }
 
     /// The reason of the failure; a default-constructed `std::error_code` after success.
@@ -201,7 +210,7 @@ public:
 private:
     static constexpr exchange_errc success{};
 
-    void require() const {
+    void throw_if_failed() const {
         if (!has_value()) {
             throw std::system_error(error());
         }

@@ -146,7 +146,7 @@ TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
         };
         come_and_go(10'000);
         const std::size_t before = allocated_bytes;
-        come_and_go(500'000);
+        come_and_go(2'500'000);
         EXPECT_EQ(allocated_bytes, before) << overlap << " wait at a time";
         EXPECT_EQ(home.look(colour::red).claimed, &first);
         EXPECT_EQ(home.look(colour::red).what, sight::nobody);

@@ -108,7 +108,7 @@ public:
                 return {sight::closed};
             }
             if (distance(limit, mine) <= 0) {
-                return {sight::nobody};
+                return look(own); // who has come since is not passed over
             }
             if (at_end(mine)) {
                 step_on(own, mine);

@@ -136,10 +136,11 @@ struct sight {
 
 /* Homes
  * Where waiters may stay, in an order and a number of its own: one slot here, the dual structures of
- * dual_queue.hpp and dual_stack.hpp for two colours. R1 and R3 hold in all of them.
+ * dual_queue.hpp and dual_stack.hpp for two colours. R1 holds in all of them; and R3, that at quiescence no
+ * two wait that could meet.
  *
- *   look       claims a partner that waits, if it takes one CAS to see one
- *   search     claims a partner, whoever waits, however many have withdrawn
+ *   look       claims a partner that waits; may report nobody while one is on the way
+ *   search     the same for who will not wait: does not let one on the way hide another that waits
  *   settle     after `look` has found none: claims a partner that has come meanwhile, or leaves the waiter
  *   withdraw   takes it out again, if it has not been claimed
  *   close      for ever; calls a function with each waiter, which is the caller's then
