@@ -77,7 +77,7 @@ public:
         while (true) {
             const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
             if (is_closed(mine)) {
-                return {sight::closed};
+                return closed_to(own);
             }
             const std::int64_t lead =
                 distance(cursor(opposite(own)).load(std::memory_order_acquire), mine);
@@ -105,7 +105,7 @@ public:
         while (true) {
             const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
             if (is_closed(mine)) {
-                return {sight::closed};
+                return closed_to(own);
             }
             if (distance(limit, mine) <= 0) {
                 return look(own); // who has come since is not passed over
@@ -126,7 +126,7 @@ public:
         while (true) {
             const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
             if (is_closed(mine)) {
-                return {sight::closed};
+                return closed_to(own);
             }
             if (at_end(mine)) {
                 if (!step_on(own, mine)) {
@@ -156,11 +156,11 @@ public:
 
     template <class Each>
     void close(Each each) noexcept {
-        // Red last, for `is_closed`. Nobody gets a ticket from a closed cursor: those that have been handed
-        // out to one colour only are the closer's.
-        const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel);
+        // Nobody gets a ticket from a closed cursor: those that have been handed out to one colour only are the
+        // closer's, who is the one that closed blue's.
+        const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
         const std::uint64_t red_end = red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
-        if (is_closed(red_end)) {
+        if (is_closed(blue_end)) {
             return;
         }
         std::uint64_t at = red_end;
@@ -270,6 +270,15 @@ private:
         // [Q5] acquire, as all reads of links.
         const std::uint64_t id = owner_of(segments_[n].next.load(std::memory_order_acquire));
         return cursor_at(id << CellBits, n);
+    }
+
+    /// A blue party has found its cursor closed: before anybody hears of it red's is, too, so that closing is one
+    /// instant. (Whose is closed second, needs no help.)
+    sight closed_to(colour own) noexcept {
+        if (own == colour::blue) {
+            red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
+        }
+        return {sight::closed};
     }
 
     bool take_ticket(colour own, std::uint64_t mine) noexcept {
