@@ -92,29 +92,29 @@ public:
     static constexpr colour side = Colour;
     using partner = item_waiter<Theirs, Own, opposite(Colour)>;
 
-    explicit item_waiter(Own&& value) noexcept : own_(std::move(value)) {}
+    explicit item_waiter(Own&& value) noexcept : brought(std::move(value)) {}
     item_waiter(const item_waiter&) = delete;
     item_waiter& operator=(const item_waiter&) = delete;
     ~item_waiter() {
         if (result == outcome::exchanged) {
-            std::destroy_at(&theirs_);
+            std::destroy_at(&got);
         } else {
-            std::destroy_at(&own_);
+            std::destroy_at(&brought);
         }
     }
 
     /// Precondition: not exchanged.
-    Own& own() noexcept { return own_.get(); }
+    Own& own() noexcept { return brought.get(); }
     /// Precondition: exchanged.
-    Theirs& theirs() noexcept { return theirs_.get(); }
+    Theirs& theirs() noexcept { return got.get(); }
 
     /// Swaps the items of two waiters, both of which are the caller's, and are `exchanged` after.
     void swap_items(partner& other) noexcept {
-        item<Own> held(std::move(own_));
-        std::destroy_at(&own_);
-        std::construct_at(&theirs_, std::move(other.own_));
-        std::destroy_at(&other.own_);
-        std::construct_at(&other.theirs_, std::move(held));
+        item<Own> held(std::move(brought));
+        std::destroy_at(&brought);
+        std::construct_at(&got, std::move(other.brought));
+        std::destroy_at(&other.brought);
+        std::construct_at(&other.got, std::move(held));
     }
 
 private:
@@ -122,8 +122,8 @@ private:
     friend class item_waiter;
 
     union {
-        item<Own> own_;
-        item<Theirs> theirs_;
+        item<Own> brought;
+        item<Theirs> got;
     };
 };
 
