@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What can be chosen on the command line.
+#pragma once
+
+#include "improver.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tsp {
+
+/// How breeders meet.
+enum class exchange_form : unsigned char { red_blue, symmetric, mutex };
+
+struct options {
+    std::string problem; ///< Empty: the built-in one.
+    std::size_t side = 20; ///< Of the built-in one, in cities.
+
+    exchange_form exchange = exchange_form::symmetric;
+    std::size_t threads = 1;
+
+    // As in the paper.
+    std::size_t population = 1000;
+    std::size_t breeders = 200;
+    std::size_t partners = 4;
+    std::size_t last_partners = 1;
+
+    improvement improve = improvement::or_opt;
+    std::uint64_t seed = 1;
+
+    // The first that is reached ends the run.
+    std::optional<std::uint64_t> generations;
+    std::optional<double> seconds;
+    std::optional<double> target; ///< Percent above the optimum.
+
+    std::optional<std::int64_t> optimum;
+    std::string svg;
+    std::string tour;
+    bool quiet = false;
+};
+
+} // namespace tsp

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The signals that ask to end, as something to look at.
+/// POSIX.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+
+namespace tsp {
+
+/// From its construction on, SIGINT, SIGTERM and SIGHUP do nothing but to be noticed; a second one ends the program.
+/// Those that are ignored, as by nohup, stay ignored.
+class ending_signals {
+public:
+    ending_signals() noexcept {
+        struct sigaction noticed{};
+        noticed.sa_handler = [](int) { arrived.store(true, std::memory_order_relaxed); };
+        noticed.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+        for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
+            struct sigaction now{};
+            if (::sigaction(each, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) {
+                ::sigaction(each, &noticed, nullptr);
+            }
+        }
+    }
+
+    bool have_arrived() const noexcept { return arrived.load(std::memory_order_relaxed); }
+
+private:
+    static inline std::atomic<bool> arrived{false};
+    static_assert(std::atomic<bool>::is_always_lock_free);
+};
+
+} // namespace tsp
