@@ -5,6 +5,8 @@
 #include "mutex_exchanger.hpp"
 
 #include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/result.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/task.hpp>
 
@@ -14,6 +16,7 @@
 #include <cstddef>
 #include <deque>
 #include <latch>
+#include <new>
 #include <optional>
 #include <span>
 #include <thread>
@@ -27,12 +30,27 @@ namespace {
 // matters is that it is longer than an exchange between threads.
 constexpr std::chrono::microseconds patience(100);
 
-/// The paper's listing 2.
+/// The paper's listing 2: whoever finds no partner in time looks whether it is the only one left.
 struct symmetric_side {
     static constexpr bool may_be_stranded = true;
     tryst::exchanger<genes>& channel;
 
     auto meet(genes mine) const noexcept { return channel.exchange_for(mine, patience); }
+};
+
+/// The paper's listing 3: as many are red as blue, and all have as many partners, so each finds them.
+struct red_side {
+    static constexpr bool may_be_stranded = false;
+    tryst::red_blue_exchanger<genes>& channel;
+
+    auto meet(genes mine) const noexcept { return channel.red(mine); }
+};
+
+struct blue_side {
+    static constexpr bool may_be_stranded = false;
+    tryst::red_blue_exchanger<genes>& channel;
+
+    auto meet(genes mine) const noexcept { return channel.blue(mine); }
 };
 
 template <class Side>
@@ -50,6 +68,8 @@ tryst::task<> breed(evolution& all, breeder& self, workspace& scratch, barrier::
             const auto theirs = co_await side.meet(mine);
             if (theirs) {
                 self.receive(*theirs, mine, scratch);
+            } else if (theirs.error() != tryst::exchange_errc::timed_out) {
+                throw std::bad_alloc();
             }
         }
         all.worker_has_bred();
@@ -172,8 +192,16 @@ void breed_all(evolution& all, const instance& problem, const options& chosen) {
                        });
         break;
     }
-    case exchange_form::red_blue:
+    case exchange_form::red_blue: {
+        tryst::red_blue_exchanger<genes> channel;
+        breed_on_loops(
+            all, problem, chosen,
+            [&](std::size_t i, breeder& self, workspace& scratch, barrier::group& group) {
+                return i % 2 == 0 ? breed(all, self, scratch, group, red_side{channel})
+                                  : breed(all, self, scratch, group, blue_side{channel});
+            });
         break;
+    }
     case exchange_form::mutex:
         breed_on_threads(all, problem, chosen);
         break;

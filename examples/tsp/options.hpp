@@ -19,7 +19,7 @@ struct options {
     std::string problem; ///< Empty: the built-in one.
     std::size_t side = 20; ///< Of the built-in one, in cities.
 
-    exchange_form exchange = exchange_form::symmetric;
+    exchange_form exchange = exchange_form::red_blue;
     std::size_t threads = 1;
 
     // As in the paper.

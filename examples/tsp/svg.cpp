@@ -107,7 +107,7 @@ void write_svg(std::ostream& to, const instance& problem, std::span<const city> 
     }
     fmt::print(to, "\"/>\n<g fill=\"#d1495b\">\n");
     // Smaller where there are many.
-    const double radius = std::clamp(60 / std::sqrt(static_cast<double>(tour.size())), 1.0, 6.0);
+    const double radius = std::clamp(45 / std::sqrt(static_cast<double>(tour.size())), 1.0, 6.0);
     for (const point each : problem.points()) {
         const point p = on_map(each);
         fmt::print(to, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>\n", p.x, p.y, radius);

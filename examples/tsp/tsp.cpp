@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -48,7 +50,7 @@ void declare_method(CLI::App& app, options& chosen) {
                    "plain threads that block, for comparison only")
         ->transform(CLI::Transformer(forms))
         ->type_name("FORM")
-        ->default_str("symmetric");
+        ->default_str("red-blue");
     app.add_option("--threads", chosen.threads,
                    "loops, each with a share of the breeders; by default as many as processors")
         ->check(CLI::Range(1, 1024));
@@ -85,7 +87,8 @@ void declare(CLI::App& app, options& chosen) {
         ->check(CLI::Range(2, 70))
         ->capture_default_str()
         ->excludes(file);
-    app.add_option("--generations", chosen.generations, "end after so many");
+    app.add_option("--generations", chosen.generations, "end after so many")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
     app.add_option("--seconds", chosen.seconds,
                    "end after so many; 10 by default, unless --generations or --target is given")
         ->check(CLI::PositiveNumber);
@@ -107,6 +110,9 @@ void complete(options& chosen) {
     if (chosen.breeders >= chosen.population) {
         throw CLI::ValidationError("--breeders", "must be fewer than the --population");
     }
+    if (chosen.exchange == exchange_form::red_blue && chosen.breeders % 2 != 0) {
+        throw CLI::ValidationError("--breeders", "must be even, as many red as blue");
+    }
     if (chosen.side % 2 != 0) {
         throw CLI::ValidationError("--side", "must be even");
     }
@@ -115,6 +121,10 @@ void complete(options& chosen) {
     }
     if (chosen.target && !chosen.problem.empty() && !chosen.optimum) {
         throw CLI::ValidationError("--target", "needs the --optimum");
+    }
+    // Which CLI11 lets pass.
+    if (std::isnan(chosen.seconds.value_or(0)) || std::isnan(chosen.target.value_or(0))) {
+        throw CLI::ValidationError("nan", "is not a number");
     }
     if (!chosen.seconds && !chosen.generations && !chosen.target) {
         chosen.seconds = default_seconds;

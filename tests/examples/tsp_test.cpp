@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+//
+// The parts of examples/tsp that can be tested without running it.
+
+#include "tsplib.hpp"
+
+#include "breeder.hpp"
+#include "evolution.hpp"
+#include "generated.hpp"
+#include "improver.hpp"
+#include "instance.hpp"
+#include "mutex_exchanger.hpp"
+#include "options.hpp"
+#include "population.hpp"
+#include "random.hpp"
+#include "tour.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace tsp;
+
+using tour_type = std::vector<city>;
+
+instance random_instance(std::size_t cities, std::uint64_t seed, std::size_t extent = 1000) {
+    random_source random(seed);
+    std::vector<point> points(cities);
+    for (point& each : points) {
+        each = {.x = static_cast<double>(random.below(extent)),
+                .y = static_cast<double>(random.below(extent))};
+    }
+    return {"random", std::move(points)};
+}
+
+tour_type random_tour(std::size_t cities, random_source& random) {
+    tour_type tour(cities);
+    std::iota(tour.begin(), tour.end(), city{0});
+    for (std::size_t left = cities; left > 1; --left) {
+        std::swap(tour[left - 1], tour[random.below(left)]);
+    }
+    return tour;
+}
+
+bool is_tour(const tour_type& tour, std::size_t cities) {
+    city_set scratch(cities);
+    return is_permutation(tour, cities, scratch);
+}
+
+/// Held and Karp, 1962.
+std::int64_t exact_optimum(const instance& problem) {
+    const std::size_t others = problem.size() - 1; // than the last, where the tour begins
+    const auto home = static_cast<city>(others);
+    constexpr std::int64_t unreached = std::numeric_limits<std::int64_t>::max() / 2;
+    std::vector<std::int64_t> shortest((std::size_t{1} << others) * others, unreached);
+    for (std::size_t c = 0; c != others; ++c) {
+        shortest[(std::size_t{1} << c) * others + c] = problem.distance(home, static_cast<city>(c));
+    }
+    for (std::size_t seen = 1; seen != std::size_t{1} << others; ++seen) {
+        for (std::size_t last = 0; last != others; ++last) {
+            const std::int64_t length = shortest[seen * others + last];
+            for (std::size_t c = 0; length != unreached && c != others; ++c) {
+                if ((seen >> c & 1U) == 0) {
+                    std::int64_t& best = shortest[(seen | std::size_t{1} << c) * others + c];
+                    best = std::min(best, length + problem.distance(static_cast<city>(last),
+                                                                    static_cast<city>(c)));
+                }
+            }
+        }
+    }
+    std::int64_t best = unreached;
+    const std::size_t all = (std::size_t{1} << others) - 1;
+    for (std::size_t last = 0; last != others; ++last) {
+        best = std::min(best, shortest[all * others + last] +
+                                  problem.distance(static_cast<city>(last), home));
+    }
+    return best;
+}
+
+// ---- Problems
+
+const std::string header = "NAME: x\nTYPE: TSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\n";
+const std::string section = header + "NODE_COORD_SECTION\n";
+
+instance read(const std::string& text) {
+    std::istringstream from(text);
+    return read_problem(from, "FILE");
+}
+
+std::string refusal(const std::string& text) {
+    try {
+        read(text);
+    } catch (const std::runtime_error& problem) {
+        return problem.what();
+    }
+    return "none";
+}
+
+TEST(TspDistance, IsRoundedToTheNearestInteger) {
+    EXPECT_EQ(distance_between({0, 0}, {3, 4}), 5);
+    EXPECT_EQ(distance_between({0, 0}, {1, 1}), 1);
+    EXPECT_EQ(distance_between({0, 0}, {0, 2.5}), 3);
+    EXPECT_EQ(distance_between({0, 0}, {0, 2.49}), 2);
+    EXPECT_EQ(distance_between({-5e8, -5e8}, {5e8, 5e8}), 1'414'213'562);
+}
+
+TEST(TspInstance, NeighboursAreTheNearestInOrder) {
+    const instance problem = random_instance(100, 1);
+    for (city a = 0; a != 100; ++a) {
+        const auto near = problem.neighbours(a);
+        std::int64_t last = 0;
+        for (const city b : near) {
+            EXPECT_NE(a, b);
+            EXPECT_LE(last, problem.distance(a, b));
+            last = problem.distance(a, b);
+        }
+        for (city b = 0; b != 100; ++b) {
+            EXPECT_TRUE(b == a || std::find(near.begin(), near.end(), b) != near.end() ||
+                        problem.distance(a, b) >= last);
+        }
+    }
+}
+
+TEST(TspGrid, OptimumIsThatOfAnExactMethod) {
+    for (const std::size_t side : {2U, 4U}) {
+        const instance problem = grid(side);
+        EXPECT_EQ(problem.optimum(), exact_optimum(problem));
+    }
+}
+
+TEST(TspGrid, TourOfTheProofHasTheLengthOfTheOptimum) {
+    for (const std::size_t side : {2U, 6U, 70U}) {
+        const instance problem = grid(side);
+        tour_type tour;
+        for (std::size_t row = side; row-- != 0;) { // along the first column
+            tour.push_back(static_cast<city>(row * side));
+        }
+        for (std::size_t row = 0; row != side; ++row) { // to and fro
+            for (std::size_t i = 1; i != side; ++i) {
+                const std::size_t column = row % 2 == 0 ? i : side - i;
+                tour.push_back(static_cast<city>(row * side + column));
+            }
+        }
+        ASSERT_TRUE(is_tour(tour, problem.size()));
+        EXPECT_EQ(length_of(problem, tour), problem.optimum());
+    }
+}
+
+TEST(TspReader, ReadsWhatTsplibWrites) {
+    for (const std::string end : {"", "EOF", "EOF\n", "\n\nEOF\n\n\n"}) {
+        const instance problem =
+            read("NAME : some\nCOMMENT : by: someone\nTYPE: TSP (A. Author)\nDIMENSION :3\n"
+                 "EDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_TYPE : TWOD_COORDS\n"
+                 "DISPLAY_DATA_TYPE : COORD_DISPLAY\n\nNODE_COORD_SECTION\n"
+                 " 3 1.5e+01 -2\n1\t0 +0\n2 .5 1.\n" +
+                 end);
+        EXPECT_EQ(problem.name(), "some");
+        ASSERT_EQ(problem.size(), 3U);
+        EXPECT_EQ(problem.points()[2].x, 15);
+        EXPECT_EQ(problem.points()[2].y, -2);
+        EXPECT_EQ(problem.points()[1].x, 0.5);
+        EXPECT_FALSE(problem.optimum());
+    }
+}
+
+TEST(TspReader, AcceptsCarriageReturnsAndALastLineWithoutAnEnd) {
+    std::string text = section + "1 0 0\n2 1 1\n3 2 25";
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
+        text.insert(at, 1, '\r');
+    }
+    EXPECT_EQ(read(text).points()[2].y, 25);
+}
+
+TEST(TspReader, CallsAProblemWithoutNameByItsFile) {
+    EXPECT_EQ(read(section.substr(8) + "1 0 0\n2 1 1\n3 2 2\n").name(), "FILE");
+}
+
+TEST(TspReader, SaysOnWhichLineAHeaderIsWrong) {
+    EXPECT_EQ(refusal(""), "FILE:0: there is no NODE_COORD_SECTION");
+    EXPECT_EQ(refusal(header), "FILE:4: there is no NODE_COORD_SECTION");
+    EXPECT_EQ(refusal("EOF\n" + section), "FILE:1: there is no NODE_COORD_SECTION");
+    EXPECT_EQ(refusal("NAME: x\nhello\n"), "FILE:2: 'hello' is not 'KEYWORD: value'");
+    EXPECT_EQ(refusal("NAMES: x\n"), "FILE:1: the keyword 'NAMES' is unknown");
+    EXPECT_EQ(refusal("TYPE: ATSP\n"), "FILE:1: TYPE 'ATSP' is not supported, only TSP");
+    EXPECT_EQ(refusal("NAME: x\nEDGE_WEIGHT_TYPE: GEO\n"),
+              "FILE:2: EDGE_WEIGHT_TYPE 'GEO' is not supported, only EUC_2D");
+    EXPECT_EQ(refusal("NODE_COORD_TYPE: THREED_COORDS\n"),
+              "FILE:1: NODE_COORD_TYPE 'THREED_COORDS' is not supported, only TWOD_COORDS");
+    EXPECT_EQ(refusal("EDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"),
+              "FILE:2: NODE_COORD_SECTION before DIMENSION");
+    EXPECT_EQ(refusal("DIMENSION: 3\nNODE_COORD_SECTION\n"),
+              "FILE:2: NODE_COORD_SECTION before EDGE_WEIGHT_TYPE");
+    EXPECT_EQ(refusal(header + "NODE_COORD_SECTION: 1\n"),
+              "FILE:5: 'NODE_COORD_SECTION: 1' is not NODE_COORD_SECTION alone");
+    EXPECT_EQ(refusal("COMMENT: " + std::string(2000, 'x')),
+              "FILE:1: a line of more than 1022 characters");
+    EXPECT_EQ(refusal(std::string("\x1b[2J\xff\0!", 7)), "FILE:1: '?[2J?"
+                                                         "?!' is not 'KEYWORD: value'");
+}
+
+TEST(TspReader, RefusesADimensionBeforeItAllocates) {
+    EXPECT_EQ(refusal("DIMENSION: 2\n"), "FILE:1: DIMENSION 2 is not from 3 to 5000");
+    EXPECT_EQ(refusal("DIMENSION: -7\n"), "FILE:1: DIMENSION -7 is not from 3 to 5000");
+    EXPECT_EQ(refusal("DIMENSION: 9000000000000000000\n"),
+              "FILE:1: DIMENSION 9000000000000000000 is not from 3 to 5000");
+    EXPECT_EQ(refusal("DIMENSION: 99999999999999999999\n"),
+              "FILE:1: DIMENSION '99999999999999999999' is not an integer");
+    EXPECT_EQ(refusal("DIMENSION: 3.5\n"), "FILE:1: DIMENSION '3.5' is not an integer");
+    EXPECT_EQ(refusal("DIMENSION:\n"), "FILE:1: DIMENSION '' is not an integer");
+    EXPECT_EQ(refusal("DIMENSION: 3\nDIMENSION: 3\n"), "FILE:2: DIMENSION for the second time");
+}
+
+TEST(TspReader, SaysOnWhichLineACityIsWrong) {
+    EXPECT_EQ(refusal(section + "1 0 0\n2 0\n"),
+              "FILE:7: '2 0' is not a city's number and two coordinates");
+    EXPECT_EQ(refusal(section + "1 0 0 0\n"),
+              "FILE:6: '1 0 0 0' is not a city's number and two coordinates");
+    EXPECT_EQ(refusal(section + "one 0 0\n"), "FILE:6: the city 'one' is not an integer");
+    EXPECT_EQ(refusal(section + "0 0 0\n"), "FILE:6: city 0 is not from 1 to 3, the DIMENSION");
+    EXPECT_EQ(refusal(section + "4 0 0\n"), "FILE:6: city 4 is not from 1 to 3, the DIMENSION");
+    EXPECT_EQ(refusal(section + "1 0 0\n\n1 1 1\n"), "FILE:8: city 1 was on line 6 already");
+    EXPECT_EQ(refusal(section + "1 0 0\n3 1 1\n"),
+              "FILE:7: the file ends after 2 of 3 cities; city 2 is missing");
+    EXPECT_EQ(refusal(section + "1 0 0\n3 1 1\nEOF\n"),
+              "FILE:8: the file ends after 2 of 3 cities; city 2 is missing");
+    EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\n4 3 3\n"),
+              "FILE:9: '4 3 3' where EOF was expected");
+}
+
+TEST(TspReader, SaysWhichCoordinateIsNoneItCanUse) {
+    for (const std::string bad : {"x", "1x", "1,5", "--1", "+-1", "+", "1e999", "1e-999", "0x10"}) {
+        EXPECT_EQ(refusal(section + "1 0 " + bad + "\n"),
+                  "FILE:6: the coordinate '" + bad + "' is not a number");
+    }
+    for (const std::string bad : {"nan", "inf", "-inf", "500000001", "-1e300"}) {
+        EXPECT_EQ(refusal(section + "1 " + bad + " 0\n"),
+                  "FILE:6: the coordinate " + bad + " is not within +-500000000");
+    }
+}
+
+TEST(TspReader, WritesATourAsTsplibDoes) {
+    const instance problem = read(section + "1 0 0\n2 3 4\n3 0 8\n");
+    std::ostringstream to;
+    write_tour(to, problem, tour_type{2, 0, 1});
+    EXPECT_EQ(to.str(), "NAME : x.tour\nCOMMENT : Length 18\nTYPE : TOUR\nDIMENSION : 3\n"
+                        "TOUR_SECTION\n3\n1\n2\n-1\nEOF\n");
+}
+
+// ---- Tours
+
+TEST(TspTour, PermutationIsToldFromWhatIsNone) {
+    EXPECT_TRUE(is_tour({2, 0, 1}, 3));
+    EXPECT_FALSE(is_tour({2, 0, 2}, 3));
+    EXPECT_FALSE(is_tour({2, 0, 3}, 3));
+    EXPECT_FALSE(is_tour({1, 0}, 3));
+}
+
+TEST(TspTour, MeasureIsOfTheCircuit) {
+    const instance problem = random_instance(50, 2);
+    random_source random(3);
+    tour_type tour = random_tour(50, random);
+    const measure before = measure_of(problem, tour);
+    std::rotate(tour.begin(), tour.begin() + 17, tour.end());
+    EXPECT_EQ(measure_of(problem, tour), before);
+    std::reverse(tour.begin(), tour.end());
+    EXPECT_EQ(measure_of(problem, tour), before);
+    std::swap(tour[3], tour[4]);
+    EXPECT_NE(measure_of(problem, tour).fingerprint, before.fingerprint);
+}
+
+TEST(TspRecombine, KeepsTheForeignPartAndTheOrderOfTheRest) {
+    const instance problem = random_instance(8, 4);
+    city_set scratch(8);
+    const tour_type own{0, 1, 2, 3, 4, 5, 6, 7};
+    const tour_type foreign{4, 1, 6};
+    tour_type child(8);
+    recombine(problem, own, foreign, child, scratch);
+    EXPECT_EQ(tour_type(child.begin() + 3, child.end()), (tour_type{5, 7, 0, 2, 3}));
+    tour_type part(child.begin(), child.begin() + 3);
+    tour_type turned(foreign.rbegin(), foreign.rend());
+    EXPECT_TRUE(part == foreign || part == turned);
+    std::swap(child[0], child[2]);
+    const std::int64_t other_way = length_of(problem, child);
+    recombine(problem, own, foreign, child, scratch);
+    EXPECT_LE(length_of(problem, child), other_way);
+}
+
+TEST(TspRecombine, MakesPermutations) {
+    random_source random(5);
+    for (const std::size_t cities : {3U, 4U, 7U, 100U}) {
+        const instance problem = random_instance(cities, 6);
+        city_set scratch(cities);
+        for (int i = 0; i != 300; ++i) {
+            const tour_type own = random_tour(cities, random);
+            const tour_type other = random_tour(cities, random);
+            const std::size_t count = 1 + random.below(cities - 1);
+            const genes foreign = genes(other).subspan(random.below(cities - count + 1), count);
+            tour_type child(cities);
+            recombine(problem, own, foreign, child, scratch);
+            ASSERT_TRUE(is_tour(child, cities));
+        }
+    }
+}
+
+// ---- Local search
+
+/// Whether no exchange of two edges makes it shorter in which a city gets a nearer one of its list. If the lists have
+/// all cities, that is every exchange.
+bool is_two_optimal(const instance& problem, const tour_type& tour) {
+    const std::size_t size = tour.size();
+    for (std::size_t i = 0; i != size; ++i) {
+        for (std::size_t j = i + 2; j < size && (i != 0 || j != size - 1); ++j) {
+            const city a = tour[i];
+            const city b = tour[i + 1];
+            const city c = tour[j];
+            const city d = tour[(j + 1) % size];
+            const auto lists = [&](city from, city to) {
+                const auto near = problem.neighbours(from);
+                return std::find(near.begin(), near.end(), to) != near.end();
+            };
+            if (problem.distance(a, c) + problem.distance(b, d) <
+                    problem.distance(a, b) + problem.distance(c, d) &&
+                ((lists(a, c) && problem.distance(a, c) < problem.distance(a, b)) ||
+                 (lists(c, a) && problem.distance(a, c) < problem.distance(c, d)) ||
+                 (lists(b, d) && problem.distance(b, d) < problem.distance(a, b)) ||
+                 (lists(d, b) && problem.distance(b, d) < problem.distance(c, d)))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+class TspImprover : public testing::TestWithParam<improvement> {};
+
+TEST_P(TspImprover, GivesAPermutationThatIsShorterByWhatItSaysAndTwoOptimal) {
+    random_source random(7);
+    for (const std::size_t cities : {3U, 4U, 5U, 6U, 7U, 8U, 9U, 30U, 200U}) {
+        const std::size_t tours = cities == 200 ? 3 : 50;
+        for (const std::size_t extent :
+             {1U, 3U, 1000U}) { // all in one point, many in each, hardly any
+            const instance problem = random_instance(cities, 8, extent);
+            improver local_search(problem, GetParam());
+            for (std::size_t i = 0; i != tours; ++i) {
+                tour_type tour = random_tour(cities, random);
+                for (;;) {
+                    const std::int64_t before = length_of(problem, tour);
+                    const std::int64_t gain = local_search.improve(tour);
+                    ASSERT_TRUE(is_tour(tour, cities));
+                    ASSERT_GE(gain, 0);
+                    ASSERT_EQ(length_of(problem, tour), before - gain);
+                    if (gain == 0) {
+                        break;
+                    }
+                }
+                ASSERT_TRUE(is_two_optimal(problem, tour)) << cities;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, TspImprover,
+                         testing::Values(improvement::two_opt, improvement::or_opt),
+                         [](const auto& each) {
+                             return each.param == improvement::two_opt ? "TwoOpt" : "OrOpt";
+                         });
+
+TEST(TspImproverNone, ChangesNothing) {
+    const instance problem = random_instance(20, 9);
+    random_source random(10);
+    tour_type tour = random_tour(20, random);
+    const tour_type before = tour;
+    EXPECT_EQ(improver(problem, improvement::none).improve(tour), 0);
+    EXPECT_EQ(tour, before);
+}
+
+TEST(TspImproverOrOpt, MovesACityThatTwoOptCannot) {
+    // Along a line and back; the last city is on the wrong way.
+    const instance problem("line",
+                           {{0, 0}, {10, 0}, {20, 0}, {30, 0}, {30, 1}, {20, 1}, {10, 1}, {0, 1}});
+    const std::int64_t optimum = exact_optimum(problem);
+    random_source random(11);
+    std::size_t found = 0;
+    improver local_search(problem, improvement::or_opt);
+    for (int i = 0; i != 100; ++i) {
+        tour_type tour = random_tour(8, random);
+        local_search.improve(tour);
+        found += length_of(problem, tour) == optimum ? 1U : 0U;
+    }
+    EXPECT_GT(found, 50U);
+}
+
+// ---- Generations
+
+class fixed_tours {
+public:
+    fixed_tours(population& all, const instance& problem) : all_(all), problem_(problem) {}
+
+    measure put(population::slot where, const tour_type& tour) {
+        std::copy(tour.begin(), tour.end(), all_.tour(where).begin());
+        all_.made(where, measure_of(problem_, tour));
+        return measure_of(problem_, tour);
+    }
+
+private:
+    population& all_;
+    const instance& problem_;
+};
+
+TEST(TspPopulation, TwinsDieFirstAndThenTheLongest) {
+    const instance problem = random_instance(20, 12);
+    random_source random(13);
+    population all(20, 4, 2);
+    fixed_tours tours(all, problem);
+    std::vector<measure> expected;
+    const tour_type twin = random_tour(20, random);
+    expected.push_back(tours.put(0, twin));
+    tours.put(1, tour_type(twin.rbegin(), twin.rend()));
+    expected.push_back(tours.put(2, random_tour(20, random)));
+    expected.push_back(tours.put(3, random_tour(20, random)));
+    all.rank();
+    std::sort(expected.begin(), expected.end());
+    expected.pop_back(); // the longest dies beside one of the twins
+    const bool twin_survives =
+        std::find(expected.begin(), expected.end(), measure_of(problem, twin)) != expected.end();
+    for (std::size_t i = 0; i != 2; ++i) {
+        expected.push_back(tours.put(all.child(i), random_tour(20, random)));
+    }
+    all.replace();
+    EXPECT_EQ(all.length(all.best()), std::min_element(expected.begin(), expected.end())->length);
+    EXPECT_TRUE(twin_survives || all.length(all.best()) < measure_of(problem, twin).length);
+    EXPECT_NE(all.child(0), all.child(1));
+    EXPECT_NE(all.child(0), all.best());
+}
+
+/// Generations without anybody who exchanges: whatever breeds is the only one left.
+void breed_alone(const instance& problem, const options& chosen, evolution& all) {
+    workspace scratch(problem, chosen.improve);
+    for (breeder& self : all.breeders()) {
+        all.found(self, scratch);
+    }
+    for (;;) {
+        all.end_generation();
+        if (all.is_over()) {
+            return;
+        }
+        for (breeder& self : all.breeders()) {
+            while (self.wants_partner()) {
+                self.receive_own(scratch);
+            }
+            all.finish(self, scratch);
+        }
+    }
+}
+
+TEST(TspEvolution, PartnersBecomeFewerFromFourToOne) {
+    const instance problem = random_instance(10, 14);
+    options chosen;
+    chosen.population = 20;
+    chosen.breeders = 4;
+    chosen.generations = 100;
+    evolution all(problem, chosen, 1);
+    breed_alone(problem, chosen, all);
+    EXPECT_EQ(all.now().generation, 100U);
+    EXPECT_EQ(all.count().matings, 4U * 25 * (4 + 3 + 2 + 1));
+}
+
+TEST(TspEvolution, FindsTheOptimumOfSmallProblems) {
+    for (const std::size_t cities : {3U, 4U, 5U, 8U, 12U}) {
+        const instance problem = random_instance(cities, cities);
+        options chosen;
+        chosen.population = 50;
+        chosen.breeders = 10;
+        chosen.generations = 50;
+        evolution all(problem, chosen, 1);
+        breed_alone(problem, chosen, all);
+        EXPECT_EQ(all.now().length, exact_optimum(problem));
+        EXPECT_EQ(length_of(problem, all.best()), all.now().length);
+    }
+}
+
+TEST(TspEvolution, NoticesABreederThatHasNotHadItsPartners) {
+    const instance problem = random_instance(10, 15);
+    options chosen;
+    chosen.population = 20;
+    chosen.breeders = 4;
+    chosen.generations = 2;
+    evolution all(problem, chosen, 1);
+    workspace scratch(problem, chosen.improve);
+    for (breeder& self : all.breeders()) {
+        all.found(self, scratch);
+    }
+    all.end_generation();
+    EXPECT_FALSE(all.is_over());
+    EXPECT_NO_THROW(all.count());
+    all.end_generation();
+    EXPECT_TRUE(all.is_over());
+    EXPECT_THROW(all.count(), std::logic_error);
+}
+
+// ---- The rival
+
+TEST(TspMutexExchanger, SwapsOrGivesUp) {
+    mutex_exchanger<int> channel;
+    EXPECT_EQ(channel.exchange_for(1, std::chrono::nanoseconds(1)), std::nullopt);
+    constexpr std::chrono::hours forever(1);
+    std::optional<int> theirs;
+    std::jthread partner([&] { theirs = channel.exchange_for(2, forever); });
+    EXPECT_EQ(channel.exchange_for(3, forever), 2);
+    partner.join();
+    EXPECT_EQ(theirs, 3);
+}
+
+} // namespace

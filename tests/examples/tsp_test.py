@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of tsp as a program: what it writes is read by code that shares nothing with it.
+
+usage: tsp_test.py --program BINARY [--folder FOLDER] [TEST...]
+
+No test depends on how fast it is: those of the answer end at the optimum, however long that takes.
+"""
+
+import argparse
+import contextlib
+import math
+import os
+import pty
+import random
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+TIMEOUT = 200
+FORMS = ("red-blue", "symmetric", "mutex")
+SVG = "{http://www.w3.org/2000/svg}"
+
+chosen = argparse.Namespace()
+
+
+def distance(a, b):
+    return int(math.hypot(a[0] - b[0], a[1] - b[1]) + 0.5)
+
+
+def length_of(points, tour):
+    return sum(distance(points[a], points[b]) for a, b in zip(tour, tour[1:] + tour[:1]))
+
+
+class Tsp(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tsp.", dir=chosen.folder)
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        source = random.Random(1)
+        self.points = [(source.randrange(1000), source.randrange(1000)) for _ in range(60)]
+        self.file("some.tsp", "NAME: a<b>&\"c\"\nTYPE: TSP\nDIMENSION: 60\nEDGE_WEIGHT_TYPE: EUC_2D\n"
+                  "NODE_COORD_SECTION\n" + "".join(
+                      f"{i + 1} {x} {y}\n" for i, (x, y) in enumerate(self.points)) + "EOF\n")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def file(self, name, text):
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def start(self, *arguments, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, "cwd": self.folder, **options}
+        process = subprocess.Popen([chosen.program, *map(str, arguments)], **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+
+    def run_it(self, *arguments, status=0):
+        """@returns what it printed, and the errors it printed."""
+        process = self.start(*arguments)
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, status, errors.decode())
+        return out.decode(), errors.decode()
+
+    def generations_and_matings(self, out):
+        found = re.search(r"^(\d+) generations in .*; (\d+) matings", out, re.MULTILINE)
+        return tuple(map(int, found.groups()))
+
+    def check_tour(self, name, length, points):
+        """It is a tour of TSPLIB's, through all cities, of that length."""
+        with open(self.path(name), encoding="ascii") as file:
+            lines = file.read().splitlines()
+        header = dict(re.split(r" *: *", each, maxsplit=1) for each in lines[:4])
+        self.assertEqual(header["TYPE"], "TOUR")
+        self.assertEqual(header["DIMENSION"], str(len(points)))
+        self.assertEqual(lines[4], "TOUR_SECTION")
+        self.assertEqual(lines[-2:], ["-1", "EOF"])
+        tour = [int(each) - 1 for each in lines[5:-2]]
+        self.assertEqual(sorted(tour), list(range(len(points))))
+        self.assertEqual(length_of(points, tour), length)
+
+    def check_svg(self, name, points, says):
+        root = xml.parse(self.path(name)).getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        self.assertEqual(len(root.findall(f".//{SVG}circle")), len(points))
+        line = root.find(f".//{SVG}polygon").get("points").split()
+        self.assertEqual(len(line), len(points))
+        _, _, width, height = map(float, root.get("viewBox").split())
+        for each in line:
+            x, y = map(float, each.split(","))
+            self.assertTrue(0 < x < width and 0 < y < height, each)
+        text = " ".join(root.itertext())
+        for each in says:
+            self.assertIn(each, text)
+
+    def length_in(self, out):
+        return int(re.search(r"length (\d+)", out).group(1))
+
+    # ---- What it finds
+
+    def test_every_form_finds_the_optimum_of_the_grid(self):
+        points = [(100 * (i % 10), 100 * (i // 10)) for i in range(100)]
+        for form in FORMS:
+            out, _ = self.run_it("--side", 10, "--exchange", form, "--target", 0, "--tour", "out")
+            self.assertIn("grid10x10: 100 cities, length 10000, 0.00% above 10000", out)
+            self.check_tour("out", 10000, points)
+
+    def test_files_of_the_best_tour(self):
+        out, _ = self.run_it("some.tsp", "--generations", 3, "--svg", "out.svg", "--tour", "out.tour",
+                             "--optimum", 1000)
+        length = self.length_in(out)
+        self.check_tour("out.tour", length, self.points)
+        self.check_svg("out.svg", self.points,
+                       ('a<b>&"c"', f"length {length}", f"{length / 10 - 100:.2f}% above"))
+
+    def test_svg_of_cities_in_a_line_or_a_point(self):
+        for name, line in (("row", "{0} {0} 7"), ("column", "{0} 7 {0}"), ("point", "{0} 7 7")):
+            self.file(name, "DIMENSION: 9\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n" +
+                      "".join(line.format(i) + "\n" for i in range(1, 10)))
+            out, _ = self.run_it(name, "--generations", 2, "--svg", "out.svg")
+            self.assertEqual(self.length_in(out), 0 if name == "point" else 16)
+            self.check_svg("out.svg", range(9), (name,))
+
+    def test_smallest_problems(self):
+        for cities in (3, 4, 5, 6, 7):
+            self.file("few", f"DIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n" +
+                      "".join(f"{i} {i * i} {i % 2}\n" for i in range(1, cities + 1)))
+            for form in FORMS:
+                for improve in ("none", "2-opt", "or-opt"):
+                    self.run_it("few", "--generations", 5, "--exchange", form, "--improve", improve,
+                                "--population", 20, "--breeders", 10)
+
+    def test_one_thread_and_one_seed_give_one_tour(self):
+        for form in FORMS:
+            for _ in range(2):
+                self.run_it("some.tsp", "--generations", 5, "--threads", 1, "--improve", "none",
+                            "--seed", 7, "--exchange", form, "--tour", "first")
+                os.rename(self.path("first"), self.path("second"))
+                self.run_it("some.tsp", "--generations", 5, "--threads", 1, "--improve", "none",
+                            "--seed", 7, "--exchange", form, "--tour", "first")
+                with open(self.path("first"), encoding="ascii") as first, \
+                        open(self.path("second"), encoding="ascii") as second:
+                    self.assertEqual(first.read(), second.read())
+
+    # ---- Nobody is stranded
+
+    def test_no_form_strands_anybody_on_any_number_of_threads(self):
+        for form in FORMS:
+            for threads in (1, 2, 3, 4, 7):
+                with self.subTest(form=form, threads=threads):
+                    out, _ = self.run_it("some.tsp", "--exchange", form, "--threads", threads,
+                                         "--generations", 40, "--population", 50, "--breeders", 14,
+                                         "--improve", "none")
+                    self.assertEqual(self.generations_and_matings(out), (40, 14 * 10 * (4 + 3 + 2 + 1)))
+
+    def test_odd_breeders_are_for_those_who_notice_that_one_is_left(self):
+        for form in ("symmetric", "mutex"):
+            for threads in (1, 2, 4):
+                out, _ = self.run_it("some.tsp", "--exchange", form, "--threads", threads,
+                                     "--generations", 20, "--population", 50, "--breeders", 7,
+                                     "--partners", 3, "--last-partners", 3, "--improve", "none")
+                self.assertEqual(self.generations_and_matings(out), (20, 20 * 7 * 3))
+
+    def test_four_breeders_with_three_partners_each(self):
+        # The paper's schedule that leaves one of them with nobody to swap with. Red-blue cannot meet with it, and
+        # swaps all its genes; the others notice it.
+        for form in FORMS:
+            for threads in (1, 2, 3, 4):
+                with self.subTest(form=form, threads=threads):
+                    out, _ = self.run_it("some.tsp", "--exchange", form, "--threads", threads,
+                                         "--generations", 300, "--population", 10, "--breeders", 4,
+                                         "--partners", 3, "--last-partners", 3, "--improve", "none")
+                    self.assertEqual(self.generations_and_matings(out), (300, 300 * 4 * 3))
+                    if form == "red-blue":
+                        self.assertIn(" 0 taken by whoever was the only one left", out)
+
+    def test_more_threads_than_breeders(self):
+        for form in FORMS:
+            self.run_it("some.tsp", "--exchange", form, "--threads", 9, "--generations", 20,
+                        "--population", 5, "--breeders", 2)
+
+    # ---- How it ends
+
+    def test_generations_are_exact(self):
+        for form in FORMS:
+            for count in (0, 1, 17):
+                out, _ = self.run_it("some.tsp", "--generations", count, "--population", 100,
+                                     "--breeders", 20, "--exchange", form)
+                self.assertEqual(self.generations_and_matings(out)[0], count)
+
+    def test_seconds(self):
+        out, _ = self.run_it("some.tsp", "--seconds", 0.3, "--tour", "out")
+        self.check_tour("out", self.length_in(out), self.points)
+
+    def test_target(self):
+        out, _ = self.run_it("--side", 10, "--target", 20, "--threads", 1)
+        self.assertLessEqual(self.length_in(out), 12000)
+
+    def test_signals_save_the_best_tour(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for form in FORMS:
+                process = self.start("some.tsp", "--seconds", 1000, "--exchange", form, "--svg",
+                                     "out.svg", "--tour", "out.tour")
+                process.stderr.readline() # a generation has passed
+                process.send_signal(number)
+                out, errors = process.communicate(timeout=TIMEOUT)
+                self.assertEqual(process.returncode, 130, errors)
+                length = self.length_in(out.decode())
+                self.check_tour("out.tour", length, self.points)
+                self.check_svg("out.svg", self.points, (f"length {length}",))
+                os.unlink(self.path("out.tour"))
+
+    def test_ignored_signals_stay_ignored(self):
+        process = self.start("some.tsp", "--seconds", 1,
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.stderr.readline()
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+
+    # ---- What it refuses
+
+    def refuses(self, *arguments, says):
+        out, errors = self.run_it(*arguments, status=1)
+        self.assertEqual(out, "")
+        self.assertEqual(errors.count("\n"), 1, errors)
+        self.assertTrue(errors.startswith("tsp: "), errors)
+        self.assertIn(says, errors)
+
+    def test_files_that_are_refused(self):
+        self.refuses("missing", says="missing: cannot open: No such file")
+        self.refuses(".", says=".:0: cannot be read")
+        self.refuses("/dev/zero", says="/dev/zero:1: a line of more than")
+        self.file("bad", "TYPE: TSP\nDIMENSION: 99999999999\n")
+        self.refuses("bad", says="bad:2: DIMENSION 99999999999 is not from 3 to 5000")
+        self.file("bad", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 nan 1\n")
+        self.refuses("bad", says="bad:5: the coordinate nan is not within")
+
+    def test_outputs_that_cannot_be_written(self):
+        for option in ("--svg", "--tour"):
+            self.refuses("some.tsp", option, "nowhere/out", says="nowhere/out: cannot open: No such file")
+            self.refuses("some.tsp", "--generations", 1, "-q", option, "/dev/full",
+                         says="/dev/full: cannot write: No space left")
+        with open("/dev/full", "wb") as full:
+            process = self.start("some.tsp", "--generations", 1, "-q", stdout=full)
+            _, errors = process.communicate(timeout=TIMEOUT)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(b"standard output: cannot write: No space left", errors)
+
+    def test_an_output_keeps_what_it_has_if_the_problem_is_refused(self):
+        self.file("out", "precious")
+        self.refuses("missing", "--tour", "out", says="missing")
+        with open(self.path("out"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_options_that_are_refused(self):
+        for options in (("--nonsense",), ("a", "b"), ("--exchange", "x"), ("--improve", "x"),
+                        ("--threads", "0"), ("--threads", "x"), ("--breeders", "1000"),
+                        ("--breeders", "7"), ("--breeders", "0"), ("--population", "1"),
+                        ("--partners", "0"), ("--partners", "2", "--last-partners", "3"),
+                        ("--side", "5"), ("--side", "72"), ("--side", "0"), ("--side", "4", "some.tsp"),
+                        ("--generations", "-1"), ("--seconds", "0"), ("--seconds", "nan"),
+                        ("--target", "-1"), ("--target", "nan"),
+                        ("some.tsp", "--target", "1"), ("--optimum", "0")):
+            with self.subTest(options=options):
+                _, errors = self.run_it(*options, status=2)
+                self.assertNotEqual(errors, "")
+        out, _ = self.run_it("--help")
+        self.assertIn("for comparison only", " ".join(out.split()))
+
+    # ---- What it says meanwhile
+
+    def test_progress_in_lines(self):
+        _, errors = self.run_it("--side", 4, "--generations", 200)
+        self.assertRegex(errors, r"^(generation \d+  length \d+  gap \d+\.\d\d%  \d+ generations/s\n)+$")
+        _, errors = self.run_it("--side", 4, "--generations", 200, "-q")
+        self.assertEqual(errors, "")
+
+    def test_progress_on_a_terminal_is_one_line(self):
+        ours, its = pty.openpty()
+        process = self.start("some.tsp", "--seconds", 1000, stderr=its)
+        os.close(its)
+        said = b""
+        while said.count(b"generations/s") < 2:
+            self.assertTrue(select.select([ours], [], [], TIMEOUT)[0])
+            said += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=TIMEOUT)
+        with contextlib.suppress(OSError): # at its end
+            while more := os.read(ours, 1000):
+                said += more
+        os.close(ours)
+        self.assertNotIn(b"\n", said)
+        self.assertTrue(said.endswith(b"\r\x1b[K"), said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="the binary of tsp")
+    parser.add_argument("--folder", help="where to put files; a temporary one by default")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.parse_args(namespace=chosen)
+    if chosen.list:
+        print(*(name.removeprefix("test_")
+                for name in unittest.defaultTestLoader.getTestCaseNames(Tsp)), sep="\n")
+        return
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL) # which a shell's background or nohup may have changed
+    names = [f"Tsp.test_{name}" for name in chosen.tests] or None
+    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
+
+
+if __name__ == "__main__":
+    main()
