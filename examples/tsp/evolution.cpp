@@ -13,7 +13,7 @@ double gap(std::int64_t length, std::int64_t optimum) noexcept {
 }
 
 evolution::evolution(const instance& problem, const options& chosen, std::size_t workers)
-    : problem_(problem), chosen_(chosen), workers_(workers), random_(chosen.seed),
+    : chosen_(chosen), workers_(workers), random_(chosen.seed),
       all_(problem.size(), chosen.population, chosen.breeders) {
     breeders_.reserve(chosen.breeders);
     for (std::size_t i = 0; i != chosen.breeders; ++i) {

@@ -76,7 +76,6 @@ private:
     std::size_t partners() const noexcept;
     void begin_generation() noexcept;
 
-    const instance& problem_;
     const options& chosen_;
     const std::size_t workers_;
     const clock::time_point start_ = clock::now();

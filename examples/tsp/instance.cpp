@@ -17,7 +17,7 @@ constexpr std::size_t longest_neighbour_list = 8;
 
 std::int32_t distance_between(point a, point b) noexcept {
     return static_cast<std::int32_t>(
-        std::sqrt((a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y)) + 0.5);
+        std::lround(std::sqrt((a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y))));
 }
 
 instance::instance(std::string name, std::vector<point> points, std::optional<std::int64_t> optimum)

@@ -16,7 +16,7 @@ population::population(std::size_t cities, std::size_t individuals, std::size_t 
 }
 
 void population::rank() noexcept {
-    std::sort(alive_.begin(), alive_.end(), by_measure());
+    std::ranges::sort(alive_, by_measure());
 }
 
 population::slot population::select(random_source& random) const noexcept {
@@ -35,9 +35,8 @@ void population::replace() noexcept {
         dead_.push_back(survivors_.back());
         survivors_.pop_back();
     }
-    std::sort(free_.begin(), free_.end(), by_measure());
-    std::merge(survivors_.begin(), survivors_.end(), free_.begin(), free_.end(), alive_.begin(),
-               by_measure());
+    std::ranges::sort(free_, by_measure());
+    std::ranges::merge(survivors_, free_, alive_.begin(), by_measure());
     free_.swap(dead_);
 }
 

@@ -25,10 +25,8 @@ constexpr double header = 90;
 class projection {
 public:
     explicit projection(std::span<const point> points) {
-        const auto [left, right] = std::minmax_element(points.begin(), points.end(),
-                                                       [](point a, point b) { return a.x < b.x; });
-        const auto [bottom, top] = std::minmax_element(points.begin(), points.end(),
-                                                       [](point a, point b) { return a.y < b.y; });
+        const auto [left, right] = std::ranges::minmax_element(points, {}, &point::x);
+        const auto [bottom, top] = std::ranges::minmax_element(points, {}, &point::y);
         left_ = left->x;
         top_ = top->y;
         const double wide = right->x - left->x;

@@ -33,14 +33,14 @@ measure measure_of(const instance& problem, std::span<const city> tour) noexcept
 
 void city_set::clear() noexcept {
     if (++now_ == 0) { // after 2^32 of them
-        std::fill(seen_.begin(), seen_.end(), 0U);
+        std::ranges::fill(seen_, 0U);
         now_ = 1;
     }
 }
 
 bool is_permutation(std::span<const city> tour, std::size_t cities, city_set& scratch) noexcept {
     scratch.clear();
-    return tour.size() == cities && std::all_of(tour.begin(), tour.end(), [&](city each) {
+    return tour.size() == cities && std::ranges::all_of(tour, [&](city each) {
                return each < cities && scratch.insert(each);
            });
 }
@@ -52,7 +52,7 @@ void recombine(const instance& problem, std::span<const city> own, genes foreign
         scratch.insert(each);
     }
     auto to = child.begin() + static_cast<std::ptrdiff_t>(foreign.size());
-    const auto first = std::find(own.begin(), own.end(), foreign.front());
+    const auto first = std::ranges::find(own, foreign.front());
     const auto is_own = [&](city each) { return !scratch.contains(each); };
     to = std::copy_if(first, own.end(), to, is_own);
     std::copy_if(own.begin(), first, to, is_own);
@@ -63,9 +63,9 @@ void recombine(const instance& problem, std::span<const city> own, genes foreign
         return problem.distance(before, head) + problem.distance(tail, after);
     };
     if (ends(foreign.front(), foreign.back()) <= ends(foreign.back(), foreign.front())) {
-        std::copy(foreign.begin(), foreign.end(), child.begin());
+        std::ranges::copy(foreign, child.begin());
     } else {
-        std::reverse_copy(foreign.begin(), foreign.end(), child.begin());
+        std::ranges::reverse_copy(foreign, child.begin());
     }
 }
 

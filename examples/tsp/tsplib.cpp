@@ -50,7 +50,7 @@ bool is_printable(char c) noexcept {
 std::string printable(std::string_view text) {
     constexpr std::size_t longest = 60;
     std::string shown(text.substr(0, longest));
-    std::replace_if(shown.begin(), shown.end(), [](char c) { return !is_printable(c); }, '?');
+    std::ranges::replace_if(shown, [](char c) { return !is_printable(c); }, '?');
     return text.size() > longest ? shown + "..." : shown;
 }
 
@@ -170,7 +170,7 @@ private:
         std::vector<std::size_t> line_of(dimension_);
         for (std::size_t i = 0; i != dimension_; ++i) {
             if (!next_line() || line_ == "EOF") {
-                const auto missing = std::find(line_of.begin(), line_of.end(), 0U);
+                const auto missing = std::ranges::find(line_of, 0U);
                 fail("the file ends after {} of {} cities; city {} is missing", i, dimension_,
                      missing - line_of.begin() + 1);
             }

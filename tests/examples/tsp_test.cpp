@@ -15,6 +15,7 @@
 #include "random.hpp"
 #include "tour.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,7 +130,7 @@ TEST(TspInstance, NeighboursAreTheNearestInOrder) {
             last = problem.distance(a, b);
         }
         for (city b = 0; b != 100; ++b) {
-            EXPECT_TRUE(b == a || std::find(near.begin(), near.end(), b) != near.end() ||
+            EXPECT_TRUE(b == a || std::ranges::find(near, b) != near.end() ||
                         problem.distance(a, b) >= last);
         }
     }
@@ -243,12 +244,12 @@ TEST(TspReader, SaysOnWhichLineACityIsWrong) {
 
 TEST(TspReader, SaysWhichCoordinateIsNoneItCanUse) {
     for (const std::string bad : {"x", "1x", "1,5", "--1", "+-1", "+", "1e999", "1e-999", "0x10"}) {
-        EXPECT_EQ(refusal(section + "1 0 " + bad + "\n"),
-                  "FILE:6: the coordinate '" + bad + "' is not a number");
+        EXPECT_EQ(refusal(section + fmt::format("1 0 {}\n", bad)),
+                  fmt::format("FILE:6: the coordinate '{}' is not a number", bad));
     }
     for (const std::string bad : {"nan", "inf", "-inf", "500000001", "-1e300"}) {
-        EXPECT_EQ(refusal(section + "1 " + bad + " 0\n"),
-                  "FILE:6: the coordinate " + bad + " is not within +-500000000");
+        EXPECT_EQ(refusal(section + fmt::format("1 {} 0\n", bad)),
+                  fmt::format("FILE:6: the coordinate {} is not within +-500000000", bad));
     }
 }
 
@@ -274,9 +275,9 @@ TEST(TspTour, MeasureIsOfTheCircuit) {
     random_source random(3);
     tour_type tour = random_tour(50, random);
     const measure before = measure_of(problem, tour);
-    std::rotate(tour.begin(), tour.begin() + 17, tour.end());
+    std::ranges::rotate(tour, tour.begin() + 17);
     EXPECT_EQ(measure_of(problem, tour), before);
-    std::reverse(tour.begin(), tour.end());
+    std::ranges::reverse(tour);
     EXPECT_EQ(measure_of(problem, tour), before);
     std::swap(tour[3], tour[4]);
     EXPECT_NE(measure_of(problem, tour).fingerprint, before.fingerprint);
@@ -330,7 +331,7 @@ bool is_two_optimal(const instance& problem, const tour_type& tour) {
             const city d = tour[(j + 1) % size];
             const auto lists = [&](city from, city to) {
                 const auto near = problem.neighbours(from);
-                return std::find(near.begin(), near.end(), to) != near.end();
+                return std::ranges::find(near, to) != near.end();
             };
             if (problem.distance(a, c) + problem.distance(b, d) <
                     problem.distance(a, b) + problem.distance(c, d) &&
@@ -411,7 +412,7 @@ public:
     fixed_tours(population& all, const instance& problem) : all_(all), problem_(problem) {}
 
     measure put(population::slot where, const tour_type& tour) {
-        std::copy(tour.begin(), tour.end(), all_.tour(where).begin());
+        std::ranges::copy(tour, all_.tour(where).begin());
         all_.made(where, measure_of(problem_, tour));
         return measure_of(problem_, tour);
     }
@@ -433,15 +434,15 @@ TEST(TspPopulation, TwinsDieFirstAndThenTheLongest) {
     expected.push_back(tours.put(2, random_tour(20, random)));
     expected.push_back(tours.put(3, random_tour(20, random)));
     all.rank();
-    std::sort(expected.begin(), expected.end());
+    std::ranges::sort(expected);
     expected.pop_back(); // the longest dies beside one of the twins
     const bool twin_survives =
-        std::find(expected.begin(), expected.end(), measure_of(problem, twin)) != expected.end();
+        std::ranges::find(expected, measure_of(problem, twin)) != expected.end();
     for (std::size_t i = 0; i != 2; ++i) {
         expected.push_back(tours.put(all.child(i), random_tour(20, random)));
     }
     all.replace();
-    EXPECT_EQ(all.length(all.best()), std::min_element(expected.begin(), expected.end())->length);
+    EXPECT_EQ(all.length(all.best()), std::ranges::min_element(expected)->length);
     EXPECT_TRUE(twin_survives || all.length(all.best()) < measure_of(problem, twin).length);
     EXPECT_NE(all.child(0), all.child(1));
     EXPECT_NE(all.child(0), all.best());
