@@ -10,7 +10,7 @@ namespace tsp {
 
 namespace {
 
-// With 5 kroA100's optimum takes a third more generations, with 16 each takes a quarter longer.
+// With 5 the optimum of 500 random cities is not always found; with 12 it takes no fewer generations, but longer ones.
 constexpr std::size_t longest_neighbour_list = 8;
 
 } // namespace
