@@ -26,8 +26,7 @@ namespace tsp {
 
 namespace {
 
-// Of a wait after which a breeder looks whether it is the only one left. That is at most once in a generation: what
-// matters is that it is longer than an exchange between threads.
+// After which a breeder looks whether it is the only one left. Longer than an exchange between threads as a rule takes.
 constexpr std::chrono::microseconds patience(100);
 
 /// The paper's listing 2: whoever finds no partner in time looks whether it is the only one left.
@@ -69,7 +68,8 @@ tryst::task<> breed(evolution& all, breeder& self, workspace& scratch, barrier::
             if (theirs) {
                 self.receive(*theirs, mine, scratch);
             } else if (theirs.error() != tryst::exchange_errc::timed_out) {
-                throw std::bad_alloc();
+                throw std::
+                    bad_alloc(); // out_of_memory; as a loop's task throws it, it ends the program
             }
         }
         all.worker_has_bred();

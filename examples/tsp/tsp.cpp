@@ -51,8 +51,10 @@ void declare_method(CLI::App& app, options& chosen) {
         ->transform(CLI::Transformer(forms))
         ->type_name("FORM")
         ->default_str("red-blue");
-    app.add_option("--threads", chosen.threads,
-                   "loops, each with a share of the breeders; by default as many as processors")
+    app.add_option(
+           "--threads", chosen.threads,
+           "loops, or with mutex threads, each with a share of the breeders; by default as many as "
+           "processors")
         ->check(CLI::Range(1, 1024));
     app.add_option("--population", chosen.population, "tours that compete")
         ->check(CLI::Range(2, 100'000))
