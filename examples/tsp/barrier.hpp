@@ -29,7 +29,8 @@ public:
             run = [](executor_node* node) noexcept { static_cast<group*>(node)->resume(); };
         }
 
-        /// Waits until all members of all groups have arrived, and the completion has run. @resumes on the group's loop.
+        /// Waits until all members of all groups have arrived, and the completion has run.
+        /// @resumes on the group's loop.
         auto arrive() noexcept {
             struct arrival {
                 group& mine;
