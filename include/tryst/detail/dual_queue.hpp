@@ -146,11 +146,12 @@ public:
         const number n = w.place >> CellBits;
         word seen = reinterpret_cast<word>(&w);
         // [Q3] release, pairs with [Q2]: our use of the exchanger happens-before its destruction.
-        if (!segments_[n].cells[w.place % cell_count].compare_exchange_strong(
+        segment& here = segments_[n];
+        if (!here.cells[w.place % cell_count].compare_exchange_strong(
                 seen, gone, std::memory_order_release, std::memory_order_relaxed)) {
             return false;
         }
-        count(n, one_gone);
+        count(here, n, one_gone);
         return true;
     }
 
@@ -292,7 +293,8 @@ private:
     /// @returns partner, offered; or nobody: the other is gone, or will find out that we are.
     sight visit(std::uint64_t ticket, waiter* w) noexcept {
         const number n = segment_of(ticket);
-        atomic<word>& cell = cell_of(ticket);
+        segment& here = segments_[n];
+        atomic<word>& cell = here.cells[ticket_of(ticket) % cell_count];
         // [Q2] acquire, pairs with [Q1] and [Q3]; so do failures below.
         word seen = cell.load(std::memory_order_acquire);
         if (seen == empty) {
@@ -308,25 +310,25 @@ private:
             } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_acquire,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
-                count(n, one_gone);
+                count(here, n, one_gone);
                 return {sight::nobody};
             }
         }
         // [Q2] the second sees the first's item and executor.
         if (seen != gone && cell.compare_exchange_strong(seen, met, std::memory_order_acquire,
                                                          std::memory_order_acquire)) {
-            count(n, one_ended);
+            count(here, n, one_ended);
             return {sight::partner, reinterpret_cast<waiter*>(seen)};
         }
         TRYST_TRACE(step::vacancy);
-        count(n, one_ended - one_gone);
+        count(here, n, one_ended - one_gone);
         return {sight::nobody};
     }
 
     /// Something has ended in segment `n`, which is not the caller's any more.
-    void count(number n, std::uint64_t what) noexcept {
+    void count(segment& of, number n, std::uint64_t what) noexcept {
         // [Q7] acquire and release, pairs with [Q7]: who releases the segment does so after all visits.
-        if (segments_[n].ended.fetch_add(what, std::memory_order_acq_rel) + what == all_ended) {
+        if (of.ended.fetch_add(what, std::memory_order_acq_rel) + what == all_ended) {
             TRYST_TRACE(step::recycling);
             segments_.release(n);
         }
@@ -362,7 +364,7 @@ private:
         if (cursor(own).compare_exchange_strong(mine, start_of(successor(link)),
                                                 std::memory_order_acq_rel,
                                                 std::memory_order_relaxed)) {
-            count(segment_of(mine), one_ended);
+            count(here, segment_of(mine), one_ended);
         }
         return true;
     }
