@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What dual_queue.pml and dual_stack.pml have in common: the parties, red and blue, their signals (W1), their
+ * cancellers, the guard of withdrawals, closer and destroyer (protocol.hpp, waiter.hpp, arena.hpp); slot 0 only.
+ * A step (`atomic`) is as in exchange.pml. The model that includes this defines afterwards
+ *
+ *   HOME_LOCALS       the variables of whoever visits the home
+ *   arrive_at_home(p) looks and settles; goes to met (with q), offered, shut, no_memory or nobody
+ *   withdraw(p)       sets ok, and own(p, CANCELLED) in the step that takes p out
+ *   close_home()      does `each` with every waiter, in the step that takes it out
+ *
+ * Parties:  -DN (2 to 4), -DREDS=mask; each makes K exchanges, or KR if red and KB if blue, one waiter (that is:
+ *           one address) per party
+ *   -DTAKERS=mask  parties that only `search`
+ *   -DQUITS=mask   parties whose stop may have come before they park, in each exchange
+ *   -DCANCELS=mask parties with a canceller, which comes once, at any time, or never
+ *   -DCLOSER       somebody closes, once, at any time or never
+ *   -DQUIET        the exchanger is destroyed only when nobody moves any more, and R3 is checked before; else as
+ *                  soon as a party is allowed to */
+#ifndef N
+#define N 2
+#endif
+#ifndef REDS
+#define REDS 1
+#endif
+#ifndef K
+#define K 1
+#endif
+#ifndef KR
+#define KR K
+#endif
+#ifndef KB
+#define KB K
+#endif
+#ifndef TAKERS
+#define TAKERS 0
+#endif
+#ifndef QUITS
+#define QUITS 0
+#endif
+#ifndef CANCELS
+#define CANCELS 0
+#endif
+
+#define IN(mask, p) (((mask) >> (p)) & 1)
+#define RED 0
+#define BLUE 1
+#define COLOUR(p) (1 - IN(REDS, p))
+#define ROUNDS(p) (IN(REDS, p) -> KR : KB)
+#define SIMPLE(p) (!IN(CANCELS, p) && !IN(QUITS, p))
+
+/* The signal */
+#define STOP 1
+#define DONE 4
+#define PARKED 8
+#define LEAVING 16
+#define LEFT 32
+#define UNDER_WAY(s) (((s & LEAVING) || ((s & STOP) && (s & PARKED))) && !(s & LEFT))
+#define TOO_LATE(s) ((s & (DONE | STOP)) || !(s & PARKED))
+
+/* The outcome */
+#define PENDING 0
+#define EXCHANGED 1
+#define CLOSED_ON 2
+#define CANCELLED 3
+#define NO_PARTNER 4
+#define OUT_OF_MEMORY 5
+
+#define NOBODY 255
+
+/* The exchanger */
+short stragglers;
+bool gone; /* it has been destroyed */
+bool destroying, closing;
+
+/* The waiters */
+byte state[N], result[N];
+bool live[N];       /* exists */
+bool posted[N];     /* its resumption is queued */
+bool stoppable[N], stopping[N]; /* its stop callback is registered, is withdrawing it */
+
+/* What the parties know */
+byte mate[N];       /* its partner */
+bool final[N];      /* it is in its last exchange */
+bool mate_final[N]; /* so was its partner, when they met */
+bool arrived[N];    /* it is known to be suspended in its last exchange, or on the way back from it */
+bool asleep[N];     /* it is suspended until it is posted */
+bool returned[N];   /* it is back from its last exchange */
+
+#define INSIDE() assert(!gone)
+#define ALIVE(q) assert(live[q])
+
+/* Sets s to what was there. [W4] [W6] [W7] */
+inline fetch_or(p, bits) { ALIVE(p); s = state[p]; state[p] = s | (bits) }
+inline post(q) { ALIVE(q); assert(!posted[q]); posted[q] = true }
+inline begin_straggling() { INSIDE(); stragglers++ /* [A3] */ }
+inline end_straggling() { INSIDE(); stragglers-- /* [A4] */ }
+
+/* The first half of `complete`, in the step that took q out: the outcome. */
+inline own(q, how) { ALIVE(q); assert(result[q] == PENDING); result[q] = how }
+
+/* The two swap, in the step that took q out. */
+inline swap(p, q) {
+  own(q, EXCHANGED); own(p, EXCHANGED);
+  assert(COLOUR(p) != COLOUR(q));
+  mate[p] = q; mate_final[p] = final[q];
+  mate[q] = p; mate_final[q] = final[p]
+}
+
+/* The second half of `complete`: the signal, and the post. */
+inline complete(q) {
+  if
+  :: SIMPLE(q) -> suspended = true
+  :: else ->
+     do
+     :: atomic {
+          ALIVE(q); s = state[q]; assert(!(s & DONE));
+          if
+          :: UNDER_WAY(s) == counted ->
+             state[q] = s | DONE; suspended = (s & PARKED) != 0; counted = false; s = 0; break /* [W5] */
+          :: else
+          fi
+        };
+        if
+        :: atomic { UNDER_WAY(s) && !counted -> begin_straggling(); counted = true; s = 0 }
+        :: atomic { !UNDER_WAY(s) && counted -> end_straggling(); counted = false; s = 0 }
+        fi
+     od
+  fi;
+  if
+  :: atomic { suspended -> post(q); suspended = false }
+  :: !suspended
+  fi
+}
+
+/* Around a withdrawal that takes more than its CAS. */
+#ifdef M_NOGUARD
+#define BEGIN_WITHDRAWAL
+#define END_WITHDRAWAL
+#else
+#define BEGIN_WITHDRAWAL atomic { begin_straggling() };
+#define END_WITHDRAWAL atomic { end_straggling() };
+#endif
+
+inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = true }
+
+/* What the including model may remember of an exchange for its own claims. */
+#ifndef BEGUN
+#define BEGUN(p) skip
+#define ENDED(p) skip
+#endif
+#ifndef AT_THE_END
+#define AT_THE_END() skip
+#endif
+
+#define PARTY_BODY                                                                                          \
+    byte round, q = NOBODY, s;                                                                              \
+    bool ok, suspended, counted;                                                                            \
+begin:                                                                                                      \
+    atomic {                                                                                                \
+      result[p] = PENDING; live[p] = true; final[p] = (round == ROUNDS(p) - 1); mate[p] = NOBODY; BEGUN(p)  \
+    };                                                                                                      \
+    arrive_at_home(p);                                                                                      \
+met:                                                                                                        \
+    complete(q);                                                                                            \
+    goto settled;                                                                                           \
+offered: /* its limits are in force */                                                                      \
+    atomic {                                                                                                \
+      if                                                                                                    \
+      :: SIMPLE(p) -> goto is_suspended                                                                     \
+      :: else ->                                                                                            \
+         ALIVE(p); s = state[p]; /* [W2] */                                                                 \
+         if                                                                                                 \
+         :: s == 0 -> state[p] = PARKED; suspend(p); goto is_suspended                                      \
+         :: s == 0 && IN(QUITS, p) -> state[p] = STOP                                                       \
+         :: s & DONE -> s = 0; goto settled                                                                 \
+         :: s == STOP                                                                                       \
+         fi                                                                                                 \
+      fi                                                                                                    \
+    };                                                                                                      \
+    atomic {                                                                                                \
+      fetch_or(p, LEAVING); /* [W6] */                                                                      \
+      if :: s & DONE -> s = 0; goto settled :: else -> s = 0 fi                                             \
+    };                                                                                                      \
+    BEGIN_WITHDRAWAL                                                                                        \
+    withdraw(p);                                                                                            \
+    END_WITHDRAWAL                                                                                          \
+    if :: atomic { ok -> ok = false; goto settled } :: !ok fi;                                              \
+    atomic { /* retire */                                                                                   \
+      fetch_or(p, LEFT | PARKED); /* [W7] */                                                                \
+      if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi                            \
+    };                                                                                                      \
+    atomic { end_straggling(); goto settled };                                                              \
+is_suspended:                                                                                               \
+    atomic {                                                                                                \
+      posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto settled                       \
+    };                                                                                                      \
+shut:                                                                                                       \
+    atomic { own(p, CLOSED_ON); goto settled };                                                             \
+no_memory:                                                                                                  \
+    atomic { own(p, OUT_OF_MEMORY); goto settled };                                                         \
+nobody:                                                                                                     \
+    atomic { own(p, NO_PARTNER) };                                                                          \
+settled: /* `await_resume`, and what its partner and it know then */                                        \
+    atomic {                                                                                                \
+      !stopping[p] -> stoppable[p] = false;                                                                 \
+      assert(!posted[p]);                                                                                   \
+      assert(result[p] != PENDING);                                                                         \
+      assert((result[p] == EXCHANGED) == (mate[p] != NOBODY));                                              \
+      if :: mate[p] != NOBODY && mate_final[p] -> arrived[mate[p]] = true :: else fi;                       \
+      if                                                                                                    \
+      :: final[p] || result[p] == CLOSED_ON -> arrived[p] = true; returned[p] = true; ok = true             \
+      :: else -> ok = false                                                                                 \
+      fi;                                                                                                   \
+      ENDED(p);                                                                                             \
+      live[p] = false; state[p] = 0; result[p] = 0; mate[p] = NOBODY; mate_final[p] = false; final[p] = 0;  \
+      q = NOBODY; s = 0; round++; forget_home(p);                                                           \
+      if :: ok -> ok = false; goto end_returned :: else -> goto begin fi                                    \
+    };                                                                                                      \
+end_returned:                                                                                               \
+    false
+
+/* The step that leaves p at home, where it may be taken at once. */
+inline offer_at_home(p) {
+  if
+  :: SIMPLE(p) -> suspend(p)
+  :: else -> stoppable[p] = IN(CANCELS, p)
+  fi
+}
+
+#define CANCELLER_BODY                                                                                      \
+    byte s; bool ok;                                                                                        \
+end_idle:                                                                                                   \
+    atomic {                                                                                                \
+      stoppable[p] -> stoppable[p] = false;                                                                 \
+      fetch_or(p, STOP); /* [W4] */                                                                         \
+      if :: TOO_LATE(s) -> s = 0; goto end_over :: else -> stopping[p] = true; s = 0 fi                     \
+    };                                                                                                      \
+    BEGIN_WITHDRAWAL                                                                                        \
+    withdraw(p);                                                                                            \
+    END_WITHDRAWAL                                                                                          \
+    if                                                                                                      \
+    :: atomic { ok -> post(p); stopping[p] = false; goto end_over }                                         \
+    :: atomic { /* retire */                                                                                \
+         !ok ->                                                                                             \
+         fetch_or(p, LEFT); /* [W7] */                                                                      \
+         if :: s & DONE -> s = 0 :: else -> s = 0; stopping[p] = false; goto end_over fi                    \
+       }                                                                                                    \
+    fi;                                                                                                     \
+    atomic { end_straggling(); stopping[p] = false };                                                       \
+end_over:                                                                                                   \
+    false
+
+/* `close`: the last is let go when the exchanger is not needed any more. close_home does `each` with whom it has
+ * taken out. */
+inline each(q) { if :: last != NOBODY -> complete(last) :: else fi; last = q }
+inline close_all() {
+  close_home();
+  if :: last != NOBODY -> complete(last); last = NOBODY :: else fi
+}
+
+#define CLOSER_BODY                                                                                         \
+    byte s, q = NOBODY, last = NOBODY; bool ok, suspended, counted;                                         \
+end_idle:                                                                                                   \
+    atomic { !destroying -> closing = true };                                                               \
+    close_all();                                                                                            \
+    closing = false;                                                                                        \
+end_over:                                                                                                   \
+    false
+
+#if N == 1
+#define ALL(what) what(0)
+#elif N == 2
+#define ALL(what) (what(0) && what(1))
+#elif N == 3
+#define ALL(what) (what(0) && what(1) && what(2))
+#elif N == 4
+#define ALL(what) (what(0) && what(1) && what(2) && what(3))
+#elif N == 5
+#define ALL(what) (what(0) && what(1) && what(2) && what(3) && what(4))
+#else
+#error "N is 2 to 5"
+#endif
+#define HAS_ARRIVED(p) arrived[p]
+#define RESTS(p) (returned[p] || (asleep[p] && !posted[p] && !stopping[p]))
+#define WAITS(p) (!returned[p])
+
+/* Of those who wait when all rest, none could meet another (R3), and none waits in a closed exchanger. */
+inline check_rest() {
+  for (i : 0 .. N - 1) {
+    if :: WAITS(i) -> assert(waits[1 - COLOUR(i)] == 0 && !is_shut()); waits[COLOUR(i)] = 1 :: else fi
+  };
+  i = 0; waits[0] = 0; waits[1] = 0
+}
+
+#ifdef QUIET
+#define IS_TIME (ALL(RESTS) && !closing)
+#else
+#define IS_TIME (ALL(HAS_ARRIVED) && !closing)
+#endif
+#define DESTROYER_BODY                                                                                      \
+    byte i, s, q = NOBODY, last = NOBODY; bool ok, suspended, counted; bit waits[2];                        \
+    atomic { IS_TIME -> destroying = true; if :: ALL(RESTS) -> check_rest() :: else fi };                   \
+    close_all();                                                                                            \
+    atomic { stragglers == 0 -> AT_THE_END(); gone = true }; /* [A5] */                                                   \
+end_over:                                                                                                   \
+    false
+
+#define RUN_ALL                                                                                             \
+    for (k : 0 .. N - 1) { run party(k) };                                                                  \
+    for (k : 0 .. N - 1) { if :: IN(CANCELS, k) -> run canceller(k) :: else fi };                           \
+    k = 0;                                                                                                  \
+    RUN_CLOSER                                                                                              \
+    run destroyer()
+#ifdef CLOSER
+#define RUN_CLOSER run closer();
+#else
+#define RUN_CLOSER
+#endif
