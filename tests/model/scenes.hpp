@@ -56,6 +56,7 @@ constexpr std::uint64_t reaches(Number... numbers) {
 
 std::span<const scene> litmus_scenes();
 std::span<const scene> exchange_scenes();
+std::span<const scene> dual_scenes();
 std::span<const scene> loop_scenes();
 
 } // namespace tryst::model

@@ -9,7 +9,8 @@
  *
  * Claimed, besides what two_colours.h asserts (R1, R3; each waiter is completed once, by its canceller, a closer or
  * a partner of the other colour; nobody waits for ever; nobody is inside after the end): nobody visits, or counts
- * in, a segment that has been released, or that is another's by now; none is released twice, or with a cursor in it;
+ * in, a segment that has been released, or that is another's by now; none is released twice, or with a cursor in it, or never, unless a sweep
+ * leaves it;
  * with FIFO, whoever begins when another of its colour waits comes behind it, and no waiter is left behind by the
  * other colour's cursor without a partner who is on the way to it.
  *
@@ -30,6 +31,7 @@
 #endif
 
 #define is_shut() (cursor[RED] & 1)
+#define AT_THE_END() check_memory()
 
 #include "two_colours.h"
 
@@ -114,11 +116,23 @@ inline note_claim(mine_, c) {
 #define IS_OUT(p) skip
 #endif
 
+bool left_[SEGS + 1]; /* taken out of the list by a sweep, and left to whoever has entered it, or to the end */
+
+/* In the end all segments are in the pool, but for those of the list from the cursor that is behind. */
+inline check_memory() {
+  i = (DISTANCE(cursor[RED], cursor[BLUE]) < 0 -> SEGMENT(cursor[RED]) : SEGMENT(cursor[BLUE]));
+  do
+  :: i != NONE -> assert(!is_free[i]); is_free[i] = true; i = SUCCESSOR(next[i])
+  :: else -> break
+  od;
+  for (i : 1 .. SEGS) { assert(is_free[i] || left_[i]) }
+}
+
 inline release(n) {
   assert(!is_free[n]);
   assert(!(SEGMENT(cursor[0]) == n && ID(cursor[0]) == OWNER(next[n])));
   assert(!(SEGMENT(cursor[1]) == n && ID(cursor[1]) == OWNER(next[n])));
-  is_free[n] = true
+  is_free[n] = true; left_[n] = false
 }
 
 /* [Q7] */
@@ -138,9 +152,6 @@ inline count(n, what) {
 #ifdef M_SPLIT_TICKET
 #define BEFORE_TICKET(p) atomic { INSIDE(); ok = (cursor[COLOUR(p)] == mine) };
 #define TICKET_TAKEN(p) ok
-#elif defined(M_NOSEGMENT)
-#define BEFORE_TICKET(p)
-#define TICKET_TAKEN(p) (TICKET(cursor[COLOUR(p)]) == TICKET(mine) && !IS_CLOSED(cursor[COLOUR(p)]))
 #else
 #define BEFORE_TICKET(p)
 #define TICKET_TAKEN(p) (cursor[COLOUR(p)] == mine)
@@ -178,9 +189,7 @@ inline take_ticket(p) {
 #else
 #define FOUND_VACANT (ONE_ENDED - ONE_GONE)
 #endif
-#ifdef M_NOPASSING
-#define MORE_BEHIND(p) false
-#elif defined(M_PASS_FOREVER)
+#ifdef M_PASS_FOREVER
 #define MORE_BEHIND(p) (DISTANCE(cursor[1 - COLOUR(p)], mine) > 1)
 #else
 #define MORE_BEHIND(p) (DISTANCE(limit, mine) > 1)
@@ -438,7 +447,10 @@ inline sweep() {
           fi
         };
         if
-        :: atomic { ok -> INSIDE(); ok = MAY_RELEASE(id_, cursor[last_]) } /* [Q9] */
+        :: atomic {
+             ok -> INSIDE(); ok = MAY_RELEASE(id_, cursor[last_]); /* [Q9] */
+             if :: !ok && ended[d_] != ALL_ENDED && !is_free[d_] -> left_[d_] = true :: else fi
+           }
         :: !ok
         fi;
         if :: atomic { ok -> release(d_); ok = false } :: !ok fi

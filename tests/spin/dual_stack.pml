@@ -236,7 +236,7 @@ push:                                                                           
          INSIDE(); PUSH(CHANGED(h, n, COLOUR(p))); /* [D2] */                                               \
          if                                                                                                 \
          :: ok ->                                                                                           \
-            assert(!stacked[n]); stacked[n] = true; forget_home(p); offer_at_home(p); goto offered          \
+            assert(!stacked[n] && !(h & 1)); stacked[n] = true; forget_home(p); offer_at_home(p); goto offered \
          :: else                                                                                            \
          fi                                                                                                 \
        }                                                                                                    \

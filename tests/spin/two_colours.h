@@ -209,7 +209,7 @@ settled: /* `await_resume`, and what its partner and it know then */            
       assert((result[p] == EXCHANGED) == (mate[p] != NOBODY));                                              \
       if :: mate[p] != NOBODY && mate_final[p] -> arrived[mate[p]] = true :: else fi;                       \
       if                                                                                                    \
-      :: final[p] || result[p] == CLOSED_ON -> arrived[p] = true; returned[p] = true; ok = true             \
+      :: final[p] || result[p] == CLOSED_ON || destroying -> arrived[p] = true; returned[p] = true; ok = true \
       :: else -> ok = false                                                                                 \
       fi;                                                                                                   \
       ENDED(p);                                                                                             \

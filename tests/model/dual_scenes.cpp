@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: MIT
+// Two colours: the homes alone, and below the protocol.
+#include "model/meeting.hpp"
+#include "model/scenes.hpp"
+
+#include <tryst/detail/dual_queue.hpp>
+#include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/protocol.hpp>
+#include <tryst/exchange_operation.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace tryst::model {
+
+namespace {
+
+using detail::colour;
+using detail::sight;
+using detail::step;
+using enum colour;
+
+// One cell in a segment, and two: every arrival, or every other, comes to a boundary.
+using queue = detail::basic_dual_queue<0>;
+using wide_queue = detail::basic_dual_queue<1>;
+using stack = detail::dual_stack;
+
+// ---- Homes without a protocol: who is claimed stays where it is.
+
+enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody };
+
+// Not in the model's memory: checks may look at it without being ordered after who wrote it.
+struct record {
+    fate end = fate::none;
+    colour side = none;
+    std::size_t mate = 0;
+};
+std::array<record, 8> records;
+
+/// What a party does.
+enum class plan : std::uint8_t {
+    waits,
+    quits, ///< withdraws at once
+    tries, ///< offers nothing
+};
+
+template <class Home>
+class crowd {
+public:
+    crowd() : home_(new Home) { records.fill({}); }
+    ~crowd() {
+        delete home_;
+        for (std::size_t i = 0; i != count_; ++i) {
+            delete guests_[i];
+        }
+    }
+    crowd(const crowd&) = delete;
+    crowd& operator=(const crowd&) = delete;
+
+    /// The next party arrives, now.
+    void arrive(colour own, plan p = plan::waits) { arrive(add(own), own, p); }
+
+    /// One arrives and withdraws, now, `times` times.
+    void come_and_go(colour own, std::size_t times = 1) {
+        for (std::size_t i = 0; i != times; ++i) {
+            require(home_->settle(nobody_, own).what == sight::offered, "one has met nobody");
+            require(home_->withdraw(nobody_, own), "nobody has been met");
+        }
+    }
+
+    /// A thread that arrives `times` times, as so many parties.
+    auto party(colour own, plan p = plan::waits, std::size_t times = 1) {
+        const std::size_t first = count_;
+        for (std::size_t i = 0; i != times; ++i) {
+            add(own);
+        }
+        return [this, own, p, first, times] {
+            for (std::size_t i = first; i != first + times; ++i) {
+                arrive(i, own, p);
+            }
+        };
+    }
+
+    auto closer() {
+        return [this] { close(); };
+    }
+
+    /// Runs the threads, and checks what they leave.
+    template <class... Body>
+    void run(Body... bodies) {
+        run_threads(bodies...);
+        std::array<bool, 3> waits{};
+        for (std::size_t i = 0; i != count_; ++i) {
+            waits.at(static_cast<std::size_t>(records[i].side)) |= records[i].end == fate::waits;
+        }
+        require(!waits[1] || !waits[2], "red and blue wait together");
+        require(!home_->is_closed() || (!waits[1] && !waits[2]), "one waits, and all is closed");
+        close();
+        for (std::size_t i = 0; i != count_; ++i) {
+            require(records[i].end != fate::none && records[i].end != fate::waits,
+                    "a waiter is lost");
+            require(records[i].end != fate::met || records[records[i].mate].mate == i,
+                    "a meeting is one-sided");
+        }
+    }
+
+private:
+    struct guest : detail::waiter {
+        std::size_t number = 0;
+        std::size_t touched = 0; ///< Plain: whose it is writes it.
+    };
+
+    std::size_t add(colour own) {
+        records.at(count_).side = own;
+        guests_.at(count_) = new guest;
+        guests_[count_]->number = count_;
+        return count_++;
+    }
+
+    void arrive(std::size_t mine, colour own, plan p) {
+        guest& w = *guests_[mine];
+        w.touched = mine;
+        while (true) {
+            sight seen = p == plan::tries ? home_->search(own) : home_->look(own);
+            if (seen.what != sight::partner && seen.what != sight::closed &&
+                seen.what != sight::collided && p != plan::tries) {
+                seen = home_->settle(w, own);
+            }
+            switch (seen.what) {
+            case sight::partner: {
+                auto& q = static_cast<guest&>(*seen.claimed);
+                records[mine].mate = q.number;
+                records[q.number].mate = mine;
+                end(w, fate::met);
+                require(records[q.number].side == opposite(own), "like colours have met");
+                end(q, fate::met);
+                return;
+            }
+            case sight::closed:
+                end(w, fate::closed);
+                return;
+            case sight::offered:
+                if (p == plan::quits && home_->withdraw(w, own)) {
+                    end(w, fate::gone);
+                } else if (records[mine].end == fate::none) {
+                    records[mine].end = fate::waits;
+                }
+                return;
+            case sight::out_of_memory:
+                require(false, "out of memory");
+                return;
+            default:
+                if (p == plan::tries && seen.what != sight::collided) {
+                    end(w, fate::nobody);
+                    return;
+                }
+            }
+        }
+    }
+
+    void close() {
+        home_->close([](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); });
+    }
+
+    /// Ends the wait of `w`, which is the caller's.
+    static void end(guest& w, fate how) {
+        record& its = records[w.number];
+        require(its.end == fate::none || its.end == fate::waits, "a waiter is completed twice");
+        its.end = how;
+        w.touched += 1;
+    }
+
+    Home* home_;
+    std::size_t count_ = 0;
+    std::array<guest*, 8> guests_{};
+    guest nobody_;
+};
+
+template <class Home>
+void meet() {
+    crowd<Home> c;
+    c.run(c.party(red), c.party(blue));
+}
+
+template <class Home>
+void meet_or_quit() {
+    crowd<Home> c;
+    c.run(c.party(red, plan::quits), c.party(blue));
+}
+
+template <class Home>
+void two_meet_one() {
+    crowd<Home> c;
+    c.run(c.party(red), c.party(red), c.party(blue));
+}
+
+template <class Home>
+void two_meet_two() {
+    crowd<Home> c;
+    c.arrive(red);
+    c.run(c.party(red), c.party(blue), c.party(blue));
+}
+
+template <class Home>
+void meet_or_close() {
+    crowd<Home> c;
+    c.run(c.party(red), c.party(blue), c.closer());
+}
+
+template <class Home>
+void quit_or_close() {
+    crowd<Home> c;
+    c.run(c.party(red, plan::quits, 2), c.closer());
+}
+
+template <class Home>
+void one_tries() {
+    crowd<Home> c;
+    c.run(c.party(red, plan::tries), c.party(blue), c.party(red));
+}
+
+template <class Home>
+void again_and_again() {
+    crowd<Home> c;
+    c.run(c.party(red, plan::waits, 3), c.party(blue, plan::waits, 3));
+}
+
+template <class Home>
+void again_and_again_quitting() {
+    crowd<Home> c;
+    c.run(c.party(red, plan::quits, 2), c.party(blue, plan::quits, 2));
+}
+
+// Segments used again.
+void recycled() {
+    crowd<queue> c;
+    c.arrive(red);
+    c.arrive(blue);
+    c.arrive(red);
+    c.arrive(blue);
+    c.run(c.party(red, plan::waits, 2), c.party(blue, plan::waits, 2));
+}
+
+// The blues who have gone have left each a segment; the next one grows the list, and sweeps.
+
+void swept() {
+    crowd<queue> c;
+    c.come_and_go(blue, 5);
+    c.run(c.party(blue), c.party(red));
+}
+
+void swept_and_used_again() {
+    crowd<queue> c;
+    c.come_and_go(blue, 5);
+    c.run(c.party(blue, plan::waits, 2), c.party(red, plan::waits, 2));
+}
+
+void swept_and_closed() {
+    crowd<queue> c;
+    c.come_and_go(blue, 5);
+    c.run(c.party(blue), c.closer());
+}
+
+void swept_over_waiter() {
+    crowd<queue> c;
+    c.come_and_go(blue, 3);
+    c.arrive(blue);
+    c.come_and_go(blue);
+    c.run(c.party(blue), c.party(red, plan::waits, 2));
+}
+
+void swept_while_quitting() {
+    crowd<queue> c;
+    c.come_and_go(blue, 4);
+    c.run(c.party(blue, plan::quits, 2), c.party(red, plan::tries));
+}
+
+void swept_before_waiter() {
+    crowd<queue> c;
+    c.come_and_go(blue, 4);
+    c.arrive(blue);
+    c.run(c.party(blue, plan::quits), c.closer());
+}
+
+void refilled() {
+    crowd<stack> c;
+    c.come_and_go(red);
+    c.run(c.party(red), c.party(blue));
+}
+
+void refilled_twice() {
+    crowd<stack> c;
+    c.come_and_go(red);
+    c.run(c.party(red, plan::quits), c.party(red), c.party(blue));
+}
+
+void refilled_or_closed() {
+    crowd<stack> c;
+    c.come_and_go(red);
+    c.run(c.party(red), c.closer());
+}
+
+void disowned() {
+    crowd<stack> c;
+    c.run(c.party(red, plan::quits), c.party(blue), c.party(blue));
+}
+
+// ---- Below the protocol: coroutines, stops, the end
+
+constexpr auto endless = patience::endless;
+constexpr auto until_stop = patience::until_stop;
+
+template <class Home>
+class salon {
+public:
+    salon() : protocol_(new protocol(0)) {
+        records.fill({});
+        destroyed = false;
+    }
+    ~salon() { destroy(); }
+    salon(const salon&) = delete;
+    salon& operator=(const salon&) = delete;
+
+    template <colour Own>
+    auto loop(patience kind, bool destroys = false) {
+        const std::size_t mine = parties_++;
+        return [this, mine, kind, destroys, on = loops_++] {
+            serial_loop& here = loop_.at(on);
+            here.run([&] {
+                here.begin_work();
+                party<Own>(*this, here, mine, kind, destroys);
+            });
+        };
+    }
+    /// As above, for `destroyer` to know that it has begun to wait.
+    template <colour Own>
+    auto watched_loop(patience kind) {
+        ++watched_;
+        return [this, body = loop_of<Own>(kind)] { body(); };
+    }
+    auto destroyer() {
+        return [this] {
+            the_checker().await(waiting_, watched_, "all have begun to wait", site::current());
+            destroy();
+        };
+    }
+    auto canceller() {
+        return [this] { stop_.request_stop(); };
+    }
+    auto closer() {
+        return [this] { protocol_->close(); };
+    }
+
+    template <class... Body>
+    void run(Body... bodies) {
+        start(bodies...);
+        the_checker().settle();
+        std::array<bool, 3> waits{};
+        for (std::size_t i = 0; i != parties_; ++i) {
+            waits.at(static_cast<std::size_t>(records[i].side)) |= records[i].end == fate::waits;
+        }
+        require(!waits[1] || !waits[2], "red and blue wait together");
+        if (!destroyed) {
+            protocol_->close();
+        }
+        the_checker().join();
+        for (std::size_t i = 0; i != parties_; ++i) {
+            require(records[i].end != fate::waits, "a party has never ended");
+            require(records[i].end != fate::met || records[records[i].mate].mate == i,
+                    "a meeting is one-sided");
+        }
+    }
+
+private:
+    using protocol = detail::protocol<Home>;
+    template <colour Own>
+    using side = detail::start<detail::side<Home, parcel, parcel, Own>>;
+    static inline bool destroyed = false;
+
+    template <colour Own>
+    auto loop_of(patience kind) {
+        const std::size_t mine = parties_++;
+        return [this, mine, kind, on = loops_++] {
+            serial_loop& here = loop_.at(on);
+            here.run([&] {
+                here.begin_work();
+                party<Own>(*this, here, mine, kind, false);
+                the_checker().publish(waiting_, "has begun to wait", site::current());
+            });
+        };
+    }
+
+    template <colour Own>
+    static detached party(salon& s, serial_loop& on, std::size_t mine, patience kind,
+                          bool destroys) {
+        records.at(mine).side = Own;
+        records.at(mine).end = fate::waits;
+        if (kind == until_stop) {
+            s.enter(mine, co_await side<Own>::endless(*s.protocol_, parcel(mine),
+                                                      detail::stop_token(s.stop_)));
+        } else {
+            s.enter(mine, co_await side<Own>::endless(*s.protocol_, parcel(mine)));
+        }
+        if (destroys && records[mine].end == fate::met) {
+            s.destroy();
+        }
+        on.end_work();
+    }
+
+    template <class Result>
+    void enter(std::size_t mine, Result got) {
+        record& its = records.at(mine);
+        require(its.end == fate::waits, "a party has ended twice");
+        if (got) {
+            its.mate = (*got).from();
+            its.end = fate::met;
+            require(records[its.mate].side == opposite(its.side), "like colours have met");
+            return;
+        }
+        its.end = fate::gone;
+        require(got.returned().from() == mine, "a failed exchange has returned another's parcel");
+    }
+
+    void destroy() noexcept {
+        if (!std::exchange(destroyed, true)) {
+            delete protocol_;
+        }
+    }
+
+    shared_object waiting_;
+    std::uint32_t watched_ = 0;
+    protocol* protocol_;
+    stop_source stop_;
+    std::size_t parties_ = 0;
+    std::size_t loops_ = 0;
+    std::array<serial_loop, 4> loop_;
+};
+
+template <class Home>
+void red_and_blue() {
+    salon<Home> s;
+    s.run(s.template loop<red>(endless), s.template loop<blue>(endless));
+}
+
+template <class Home>
+void red_and_blue_and_canceller() {
+    salon<Home> s;
+    s.run(s.template loop<red>(until_stop), s.template loop<blue>(endless), s.canceller());
+}
+
+template <class Home>
+void red_and_blue_and_closer() {
+    salon<Home> s;
+    s.run(s.template loop<red>(endless), s.template loop<blue>(until_stop), s.closer());
+}
+
+template <class Home>
+void two_reds_and_blue_and_canceller() {
+    salon<Home> s;
+    s.run(s.template loop<red>(until_stop), s.template loop<red>(endless),
+          s.template loop<blue>(endless), s.canceller());
+}
+
+template <class Home>
+void destroyed_by_red() {
+    salon<Home> s;
+    s.run(s.template loop<red>(endless, true), s.template loop<blue>(until_stop), s.canceller());
+}
+
+template <class Home>
+void destroyed_over_red() {
+    salon<Home> s;
+    s.run(s.template watched_loop<red>(until_stop), s.destroyer(), s.canceller());
+}
+
+template <class Home>
+void destroyed_over_two_reds() {
+    salon<Home> s;
+    s.run(s.template watched_loop<red>(until_stop), s.template watched_loop<red>(endless),
+          s.destroyer(), s.canceller());
+}
+
+// clang-format off
+constexpr std::array all{
+    scene{"fifo_meet", "dual queue: red and blue", meet<queue>},
+    scene{"fifo_quit", "dual queue: red withdraws", meet_or_quit<queue>, reaches(step::vacancy)},
+    scene{"fifo_two_meet_one", "dual queue: two reds and a blue", two_meet_one<wide_queue>},
+    scene{"fifo_two_meet_two", "dual queue: two reds and two blues", two_meet_two<wide_queue>},
+    scene{"fifo_close", "dual queue: red, blue and a close", meet_or_close<queue>, reaches(step::passing_over)},
+    scene{"fifo_quit_close", "dual queue: red withdraws twice; a close", quit_or_close<queue>},
+    scene{"fifo_try", "dual queue: a red that only tries", one_tries<queue>},
+    scene{"fifo_again", "dual queue: three reds in turn, three blues in turn", again_and_again<wide_queue>, reaches(step::recycling)},
+    scene{"fifo_again_quit", "dual queue: two reds and two blues, who withdraw", again_and_again_quitting<queue>, reaches(step::vacancy)},
+    scene{"fifo_recycled", "dual queue: segments that have served", recycled, reaches(step::recycling)},
+    scene{"fifo_swept", "dual queue: a sweep, and a red in the way", swept, reaches(step::sweeping)},
+    scene{"fifo_swept_reused", "dual queue: the same, and what was swept is used again", swept_and_used_again, reaches(step::sweeping)},
+    scene{"fifo_swept_closed", "dual queue: a sweep and a close", swept_and_closed, reaches(step::sweeping)},
+    scene{"fifo_swept_over", "dual queue: a sweep on both sides of a waiter", swept_over_waiter, reaches(step::sweeping)},
+    scene{"fifo_swept_before", "dual queue: a sweep before a waiter, and a close", swept_before_waiter, reaches(step::sweeping)},
+    scene{"fifo_swept_quit", "dual queue: a sweep, withdrawals, and a red that tries", swept_while_quitting},
+
+    scene{"lifo_meet", "dual stack: red and blue", meet<stack>},
+    scene{"lifo_quit", "dual stack: red withdraws", meet_or_quit<stack>, reaches(step::vacancy)},
+    scene{"lifo_two_meet_one", "dual stack: two reds and a blue", two_meet_one<stack>},
+    scene{"lifo_two_meet_two", "dual stack: two reds and two blues", two_meet_two<stack>},
+    scene{"lifo_close", "dual stack: red, blue and a close", meet_or_close<stack>},
+    scene{"lifo_quit_close", "dual stack: red withdraws twice; a close", quit_or_close<stack>, reaches(step::refill)},
+    scene{"lifo_try", "dual stack: a red that only tries", one_tries<stack>},
+    scene{"lifo_again", "dual stack: three reds in turn, three blues in turn", again_and_again<stack>},
+    scene{"lifo_again_quit", "dual stack: two reds and two blues, who withdraw", again_and_again_quitting<stack>,
+          reaches(step::refill, step::disowning)},
+    scene{"lifo_refilled", "dual stack: a vacant place, red and blue", refilled, reaches(step::refill, step::vacancy)},
+    scene{"lifo_refilled_twice", "dual stack: a vacant place, two reds and blue", refilled_twice, reaches(step::refill, step::vacancy)},
+    scene{"lifo_refilled_closed", "dual stack: a vacant place, red and a close", refilled_or_closed, reaches(step::refill, step::vacancy)},
+    scene{"lifo_disowned", "dual stack: red withdraws, two blues", disowned, reaches(step::disowning)},
+
+    scene{"fifo", "dual queue, coroutines: red and blue", red_and_blue<queue>, reaches(step::claim_at_home)},
+    scene{"fifo_canceller", "the same, and a stop", red_and_blue_and_canceller<queue>, reaches(step::stop, step::late_stop, step::straggling)},
+    scene{"fifo_closer", "the same, and a close", red_and_blue_and_closer<queue>, reaches(step::claim_at_home)},
+    scene{"fifo_three_canceller", "dual queue, coroutines: two reds and a blue, a stop", two_reds_and_blue_and_canceller<queue>,
+          reaches(step::stop)},
+    scene{"fifo_destroyed", "who has returned destroys the dual queue; a stop", destroyed_by_red<queue>, reaches(step::late_stop)},
+    scene{"fifo_destroyed_over_one", "the dual queue is destroyed while one waits; a stop", destroyed_over_red<queue>,
+          reaches(step::stop, step::late_stop)},
+    scene{"fifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<queue>, reaches(step::stop)},
+    scene{"lifo", "dual stack, coroutines: red and blue", red_and_blue<stack>, reaches(step::claim_at_home)},
+    scene{"lifo_canceller", "the same, and a stop", red_and_blue_and_canceller<stack>, reaches(step::stop, step::late_stop, step::straggling)},
+    scene{"lifo_closer", "the same, and a close", red_and_blue_and_closer<stack>, reaches(step::claim_at_home)},
+    scene{"lifo_three_canceller", "dual stack, coroutines: two reds and a blue, a stop", two_reds_and_blue_and_canceller<stack>,
+          reaches(step::stop)},
+    scene{"lifo_destroyed", "who has returned destroys the dual stack; a stop", destroyed_by_red<stack>, reaches(step::late_stop)},
+    scene{"lifo_destroyed_over_one", "the dual stack is destroyed while one waits; a stop", destroyed_over_red<stack>,
+          reaches(step::stop, step::late_stop)},
+    scene{"lifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<stack>, reaches(step::stop)},
+};
+// clang-format on
+
+} // namespace
+
+std::span<const scene> dual_scenes() {
+    return all;
+}
+
+} // namespace tryst::model
