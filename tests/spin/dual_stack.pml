@@ -220,7 +220,7 @@ refill:                                                                         
       INSIDE(); REFILL(p); /* [D3] */                                                                       \
       if                                                                                                    \
       :: ok ->                                                                                              \
-         assert(!stacked[n] || COLOUR_OF(head) == COLOUR(p));                                               \
+         assert(!stacked[n] || is_shut() || COLOUR_OF(head) == COLOUR(p));                                  \
          forget_home(p); offer_at_home(p); goto offered                                                     \
       :: else -> assert(content[n] == FREE)                                                                 \
       fi                                                                                                    \
