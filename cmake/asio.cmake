@@ -5,9 +5,11 @@ set(headers
     include/tryst/asio/async_exchange.hpp
     include/tryst/asio/async_wait.hpp
     include/tryst/asio/bind_stop_token.hpp
+    include/tryst/asio/io_executor.hpp
     include/tryst/asio/task_executor.hpp
     include/tryst/asio/wait.hpp
     include/tryst/asio/detail/driver.hpp
+    include/tryst/asio/detail/initiate_exchange.hpp
     include/tryst/asio/detail/net.hpp
     include/tryst/asio/detail/registry.hpp
     include/tryst/asio/detail/serial_executor.hpp

@@ -7,6 +7,7 @@
 #include <tryst/asio/async_exchange.hpp>
 #include <tryst/asio/async_wait.hpp>
 #include <tryst/asio/bind_stop_token.hpp>
+#include <tryst/asio/io_executor.hpp>
 #include <tryst/asio/task_executor.hpp>
 #include <tryst/asio/wait.hpp>
 #include <tryst/tryst.hpp>

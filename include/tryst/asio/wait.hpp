@@ -24,9 +24,6 @@ concept awaitable_operation = requires(Operation& operation) {
     { operation.abandon() } noexcept;
 };
 
-template <class Operation>
-using result_of = decltype(std::declval<Operation&>().await_resume());
-
 /// The outcome of an operation that is somebody else's: it keeps its result.
 class end_outcome {
 public:
@@ -98,9 +95,6 @@ net::awaitable<result_of<Operation>, Executor> wait(Operation& operation) {
     }
     co_return operation.await_resume();
 }
-
-template <class Start>
-using started_by = std::invoke_result_t<Start&, slot_stop::token>;
 
 template <class Executor, class Start>
 net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start start) {

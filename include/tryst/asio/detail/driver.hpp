@@ -20,6 +20,13 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
+template <class Operation>
+using result_of = decltype(std::declval<Operation&>().await_resume());
+
+/// The operation that `Start` makes, given a stop token.
+template <class Start>
+using started_by = std::invoke_result_t<Start&, slot_stop::token>;
+
 /// Says that no I/O executor was given: all happens on the handler's.
 struct no_io_executor {};
 
@@ -126,13 +133,9 @@ public:
         stop_.listen();
     }
 
-    // Not templates: g++ 12 takes those, where it does not inline them, for a mismatch of new and delete.
+    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and delete.
     static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
                               anything /*work*/) {
-        return memory::allocate(size, from.handler);
-    }
-    static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
-                              anything /*item*/, anything /*start*/) {
         return memory::allocate(size, from.handler);
     }
     static void operator delete(void* frame, std::size_t size) noexcept {
