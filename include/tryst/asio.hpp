@@ -4,7 +4,9 @@
 /// Asio.
 #pragma once
 
+#include <tryst/asio/async_channel.hpp>
 #include <tryst/asio/async_exchange.hpp>
+#include <tryst/asio/async_red_blue.hpp>
 #include <tryst/asio/async_wait.hpp>
 #include <tryst/asio/bind_stop_token.hpp>
 #include <tryst/asio/io_executor.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every kind of party against every other, in one exchanger.
+// Every kind of party against every other, in one exchanger or channel, on either of its sides.
 #include "adapters/asio/net.hpp"
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
@@ -30,10 +30,44 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+// Whether somebody waits is a private matter: see support/opened.hpp.
+namespace {
+
+template <tryst::order Order>
+using colours = tryst::red_blue_exchanger<int, long, Order>;
+template <tryst::order Order>
+using channel = tryst::synchronous_channel<int, Order>;
+using queue = tryst::detail::dual_queue;
+using stack = tryst::detail::dual_stack;
+using queue_protocol = tryst::detail::protocol<queue>;
+using stack_protocol = tryst::detail::protocol<stack>;
+
+queue& home_of(colours<tryst::order::fifo>& at) noexcept;
+stack& home_of(colours<tryst::order::lifo>& at) noexcept;
+queue& home_of(channel<tryst::order::fifo>& at) noexcept;
+stack& home_of(channel<tryst::order::lifo>& at) noexcept;
+
+template <class Place, class Home, auto Inside, auto Arena>
+struct opened {
+    friend Home& home_of(Place& at) noexcept { return ((*(at.*Inside)).*Arena).home(); }
+};
+template struct opened<colours<tryst::order::fifo>, queue, &colours<tryst::order::fifo>::protocol_,
+                       &queue_protocol::arena_>;
+template struct opened<colours<tryst::order::lifo>, stack, &colours<tryst::order::lifo>::protocol_,
+                       &stack_protocol::arena_>;
+template struct opened<channel<tryst::order::fifo>, queue, &channel<tryst::order::fifo>::protocol_,
+                       &queue_protocol::arena_>;
+template struct opened<channel<tryst::order::lifo>, stack, &channel<tryst::order::lifo>::protocol_,
+                       &stack_protocol::arena_>;
+
+} // namespace
 
 namespace {
 
@@ -44,8 +78,120 @@ using tryst::test::error_code;
 using tryst::test::loop_thread;
 using tryst::test::until_someone_waits;
 namespace net = tryst::test::net;
-using exchanger = tryst::exchanger<int>;
 using std::chrono::nanoseconds;
+using tryst::order;
+using tryst::detail::colour;
+
+// ---- The sides of a meeting
+
+/// What one side does: `wait` makes the operation, and `start` begins it as one of Asio.
+struct exchanging {
+    using place = tryst::exchanger<int>;
+    static constexpr const char* name = "exchange";
+    static constexpr bool brings = true;
+
+    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+        return at.exchange_for(item, patience, stop);
+    }
+    template <class Token>
+    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_exchange_for(at, item, patience, std::forward<Token>(token));
+    }
+    template <class Io, class Token>
+    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_exchange_for(io, at, item, patience, std::forward<Token>(token));
+    }
+    static void until_someone_waits(place& at) { tryst::test::until_someone_waits(at); }
+};
+
+template <class Place, colour Colour>
+struct two_sided {
+    using place = Place;
+    static void until_someone_waits(place& at) {
+        while (home_of(at).look(Colour).what != tryst::detail::sight::own_side) {
+            std::this_thread::yield();
+        }
+    }
+};
+
+template <order Order>
+struct red : two_sided<colours<Order>, colour::red> {
+    using place = colours<Order>;
+    static constexpr const char* name = Order == order::fifo ? "red_fifo" : "red_lifo";
+    static constexpr bool brings = true;
+
+    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+        return at.red_for(item, patience, stop);
+    }
+    template <class Token>
+    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_red_for(at, item, patience, std::forward<Token>(token));
+    }
+    template <class Io, class Token>
+    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_red_for(io, at, item, patience, std::forward<Token>(token));
+    }
+};
+
+template <order Order>
+struct blue : two_sided<colours<Order>, colour::blue> {
+    using place = colours<Order>;
+    static constexpr const char* name = Order == order::fifo ? "blue_fifo" : "blue_lifo";
+    static constexpr bool brings = true;
+
+    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+        return at.blue_for(item, patience, stop);
+    }
+    template <class Token>
+    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_blue_for(at, item, patience, std::forward<Token>(token));
+    }
+    template <class Io, class Token>
+    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_blue_for(io, at, item, patience, std::forward<Token>(token));
+    }
+};
+
+template <order Order>
+struct sending : two_sided<channel<Order>, colour::red> {
+    using place = channel<Order>;
+    static constexpr const char* name = Order == order::fifo ? "send_fifo" : "send_lifo";
+    static constexpr bool brings = true;
+
+    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+        return at.send_for(item, patience, stop);
+    }
+    template <class Token>
+    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_send_for(at, item, patience, std::forward<Token>(token));
+    }
+    template <class Io, class Token>
+    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_send_for(io, at, item, patience, std::forward<Token>(token));
+    }
+};
+
+template <order Order>
+struct receiving : two_sided<channel<Order>, colour::blue> {
+    using place = channel<Order>;
+    static constexpr const char* name = Order == order::fifo ? "receive_fifo" : "receive_lifo";
+    static constexpr bool brings = false;
+
+    static auto wait(place& at, int /*none*/, nanoseconds patience, const std::stop_token& stop) {
+        return at.receive_for(patience, stop);
+    }
+    template <class Token>
+    static auto start(place& at, int /*none*/, nanoseconds patience, Token&& token) {
+        return tryst::asio::async_receive_for(at, patience, std::forward<Token>(token));
+    }
+    template <class Io, class Token>
+    static auto start_on(const Io& io, place& at, int /*none*/, nanoseconds patience,
+                         Token&& token) {
+        return tryst::asio::async_receive_for(io, at, patience, std::forward<Token>(token));
+    }
+};
+
+// ---- The kinds of parties
 
 /// What may end a wait.
 struct limits {
@@ -53,77 +199,106 @@ struct limits {
     nanoseconds patience = nanoseconds::max();
 };
 
-/// How it has ended, and whether on the executor where it had to go on.
+/// How it has ended, with what item if any, and whether on the executor where it had to go on.
 struct outcome {
     std::error_code error;
-    int item;
+    std::optional<long> item;
     bool at_home;
 };
 using promise = std::shared_ptr<std::promise<outcome>>;
 
-void keep(const promise& end, const exchange_result<int>& got, bool at_home) {
-    end->set_value({got.error(), got ? *got : got.returned(), at_home});
+/// The item that one has in the end.
+template <class T, class Own>
+std::optional<long> item_of(const exchange_result<T, Own>& got) {
+    if constexpr (!std::is_void_v<T>) {
+        if (got) {
+            return *got;
+        }
+    }
+    if constexpr (!std::is_void_v<Own>) {
+        if (!got) {
+            return got.returned();
+        }
+    }
+    return std::nullopt;
+}
+std::optional<long> item_of(std::optional<long> item) {
+    return item;
+}
+
+template <class Result>
+void keep(const promise& end, const Result& got, bool at_home) {
+    end->set_value({got.error(), item_of(got), at_home});
 }
 auto keep_completion(promise end, std::function<bool()> at_home) {
-    return [end = std::move(end), at_home = std::move(at_home)](error_code error, int item) {
-        end->set_value({error, item, at_home()});
-    };
+    return
+        [end = std::move(end), at_home = std::move(at_home)](error_code error, const auto& item) {
+            end->set_value({error, item_of(item), at_home()});
+        };
 }
 
 /// A kind of party. It has threads of its own, and takes part as often as it is started.
+template <class Side>
 class kind {
 public:
+    using place = typename Side::place;
+
     kind() = default;
     kind(const kind&) = delete;
     kind& operator=(const kind&) = delete;
     virtual ~kind() = default;
     virtual const char* name() const noexcept = 0;
     virtual bool can_be_stopped() const noexcept { return true; }
-    /// Begins an exchange; `end` is told of its end.
-    virtual void begin(exchanger& ex, int item, limits until, promise end) = 0;
+    /// Begins an operation; `end` is told of its end.
+    virtual void begin(place& at, int item, limits until, promise end) = 0;
 
-    std::future<outcome> start(exchanger& ex, int item, limits until = {}) {
+    std::future<outcome> start(place& at, int item, limits until = {}) {
         auto end = std::make_shared<std::promise<outcome>>();
         auto later = end->get_future();
-        begin(ex, item, std::move(until), std::move(end));
+        begin(at, item, std::move(until), std::move(end));
         return later;
     }
 };
 
-tryst::task<> exchange_in_task(exchanger& ex, int item, limits until, promise end,
-                               std::function<bool()> at_home) {
-    const auto got = co_await ex.exchange_for(item, until.patience, until.stop);
+template <class Side>
+tryst::task<> run_task(typename Side::place& at, int item, limits until, promise end,
+                       std::function<bool()> at_home) {
+    const auto got = co_await Side::wait(at, item, until.patience, until.stop);
     keep(end, got, at_home());
 }
 
-class loop_coroutine final : public kind {
+template <class Side>
+class loop_coroutine final : public kind<Side> {
     loop_thread loop_;
     const char* name() const noexcept override { return "coroutine on a run_loop"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        loop_->spawn(exchange_in_task(ex, item, std::move(until), std::move(end),
-                                      [this] { return loop_->running_here(); }));
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        loop_->spawn(run_task<Side>(at, item, std::move(until), std::move(end),
+                                    [this] { return loop_->running_here(); }));
     }
 };
 
-class bare final : public kind {
+template <class Side>
+class bare final : public kind<Side> {
     const char* name() const noexcept override { return "bare coroutine"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        run(ex, item, std::move(until), std::move(end));
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        run(at, item, std::move(until), std::move(end));
     }
     // Goes on in whoever completes it.
-    static tryst::test::detached_coroutine run(exchanger& ex, int item, limits until, promise end) {
-        const auto got = co_await ex.exchange_for(item, until.patience, until.stop);
+    static tryst::test::detached_coroutine run(typename Side::place& at, int item, limits until,
+                                               promise end) {
+        const auto got = co_await Side::wait(at, item, until.patience, until.stop);
         keep(end, got, true);
     }
 };
 
-class thread final : public kind {
+template <class Side>
+class thread final : public kind<Side> {
     std::vector<std::jthread> threads_;
     const char* name() const noexcept override { return "thread"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        threads_.emplace_back([&ex, item, until = std::move(until), end = std::move(end)] {
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        threads_.emplace_back([&at, item, until = std::move(until), end = std::move(end)] {
             const auto id = std::this_thread::get_id();
-            const auto got = tryst::sync_wait(ex.exchange_for(item, until.patience, until.stop));
+            const auto got = tryst::sync_wait(Side::wait(at, item, until.patience, until.stop));
             keep(end, got, std::this_thread::get_id() == id);
         });
     }
@@ -145,30 +320,32 @@ private:
     std::thread thread_{[this] { io_.run(); }};
 };
 
-class callback final : public kind {
+template <class Side>
+class callback final : public kind<Side> {
     context_thread io_;
     const char* name() const noexcept override { return "callback"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        net::post(*io_, [this, &ex, item, until = std::move(until), end = std::move(end)] {
-            tryst::asio::async_exchange_for(
-                ex, item, until.patience,
-                tryst::asio::bind_stop_token(until.stop,
-                                             net::bind_executor(*io_, keep_completion(end, [this] {
-                                                 return io_.running_here();
-                                             }))));
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        net::post(*io_, [this, &at, item, until = std::move(until), end = std::move(end)] {
+            Side::start(at, item, until.patience,
+                        tryst::asio::bind_stop_token(
+                            until.stop, net::bind_executor(*io_, keep_completion(end, [this] {
+                                return io_.running_here();
+                            }))));
         });
     }
 };
 
-class future final : public kind {
+template <class Side>
+class future final : public kind<Side> {
     context_thread io_;
     std::vector<std::jthread> threads_;
     const char* name() const noexcept override { return "future"; }
     bool can_be_stopped() const noexcept override { return false; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        auto later = tryst::asio::async_exchange_for(
-            (*io_).get_executor(), ex, item, until.patience,
-            net::use_future([](error_code error, int got) { return outcome{error, got, true}; }));
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        auto later = Side::start_on((*io_).get_executor(), at, item, until.patience,
+                                    net::use_future([](error_code error, const auto& got) {
+                                        return outcome{error, item_of(got), true};
+                                    }));
         threads_.emplace_back([end = std::move(end), later = std::move(later)]() mutable {
             end->set_value(later.get());
         });
@@ -176,57 +353,61 @@ class future final : public kind {
 };
 
 /// Awaits in a coroutine of `executor`.
-template <class Executor>
-void begin_awaitable(const Executor& executor, exchanger& ex, int item, limits until, promise end,
-                     std::function<bool()> at_home) {
+template <class Side, class Executor>
+void begin_awaitable(const Executor& executor, typename Side::place& at, int item, limits until,
+                     promise end, std::function<bool()> at_home) {
     net::co_spawn(
         executor,
-        [](exchanger& room, int mine, limits its, promise told,
+        [](typename Side::place& room, int mine, limits its, promise told,
            std::function<bool()> here) -> net::awaitable<void> {
             const auto got =
-                co_await tryst::asio::wait(room.exchange_for(mine, its.patience, its.stop));
+                co_await tryst::asio::wait(Side::wait(room, mine, its.patience, its.stop));
             keep(told, got, here());
-        }(ex, item, std::move(until), std::move(end), std::move(at_home)),
+        }(at, item, std::move(until), std::move(end), std::move(at_home)),
         net::detached);
 }
 
-class context_awaitable final : public kind {
+template <class Side>
+class context_awaitable final : public kind<Side> {
     context_thread io_;
     const char* name() const noexcept override { return "awaitable on an io_context"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        begin_awaitable((*io_).get_executor(), ex, item, std::move(until), std::move(end),
-                        [this] { return io_.running_here(); });
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        begin_awaitable<Side>((*io_).get_executor(), at, item, std::move(until), std::move(end),
+                              [this] { return io_.running_here(); });
     }
 };
 
-class pool_awaitable final : public kind {
+template <class Side>
+class pool_awaitable final : public kind<Side> {
 public:
     ~pool_awaitable() override { pool_.join(); }
 
 private:
     net::thread_pool pool_{2};
     const char* name() const noexcept override { return "awaitable on a pool"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        begin_awaitable(pool_.get_executor(), ex, item, std::move(until), std::move(end),
-                        [this] { return pool_.get_executor().running_in_this_thread(); });
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        begin_awaitable<Side>(pool_.get_executor(), at, item, std::move(until), std::move(end),
+                              [this] { return pool_.get_executor().running_in_this_thread(); });
     }
 };
 
-class strand_awaitable final : public kind {
+template <class Side>
+class strand_awaitable final : public kind<Side> {
 public:
     ~strand_awaitable() override { pool_.join(); }
 
 private:
     net::thread_pool pool_{2};
     const char* name() const noexcept override { return "awaitable on a strand"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
         const auto strand = net::make_strand(pool_);
-        begin_awaitable(strand, ex, item, std::move(until), std::move(end),
-                        [strand] { return strand.running_in_this_thread(); });
+        begin_awaitable<Side>(strand, at, item, std::move(until), std::move(end),
+                              [strand] { return strand.running_in_this_thread(); });
     }
 };
 
-class executor_task final : public kind {
+template <class Side>
+class executor_task final : public kind<Side> {
 public:
     ~executor_task() override {
         std::promise<void> gone;
@@ -241,33 +422,35 @@ private:
     context_thread io_;
     std::optional<tryst::asio::task_executor<>> loop_{(*io_).get_executor()};
     const char* name() const noexcept override { return "task on a task_executor"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        loop_->spawn(exchange_in_task(ex, item, std::move(until), std::move(end), [this] {
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        loop_->spawn(run_task<Side>(at, item, std::move(until), std::move(end), [this] {
             return io_.running_here() && loop_->executor().running_here();
         }));
     }
 };
 
-class awaited_task final : public kind {
+template <class Side>
+class awaited_task final : public kind<Side> {
     context_thread io_;
     const char* name() const noexcept override { return "task in async_wait"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        tryst::asio::async_wait(exchange_in_task(ex, item, std::move(until), std::move(end),
-                                                 [this] { return io_.running_here(); }),
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        tryst::asio::async_wait(run_task<Side>(at, item, std::move(until), std::move(end),
+                                               [this] { return io_.running_here(); }),
                                 net::bind_executor(*io_, [](std::exception_ptr) {}));
     }
 };
 
 #ifdef TRYST_TEST_FIBER
-class boost_fiber final : public kind {
+template <class Side>
+class boost_fiber final : public kind<Side> {
     std::vector<std::jthread> threads_;
     const char* name() const noexcept override { return "fiber"; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        threads_.emplace_back([&ex, item, until = std::move(until), end = std::move(end)] {
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        threads_.emplace_back([&at, item, until = std::move(until), end = std::move(end)] {
             boost::fibers::fiber([&] {
                 const auto id = boost::this_fiber::get_id();
                 const auto got =
-                    tryst::fiber::wait(ex.exchange_for(item, until.patience, until.stop));
+                    tryst::fiber::wait(Side::wait(at, item, until.patience, until.stop));
                 keep(end, got, boost::this_fiber::get_id() == id);
             }).join();
         });
@@ -276,7 +459,8 @@ class boost_fiber final : public kind {
 #endif
 
 #ifdef TRYST_TEST_URING
-class uring_coroutine final : public kind {
+template <class Side>
+class uring_coroutine final : public kind<Side> {
 public:
     uring_coroutine(const char* name, unsigned max_spins)
         : name_(name), loop_({.max_spins = max_spins}) {}
@@ -290,17 +474,19 @@ private:
     tryst::uring::context loop_;
     std::thread thread_{[this] { loop_.run(); }};
     const char* name() const noexcept override { return name_; }
-    void begin(exchanger& ex, int item, limits until, promise end) override {
-        loop_.spawn(exchange_in_task(ex, item, std::move(until), std::move(end),
-                                     [this] { return loop_.running_here(); }));
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        loop_.spawn(run_task<Side>(at, item, std::move(until), std::move(end),
+                                   [this] { return loop_.running_here(); }));
     }
 };
 
-void add_uring_coroutines(std::vector<std::unique_ptr<kind>>& all) {
+template <class Side>
+void add_uring_coroutines(std::vector<std::unique_ptr<kind<Side>>>& all) {
     try {
-        all.push_back(std::make_unique<uring_coroutine>("coroutine on a uring::context", 2'000));
         all.push_back(
-            std::make_unique<uring_coroutine>("coroutine on a uring::context that sleeps", 0));
+            std::make_unique<uring_coroutine<Side>>("coroutine on a uring::context", 2'000));
+        all.push_back(std::make_unique<uring_coroutine<Side>>(
+            "coroutine on a uring::context that sleeps", 0));
     } catch (const std::system_error& e) {
         std::cerr << "without io_uring: " << e.what() << '\n';
     }
@@ -308,20 +494,21 @@ void add_uring_coroutines(std::vector<std::unique_ptr<kind>>& all) {
 #endif
 
 /// The place to enter another kind, with a `begin` like those above.
-std::vector<std::unique_ptr<kind>> everybody() {
-    std::vector<std::unique_ptr<kind>> all;
-    all.push_back(std::make_unique<loop_coroutine>());
-    all.push_back(std::make_unique<bare>());
-    all.push_back(std::make_unique<thread>());
-    all.push_back(std::make_unique<callback>());
-    all.push_back(std::make_unique<future>());
-    all.push_back(std::make_unique<context_awaitable>());
-    all.push_back(std::make_unique<pool_awaitable>());
-    all.push_back(std::make_unique<strand_awaitable>());
-    all.push_back(std::make_unique<executor_task>());
-    all.push_back(std::make_unique<awaited_task>());
+template <class Side>
+std::vector<std::unique_ptr<kind<Side>>> everybody() {
+    std::vector<std::unique_ptr<kind<Side>>> all;
+    all.push_back(std::make_unique<loop_coroutine<Side>>());
+    all.push_back(std::make_unique<bare<Side>>());
+    all.push_back(std::make_unique<thread<Side>>());
+    all.push_back(std::make_unique<callback<Side>>());
+    all.push_back(std::make_unique<future<Side>>());
+    all.push_back(std::make_unique<context_awaitable<Side>>());
+    all.push_back(std::make_unique<pool_awaitable<Side>>());
+    all.push_back(std::make_unique<strand_awaitable<Side>>());
+    all.push_back(std::make_unique<executor_task<Side>>());
+    all.push_back(std::make_unique<awaited_task<Side>>());
 #ifdef TRYST_TEST_FIBER
-    all.push_back(std::make_unique<boost_fiber>());
+    all.push_back(std::make_unique<boost_fiber<Side>>());
 #endif
 #ifdef TRYST_TEST_URING
     add_uring_coroutines(all);
@@ -329,96 +516,155 @@ std::vector<std::unique_ptr<kind>> everybody() {
     return all;
 }
 
-void expect(std::future<outcome>& end, std::error_code error, int item) {
+// ---- The meetings
+
+/// Those who wait are on the `First` side, and their partners on the other.
+template <class First, class Second>
+struct meeting {
+    using first = First;
+    using second = Second;
+    using place = typename First::place;
+};
+
+template <class Meeting>
+class AsioMatrix : public ::testing::Test {};
+
+using meetings =
+    ::testing::Types<meeting<exchanging, exchanging>, meeting<red<order::fifo>, blue<order::fifo>>,
+                     meeting<blue<order::fifo>, red<order::fifo>>,
+                     meeting<red<order::lifo>, blue<order::lifo>>,
+                     meeting<blue<order::lifo>, red<order::lifo>>,
+                     meeting<sending<order::fifo>, receiving<order::fifo>>,
+                     meeting<receiving<order::fifo>, sending<order::fifo>>,
+                     meeting<sending<order::lifo>, receiving<order::lifo>>,
+                     meeting<receiving<order::lifo>, sending<order::lifo>>>;
+struct names {
+    template <class Meeting>
+    static std::string GetName(int /*index*/) {
+        return Meeting::first::name;
+    }
+};
+TYPED_TEST_SUITE(AsioMatrix, meetings, names);
+
+/// The item that `Side` has, if it brings one.
+template <class Side>
+std::optional<long> brought(int item) {
+    return Side::brings ? std::optional<long>(item) : std::nullopt;
+}
+
+void expect(std::future<outcome>& end, std::error_code error, std::optional<long> item) {
     const outcome got = end.get();
     EXPECT_EQ(got.error, error);
     EXPECT_EQ(got.item, item);
     EXPECT_TRUE(got.at_home);
 }
 
-TEST(AsioMatrix, EveryKindMeetsEveryOther) {
-    exchanger ex;
-    const auto all = everybody();
+TYPED_TEST(AsioMatrix, EveryKindMeetsEveryOther) {
+    using first = typename TypeParam::first;
+    using second = typename TypeParam::second;
+    typename TypeParam::place at;
+    const auto waiters = everybody<first>();
+    const auto partners = everybody<second>();
     int item = 0;
-    for (const auto& first : all) {
-        for (const auto& second : all) {
-            SCOPED_TRACE(first->name());
-            SCOPED_TRACE(second->name());
+    for (const auto& one : waiters) {
+        for (const auto& other : partners) {
+            SCOPED_TRACE(one->name());
+            SCOPED_TRACE(other->name());
             const int mine = ++item;
             const int theirs = ++item;
-            auto waiting = first->start(ex, mine);
-            until_someone_waits(ex);
-            auto arriving = second->start(ex, theirs);
-            expect(waiting, {}, theirs);
-            expect(arriving, {}, mine);
+            auto waiting = one->start(at, mine);
+            first::until_someone_waits(at);
+            auto arriving = other->start(at, theirs);
+            expect(waiting, {}, brought<second>(theirs));
+            expect(arriving, {}, brought<first>(mine));
         }
     }
 }
 
-TEST(AsioMatrix, AllKindsMeetInOneCrowd) {
-    exchanger ex;
-    const auto all = everybody();
+TYPED_TEST(AsioMatrix, AllKindsMeetInOneCrowd) {
+    using first = typename TypeParam::first;
+    using second = typename TypeParam::second;
+    typename TypeParam::place at;
+    const auto some = everybody<first>();
+    const auto others = everybody<second>();
     constexpr int rounds = 20;
-    std::vector<std::future<outcome>> ends;
+    std::vector<std::future<outcome>> ends; // of one side and of the other by turns
     for (int round = 0; round != rounds; ++round) {
-        for (const auto& each : all) {
-            ends.push_back(each->start(ex, static_cast<int>(ends.size())));
+        for (std::size_t i = 0; i != some.size(); ++i) {
+            ends.push_back(some[i]->start(at, static_cast<int>(ends.size())));
+            ends.push_back(others[i]->start(at, static_cast<int>(ends.size())));
         }
     }
-    std::vector<std::size_t> partner;
+    std::vector<std::optional<long>> got;
     for (auto& end : ends) {
-        const outcome got = end.get();
-        EXPECT_FALSE(got.error);
-        EXPECT_TRUE(got.at_home);
-        partner.push_back(static_cast<std::size_t>(got.item));
+        const outcome how = end.get();
+        EXPECT_FALSE(how.error);
+        EXPECT_TRUE(how.at_home);
+        got.push_back(how.item);
     }
-    for (std::size_t i = 0; i != partner.size(); ++i) {
-        EXPECT_NE(partner[i], i);
-        EXPECT_EQ(partner.at(partner[i]), i);
+    std::vector<int> received(got.size());
+    for (std::size_t i = 0; i != got.size(); ++i) {
+        const bool is_first = i % 2 == 0;
+        ASSERT_EQ(got[i].has_value(), is_first ? second::brings : first::brings);
+        if (!got[i]) {
+            continue;
+        }
+        const auto partner = static_cast<std::size_t>(*got[i]);
+        EXPECT_NE(partner, i);
+        EXPECT_EQ(++received.at(partner), 1);
+        if (!std::is_same_v<first, second>) {
+            EXPECT_NE(partner % 2, i % 2);
+        }
+        if (got[partner]) {
+            EXPECT_EQ(static_cast<std::size_t>(*got[partner]), i);
+        }
     }
 }
 
-TEST(AsioMatrix, EachKindCanBeStopped) {
-    const auto all = everybody();
+TYPED_TEST(AsioMatrix, EachKindCanBeStopped) {
+    using first = typename TypeParam::first;
+    const auto all = everybody<first>();
     for (const auto& each : all) {
         if (!each->can_be_stopped()) {
             continue;
         }
         SCOPED_TRACE(each->name());
-        exchanger ex;
+        typename TypeParam::place at;
         std::stop_source stop;
-        auto end = each->start(ex, 1, {.stop = stop.get_token()});
-        until_someone_waits(ex);
+        auto end = each->start(at, 1, {.stop = stop.get_token()});
+        first::until_someone_waits(at);
         stop.request_stop();
-        expect(end, make_error_code(exchange_errc::cancelled), 1);
+        expect(end, make_error_code(exchange_errc::cancelled), brought<first>(1));
     }
 }
 
-TEST(AsioMatrix, EachKindHasItsDeadline) {
-    const auto all = everybody();
+TYPED_TEST(AsioMatrix, EachKindHasItsDeadline) {
+    using first = typename TypeParam::first;
+    const auto all = everybody<first>();
     for (const auto& each : all) {
         SCOPED_TRACE(each->name());
-        exchanger ex;
+        typename TypeParam::place at;
         const auto start = std::chrono::steady_clock::now();
-        auto end = each->start(ex, 1, {.patience = 2ms});
-        expect(end, make_error_code(exchange_errc::timed_out), 1);
+        auto end = each->start(at, 1, {.patience = 2ms});
+        expect(end, make_error_code(exchange_errc::timed_out), brought<first>(1));
         EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
-        auto at_once = each->start(ex, 2, {.patience = 0ns});
-        expect(at_once, make_error_code(exchange_errc::timed_out), 2);
+        auto at_once = each->start(at, 2, {.patience = 0ns});
+        expect(at_once, make_error_code(exchange_errc::timed_out), brought<first>(2));
     }
 }
 
-TEST(AsioMatrix, EachKindCanBeClosedOn) {
-    const auto all = everybody();
+TYPED_TEST(AsioMatrix, EachKindCanBeClosedOn) {
+    using first = typename TypeParam::first;
+    const auto all = everybody<first>();
     for (const auto& each : all) {
         SCOPED_TRACE(each->name());
-        exchanger ex;
-        auto end = each->start(ex, 1);
-        until_someone_waits(ex);
-        ex.close();
-        expect(end, make_error_code(exchange_errc::closed), 1);
-        auto late = each->start(ex, 2);
-        expect(late, make_error_code(exchange_errc::closed), 2);
+        typename TypeParam::place at;
+        auto end = each->start(at, 1);
+        first::until_someone_waits(at);
+        at.close();
+        expect(end, make_error_code(exchange_errc::closed), brought<first>(1));
+        auto late = each->start(at, 2);
+        expect(late, make_error_code(exchange_errc::closed), brought<first>(2));
     }
 }
 
