@@ -312,6 +312,19 @@ TEST_F(AsioShutdown, OfAStrandThatIsShutDownBeforeItsContext) {
     EXPECT_EQ(handlers.alive.load(), 0);
 }
 
+/// Else a partner could still queue what sleeps in a strand that is being shut down, and Asio might lose it.
+TEST_F(AsioShutdown, EndsWhatSleepsBeforeWhatIsQueuedInYoungerStrands) {
+    exchanger first;
+    std::vector<int> ended;
+    {
+        net::io_context context;
+        async_exchange(first, tracked(items, 1),
+                       net::bind_executor(context, last_will([&] { ended.push_back(1); })));
+        net::post(net::make_strand(context), last_will([&] { ended.push_back(2); }));
+    }
+    EXPECT_EQ(ended, (std::vector{1, 2}));
+}
+
 TEST_F(AsioShutdown, OfOneHandlerMayDestroyATaskExecutor) {
     for (const bool executor_first : {false, true}) {
         exchanger first;

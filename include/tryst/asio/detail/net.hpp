@@ -24,6 +24,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/system_context.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -55,6 +56,7 @@ using error_code = ::boost::system::error_code;
 #include <asio/post.hpp>
 #include <asio/query.hpp>
 #include <asio/recycling_allocator.hpp>
+#include <asio/strand.hpp>
 #include <asio/system_context.hpp>
 #include <asio/system_executor.hpp>
 #include <asio/use_awaitable.hpp>

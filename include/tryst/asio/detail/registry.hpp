@@ -40,7 +40,12 @@ class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
-    explicit registry(net::execution_context& context) : net::execution_context::service(context) {}
+    /// Strands have a service of their own, which is made here, unless it is there already: services are shut
+    /// down in the opposite order, and so nobody is woken by way of a strand while that is shut down. (It would
+    /// lose what it is just putting into a queue, and the handler keeps the strand with that queue for ever.)
+    explicit registry(net::execution_context& context) : net::execution_context::service(context) {
+        const net::strand<anywhere> made(anywhere{&context});
+    }
 
     /// One that was made during the context's shutdown has not been shut down.
     ~registry() override { shutdown(); }
@@ -100,6 +105,17 @@ public:
     }
 
 private:
+    /// An executor that knows only its context.
+    struct anywhere {
+        net::execution_context& query(net::execution::context_t /*which*/) const noexcept {
+            return *context;
+        }
+        template <class Function>
+        void execute(Function&& /*never*/) const noexcept {}
+        bool operator==(const anywhere&) const noexcept = default;
+        net::execution_context* context;
+    };
+
     static constexpr net::execution::context_as_t<net::execution_context&> as_context{};
 
     void shutdown() noexcept final {
