@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+// What async_exchange promises, on either side of a red-blue exchanger and of a channel, under both orders.
+#include "adapters/asio/counting_allocator.hpp"
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "adapters/asio/sides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <latch>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::order;
+using tryst::test::accounted;
+using tryst::test::census;
+using tryst::test::ended;
+using tryst::test::error_code;
+using tryst::test::expect_back;
+using tryst::test::expect_met;
+using tryst::test::keep_end;
+using tryst::test::memory_account;
+using tryst::test::nobody;
+using tryst::test::nothing_got;
+using tryst::test::step;
+using tryst::test::tracked;
+namespace net = tryst::test::net;
+using steady = std::chrono::steady_clock;
+
+/// A handler that must not be called, and is counted like an item.
+class mourned {
+public:
+    explicit mourned(census& kept) noexcept : life_(kept, 0) {}
+    template <class... Results>
+    void operator()(Results&&... /*results*/) const {
+        ADD_FAILURE() << "a handler was called while its context was being destroyed";
+    }
+
+private:
+    tracked life_;
+};
+
+template <class Side>
+class AsioSides : public ::testing::Test {
+protected:
+    using place = typename Side::place;
+    using maybe_ended = std::optional<ended>;
+
+    AsioSides() : at(std::make_unique<place>()) {}
+    ~AsioSides() override {
+        at.reset();
+        step(io);
+        EXPECT_EQ(items.alive.load(), 0);
+        EXPECT_EQ(handlers.alive.load(), 0);
+    }
+
+    auto keep(maybe_ended& end) { return net::bind_executor(io, keep_end(end)); }
+    auto stoppable(maybe_ended& end) {
+        return net::bind_cancellation_slot(signal.slot(), keep(end));
+    }
+
+    /// Comes as the partner of who brought `own`.
+    void meet(long theirs, long own) {
+        EXPECT_EQ(Side::meet(*at, items, theirs), Side::brings ? own : nothing_got);
+    }
+    void expect_nobody_waits() { EXPECT_EQ(Side::meet(*at, items, 99), nobody); }
+
+    census items;
+    census handlers;
+    net::io_context io;
+    std::unique_ptr<place> at;
+    net::cancellation_signal signal;
+};
+TYPED_TEST_SUITE(AsioSides, tryst::test::all_sides, tryst::test::side_names);
+
+// ---- Outcomes
+
+TYPED_TEST(AsioSides, GetWhatThePartnerBrings) {
+    std::optional<ended> plain;
+    std::optional<ended> lasting;
+    std::optional<ended> until;
+    TypeParam::start(*this->at, this->items, 1, this->keep(plain));
+    step(this->io);
+    EXPECT_FALSE(plain);
+    this->meet(11, 1);
+    TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(lasting));
+    step(this->io);
+    this->meet(12, 2);
+    TypeParam::start_until(*this->at, this->items, 3, steady::now() + 1h, this->keep(until));
+    step(this->io);
+    this->meet(13, 3);
+    step(this->io);
+    expect_met<TypeParam>(plain, 11);
+    expect_met<TypeParam>(lasting, 12);
+    expect_met<TypeParam>(until, 13);
+}
+
+TYPED_TEST(AsioSides, AreServedInTheirOrder) {
+    constexpr long count = 100;
+    std::vector<std::optional<ended>> ends(count);
+    for (long i = 0; i != count; ++i) {
+        TypeParam::start(*this->at, this->items, i, this->keep(ends[static_cast<std::size_t>(i)]));
+    }
+    step(this->io);
+    for (long i = 0; i != count; ++i) {
+        const long who = TypeParam::served == order::fifo ? i : count - 1 - i;
+        this->meet(1000 + i, who);
+        step(this->io);
+        expect_met<TypeParam>(ends[static_cast<std::size_t>(who)], 1000 + i);
+    }
+}
+
+TYPED_TEST(AsioSides, TimeOutAtTheirDeadlineAndNotBefore) {
+    std::optional<ended> after;
+    std::optional<ended> until;
+    const auto deadline = steady::now() + 2ms;
+    TypeParam::start_for(*this->at, this->items, 1, 2ms, this->keep(after));
+    TypeParam::start_until(*this->at, this->items, 2, deadline, this->keep(until));
+    this->io.run();
+    EXPECT_GE(steady::now(), deadline);
+    expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
+    expect_back<TypeParam>(until, exchange_errc::timed_out, 2);
+    this->expect_nobody_waits();
+}
+
+TYPED_TEST(AsioSides, TakeAPartnerEvenIfTheirTimeIsOver) {
+    std::optional<ended> waiting;
+    std::optional<ended> late;
+    TypeParam::opposite::start(*this->at, this->items, 1, this->keep(waiting));
+    TypeParam::start_for(*this->at, this->items, 2, -1s, this->keep(late));
+    step(this->io);
+    expect_met<typename TypeParam::opposite>(waiting, 2);
+    expect_met<TypeParam>(late, 1);
+}
+
+TYPED_TEST(AsioSides, AreToldOfTheClose) {
+    std::optional<ended> waiting;
+    std::optional<ended> late;
+    std::optional<ended> limited;
+    TypeParam::start(*this->at, this->items, 1, this->keep(waiting));
+    TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(limited));
+    step(this->io);
+    this->at->close();
+    TypeParam::start(*this->at, this->items, 3, this->keep(late));
+    this->at.reset();
+    EXPECT_FALSE(waiting);
+    step(this->io);
+    expect_back<TypeParam>(waiting, exchange_errc::closed, 1);
+    expect_back<TypeParam>(limited, exchange_errc::closed, 2);
+    expect_back<TypeParam>(late, exchange_errc::closed, 3);
+}
+
+// ---- Cancellation
+
+TYPED_TEST(AsioSides, AreCancelledByASignalOfEachType) {
+    for (const auto type : {net::cancellation_type::terminal, net::cancellation_type::partial,
+                            net::cancellation_type::total, net::cancellation_type::all}) {
+        for (const bool limited : {false, true}) {
+            std::optional<ended> end;
+            limited ? TypeParam::start_for(*this->at, this->items, 1, 1h, this->stoppable(end))
+                    : TypeParam::start(*this->at, this->items, 1, this->stoppable(end));
+            step(this->io);
+            this->signal.emit(type);
+            EXPECT_FALSE(end); // not within the emission
+            step(this->io);
+            expect_back<TypeParam>(end, exchange_errc::cancelled, 1);
+            this->expect_nobody_waits();
+        }
+    }
+}
+
+TYPED_TEST(AsioSides, AreCancelledInTheTurnOfTheInitiation) {
+    std::optional<ended> end;
+    TypeParam::start(*this->at, this->items, 1, this->stoppable(end));
+    this->signal.emit(net::cancellation_type::terminal);
+    step(this->io);
+    expect_back<TypeParam>(end, exchange_errc::cancelled, 1);
+    this->expect_nobody_waits();
+}
+
+TYPED_TEST(AsioSides, AreNotCancelledAfterAMatch) {
+    std::optional<ended> end;
+    TypeParam::start(*this->at, this->items, 1, this->stoppable(end));
+    step(this->io);
+    this->meet(2, 1);
+    this->signal.emit(net::cancellation_type::terminal);
+    step(this->io);
+    expect_met<TypeParam>(end, 2);
+    EXPECT_FALSE(this->signal.slot().has_handler());
+}
+
+TYPED_TEST(AsioSides, AreCancelledOneByOneFromTheMiddle) {
+    constexpr std::size_t count = 200; // more than one block of the queue
+    std::vector<net::cancellation_signal> signals(count);
+    std::vector<std::optional<ended>> ends(count);
+    for (std::size_t i = 0; i != count; ++i) {
+        TypeParam::start(*this->at, this->items, static_cast<long>(i),
+                         net::bind_cancellation_slot(signals[i].slot(), this->keep(ends[i])));
+    }
+    step(this->io);
+    for (std::size_t i = 1; i < count; i += 2) {
+        signals[i].emit(net::cancellation_type::terminal);
+    }
+    step(this->io);
+    for (std::size_t met = 0; met != count / 2; ++met) {
+        const std::size_t who = TypeParam::served == order::fifo ? 2 * met : count - 2 - 2 * met;
+        this->meet(1000, static_cast<long>(who));
+        step(this->io);
+        expect_met<TypeParam>(ends[who], 1000);
+        expect_back<TypeParam>(ends[who + 1], exchange_errc::cancelled, static_cast<long>(who) + 1);
+    }
+    this->expect_nobody_waits();
+}
+
+TYPED_TEST(AsioSides, AreCancelledByAStopToken) {
+    std::optional<ended> end;
+    std::stop_source stop;
+    TypeParam::start(*this->at, this->items, 1,
+                     tryst::asio::bind_stop_token(stop.get_token(), this->keep(end)));
+    step(this->io);
+    stop.request_stop();
+    step(this->io);
+    expect_back<TypeParam>(end, exchange_errc::cancelled, 1);
+}
+
+// ---- Executors
+
+TYPED_TEST(AsioSides, NeverCallTheHandlerWithinTheInitiation) {
+    bool initiating = false;
+    int calls = 0;
+    const auto handler = [&](const error_code& error, const auto& /*item*/) {
+        EXPECT_EQ(error, make_error_code(exchange_errc::closed));
+        EXPECT_FALSE(initiating);
+        EXPECT_TRUE(this->io.get_executor().running_in_this_thread());
+        ++calls;
+    };
+    this->at->close();
+    net::post(this->io, [&] {
+        initiating = true;
+        TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, handler));
+        TypeParam::start_for(*this->at, this->items, 2, 0s, net::bind_executor(this->io, handler));
+        initiating = false;
+    });
+    this->io.run();
+    EXPECT_EQ(calls, 2);
+}
+
+TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheOneTheyAreGiven) {
+    std::vector<std::optional<ended>> ends(3);
+    const auto executor = this->io.get_executor();
+    TypeParam::start(*this->at, this->items, 1, keep_end(ends[0]), executor);
+    this->io.poll();
+    EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
+    this->meet(2, 1);
+    TypeParam::start_for(*this->at, this->items, 3, 0s, keep_end(ends[1]), executor);
+    TypeParam::start_until(*this->at, this->items, 4, steady::time_point(), keep_end(ends[2]),
+                           executor);
+    this->io.run();
+    expect_met<TypeParam>(ends[0], 2);
+    expect_back<TypeParam>(ends[1], exchange_errc::timed_out, 3);
+    expect_back<TypeParam>(ends[2], exchange_errc::timed_out, 4);
+}
+
+TYPED_TEST(AsioSides, RunAHandlerOnItsOwnExecutorRatherThanTheOneTheyAreGiven) {
+    net::io_context given;
+    std::optional<ended> end;
+    TypeParam::start(*this->at, this->items, 1, this->keep(end), given.get_executor());
+    given.poll();
+    EXPECT_FALSE(given.stopped()) << "no outstanding work";
+    this->meet(2, 1);
+    given.poll();
+    EXPECT_FALSE(end);
+    step(this->io);
+    expect_met<TypeParam>(end, 2);
+    given.poll();
+    EXPECT_TRUE(given.stopped());
+}
+
+TYPED_TEST(AsioSides, RunTheHandlerInItsStrand) {
+    net::thread_pool pool(2);
+    const auto strand = net::make_strand(pool);
+    std::promise<bool> in_strand;
+    TypeParam::start(*this->at, this->items, 1,
+                     net::bind_executor(strand, [&](const error_code&, const auto&) {
+                         in_strand.set_value(strand.running_in_this_thread());
+                     }));
+    this->meet(2, 1);
+    EXPECT_TRUE(in_strand.get_future().get());
+    pool.join();
+}
+
+TYPED_TEST(AsioSides, LetAnExceptionOfTheHandlerOutOfTheContext) {
+    TypeParam::start(*this->at, this->items, 1,
+                     net::bind_executor(this->io, [](const error_code&, const auto&) {
+                         throw std::runtime_error("handler");
+                     }));
+    this->at->close();
+    EXPECT_THROW(this->io.run(), std::runtime_error);
+    EXPECT_EQ(this->items.alive.load(), 0);
+    this->io.run();
+    EXPECT_TRUE(this->io.stopped());
+}
+
+// ---- Memory
+
+TYPED_TEST(AsioSides, TakeOneFrameThatIsFreedBeforeTheHandlerRuns) {
+    for (const bool match : {false, true}) {
+        memory_account account;
+        bool called = false;
+        const auto look = [&](const error_code&, const auto&) {
+            called = true;
+            EXPECT_EQ(account.live(), 0);
+        };
+        TypeParam::start_for(
+            *this->at, this->items, 1, 1h,
+            net::bind_cancellation_slot(this->signal.slot(), accounted(this->io, account, look)));
+        EXPECT_EQ(account.live(), 1);
+        step(this->io);
+        match ? this->meet(2, 1) : this->signal.emit(net::cancellation_type::terminal);
+        step(this->io);
+        EXPECT_TRUE(called);
+        EXPECT_EQ(account.allocated, 1);
+        EXPECT_EQ(account.freed, 1);
+    }
+}
+
+/// An allocator without memory.
+template <class T>
+struct failing_allocator {
+    using value_type = T;
+    failing_allocator() = default;
+    template <class U>
+    failing_allocator(const failing_allocator<U>& /*other*/) noexcept {}
+    T* allocate(std::size_t /*count*/) { throw std::bad_alloc(); }
+    void deallocate(T* /*memory*/, std::size_t /*count*/) noexcept {}
+    bool operator==(const failing_allocator&) const noexcept = default;
+};
+struct unlucky {
+    using allocator_type = failing_allocator<void>;
+    allocator_type get_allocator() const noexcept { return {}; }
+    template <class... Results>
+    void operator()(Results&&... /*results*/) const {
+        ADD_FAILURE();
+    }
+};
+
+TYPED_TEST(AsioSides, OfferNothingIfTheInitiationThrows) {
+    EXPECT_THROW(
+        TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, unlucky())),
+        std::bad_alloc);
+    EXPECT_EQ(this->items.alive.load(), 0);
+    this->expect_nobody_waits();
+    step(this->io);
+    EXPECT_TRUE(this->io.stopped());
+}
+
+// ---- Shutdown
+
+/// Many parties in a context of their own, in every way to wait.
+template <class Side>
+class parked {
+public:
+    parked(typename Side::place& at, census& items, census& handlers, int count) {
+        for (long i = 0; i < count; i += 3) {
+            Side::start(at, items, i, net::bind_executor(*io_, mourned(handlers)));
+            Side::start_for(at, items, i + 1, 1h,
+                            net::bind_executor(net::make_strand(*io_), mourned(handlers)));
+            Side::start(at, items, i + 2, mourned(handlers), io_->get_executor());
+        }
+    }
+    void begin() { io_->poll(); }
+    void end() { io_.reset(); }
+
+private:
+    std::unique_ptr<net::io_context> io_ = std::make_unique<net::io_context>();
+};
+
+TYPED_TEST(AsioSides, LeaveNoGhostWhenTheirContextEnds) {
+    for (const bool begun : {false, true}) {
+        parked<TypeParam> all(*this->at, this->items, this->handlers, 300);
+        EXPECT_EQ(this->handlers.alive.load(), 300);
+        if (begun) {
+            all.begin();
+        }
+        all.end();
+        EXPECT_EQ(this->handlers.alive.load(), 0);
+        EXPECT_EQ(this->items.alive.load(), 0);
+        this->expect_nobody_waits();
+        std::optional<ended> end; // and others still meet
+        TypeParam::start(*this->at, this->items, 1, this->keep(end));
+        step(this->io);
+        this->meet(2, 1);
+        step(this->io);
+        expect_met<TypeParam>(end, 2);
+    }
+}
+
+TYPED_TEST(AsioSides, ThatAreMetOrClosedOnEndWithTheirContext) {
+    for (const bool met : {false, true}) {
+        this->at = std::make_unique<typename TypeParam::place>();
+        parked<TypeParam> all(*this->at, this->items, this->handlers, 9);
+        all.begin();
+        if (met) {
+            for (int i = 0; i != 5; ++i) {
+                EXPECT_NE(TypeParam::meet(*this->at, this->items, 100), nobody);
+            }
+        } else {
+            this->at->close();
+        }
+        all.end();
+        EXPECT_EQ(this->handlers.alive.load(), 0);
+        EXPECT_EQ(this->items.alive.load(), 0);
+    }
+}
+
+TYPED_TEST(AsioSides, MayBeMetByAnotherThreadWhileTheirContextEnds) {
+    for (int round = 0; round != 100; ++round) {
+        parked<TypeParam> all(*this->at, this->items, this->handlers, 6);
+        if (round % 4 != 0) {
+            all.begin();
+        }
+        std::latch there(2);
+        std::thread partner([&] {
+            there.arrive_and_wait();
+            for (int spin = 0; spin != round; ++spin) {
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            }
+            for (int i = 0; i != 6; ++i) {
+                static_cast<void>(TypeParam::meet(*this->at, this->items, 100));
+            }
+        });
+        there.arrive_and_wait();
+        all.end();
+        partner.join();
+        ASSERT_EQ(this->handlers.alive.load(), 0);
+        ASSERT_EQ(this->items.alive.load(), 0);
+        this->expect_nobody_waits();
+    }
+}
+
+TYPED_TEST(AsioSides, MayBeClosedOnByAnotherThreadWhileTheirContextEnds) {
+    for (int round = 0; round != 50; ++round) {
+        this->at = std::make_unique<typename TypeParam::place>();
+        parked<TypeParam> all(*this->at, this->items, this->handlers, 6);
+        all.begin();
+        std::latch there(2);
+        std::thread closer([&] {
+            there.arrive_and_wait();
+            this->at->close();
+        });
+        there.arrive_and_wait();
+        all.end();
+        closer.join();
+        ASSERT_EQ(this->handlers.alive.load(), 0);
+        ASSERT_EQ(this->items.alive.load(), 0);
+    }
+}
+
+} // namespace
