@@ -4,6 +4,8 @@
 //
 //     pairing_client --port 4000 ROOM < mine > theirs
 //
+// On a server with --red-blue, --ask and --answer say who meets whom.
+//
 // Exit status: 0 exchanged; 1 a file cannot be read or written; 2 wrong usage; 3 no connection, or it broke;
 // 10 + the status of the reply if the server had another answer (README.md lists them).
 
@@ -42,6 +44,7 @@ struct options {
     std::string host = "127.0.0.1";
     std::string port;
     std::string room;
+    pairing::request_kind kind = pairing::request_kind::exchange;
     std::string send; ///< Empty: standard input.
     std::string receive; ///< Empty: standard output.
 };
@@ -113,7 +116,7 @@ reply swap_with_partner(const options& chosen, const message& mine) {
     asio::connect(socket, tcp::resolver(context).resolve(chosen.host, chosen.port));
 
     const pairing::header_bytes head =
-        pairing::encode({.code = static_cast<std::uint8_t>(pairing::request_kind::exchange),
+        pairing::encode({.code = static_cast<std::uint8_t>(chosen.kind),
                          .name_size = static_cast<std::uint8_t>(chosen.room.size()),
                          .body_size = static_cast<std::uint32_t>(mine.size())});
     std::vector<asio::const_buffer> parts{asio::buffer(head), asio::buffer(chosen.room)};
@@ -141,6 +144,13 @@ reply swap_with_partner(const options& chosen, const message& mine) {
 void declare(CLI::App& app, options& chosen) {
     app.add_option("--host", chosen.host, "where the server is")->capture_default_str();
     app.add_option("--port", chosen.port, "its port")->required();
+    auto* const ask = app.add_flag_callback(
+        "--ask", [&chosen] { chosen.kind = pairing::request_kind::ask; },
+        "meet one who answers, on a server with --red-blue");
+    app.add_flag_callback(
+           "--answer", [&chosen] { chosen.kind = pairing::request_kind::answer; },
+           "meet one who asks")
+        ->excludes(ask);
     app.add_option("--send", chosen.send, "the file to give away, instead of standard input");
     app.add_option("--receive", chosen.receive,
                    "the file to make of what comes, instead of standard output");

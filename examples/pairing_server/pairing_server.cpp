@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A server that pairs its clients: two who name the same room get each other's message. README.md has the
-// protocol and a tour of the files.
+// A server that pairs its clients: two who name the same room get each other's message, or, with --red-blue, one
+// who asks there and one who answers. README.md has the protocol and a tour of the files.
 
 #include "descriptor_limit.hpp"
 #include "options.hpp"
@@ -40,6 +40,7 @@ void declare(CLI::App& app, pairing::options& chosen) {
     app.add_option("--port", chosen.port, "0: any that is free, and it is printed");
     app.add_option("--threads", chosen.threads, "loops, of one thread each")
         ->check(CLI::Range(1, 256));
+    app.add_flag("--red-blue", chosen.red_blue, "askers meet answerers only");
     add_seconds(app, "--wait-time", chosen.wait_time, "how long a client waits for a partner");
     add_seconds(app, "--receive-time", chosen.receive_time, "for a whole request");
     add_seconds(app, "--send-time", chosen.send_time, "for a whole reply");
@@ -48,6 +49,9 @@ void declare(CLI::App& app, pairing::options& chosen) {
     app.add_option("--max-room-name", chosen.frame.name, "bytes")->check(CLI::Range(1, 255));
     app.add_option("--max-rooms", chosen.most_rooms, "rooms with somebody inside")->check(some);
     app.add_option("--max-waiting", chosen.most_waiting, "clients that wait for a partner")
+        ->check(some);
+    app.add_option("--max-waiting-per-room", chosen.most_waiting_in_one_room,
+                   "clients that wait for a partner in one room")
         ->check(some);
     app.add_option("--max-connections", chosen.most_connections, "clients in all")->check(some);
     app.add_option("--max-connections-per-address", chosen.most_connections_of_one_address,

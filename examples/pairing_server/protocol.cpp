@@ -26,6 +26,8 @@ constexpr std::array<description, outcome_count> descriptions{{
     {"forbidden", "statistics are for clients on the server's machine"},
     {"failed", "the server failed"},
     {"statistics", "here are the statistics"},
+    {"side_needed", "askers meet answerers here: say which you are"},
+    {"no_sides", "here are no askers and answerers: whoever comes next is your partner"},
     {"disconnected", "the client left"},
     {"undelivered", "the client did not take its partner's message"},
 }};
@@ -109,6 +111,8 @@ void request_decoder::take_in_header() {
     request_.kind = static_cast<request_kind>(header_.code);
     switch (request_.kind) {
     case request_kind::exchange:
+    case request_kind::ask:
+    case request_kind::answer:
         if (header_.name_size == 0) {
             return refuse(outcome::bad_frame);
         }

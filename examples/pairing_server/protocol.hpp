@@ -29,10 +29,12 @@ enum class outcome : std::uint8_t {
     forbidden, ///< Statistics are for this machine only.
     failed, ///< The server could not do it: it has no memory left, say.
     statistics, ///< The body is the line that was asked for.
+    side_needed, ///< Askers meet answerers here, and it did not say which it is.
+    no_sides, ///< It said which side it is on, and there are none here.
     disconnected, ///< The client left before it was paired. Nobody is there to be told.
     undelivered, ///< It was paired, but did not take its partner's message.
 };
-inline constexpr std::size_t outcome_count = 12;
+inline constexpr std::size_t outcome_count = 14;
 
 /// The name of an outcome, as in the statistics.
 std::string_view name_of(outcome which) noexcept;
@@ -40,7 +42,17 @@ std::string_view name_of(outcome which) noexcept;
 /// The text that goes with a status.
 std::string_view explanation_of(outcome which) noexcept;
 
-enum class request_kind : std::uint8_t { exchange = 1, statistics = 2 };
+enum class request_kind : std::uint8_t {
+    exchange = 1, ///< With whoever comes next.
+    statistics = 2,
+    ask = 3, ///< To exchange with who answers.
+    answer = 4, ///< To exchange with who asks.
+};
+
+/// Whether a party of this kind meets the other kind only.
+constexpr bool has_side(request_kind kind) noexcept {
+    return kind == request_kind::ask || kind == request_kind::answer;
+}
 
 /// What requests and replies begin with.
 struct header {

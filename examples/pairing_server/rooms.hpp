@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The rooms in which clients meet: an exchanger each, made for the first guest, dropped with the last.
+/// The rooms in which clients meet: an exchanger each, of one colour or of two, made for the first guest, dropped
+/// with the last.
 #pragma once
 
 #include "message.hpp"
+#include "options.hpp"
+#include "protocol.hpp"
 
 #include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -13,14 +17,26 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 
 namespace pairing {
 
 class rooms {
+    using one_kind = tryst::exchanger<message>;
+    using two_sides = tryst::red_blue_exchanger<message>; // who has waited longest is met first
+
     struct room {
         // One slot is enough for a room: two meet there, and thousands of rooms are to be small.
-        tryst::exchanger<message> meeting{0};
+        explicit room(bool red_blue) {
+            if (red_blue) {
+                meeting.emplace<two_sides>();
+            } else {
+                meeting.emplace<one_kind>(0U);
+            }
+        }
+        std::variant<std::monostate, one_kind, two_sides> meeting;
         std::size_t guests = 0;
+        std::size_t waiting = 0;
     };
     using directory = std::unordered_map<std::string, room>;
 
@@ -29,14 +45,20 @@ class rooms {
         void operator()(directory::value_type* entry) const noexcept { owner->leave(*entry); }
     };
     struct leave_seat {
-        void operator()(rooms* owner) const noexcept { owner->stand_up(); }
+        rooms* owner;
+        request_kind kind;
+        void operator()(room* at) const noexcept { owner->stand_up(*at, kind); }
     };
 
 public:
     /// Keeps a room. The exchanger is destroyed by the last guest, when nobody can be inside.
     class guest {
     public:
-        tryst::exchanger<message>& meeting() const noexcept { return entry_->second.meeting; }
+        /// Where whoever comes next is met. Only if the rooms have no sides.
+        one_kind& meeting() const { return std::get<one_kind>(entry_->second.meeting); }
+
+        /// Where askers, red, meet answerers, blue. Only if the rooms have sides.
+        two_sides& desk() const { return std::get<two_sides>(entry_->second.meeting); }
 
     private:
         friend rooms;
@@ -44,23 +66,28 @@ public:
         std::unique_ptr<directory::value_type, leave_room> entry_;
     };
 
-    /// The right to wait, given back when destroyed.
-    using seat = std::unique_ptr<rooms, leave_seat>;
+    /// The right to wait in a room, given back when destroyed, before one leaves it.
+    using seat = std::unique_ptr<room, leave_seat>;
 
     struct occupancy {
         std::size_t rooms = 0;
         std::size_t waiting = 0;
+        std::size_t asking = 0; ///< Of those who wait.
     };
 
-    rooms(std::size_t most_rooms, std::size_t most_waiting) noexcept
-        : most_rooms_(most_rooms), most_waiting_(most_waiting) {}
+    explicit rooms(const options& chosen) noexcept
+        : red_blue_(chosen.red_blue), most_rooms_(chosen.most_rooms),
+          most_waiting_(chosen.most_waiting), most_in_one_room_(chosen.most_waiting_in_one_room) {}
+
+    /// Whether askers meet answerers here, or everybody everybody.
+    bool have_sides() const noexcept { return red_blue_; }
 
     /// Enters the room of that name, which is made if need be. Nothing if there are too many already, or
     /// after `close`.
     std::optional<guest> enter(const std::string& name);
 
-    /// A seat, or null if all are taken.
-    seat take_seat();
+    /// A seat in the guest's room, or null if all are taken, there or in all.
+    seat take_seat(const guest& who, request_kind kind);
 
     /// Ends every wait with `closed`. Nobody can enter from now on.
     void close() noexcept;
@@ -70,13 +97,16 @@ public:
 
 private:
     void leave(directory::value_type& entry) noexcept;
-    void stand_up() noexcept;
+    void stand_up(room& at, request_kind kind) noexcept;
 
+    const bool red_blue_;
     const std::size_t most_rooms_;
     const std::size_t most_waiting_;
+    const std::size_t most_in_one_room_;
     mutable std::mutex mutex_;
     directory rooms_;
     std::size_t waiting_ = 0;
+    std::size_t asking_ = 0;
     bool closed_ = false;
 };
 

@@ -10,6 +10,22 @@
 
 namespace pairing {
 
+namespace {
+
+/// Takes a partner who is waiting.
+tryst::exchange_result<message> meet_at_once(const rooms::guest& at, request asked) {
+    switch (asked.kind) {
+    case request_kind::ask:
+        return at.desk().try_red(std::move(asked.body));
+    case request_kind::answer:
+        return at.desk().try_blue(std::move(asked.body));
+    default:
+        return at.meeting().try_exchange(std::move(asked.body));
+    }
+}
+
+} // namespace
+
 session::session(house& shared, tcp::socket socket)
     : house_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
@@ -71,6 +87,9 @@ awaitable<session::reply> session::answer(request asked) {
     if (asked.kind == request_kind::statistics) {
         co_return report();
     }
+    if (has_side(asked.kind) != house_.meetings.have_sides()) {
+        co_return refusal(has_side(asked.kind) ? outcome::no_sides : outcome::side_needed);
+    }
     co_return co_await exchange(std::move(asked));
 }
 
@@ -88,10 +107,10 @@ awaitable<session::reply> session::exchange(request asked) {
     if (!guest) {
         co_return refusal(house_.meetings.is_closed() ? outcome::closed : outcome::busy);
     }
-    const auto seat = house_.meetings.take_seat();
+    const auto seat = house_.meetings.take_seat(*guest, asked.kind);
     if (!seat) {
         // Nobody else may wait, but whoever does can still be met.
-        auto met = guest->meeting().try_exchange(std::move(asked.body));
+        auto met = meet_at_once(*guest, std::move(asked));
         if (!met) {
             co_return refusal(met.error());
         }
@@ -99,14 +118,27 @@ awaitable<session::reply> session::exchange(request asked) {
     }
 
     watch();
-    auto [error, body] = co_await tryst::asio::async_exchange_for(
-        guest->meeting(), std::move(asked.body), house_.settings.wait_time,
-        asio::bind_cancellation_slot(withdrawal_.slot(), use_tuple));
+    auto [error, body] = co_await wait(*guest, std::move(asked));
     socket_.cancel(); // the watch
     if (error) {
         co_return refusal(error);
     }
     co_return reply{outcome::exchanged, std::move(body)};
+}
+
+awaitable<std::tuple<asio::error_code, message>> session::wait(const rooms::guest& at,
+                                                               request asked) {
+    auto token = asio::bind_cancellation_slot(withdrawal_.slot(), use_tuple);
+    const auto patience = house_.settings.wait_time;
+    switch (asked.kind) {
+    case request_kind::ask:
+        return tryst::asio::async_red_for(at.desk(), std::move(asked.body), patience, token);
+    case request_kind::answer:
+        return tryst::asio::async_blue_for(at.desk(), std::move(asked.body), patience, token);
+    default:
+        return tryst::asio::async_exchange_for(at.meeting(), std::move(asked.body), patience,
+                                               token);
+    }
 }
 
 session::reply session::refusal(std::error_code why) const {

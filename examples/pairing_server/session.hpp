@@ -15,13 +15,13 @@
 
 #include <memory>
 #include <system_error>
+#include <tuple>
 
 namespace pairing {
 
 /// What all sessions share.
 struct house {
-    explicit house(const options& chosen)
-        : settings(chosen), meetings(chosen.most_rooms, chosen.most_waiting) {}
+    explicit house(const options& chosen) : settings(chosen), meetings(chosen) {}
 
     const options settings;
     rooms meetings;
@@ -49,6 +49,7 @@ private:
     awaitable<bool> receive(request_decoder& decoder);
     awaitable<reply> answer(request asked);
     awaitable<reply> exchange(request asked);
+    awaitable<std::tuple<asio::error_code, message>> wait(const rooms::guest& at, request asked);
     awaitable<outcome> send(reply what);
     awaitable<bool> deliver(const reply& what, bool& sent);
 

@@ -38,9 +38,9 @@ statistics::counts statistics::now() const {
 std::string line_of(const statistics::counts& counts, const rooms::occupancy& occupancy) {
     std::string line;
     const auto out = std::back_inserter(line);
-    fmt::format_to(out, "accepted={} refused={} active={} waiting={} rooms={} pauses={}",
+    fmt::format_to(out, "accepted={} refused={} active={} waiting={} asking={} rooms={} pauses={}",
                    counts.accepted, counts.refused, counts.active, occupancy.waiting,
-                   occupancy.rooms, counts.pauses);
+                   occupancy.asking, occupancy.rooms, counts.pauses);
     for (std::size_t i = 0; i != outcome_count; ++i) {
         fmt::format_to(out, " {}={}", name_of(static_cast<outcome>(i)), counts.finished[i]);
     }

@@ -150,11 +150,33 @@ TEST(PairingDecoder, TakesARequestForStatistics) {
     EXPECT_EQ(decoder.take().kind, request_kind::statistics);
 }
 
+TEST(PairingDecoder, TellsWhoAsksFromWhoAnswers) {
+    for (const auto kind : {request_kind::exchange, request_kind::ask, request_kind::answer}) {
+        request_decoder decoder({});
+        feed(decoder, head(static_cast<int>(kind), 4, 7) + "roommessage");
+        ASSERT_TRUE(decoder.is_complete());
+        const request asked = decoder.take();
+        EXPECT_EQ(asked.kind, kind);
+        EXPECT_EQ(asked.room, "room");
+        EXPECT_EQ(text_of(asked.body), "message");
+        EXPECT_EQ(has_side(kind), kind != request_kind::exchange);
+    }
+}
+
+TEST(PairingOutcome, KeepsItsNumberOnTheWire) {
+    EXPECT_EQ(static_cast<int>(outcome::exchanged), 0);
+    EXPECT_EQ(static_cast<int>(outcome::statistics), 9);
+    EXPECT_EQ(static_cast<int>(outcome::side_needed), 10);
+    EXPECT_EQ(static_cast<int>(outcome::no_sides), 11);
+}
+
 TEST(PairingDecoder, RefusesWhatIsNoRequest) {
     EXPECT_EQ(refusal_of("GET / HTTP/1.1"), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(0, 1, 0)), outcome::bad_frame);
-    EXPECT_EQ(refusal_of(head(3, 1, 0)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(5, 1, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(1, 0, 0)), outcome::bad_frame); // a room without a name
+    EXPECT_EQ(refusal_of(head(3, 0, 0)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(4, 0, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(2, 1, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(2, 0, 1)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(1, 1, 0).substr(0, 7)), std::nullopt); // not yet

@@ -29,8 +29,8 @@ import unittest
 TIMEOUT = 30
 HEADER = struct.Struct(">BBBBI")
 (EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
- STATISTICS) = range(10)
-GAUGES = ("accepted", "refused", "active", "waiting", "rooms", "pauses")
+ STATISTICS, SIDE_NEEDED, NO_SIDES) = range(12)
+GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses")
 
 chosen = argparse.Namespace()
 
@@ -38,8 +38,16 @@ chosen = argparse.Namespace()
 # ---- The client
 
 
-def request(room, body=b""):
-    return HEADER.pack(1, 1, len(room), 0, len(body)) + room + body
+def request(room, body=b"", kind=1):
+    return HEADER.pack(1, kind, len(room), 0, len(body)) + room + body
+
+
+def ask(room, body=b""):
+    return request(room, body, 3)
+
+
+def answer(room, body=b""):
+    return request(room, body, 4)
 
 
 STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
@@ -291,6 +299,108 @@ class PairingServer(unittest.TestCase):
             server.until(timed_out=1, rooms=0, waiting=0)
             self.swap(server)
 
+    # ---- Two sides
+
+    def test_those_who_ask_meet_those_who_answer_and_nobody_else(self):
+        for first, then in ((ask, answer), (answer, ask)):
+            with Server("--red-blue") as server, contextlib.ExitStack() as stack:
+                waiting = []
+                for i in range(5):
+                    waiting.append(stack.enter_context(Client(server, first(b"room", b"%d" % i))))
+                    server.until(waiting=i + 1, asking=i + 1 if first is ask else 0, rooms=1)
+                for i in range(5): # in turn
+                    with Client(server, then(b"room", b"to %d" % i)) as client:
+                        self.assertEqual(client.reply(), (EXCHANGED, b"%d" % i))
+                    self.assertEqual(waiting[i].reply(), (EXCHANGED, b"to %d" % i))
+                server.until(waiting=0, asking=0, rooms=0, exchanged=10, active=0)
+
+    def test_in_a_crowd_everybody_gets_the_message_of_one_of_the_other_side_who_has_theirs(self):
+        count = min(500, chosen.clients // 2)
+        with Server("--red-blue") as server, contextlib.ExitStack() as all_of_them:
+            sides = [ask] * count + [answer] * count
+            random.Random(3).shuffle(sides)
+            clients = [all_of_them.enter_context(Client(server, side(b"room", b"%d" % i)))
+                       for i, side in enumerate(sides)]
+            got = []
+            for client in clients:
+                status, body = client.reply()
+                self.assertEqual(status, EXCHANGED)
+                got.append(int(body))
+            for own, other in enumerate(got):
+                self.assertIsNot(sides[own], sides[other])
+                self.assertEqual(got[other], own)
+            server.until(exchanged=2 * count, active=0, rooms=0)
+
+    def test_who_names_no_side_where_there_are_two_is_told_and_the_other_way_round(self):
+        with Server("--red-blue") as server:
+            with Client(server, ask(b"room", b"1")) as asking:
+                server.until(waiting=1)
+                with Client(server, request(b"room")) as client:
+                    self.assertEqual(client.status(), SIDE_NEEDED)
+                with Client(server, answer(b"room", b"2")) as client:
+                    self.assertEqual(client.reply(), (EXCHANGED, b"1"))
+                self.assertEqual(asking.reply(), (EXCHANGED, b"2"))
+            self.assertEqual(server.stop()["side_needed"], 1)
+        with Server() as server:
+            with Client(server, request(b"room", b"1")) as waiting:
+                server.until(waiting=1)
+                for side in (ask, answer):
+                    with Client(server, side(b"room")) as client:
+                        self.assertEqual(client.status(), NO_SIDES)
+                with Client(server, request(b"room", b"2")) as client:
+                    self.assertEqual(client.reply(), (EXCHANGED, b"1"))
+                self.assertEqual(waiting.reply(), (EXCHANGED, b"2"))
+            self.assertEqual(server.stop()["no_sides"], 2)
+
+    def test_those_who_ask_may_leave_from_anywhere_and_the_others_keep_their_turn(self):
+        with Server("--red-blue") as server, contextlib.ExitStack() as stack:
+            asking = []
+            for i in range(100):
+                asking.append(stack.enter_context(Client(server, ask(b"room", b"%d" % i))))
+                server.until(waiting=i + 1)
+            for i in range(100):
+                if i % 5:
+                    (Client.close, Client.reset)[i % 2](asking[i])
+            server.until(waiting=20, disconnected=80, rooms=1)
+            for i in range(0, 100, 5):
+                with Client(server, answer(b"room")) as client:
+                    self.assertEqual(client.reply(), (EXCHANGED, b"%d" % i))
+            server.until(rooms=0)
+
+    def test_an_answer_waits_for_a_question_no_longer_than_the_wait_time(self):
+        with Server("--red-blue", "--wait-time=0.3") as server:
+            with Client(server, answer(b"room")) as one, Client(server, answer(b"room")) as other:
+                self.assertEqual((one.status(), other.status()), (TIMED_OUT, TIMED_OUT))
+            server.until(timed_out=2, waiting=0, rooms=0)
+
+    def test_one_room_may_have_fewer_seats_than_there_are(self):
+        with Server("--red-blue", "--max-waiting-per-room=2") as server, \
+                contextlib.ExitStack() as stack:
+            asking = [stack.enter_context(Client(server, ask(b"a", b"%d" % i))) for i in range(2)]
+            server.until(waiting=2)
+            with Client(server, ask(b"a")) as client:
+                self.assertEqual(client.status(), BUSY)
+            stack.enter_context(Client(server, ask(b"b", b"elsewhere")))
+            server.until(waiting=3, rooms=2)
+            got = set()
+            for _ in range(2): # who has no seat may still meet
+                with Client(server, answer(b"a", b"yes")) as client:
+                    got.add(client.reply())
+            self.assertEqual(got, {(EXCHANGED, b"0"), (EXCHANGED, b"1")})
+            for client in asking:
+                self.assertEqual(client.reply(), (EXCHANGED, b"yes"))
+            server.until(busy=1, waiting=1, rooms=1)
+
+    def test_the_end_is_announced_to_both_sides(self):
+        with Server("--red-blue") as server, contextlib.ExitStack() as stack:
+            waiting = [stack.enter_context(Client(server, (ask, answer)[i % 2](b"room %d" % (i % 7 * 2 + i % 2))))
+                       for i in range(100)]
+            server.until(waiting=100, rooms=14, asking=50)
+            server.signal(signal.SIGTERM)
+            for client in waiting:
+                self.assertEqual(client.status(), CLOSED)
+            self.assertEqual(server.ended()["closed"], 100)
+
     # ---- Senders and readers that are slow
 
     def test_a_request_may_come_byte_by_byte(self):
@@ -346,8 +456,9 @@ class PairingServer(unittest.TestCase):
     def test_what_is_not_this_protocol_is_refused(self):
         with Server() as server:
             bad = (b"GET / HTTP/1.1\r\n\r\n", HEADER.pack(0, 1, 1, 0, 0), HEADER.pack(2, 1, 1, 0, 0),
-                   HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 3, 1, 0, 0), HEADER.pack(1, 1, 1, 1, 0),
-                   HEADER.pack(1, 1, 0, 0, 5), HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1))
+                   HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 5, 1, 0, 0), HEADER.pack(1, 1, 1, 1, 0),
+                   HEADER.pack(1, 1, 0, 0, 5), HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1),
+                   HEADER.pack(1, 3, 0, 0, 0), HEADER.pack(1, 4, 0, 0, 1))
             for frame in bad:
                 with Client(server, frame) as client:
                     self.assertEqual(client.status(), BAD_FRAME, frame)
@@ -557,7 +668,7 @@ class PairingServer(unittest.TestCase):
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
             for options in (["--address=nowhere"], [f"--port={server.port}"], ["--port=65536"],
-                            ["--threads=0"], ["--max-rooms=0"], ["--wait-time=-1"], ["--nonsense"]):
+                            ["--threads=0"], ["--max-rooms=0"], ["--max-waiting-per-room=0"], ["--wait-time=-1"], ["--nonsense"]):
                 run = subprocess.run([chosen.server, *options], capture_output=True, text=True,
                                      timeout=TIMEOUT, check=False)
                 self.assertNotEqual(run.returncode, 0, options)
@@ -589,6 +700,33 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(contents("got"), contents("theirs"))
             self.assertEqual(contents("came"), contents("mine"))
             self.assertEqual(sorted(os.listdir(folder)), ["came", "got", "mine", "theirs"])
+
+    def test_a_client_asks_and_another_answers(self):
+        with Server("--red-blue") as server:
+            def run(*arguments):
+                return self.client(server, "room", *arguments, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+
+            asking, waiting = run("--ask"), run("--ask")
+            with asking, waiting:
+                asking.stdin.write(b"question")
+                asking.stdin.close()
+                server.until(waiting=1)
+                waiting.stdin.close()
+                server.until(waiting=2)
+                with run("--answer") as answering:
+                    self.assertEqual(answering.communicate(b"answer", TIMEOUT)[0], b"question")
+                self.assertEqual(asking.stdout.read(), b"answer")
+                self.assertEqual(asking.wait(TIMEOUT), 0)
+                with run("--answer") as answering:
+                    self.assertEqual(answering.communicate(b"late", TIMEOUT)[0], b"")
+                self.assertEqual(waiting.stdout.read(), b"late")
+            with run() as neither:
+                neither.communicate(b"", TIMEOUT)
+            self.assertEqual(neither.returncode, 10 + SIDE_NEEDED)
+            with run("--ask", "--answer") as both:
+                both.communicate(b"", TIMEOUT)
+            self.assertEqual(both.returncode, 2)
 
     def test_the_client_says_why_and_leaves_no_file(self):
         with Server("--wait-time=0.2", "--max-message=10") as server, \

@@ -18,6 +18,7 @@ struct meaning {
     bool complete = false;
     std::optional<pairing::outcome> refusal;
     std::size_t size = 0; ///< How many bytes belong to it.
+    int kind = 0;
     std::string room;
     bytes body;
 
@@ -25,17 +26,22 @@ struct meaning {
 };
 
 meaning refused(pairing::outcome why) {
-    return {.complete = false, .refusal = why, .size = 8, .room = {}, .body = {}};
+    return {.complete = false, .refusal = why, .size = 8, .kind = 0, .room = {}, .body = {}};
 }
 
 meaning read_whole(std::span<const std::uint8_t> stream, pairing::frame_limits limits) {
     if (stream.size() < 8) {
-        return {.complete = false, .refusal = {}, .size = stream.size(), .room = {}, .body = {}};
+        return {.complete = false,
+                .refusal = {},
+                .size = stream.size(),
+                .kind = 0,
+                .room = {},
+                .body = {}};
     }
     const std::size_t name = stream[2];
     const std::size_t body = (std::size_t{stream[4]} << 24U) + (std::size_t{stream[5]} << 16U) +
                              (std::size_t{stream[6]} << 8U) + stream[7];
-    const bool exchange = stream[1] == 1 && name != 0;
+    const bool exchange = (stream[1] == 1 || stream[1] == 3 || stream[1] == 4) && name != 0;
     const bool statistics = stream[1] == 2 && name == 0 && body == 0;
     if (stream[0] != 1 || stream[3] != 0 || (!exchange && !statistics)) {
         return refused(pairing::outcome::bad_frame);
@@ -44,13 +50,19 @@ meaning read_whole(std::span<const std::uint8_t> stream, pairing::frame_limits l
         return refused(pairing::outcome::too_large);
     }
     if (stream.size() < 8 + name + body) {
-        return {.complete = false, .refusal = {}, .size = stream.size(), .room = {}, .body = {}};
+        return {.complete = false,
+                .refusal = {},
+                .size = stream.size(),
+                .kind = 0,
+                .room = {},
+                .body = {}};
     }
     const auto name_at = stream.begin() + 8;
     const auto body_at = name_at + static_cast<std::ptrdiff_t>(name);
     return {.complete = true,
             .refusal = {},
             .size = 8 + name + body,
+            .kind = stream[1],
             .room = {name_at, body_at},
             .body = {body_at, body_at + static_cast<std::ptrdiff_t>(body)}};
 }
@@ -103,6 +115,7 @@ std::string check_stream(std::span<const std::uint8_t> program, stream_counts& c
     got.refusal = decoder.refusal();
     if (got.complete) {
         pairing::request asked = decoder.take();
+        got.kind = static_cast<int>(asked.kind);
         got.room = asked.room;
         got.body = join(asked.body);
     }
