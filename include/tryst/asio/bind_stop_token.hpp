@@ -40,7 +40,7 @@ namespace detail {
 template <class Executor>
 class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
 public:
-    explicit stop_link(const Executor& executor) : executor_(executor) {}
+    explicit stop_link(Executor executor) : executor_(std::move(executor)) {}
 
     void begin(std::stop_token stop, net::cancellation_slot own) {
         own_ = own;

@@ -436,7 +436,7 @@ class awaited_task final : public kind<Side> {
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         tryst::asio::async_wait(run_task<Side>(at, item, std::move(until), std::move(end),
                                                [this] { return io_.running_here(); }),
-                                net::bind_executor(*io_, [](std::exception_ptr) {}));
+                                net::bind_executor(*io_, [](const std::exception_ptr&) {}));
     }
 };
 
@@ -540,6 +540,7 @@ using meetings =
                      meeting<receiving<order::lifo>, sending<order::lifo>>>;
 struct names {
     template <class Meeting>
+    // NOLINTNEXTLINE(readability-identifier-naming): gtest's own
     static std::string GetName(int /*index*/) {
         return Meeting::first::name;
     }

@@ -163,6 +163,7 @@ using all_sides =
                      sending_side<order::lifo>, receiving_side<order::lifo>>;
 struct side_names {
     template <class Side>
+    // NOLINTNEXTLINE(readability-identifier-naming): gtest's own
     static std::string GetName(int /*index*/) {
         return Side::name();
     }

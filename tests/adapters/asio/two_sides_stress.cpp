@@ -249,7 +249,7 @@ private:
 };
 
 template <bool Red, order Order, class Executor>
-void start_callbacks(colour_scene<Order>& s, std::size_t number, Executor executor) {
+void start_callbacks(colour_scene<Order>& s, std::size_t number, const Executor& executor) {
     auto party = std::make_shared<callback_colour<Order, Red, Executor>>(s, number, executor);
     net::post(executor, [party = std::move(party)] { party->next(); });
 }

@@ -65,7 +65,7 @@ protected:
     using maybe_ended = std::optional<ended>;
 
     AsioSides() : at(std::make_unique<place>()) {}
-    ~AsioSides() override {
+    void TearDown() override {
         at.reset();
         step(io);
         EXPECT_EQ(items.alive.load(), 0);
