@@ -32,6 +32,7 @@
 
 #define is_shut() (cursor[RED] & 1)
 #define AT_THE_END() check_memory()
+#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to [Q6] */
 
 #include "two_colours.h"
 
@@ -209,12 +210,12 @@ look:                                                                           
     atomic {                                                                                                \
       INSIDE(); limit = DISTANCE(cursor[1 - COLOUR(p)], mine);                                              \
       if                                                                                                    \
-      :: limit <= 0 -> limit = 0; goto settle_first                                                         \
+      :: limit <= 0 -> limit = 0; goto see_nobody                                                           \
       :: limit > 0 && AT_END(mine) -> limit = 0; what = LOOKING; goto step_on                               \
       :: limit > 0 && !AT_END(mine) -> limit = 0                                                            \
       fi                                                                                                    \
     };                                                                                                      \
-    atomic { INSIDE(); if :: cell[CELL(mine)] == EMPTY -> goto settle_first :: else fi };                   \
+    atomic { INSIDE(); if :: cell[CELL(mine)] == EMPTY -> goto see_nobody :: else fi };                     \
     BEFORE_TICKET(p)                                                                                        \
     atomic {                                                                                                \
       take_ticket(p);                                                                                       \
@@ -227,7 +228,7 @@ search_on:                                                                      
       INSIDE(); mine = cursor[COLOUR(p)];                                                                   \
       if                                                                                                    \
       :: IS_CLOSED(mine) -> goto shut                                                                       \
-      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) <= 0 -> goto nobody                                      \
+      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) <= 0 -> goto look                                        \
       :: !IS_CLOSED(mine) && DISTANCE(limit, mine) > 0 && AT_END(mine) -> what = SEARCHING; goto step_on    \
       :: else                                                                                               \
       fi                                                                                                    \
@@ -237,6 +238,8 @@ search_on:                                                                      
       take_ticket(p);                                                                                       \
       if :: ok -> ok = false; stays = false; what = SEARCHING; goto visit :: else -> goto search_on fi      \
     };                                                                                                      \
+see_nobody:                                                                                                 \
+    if :: IN(TAKERS, p) -> goto nobody :: else fi;                                                          \
 settle_first:                                                                                               \
     atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] };                                                     \
 settle:                                                                                                     \
@@ -497,8 +500,8 @@ inline close_home() {
   atomic {
     INSIDE(); at = cursor[RED]; cursor[RED] = at | 1; /* [Q6] */
     if
-    :: IS_CLOSED(at) -> at = 0; end = 0
-    :: !IS_CLOSED(at) && DISTANCE(end, at) < 0 -> ended_ = at; at = end; end = ended_; ended_ = 0
+    :: IS_CLOSED(end) -> at = 0; end = 0 /* another's, who closed blue's */
+    :: !IS_CLOSED(end) && DISTANCE(end, at) < 0 -> ended_ = at; at = end; end = ended_; ended_ = 0
     :: else
     fi;
     at = at & ~1; end = end & ~1

@@ -149,6 +149,9 @@ inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = 
 #define BEGUN(p) skip
 #define ENDED(p) skip
 #endif
+#ifndef SHUT /* what one does who has found it closed */
+#define SHUT(p) skip
+#endif
 #ifndef AT_THE_END
 #define AT_THE_END() skip
 #endif
@@ -196,7 +199,7 @@ is_suspended:                                                                   
       posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto settled                       \
     };                                                                                                      \
 shut:                                                                                                       \
-    atomic { own(p, CLOSED_ON); goto settled };                                                             \
+    atomic { SHUT(p); own(p, CLOSED_ON); goto settled };                                                             \
 no_memory:                                                                                                  \
     atomic { own(p, OUT_OF_MEMORY); goto settled };                                                         \
 nobody:                                                                                                     \
