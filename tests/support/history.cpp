@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace tryst::test {
 
@@ -35,6 +36,11 @@ void history::operation::parked(stamp when) {
     record& entry = log_->records_[index_];
     entry.parked_from = std::min(entry.parked_from, when);
     entry.parked_until = std::max(entry.parked_until, when);
+}
+
+void history::operation::queued(stamp when) {
+    record& entry = log_->records_[index_];
+    entry.queued = std::min(entry.queued, when);
 }
 
 template <class Property>
@@ -97,7 +103,8 @@ bool failed_by(const record& r, exchange_errc why) noexcept {
 
 /// Whether it gave up because there was no partner.
 bool found_nobody(const record& r) noexcept {
-    return failed_by(r, exchange_errc::timed_out) || failed_by(r, exchange_errc::no_partner);
+    return failed_by(r, exchange_errc::timed_out) || failed_by(r, exchange_errc::no_partner) ||
+           failed_by(r, exchange_errc::out_of_memory);
 }
 
 bool was_parked(const record& r) noexcept {
@@ -128,6 +135,9 @@ std::string told(const record& r) {
     }
     if (was_parked(r)) {
         out << "parked " << at(r.parked_from) << " to " << at(r.parked_until) << ", ";
+    }
+    if (r.queued != history::never) {
+        out << "queued by " << r.queued << ", ";
     }
     switch (r.fate) {
     case fate::pending:
@@ -176,12 +186,12 @@ private:
     std::unordered_map<std::uint64_t, turning_point> points_;
 };
 
-/// Times at which somebody is parked, disjoint and in order.
+/// When somebody waited, for certain.
 class cover {
 public:
-    /// In the order of `from`.
-    void add(stamp from, stamp until) {
-        if (!spans_.empty() && from <= spans_.back().second) {
+    /// Two that have a moment in common are one, if `joined`. In the order of `from`.
+    void add(stamp from, stamp until, bool joined) {
+        if (!spans_.empty() && (joined ? from : until) <= spans_.back().second) {
             spans_.back().second = std::max(spans_.back().second, until);
         } else {
             spans_.emplace_back(from, until);
@@ -196,15 +206,17 @@ public:
     }
 
 private:
-    std::vector<std::pair<stamp, stamp>> spans_;
+    std::vector<std::pair<stamp, stamp>> spans_; // both ends ascend
 };
 
 constexpr std::array colours{colour::any, colour::red, colour::blue};
 
 class checker {
 public:
-    checker(std::vector<const record*> operations, turning_points closes, turning_points stops)
-        : operations_(std::move(operations)), closes_(std::move(closes)), stops_(std::move(stops)) {
+    checker(std::vector<const record*> operations, turning_points closes, turning_points stops,
+            std::unordered_set<history::channel_id> fifo)
+        : operations_(std::move(operations)), closes_(std::move(closes)), stops_(std::move(stops)),
+          fifo_(std::move(fifo)) {
         std::ranges::sort(operations_, {}, &record::given);
         receivers_.resize(operations_.size());
     }
@@ -225,7 +237,9 @@ public:
             }
         }
         check_turning_points(at_rest);
-        check_parked();
+        const std::vector<stay> stays = find_stays(at_rest);
+        check_parked(stays);
+        check_order(stays);
         if (at_rest) {
             check_waiting(clock);
         }
@@ -390,33 +404,74 @@ private:
         return p.witness == nullptr ? std::string() : ", which is known by " + told(*p.witness);
     }
 
-    void check_parked() {
-        std::vector<const record*> parked;
-        std::ranges::copy_if(operations_, std::back_inserter(parked),
-                             [](const record* r) { return was_parked(*r); });
-        if (parked.empty()) {
-            return;
+    /// When it is certain that an operation waited.
+    struct stay {
+        const record* who;
+        stamp from;
+        stamp until;
+    };
+
+    /// In the order of their beginnings, channel by channel.
+    std::vector<stay> find_stays(bool at_rest) {
+        std::vector<stay> stays;
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            if (!fifo_.contains(r.channel)) {
+                if (was_parked(r)) {
+                    stays.push_back({&r, r.parked_from, r.parked_until});
+                }
+            } else if (const stamp from = std::min(r.queued, r.parked_from);
+                       from != history::never) {
+                const stamp until = std::max(r.parked_until, earliest_end(i, at_rest));
+                if (until >= from) {
+                    stays.push_back({&r, from, until});
+                }
+            }
         }
-        std::ranges::sort(parked, {},
-                          [](const record* r) { return std::pair(r->channel, r->parked_from); });
+        std::ranges::sort(stays, {},
+                          [](const stay& s) { return std::pair(s.who->channel, s.from); });
+        return stays;
+    }
+
+    /// When the wait in a queue ended, at the earliest.
+    stamp earliest_end(std::size_t i, bool at_rest) {
+        const record& r = *operations_[i];
+        if (const record* const partner = partner_of(i)) {
+            return partner->invoked;
+        }
+        if (failed_by(r, exchange_errc::closed)) {
+            return closes_[r.channel].earliest;
+        }
+        return at_rest && r.fate == fate::pending ? history::never : 0;
+    }
+
+    const record* partner_of(std::size_t i) const {
+        if (operations_[i]->fate == fate::exchanged) {
+            const std::size_t giver = giver_of(operations_[i]->got);
+            return giver == operations_.size() ? nullptr : operations_[giver];
+        }
+        return receivers_[i];
+    }
+
+    void check_parked(const std::vector<stay>& stays) {
         struct places {
             std::array<cover, colours.size()> covers;
-            std::array<const record*, colours.size()> latest{};
+            std::array<const stay*, colours.size()> latest{};
         };
         std::unordered_map<history::channel_id, places> channels;
-        for (const record* r : parked) {
-            places& here = channels[r->channel];
-            const record* const other =
-                here.latest.at(static_cast<std::size_t>(opposite(r->colour)));
-            if (other != nullptr && other->parked_until >= r->parked_from) {
-                report("parked", *r, " was parked together with one that it could have met, ",
-                       *other);
+        for (const stay& s : stays) {
+            places& here = channels[s.who->channel];
+            const stay* const other =
+                here.latest.at(static_cast<std::size_t>(opposite(s.who->colour)));
+            if (other != nullptr && other->until >= s.from) {
+                report("parked", *s.who, " was parked together with one that it could have met, ",
+                       *other->who);
             }
-            const auto mine = static_cast<std::size_t>(r->colour);
-            here.covers.at(mine).add(r->parked_from, r->parked_until);
-            const record*& latest = here.latest.at(mine);
-            if (latest == nullptr || latest->parked_until < r->parked_until) {
-                latest = r;
+            const auto mine = static_cast<std::size_t>(s.who->colour);
+            here.covers.at(mine).add(s.from, s.until, !fifo_.contains(s.who->channel));
+            const stay*& latest = here.latest.at(mine);
+            if (latest == nullptr || latest->until < s.until) {
+                latest = &s;
             }
         }
         for (const record* r : operations_) {
@@ -425,6 +480,46 @@ private:
                 here->second.covers.at(static_cast<std::size_t>(opposite(r->colour)))
                     .contains(r->invoked, r->returned)) {
                 report("parked", *r, " overlooked a partner that was parked all the time");
+            }
+        }
+    }
+
+    /// Nobody is served while another of its colour waits, in a queue, who was there before.
+    void check_order(const std::vector<stay>& stays) {
+        if (fifo_.empty()) {
+            return;
+        }
+        struct served {
+            const record* who;
+            stamp latest; // when it met its partner
+        };
+        std::vector<served> all;
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            if (const record* const partner = partner_of(i);
+                partner != nullptr && fifo_.contains(r.channel)) {
+                all.push_back({&r, std::min(r.returned, partner->returned)});
+            }
+        }
+        std::ranges::sort(
+            all, {}, [](const served& s) { return std::pair(s.who->channel, s.who->invoked); });
+        using waiting = std::array<const stay*, colours.size()>; // the one that waits longest
+        std::unordered_map<history::channel_id, waiting> channels;
+        auto next = stays.begin();
+        for (const served& s : all) {
+            const auto key = std::pair(s.who->channel, s.who->invoked);
+            for (; next != stays.end() && std::pair(next->who->channel, next->from) < key; ++next) {
+                const stay*& longest =
+                    channels[next->who->channel].at(static_cast<std::size_t>(next->who->colour));
+                if (longest == nullptr || longest->until < next->until) {
+                    longest = &*next;
+                }
+            }
+            const stay* const before =
+                channels[s.who->channel].at(static_cast<std::size_t>(s.who->colour));
+            if (before != nullptr && s.latest < before->until) {
+                report("fifo", *s.who, " was served before one that was waiting when it began, ",
+                       *before->who);
             }
         }
     }
@@ -460,6 +555,7 @@ private:
     std::vector<const record*> receivers_; // of each one's value
     turning_points closes_;
     turning_points stops_;
+    std::unordered_set<history::channel_id> fifo_;
     std::string findings_;
     std::size_t count_ = 0;
 };
@@ -481,7 +577,8 @@ std::string history::check(bool at_rest, std::optional<time_point> clock) const 
             stops.add(e);
         }
     }
-    return checker(std::move(operations), std::move(closes), std::move(stops))
+    return checker(std::move(operations), std::move(closes), std::move(stops),
+                   {fifo_.begin(), fifo_.end()})
         .check(at_rest, clock);
 }
 

@@ -59,6 +59,9 @@ inline long id_of(const tracked& item) noexcept {
  *   const auto now = h.tick();                     // only where it is certain, as in a simulation that
  *   op.parked(now);                                // has run every loop until idle: `op` waits in slot 0
  *
+ *   h.set_fifo(1);                                 // channel 1 serves those who wait in their order
+ *   op.queued(h.tick());                           // the call has suspended: it has its place there
+ *
  *   EXPECT_EQ(h.violations_at_rest(), "");         // nothing runs any more; or, at any time, violations()
  *
  * An `operation` that dies before it has `returned` was abandoned: its frame was destroyed while it waited.
@@ -86,8 +89,14 @@ inline long id_of(const tracked& item) noexcept {
  *   out_of_memory  is for those who have a colour, and wait
  *   parked         two that could be partners are not parked at the same time, and nobody fails for want of
  *                  a partner while one is parked all the time
+ *   fifo           nobody is served while another of its colour waits who was queued before it began
  *   at rest        no two wait that could be partners; none that has met its partner, or was stopped, or closed,
- *                  or is over its deadline */
+ *                  or is over its deadline
+ *
+ * In a channel that is fifo, who was queued counts as parked until its partner began, or the channel's close;
+ * and whoever fails for want of a partner may overlook those who came after it began.
+ * Who gives up, or is destroyed, need not be the first to be served up to that moment, but only as long as it
+ * was seen parked: a partner that was about to come for it may be late, and does not hold others up. */
 class history {
 public:
     /// A point in the order of all that is recorded.
@@ -130,6 +139,7 @@ public:
         stamp returned = never;
         stamp parked_from = never; ///< First and last seen parked.
         stamp parked_until = 0;
+        stamp queued = never; ///< When it had its place in a queue, at the latest.
         history::fate fate = fate::pending;
         exchange_errc error{}; ///< Why, if it has failed.
         long got = 0; ///< The partner's value, or the one handed back.
@@ -171,6 +181,9 @@ public:
 
         /// It was in slot 0 at `when`, a `tick` that all who are seen at the same time have in common.
         void parked(stamp when);
+
+        /// It had its place in a fifo channel by `when`, a later `tick`, and may have been served since.
+        void queued(stamp when);
 
     private:
         friend class log;
@@ -243,6 +256,9 @@ public:
     /// Another log; references to the others stay valid. Not while others record.
     log& add_log() { return *logs_.emplace_back(std::make_unique<log>(*this)); }
 
+    /// `channel` serves those who wait in their order.
+    void set_fifo(channel_id channel) { fifo_.push_back(channel); }
+
     /// The next stamp.
     stamp tick() noexcept { return clock_.fetch_add(1, tick_order); }
 
@@ -283,6 +299,7 @@ private:
 
     std::atomic<stamp> clock_{1};
     std::vector<std::unique_ptr<log>> logs_;
+    std::vector<channel_id> fifo_;
 };
 
 } // namespace tryst::test

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A red-blue exchanger at any home: in a queue of short segments their ends are met all the time.
+#pragma once
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/dual_queue.hpp>
+#include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/protocol.hpp>
+#include <tryst/exchange_operation.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace tryst::test {
+
+/// What red_blue_exchanger does, for items of one type.
+template <class Home, class T>
+class short_exchanger {
+    using protocol = detail::protocol<Home>;
+    using reds = detail::start<detail::side<Home, T, T, detail::colour::red>>;
+    using blues = detail::start<detail::side<Home, T, T, detail::colour::blue>>;
+
+public:
+    explicit short_exchanger(std::size_t capacity = 0)
+        : protocol_(std::make_unique<protocol>(capacity)) {}
+
+    template <class... StopToken>
+    [[nodiscard]] auto red(T item, StopToken... stop) noexcept {
+        return reds::endless(*protocol_, std::move(item), std::move(stop)...);
+    }
+    template <class Duration, class... StopToken>
+    [[nodiscard]] auto red_for(T item, Duration patience, StopToken... stop) noexcept {
+        return reds::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+    }
+    template <class Deadline, class... StopToken>
+    [[nodiscard]] auto red_until(T item, Deadline deadline, StopToken... stop) noexcept {
+        return reds::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+    }
+    auto try_red(T item) noexcept { return reds::at_once(*protocol_, std::move(item)); }
+
+    template <class... StopToken>
+    [[nodiscard]] auto blue(T item, StopToken... stop) noexcept {
+        return blues::endless(*protocol_, std::move(item), std::move(stop)...);
+    }
+    template <class Duration, class... StopToken>
+    [[nodiscard]] auto blue_for(T item, Duration patience, StopToken... stop) noexcept {
+        return blues::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+    }
+    template <class Deadline, class... StopToken>
+    [[nodiscard]] auto blue_until(T item, Deadline deadline, StopToken... stop) noexcept {
+        return blues::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+    }
+    auto try_blue(T item) noexcept { return blues::at_once(*protocol_, std::move(item)); }
+
+    void close() noexcept { protocol_->close(); }
+    bool is_closed() const noexcept { return protocol_->is_closed(); }
+
+private:
+    std::unique_ptr<protocol> protocol_;
+};
+
+/// Two cells to a segment.
+template <class T>
+using short_queue_exchanger = short_exchanger<detail::basic_dual_queue<1>, T>;
+
+} // namespace tryst::test
