@@ -38,18 +38,24 @@ struct short_fifo_meeting {
     using exchanger = short_queue_exchanger<tracked>;
     static constexpr bool fifo = true;
     static constexpr std::array steps{
-        step::claim_at_home, step::completion_in_place, step::stop,      step::own_stop,
-        step::vacancy,       step::passing_over,        step::recycling, step::sweeping};
+        step::claim_at_home, step::completion_in_place, step::stop,    step::own_stop,
+        step::vacancy,       step::recycling,           step::sweeping};
 };
 
 struct lifo_meeting {
     using exchanger = red_blue_exchanger<tracked, tracked, order::lifo>;
     static constexpr bool fifo = false;
-    static constexpr std::array steps{
-        step::claim_at_home, step::claim_above_home, step::offer_above_home,
-        step::expiry,        step::growth,           step::shrinkage,
-        step::stop,          step::own_stop,         step::completion_in_place,
-        step::vacancy,       step::refill};
+    static constexpr std::array steps{step::claim_at_home,
+                                      step::claim_above_home,
+                                      step::offer_above_home,
+                                      step::expiry,
+                                      step::growth,
+                                      step::shrinkage,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::completion_in_place,
+                                      step::vacancy,
+                                      step::refill};
 };
 
 /// One exchanger, and everybody who meets there until it closes.

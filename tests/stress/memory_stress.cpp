@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Waits that nobody meets leave nothing behind: as many timeouts as TRYST_STRESS_TIMEOUTS says (default
+// 300,000), of which a hundred overlap, behind one who waits for ever. Memory is what `operator new` gave.
+#include "support/counted_memory.hpp"
+#include "support/manual_clock.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t overlapping = 100;
+
+std::size_t timeouts_wanted() {
+    const char* const wanted = std::getenv("TRYST_STRESS_TIMEOUTS");
+    return wanted == nullptr ? 300'000 : std::strtoull(wanted, nullptr, 10);
+}
+
+struct counts {
+    std::atomic<std::size_t> timeouts{0};
+    int met = 0;
+};
+
+template <class Exchanger>
+task<> wait_for_ever(Exchanger& ex, counts& all) {
+    all.met = *co_await ex.red(-1);
+}
+
+/// Times out over and over, unless it is met. Now and then somebody is patient, and keeps what is around
+/// its place.
+template <class Exchanger, class Tick>
+task<> wait_in_vain(Exchanger& ex, counts& all, const std::atomic<bool>& enough, Tick tick,
+                    unsigned seed) {
+    std::minstd_rand random(seed);
+    while (!enough.load(std::memory_order_relaxed)) {
+        const long patience = random() % 50 == 0 ? 500 : 1 + static_cast<long>(random() % 9);
+        const auto got = co_await ex.red_for(0, patience * tick);
+        if (got.error() == exchange_errc::timed_out) {
+            all.timeouts.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+}
+
+template <class Order>
+class MemoryStress : public ::testing::Test {};
+using orders = ::testing::Types<std::integral_constant<order, order::fifo>,
+                                std::integral_constant<order, order::lifo>>;
+TYPED_TEST_SUITE(MemoryStress, orders);
+
+TYPED_TEST(MemoryStress, StaysAsItIsHoweverManyTimeOut) {
+    const std::size_t wanted = timeouts_wanted();
+    counts all;
+    std::atomic<bool> enough{false};
+    red_blue_exchanger<int, int, TypeParam::value> ex;
+    timed_loop loop;
+    loop->spawn(wait_for_ever(ex, all));
+    loop->run_until_idle();
+    for (unsigned i = 0; i != overlapping; ++i) {
+        loop->spawn(wait_in_vain(ex, all, enough, 1ms, i + 1));
+    }
+    const auto until = [&](std::size_t timeouts) {
+        while (all.timeouts < timeouts) {
+            loop.advance(1ms);
+        }
+    };
+    until(wanted / 10);
+    const std::size_t warm = allocated_bytes;
+    until(wanted);
+    EXPECT_EQ(allocated_bytes, warm);
+
+    enough = true;
+    loop.advance(1s);
+    const auto met = ex.try_blue(7);
+    loop->run_until_idle();
+    EXPECT_EQ(met ? *met : 0, -1);
+    EXPECT_EQ(all.met, 7);
+}
+
+TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
+    const std::size_t wanted = timeouts_wanted() / 3;
+    counts all;
+    std::atomic<bool> enough{false};
+    red_blue_exchanger<int, int, TypeParam::value> ex;
+    std::array<run_loop, 2> loops;
+    const std::size_t before = allocated_bytes;
+    for (unsigned i = 0; i != overlapping; ++i) {
+        loops.at(i % 2).spawn(wait_in_vain(ex, all, enough, 20us, i + 1));
+    }
+    std::vector<std::jthread> threads;
+    for (run_loop& loop : loops) {
+        threads.emplace_back([&loop] { loop.run(); });
+    }
+    const auto until = [&](std::size_t timeouts) {
+        while (all.timeouts.load(std::memory_order_relaxed) < timeouts) {
+            const auto met = ex.try_blue(1);
+            EXPECT_TRUE(met || met.error() == exchange_errc::no_partner);
+            std::this_thread::yield();
+        }
+    };
+    until(wanted / 3);
+    const std::size_t warm = allocated_bytes;
+    until(wanted);
+    // How many overlap is a matter of chance here. What is lost once in a thousand waits would show.
+    EXPECT_LE(allocated_bytes - warm, warm - before) << warm - before;
+    enough = true;
+    ex.close();
+    for (run_loop& loop : loops) {
+        loop.stop();
+    }
+}
+
+} // namespace
+} // namespace tryst::test
