@@ -163,6 +163,7 @@ struct turning_point {
     stamp earliest = history::never; ///< The first request.
     stamp before = history::never; ///< The first evidence that it has happened.
     const record* witness = nullptr; ///< Who saw that; null: the request's own return.
+    stamp after = 0; ///< The last evidence that it had not.
 
     void seen_by(const record& r) noexcept {
         if (r.returned < before) {
@@ -380,6 +381,9 @@ private:
             const bool waits_on = at_rest && r.fate == fate::pending;
             // When the channel was open, at the latest that is known.
             const turning_point& close = closes_[r.channel];
+            closes_[r.channel].after =
+                std::max({close.after, has_met(i) || found_nobody(r) ? r.invoked : 0,
+                          was_parked(r) ? r.parked_until : 0});
             if (waits_on && close.before != history::never) {
                 report("at rest", r, " waits on, though the channel is closed");
             } else if ((has_met(i) || found_nobody(r)) && r.invoked > close.before) {
@@ -437,10 +441,11 @@ private:
     stamp earliest_end(std::size_t i, bool at_rest) {
         const record& r = *operations_[i];
         if (const record* const partner = partner_of(i)) {
-            return partner->invoked;
+            return std::max(partner->invoked, partner->parked_until);
         }
         if (failed_by(r, exchange_errc::closed)) {
-            return closes_[r.channel].earliest;
+            const turning_point& close = closes_[r.channel];
+            return std::max(close.earliest, close.after);
         }
         return at_rest && r.fate == fate::pending ? history::never : 0;
     }

@@ -96,7 +96,8 @@ inline long id_of(const tracked& item) noexcept {
  * In a channel that is fifo, who was queued counts as parked until its partner began, or the channel's close;
  * and whoever fails for want of a partner may overlook those who came after it began.
  * Who gives up, or is destroyed, need not be the first to be served up to that moment, but only as long as it
- * was seen parked: a partner that was about to come for it may be late, and does not hold others up. */
+ * was seen parked: a partner that was about to come for it may be late, and does not hold others up. What is
+ * said against a queue is always true; a few impossible histories, one in three hundred, it lets pass. */
 class history {
 public:
     /// A point in the order of all that is recorded.
