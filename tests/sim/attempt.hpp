@@ -7,122 +7,216 @@
 
 #include <tryst/exchange_operation.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace tryst::sim {
 
-class attempt {
-    using side = detail::side<detail::single_home, item>;
-    using plain = exchange_operation<side, detail::limits<false>>;
-    using stoppable = exchange_operation<side, detail::limits<false, detail::stop_token>>;
-    using timed = exchange_operation<side, detail::limits<true>>;
-    using limited = exchange_operation<side, detail::limits<true, detail::stop_token>>;
-
-    template <class Visitor>
-    std::invoke_result_t<Visitor, plain&> visit(Visitor visitor) {
-        if (timed_) {
-            return stoppable_ ? visitor(as_limited) : visitor(as_timed);
-        }
-        return stoppable_ ? visitor(as_stoppable) : visitor(as_plain);
+/// Room for one of several operations.
+template <class... Operations>
+class some_operation {
+public:
+    some_operation() = default;
+    some_operation(const some_operation&) = delete;
+    some_operation& operator=(const some_operation&) = delete;
+    ~some_operation() {
+        visit([](auto& op) noexcept { std::destroy_at(&op); });
     }
 
+    /// What `make` makes. Once.
+    template <class Make>
+    void emplace(Make make) {
+        using operation = std::invoke_result_t<Make>;
+        static_assert((std::is_same_v<operation, Operations> || ...));
+        ::new (static_cast<void*>(room_.data())) operation(make());
+        std::size_t index = 0;
+        static_cast<void>(((std::is_same_v<operation, Operations> || (++index, false)) || ...));
+        which_ = index;
+    }
+
+    template <class Visitor>
+    auto visit(Visitor visitor) {
+        using first = std::tuple_element_t<0, std::tuple<Operations...>>;
+        using result = std::invoke_result_t<Visitor, first&>;
+        using call = result (*)(void*, Visitor&);
+        static constexpr std::array<call, sizeof...(Operations)> calls{
+            [](void* op, Visitor& v) -> result { return v(*static_cast<Operations*>(op)); }...};
+        return calls.at(which_)(room_.data(), visitor);
+    }
+
+private:
+    std::size_t which_ = 0;
+    alignas(Operations...) std::array<std::byte, std::max({sizeof(Operations)...})> room_;
+};
+
+class attempt {
+    using colour = detail::colour;
+    template <class Side>
+    using plain = exchange_operation<Side, detail::limits<false>>;
+    template <class Side>
+    using stoppable = exchange_operation<Side, detail::limits<false, detail::stop_token>>;
+    template <class Side>
+    using timed = exchange_operation<Side, detail::limits<true>>;
+    template <class Side>
+    using limited = exchange_operation<Side, detail::limits<true, detail::stop_token>>;
+
+    template <class... Sides>
+    using all_of =
+        some_operation<plain<Sides>..., stoppable<Sides>..., timed<Sides>..., limited<Sides>...>;
+    template <class Home, colour Colour>
+    using side = detail::side<Home, item, item, Colour>;
+
 public:
-    attempt(scene& s, meeting& where, const wish& what) : scene_(&s), timed_(is_timed(what)) {
+    attempt(scene& s, meeting& where, const wish& what) : scene_(&s) {
         item mine = s.make_item();
         record_ = &s.begin(where, what, mine.id());
-        stoppable_ = what.stop != nullptr;
-        make(*where.ex, what, std::move(mine));
+        where.ex.visit([&](auto& ex) { make(ex, what, std::move(mine)); });
     }
     attempt(const attempt&) = delete;
     attempt& operator=(const attempt&) = delete;
     ~attempt() {
-        visit([](auto& op) noexcept { std::destroy_at(&op); });
+        operation_.reset();
         if (!record_->ended) {
             scene_->abandoned(*record_);
         }
     }
 
     bool await_ready() noexcept {
-        return visit([](auto& op) noexcept { return op.await_ready(); });
+        return operation_->visit([](auto& op) noexcept { return op.await_ready(); });
     }
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         record& known = *record_; // outlives us
+        scene& s = *scene_;
         const bool suspended =
-            visit([&](auto& op) noexcept { return op.await_suspend(coroutine); });
+            operation_->visit([&](auto& op) noexcept { return op.await_suspend(coroutine); });
+        if (suspended) {
+            s.suspended(known);
+        }
         known.arrived = true;
         return suspended;
     }
 
-    exchange_result<item> await_resume() {
-        exchange_result<item> result = visit([](auto& op) noexcept { return op.await_resume(); });
-        scene_->ended(*record_, result);
+    /// @returns the partner's number, or 0.
+    long await_resume() {
+        const long partner = operation_->visit([&](auto& op) { return end(op.await_resume()); });
         if (where_ && current_executor() != where_) {
             fail("a coroutine goes on elsewhere than it awaited");
         }
-        return result;
+        return partner;
     }
 
-    exchange_result<item> wait() {
+    long wait() {
         tell_when_waiting(&record_->arrived);
-        exchange_result<item> result = visit([](auto& op) noexcept { return op.wait(); });
-        tell_when_waiting(nullptr);
-        scene_->ended(*record_, result);
-        return result;
+        return operation_->visit([&](auto& op) {
+            auto result = op.wait();
+            tell_when_waiting(nullptr);
+            return end(result);
+        });
     }
 
 private:
-    static bool is_timed(const wish& what) noexcept { return what.how != wish::way::waits; }
+    template <class T, class Own>
+    long end(const exchange_result<T, Own>& result) {
+        scene_->ended(*record_, result);
+        if constexpr (!std::is_void_v<T>) {
+            return result ? result->id() : 0;
+        }
+        return 0;
+    }
 
-    void make(exchanger<item>& ex, const wish& what, item mine) {
+    /// Makes the operation that has these limits.
+    template <class Endless, class Lasting, class Until>
+    void limit(const wish& what, Endless endless, Lasting lasting, Until until) {
         const detail::clock::time_point deadline(what.patience);
         switch (what.how) {
         case wish::way::tries:
             fail("whoever tries does not wait");
         case wish::way::waits:
-            stoppable_
-                ? build(as_stoppable, [&] { return ex.exchange(std::move(mine), record_->stop); })
-                : build(as_plain, [&] { return ex.exchange(std::move(mine)); });
+            if (what.stop != nullptr) {
+                build([&] { return endless(record_->stop); });
+            } else {
+                build([&] { return endless(); });
+            }
             break;
         case wish::way::waits_for:
-            stoppable_
-                ? build(as_limited,
-                        [&] {
-                            return ex.exchange_for(std::move(mine), what.patience, record_->stop);
-                        })
-                : build(as_timed, [&] { return ex.exchange_for(std::move(mine), what.patience); });
+            if (what.stop != nullptr) {
+                build([&] { return lasting(what.patience, record_->stop); });
+            } else {
+                build([&] { return lasting(what.patience); });
+            }
             break;
         case wish::way::waits_until:
-            stoppable_
-                ? build(as_limited,
-                        [&] { return ex.exchange_until(std::move(mine), deadline, record_->stop); })
-                : build(as_timed, [&] { return ex.exchange_until(std::move(mine), deadline); });
+            if (what.stop != nullptr) {
+                build([&] { return until(deadline, record_->stop); });
+            } else {
+                build([&] { return until(deadline); });
+            }
             break;
         }
     }
 
-    template <class Operation, class Make>
-    static void build(Operation& place, Make make) {
-        ::new (static_cast<void*>(&place)) Operation(make());
+    template <class Make>
+    void build(Make make) {
+        operation_.emplace();
+        operation_->emplace(make);
+    }
+
+    void make(plain_exchanger& ex, const wish& what, item&& mine) {
+        limit(
+            what, [&](auto... more) { return ex.exchange(std::move(mine), more...); },
+            [&](auto... more) { return ex.exchange_for(std::move(mine), more...); },
+            [&](auto... more) { return ex.exchange_until(std::move(mine), more...); });
+    }
+    template <class Exchanger>
+    void make(Exchanger& ex, const wish& what, item&& mine) {
+        if (what.colour == history::colour::red) {
+            limit(
+                what, [&](auto... more) { return ex.red(std::move(mine), more...); },
+                [&](auto... more) { return ex.red_for(std::move(mine), more...); },
+                [&](auto... more) { return ex.red_until(std::move(mine), more...); });
+        } else {
+            limit(
+                what, [&](auto... more) { return ex.blue(std::move(mine), more...); },
+                [&](auto... more) { return ex.blue_for(std::move(mine), more...); },
+                [&](auto... more) { return ex.blue_until(std::move(mine), more...); });
+        }
+    }
+    void make(item_channel& ex, const wish& what, item&& mine) {
+        if (what.colour == history::colour::red) {
+            limit(
+                what, [&](auto... more) { return ex.send(std::move(mine), more...); },
+                [&](auto... more) { return ex.send_for(std::move(mine), more...); },
+                [&](auto... more) { return ex.send_until(std::move(mine), more...); });
+        } else {
+            limit(
+                what, [&](auto... more) { return ex.receive(more...); },
+                [&](auto... more) { return ex.receive_for(more...); },
+                [&](auto... more) { return ex.receive_until(more...); });
+        }
     }
 
     scene* scene_;
     record* record_ = nullptr;
     executor_ref where_ = current_executor();
-    bool timed_;
-    bool stoppable_ = false;
-    union {
-        plain as_plain;
-        stoppable as_stoppable;
-        timed as_timed;
-        limited as_limited;
-    };
+    std::optional<all_of<
+        detail::side<detail::single_home, item>, side<detail::dual_queue, colour::red>,
+        side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
+        side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
+        side<detail::dual_stack, colour::blue>,
+        detail::side<detail::dual_queue, item, void, colour::red>,
+        detail::side<detail::dual_queue, void, item, colour::blue>>>
+        operation_;
 };
 
 } // namespace tryst::sim

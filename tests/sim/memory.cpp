@@ -49,6 +49,7 @@ struct heap {
     int reserved = 0;
     long until_failure = 0;
     bool failed = false;
+    std::size_t in_use = 0;
 };
 constinit heap h;
 
@@ -144,6 +145,7 @@ void* allocate(std::size_t size, std::size_t aligned) {
         }
     }
     block->live = true;
+    h.in_use += block_size(size_class);
     void* const place = block + 1;
     allow(place, size);
     std::memset(place, fresh_byte, size);
@@ -160,6 +162,7 @@ void release(void* place) noexcept {
         fail("memory was freed twice");
     }
     block->live = false;
+    h.in_use -= block_size(block->size_class);
     block->next = nullptr;
     forbid(place, block_size(block->size_class) - sizeof(header));
     queue& free = h.free[block->size_class];
@@ -195,6 +198,11 @@ void begin(reuse how) noexcept {
     h.reserved = 0;
     h.until_failure = 0;
     h.failed = false;
+    h.in_use = 0;
+}
+
+std::size_t in_use() noexcept {
+    return h.in_use;
 }
 
 loss end() noexcept {
@@ -241,7 +249,7 @@ outside::~outside() {
 
 namespace memory = tryst::sim::memory;
 
-// All forms, because a sanitizer supplies each that is missing. (The nothrow ones are not used.)
+// All forms, because a sanitizer supplies each that is missing.
 void* operator new(std::size_t size) {
     return memory::allocate(size, alignof(std::max_align_t));
 }
@@ -253,6 +261,21 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
     return memory::allocate(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+    try {
+        return memory::allocate(size, alignof(std::max_align_t));
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+void* operator new[](std::size_t size, std::align_val_t alignment,
+                     const std::nothrow_t& /*tag*/) noexcept {
+    try {
+        return memory::allocate(size, static_cast<std::size_t>(alignment));
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 void operator delete(void* place) noexcept {
     memory::release(place);

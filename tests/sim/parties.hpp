@@ -66,9 +66,9 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
         if (where == nullptr) {
             break;
         }
-        const wish what = s.make_wish(has_timers());
+        const wish what = s.make_wish(*where, has_timers());
         if (what.how == wish::way::tries) {
-            s.try_once(*where);
+            s.try_once(*where, what.colour);
             continue;
         }
         {
@@ -89,9 +89,8 @@ Coroutine one_of_circle(scene& s, meeting& where, scene::presence created) {
     const scene::presence here = created.begin();
     long partner = 0;
     {
-        attempt one(s, where, s.make_wish_to_wait(has_timers()));
-        const exchange_result<item> got = co_await one;
-        partner = got ? got->id() : 0;
+        attempt one(s, where, s.make_wish_to_wait(where, has_timers()));
+        partner = co_await one;
     }
     s.returned_from_circle(where, partner);
 }
@@ -146,9 +145,9 @@ inline void thread_party(scene& s, std::size_t operations) {
         if (where == nullptr) {
             break;
         }
-        const wish what = s.make_wish(true);
+        const wish what = s.make_wish(*where, true);
         if (what.how == wish::way::tries) {
-            s.try_once(*where);
+            s.try_once(*where, what.colour);
         } else {
             attempt one(s, *where, what);
             static_cast<void>(sync_wait(one));
@@ -160,9 +159,8 @@ inline void thread_of_circle(scene& s, meeting& where) {
     const scene::presence here(s);
     long partner = 0;
     {
-        attempt one(s, where, s.make_wish_to_wait(true));
-        const exchange_result<item> got = sync_wait(one);
-        partner = got ? got->id() : 0;
+        attempt one(s, where, s.make_wish_to_wait(where, true));
+        partner = sync_wait(one);
     }
     s.returned_from_circle(where, partner);
 }

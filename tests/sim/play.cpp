@@ -20,6 +20,7 @@ namespace {
 /// How many of each take part, and what happens to them.
 struct plot {
     std::size_t meetings = 1;
+    std::array<venue::kind, 2> kinds{};
     std::size_t circles = 0;
     std::size_t loops = 1;
     std::size_t coroutines = 0;
@@ -134,6 +135,13 @@ plot choose_plot(random& dice, long failing_allocation) {
                            : dice.one_in(8)        ? static_cast<long>(dice.between(1, 40))
                                                    : 0;
     p.how = choose_pace(dice, large);
+    using kind = venue::kind;
+    static constexpr std::array kinds{kind::plain, kind::plain,      kind::plain,
+                                      kind::fifo,  kind::short_fifo, kind::short_fifo,
+                                      kind::lifo,  kind::lifo,       kind::channel};
+    for (kind& each : p.kinds) {
+        each = dice.among(kinds);
+    }
     return p;
 }
 
@@ -180,7 +188,7 @@ private:
 
     void build() {
         for (std::size_t i = 0; i != plot_.meetings; ++i) {
-            scene_.add_meeting(plot_.capacity);
+            scene_.add_meeting(plot_.kinds.at(i % plot_.kinds.size()), plot_.capacity);
         }
         for (std::size_t i = 0; i != plot_.buttons; ++i) {
             scene_.add_button();
@@ -281,9 +289,12 @@ private:
             }
         }
         for (std::size_t i = 0; i != plot_.circles; ++i) {
-            meeting& private_one = scene_.add_meeting(choices().one_in(2) ? 0 : plot_.capacity);
+            const auto which = plot_.kinds.at(i % plot_.kinds.size());
+            meeting& private_one =
+                scene_.add_meeting(which == venue::kind::channel ? venue::kind::fifo : which,
+                                   choices().one_in(2) ? 0 : plot_.capacity);
             private_one.circle = choices().between(2, 4);
-            for (std::size_t n = private_one.ex == nullptr ? 0 : private_one.circle; n != 0; --n) {
+            for (std::size_t n = !private_one.ex.exists() ? 0 : private_one.circle; n != 0; --n) {
                 enter_one_of_circle(private_one);
             }
         }
@@ -432,12 +443,17 @@ private:
     void meet_those_who_wait() {
         for (std::size_t i = choices().below(4); i != 0; --i) {
             const auto where = std::ranges::find_if(scene_.meetings, [&](meeting& each) {
-                return each.ex != nullptr && scene_.somebody_waits_at(each);
+                return each.ex.exists() && scene_.somebody_who_waits_at(each) != nullptr;
             });
             if (where == scene_.meetings.end()) {
                 return;
             }
-            scene_.try_once(*where, true);
+            const history::colour waiting = scene_.somebody_who_waits_at(*where)->colour;
+            scene_.try_once(*where,
+                            waiting == history::colour::red    ? history::colour::blue
+                            : waiting == history::colour::blue ? history::colour::red
+                                                               : waiting,
+                            true);
             look_around();
         }
     }
@@ -448,7 +464,7 @@ private:
             if (plot_.ends_open && !scene_.thread_waits_at(each)) {
                 continue;
             }
-            if (each.ex != nullptr && choices().one_in(2)) {
+            if (each.ex.exists() && choices().one_in(2)) {
                 scene_.close(each);
             }
             scene_.destroy(each);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sim/scene.hpp"
 
-#include "support/insides.hpp"
-
 #include <algorithm>
 #include <array>
 #include <new>
@@ -15,20 +13,25 @@ scene::~scene() = default;
 
 // ---- The stage.
 
-meeting& scene::add_meeting(std::size_t capacity) {
+meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
     meeting* made = nullptr;
     {
         const memory::reserve unfailing;
         made = &meetings.emplace_back(static_cast<history::channel_id>(meetings.size() + 1));
     }
     try {
-        made->ex = std::make_unique<exchanger<item>>(capacity);
+        made->ex.make(which, capacity);
         made->open = true;
+        if (made->ex.is_fifo()) {
+            const memory::reserve unfailing;
+            history_.set_fifo(made->id);
+        }
         if (capacity != 0 && choices().one_in(2)) {
             const undisturbed hands; // as if there had been collisions before
-            test::grow(*made->ex, static_cast<int>(choices().between(1, capacity)));
+            made->ex.grow(choices().between(1, capacity));
         }
-        note("exchanger {} has a capacity of {}", made->id, static_cast<long>(capacity));
+        note("exchanger {} of kind {} has a capacity of {}", made->id, static_cast<long>(which),
+             static_cast<long>(capacity));
     } catch (const std::bad_alloc&) {
         note("exchanger {} could not be made", made->id);
     }
@@ -69,16 +72,29 @@ meeting* scene::choose_meeting() noexcept {
     return nullptr;
 }
 
-wish scene::make_wish(bool can_have_deadline) noexcept {
-    if (temper.trying != 0 && choices().one_in(temper.trying)) {
-        return {.how = wish::way::tries};
+history::colour scene::choose_colour(meeting& where) noexcept {
+    if (!where.ex.has_colours()) {
+        return history::colour::any;
     }
-    return make_wish_to_wait(can_have_deadline);
+    // The tide turns.
+    if (choices().one_in(40)) {
+        static constexpr std::array<std::size_t, 6> tides{0, 1, 4, 4, 7, 8};
+        where.reds = choices().among(tides);
+    }
+    return choices().below(8) < where.reds ? history::colour::red : history::colour::blue;
 }
 
-wish scene::make_wish_to_wait(bool can_have_deadline) noexcept {
+wish scene::make_wish(meeting& where, bool can_have_deadline) noexcept {
+    if (temper.trying != 0 && choices().one_in(temper.trying)) {
+        return {.how = wish::way::tries, .colour = choose_colour(where)};
+    }
+    return make_wish_to_wait(where, can_have_deadline);
+}
+
+wish scene::make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept {
     random& dice = choices();
     wish made;
+    made.colour = choose_colour(where);
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
@@ -101,9 +117,10 @@ record& scene::begin(meeting& where, const wish& what, long given) {
     record& op = records_.emplace_back();
     op.given = given;
     op.where = &where;
+    op.colour = what.colour;
     op.home = loop_of(current_executor());
     ++where.begun;
-    history::call call{.given = given, .channel = where.id};
+    history::call call{.given = given, .channel = where.id, .colour = what.colour};
     if (what.stop != nullptr) {
         op.stop = what.stop->source.get_token();
         call.stop = what.stop->id;
@@ -120,7 +137,7 @@ record& scene::begin(meeting& where, const wish& what, long given) {
     }
     op.place = under_way_.size();
     under_way_.push_back(&op);
-    note("gives {} to exchanger {}", given, where.id);
+    note("gives {} to exchanger {} as {}", given, where.id, static_cast<long>(what.colour));
     if (what.stop != nullptr) {
         note("  until stop {}", static_cast<long>(call.stop));
     }
@@ -140,56 +157,57 @@ void scene::end(record& op) noexcept {
     op.stop = {};
 }
 
-void scene::ended(record& op, const exchange_result<item>& result) {
-    if (op.ended) {
-        fail("an operation ended twice");
-    }
-    if (result) {
-        note("gave {}, and has {}", op.given, result->id());
-    } else {
-        note("gave {}, and has {} back: error {}", op.given, result.returned().id(),
-             result.error().value());
-    }
-    op.told->returned(result, history::time_point(now()));
-    end(op);
-}
-
 void scene::abandoned(record& op) noexcept {
     note("gave {}, and is destroyed", op.given);
     op.told.reset();
     end(op);
 }
 
-void scene::try_once(meeting& where, bool must_succeed) {
+void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
     item mine = make_item();
     const long given = mine.id();
     std::optional<history::operation> told;
     {
         const memory::reserve unfailing;
-        note("tries {} with exchanger {}", given, where.id);
-        told.emplace(
-            history_[0].begin({.given = given, .channel = where.id, .way = history::way::tries}));
+        note("tries {} with exchanger {} as {}", given, where.id, static_cast<long>(as));
+        told.emplace(history_[0].begin(
+            {.given = given, .channel = where.id, .way = history::way::tries, .colour = as}));
     }
+    bool met = false;
+    const auto end = [&](const auto& result) {
+        --where.users;
+        tell(given, result);
+        told->returned(result, history::time_point(now()));
+        met = static_cast<bool>(result);
+    };
     ++where.users;
-    const exchange_result<item> result = where.ex->try_exchange(std::move(mine));
-    --where.users;
-    if (result) {
-        note("gave {}, and has {}", given, result->id());
-    } else {
-        note("gave {}, and has {} back: error {}", given, result.returned().id(),
-             result.error().value());
-    }
-    told->returned(result, history::time_point(now()));
-    if (must_succeed && !result) {
+    where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
+        if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
+            end(ex.try_exchange(std::move(mine)));
+        } else if constexpr (std::is_same_v<Exchanger, item_channel>) {
+            if (as == history::colour::red) {
+                end(ex.try_send(std::move(mine)));
+            } else {
+                end(ex.try_receive());
+            }
+        } else {
+            end(as == history::colour::red ? ex.try_red(std::move(mine))
+                                           : ex.try_blue(std::move(mine)));
+        }
+    });
+    if (must_succeed && !met) {
         fail("somebody waits, and cannot be met");
     }
 }
 
 void scene::returned_from_circle(meeting& where, long partner) {
     // The partner has arrived, even if it is still on its way back.
+    // Where there are colours nobody else may wait there, or close it, either.
+    const bool colours = where.ex.has_colours();
     const bool all_have_arrived =
-        where.begun == where.circle && std::ranges::all_of(under_way_, [&](const record* op) {
-            return op->where != &where || op->arrived || op->given == partner;
+        where.begun == where.circle && !(colours && where.users != 0) &&
+        std::ranges::all_of(under_way_, [&](const record* op) {
+            return op->where != &where || (op->arrived && !colours) || op->given == partner;
         });
     if (all_have_arrived) {
         destroy(where);
@@ -222,13 +240,13 @@ void scene::renew(button& which) {
 }
 
 void scene::close(meeting& where) {
-    if (where.ex == nullptr) {
+    if (!where.ex.exists()) {
         return;
     }
     note("closes exchanger {}", where.id);
     ++where.users;
     history::ending closing{where.id, history_.tick()};
-    where.ex->close();
+    where.ex.close();
     closing.returned = history_.tick();
     where.closed = true;
     --where.users;
@@ -243,7 +261,7 @@ bool scene::somebody_is_on_the_way_to(const meeting& where) const noexcept {
 }
 
 void scene::destroy(meeting& where) {
-    if (where.ex == nullptr || std::exchange(where.dying, true)) {
+    if (!where.ex.exists() || std::exchange(where.dying, true)) {
         return;
     }
     where.open = false;
@@ -254,7 +272,7 @@ void scene::destroy(meeting& where) {
     note("destroys exchanger {}", where.id);
     ++exchangers_dying_;
     history::ending closing{where.id, history_.tick()};
-    where.ex.reset();
+    where.ex.destroy();
     closing.returned = history_.tick();
     where.closed = true;
     --exchangers_dying_;
@@ -278,9 +296,10 @@ std::string about(const record& op, const char* what) {
 
 } // namespace
 
-bool scene::somebody_waits_at(const meeting& where) const noexcept {
-    return std::ranges::any_of(
+const record* scene::somebody_who_waits_at(const meeting& where) const noexcept {
+    const auto found = std::ranges::find_if(
         under_way_, [&](const record* op) { return op->where == &where && is_alive(*op); });
+    return found == under_way_.end() ? nullptr : *found;
 }
 
 bool scene::thread_waits_at(const meeting& where) const noexcept {
@@ -295,7 +314,7 @@ bool scene::some_loop_is_stopped() const noexcept {
 std::string scene::check_asleep() {
     const memory::reserve unfailing;
     for (meeting& each : meetings) {
-        each.waiting = 0;
+        each.waiting = {};
     }
     const history::stamp seen = history_.tick();
     for (record* const op : under_way_) {
@@ -314,10 +333,13 @@ std::string scene::check_asleep() {
         if (op->exact && op->deadline <= now()) {
             return about(*op, "its deadline has passed");
         }
-        if (++op->where->waiting != 1) {
+        auto& waiting = op->where->waiting;
+        const auto mine = static_cast<std::size_t>(op->colour);
+        // Red is 1 and blue 2.
+        if ((++waiting.at(mine) != 1 && mine == 0) || (mine != 0 && waiting.at(3 - mine) != 0)) {
             return about(*op, "a partner sleeps, too");
         }
-        if (!test::waits_at_home(*op->where->ex)) {
+        if (!op->where->ex.all_are_at_home()) {
             return about(*op, "it is not in slot 0");
         }
         op->told->parked(seen);

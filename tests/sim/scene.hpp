@@ -7,23 +7,23 @@
 #include "sim/memory.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/stop_token.hpp"
+#include "sim/venue.hpp"
 #include "support/history.hpp"
-#include "support/tracked.hpp"
 
-#include <tryst/exchanger.hpp>
 #include <tryst/run_loop.hpp>
 
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tryst::sim {
 
-using item = test::tracked;
 using test::history;
 
 /// An exchanger, and who may use it.
@@ -31,12 +31,13 @@ struct meeting {
     explicit meeting(history::channel_id number) noexcept : id(number) {}
 
     history::channel_id id;
-    std::unique_ptr<exchanger<item>> ex; ///< Null if it could not be made, or is gone.
+    venue ex; ///< Empty if it could not be made, or is gone.
     bool open = false; ///< Parties may arrive.
     bool closed = false; ///< A close has returned, or a destructor.
     bool dying = false; ///< Somebody destroys it, or is about to.
     int users = 0; ///< Calls under way that are not operations of parties.
-    int waiting = 0; ///< For the eyes of the test.
+    std::array<int, 3> waiting{}; ///< Of each colour: for the eyes of the test.
+    std::size_t reds = 4; ///< Of eight arrivals, now.
 
     /// A private meeting of so many, once each: whoever has met somebody and knows that the others have
     /// arrived destroys it. 0: it is public.
@@ -64,6 +65,7 @@ struct button {
 struct record {
     long given = 0;
     meeting* where = nullptr;
+    history::colour colour = history::colour::any;
     looper* home = nullptr;
     instant deadline = no_deadline;
     stop_token stop;
@@ -79,6 +81,7 @@ struct wish {
     enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
 
     way how = way::waits;
+    history::colour colour = history::colour::any;
     button* stop = nullptr;
     instant patience{0}; // or the deadline
 };
@@ -107,7 +110,7 @@ public:
     test::census items;
 
     /// A new exchanger, unless memory fails.
-    meeting& add_meeting(std::size_t capacity);
+    meeting& add_meeting(venue::kind which, std::size_t capacity);
     void add_button();
     looper& add_loop(run_loop_options options);
     looper* loop_of(executor_ref executor) noexcept;
@@ -116,14 +119,29 @@ public:
 
     /// Some meeting that is open; null if none is.
     meeting* choose_meeting() noexcept;
-    wish make_wish(bool can_have_deadline) noexcept;
-    wish make_wish_to_wait(bool can_have_deadline) noexcept;
+    wish make_wish(meeting& where, bool can_have_deadline) noexcept;
+    wish make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     record& begin(meeting& where, const wish& what, long given);
-    void ended(record& op, const exchange_result<item>& result);
+    template <class T, class Own>
+    void ended(record& op, const exchange_result<T, Own>& result) {
+        if (op.ended) {
+            fail("an operation ended twice");
+        }
+        tell(op.given, result);
+        op.told->returned(result, history::time_point(now()));
+        end(op);
+    }
+    /// It has suspended.
+    void suspended(record& op) {
+        op.arrived = true;
+        if (!op.ended && op.where->ex.is_fifo()) {
+            op.told->queued(history_.tick());
+        }
+    }
     void abandoned(record& op) noexcept;
-    void try_once(meeting& where, bool must_succeed = false);
+    void try_once(meeting& where, history::colour as, bool must_succeed = false);
     /// One of a circle is back, and has met `partner`, if that is not 0.
     void returned_from_circle(meeting& where, long partner);
 
@@ -156,14 +174,25 @@ public:
     /// All is over.
     std::string check_end();
 
-    /// Somebody who waits at `where`, not on a loop that is stopped.
-    bool somebody_waits_at(const meeting& where) const noexcept;
+    /// Somebody who waits at `where`, not on a loop that is stopped; or null.
+    const record* somebody_who_waits_at(const meeting& where) const noexcept;
     /// Somebody waits there who has no loop.
     bool thread_waits_at(const meeting& where) const noexcept;
     std::size_t operations() const noexcept { return records_.size(); }
     const history& told() const noexcept { return history_; }
 
 private:
+    history::colour choose_colour(meeting& where) noexcept;
+    template <class T, class Own>
+    static void tell(long given, const exchange_result<T, Own>& result) {
+        if (!result) {
+            note("gave {}, and has it back: error {}", given, result.error().value());
+        } else if constexpr (std::is_void_v<T>) {
+            note("gave {}", given);
+        } else {
+            note("gave {}, and has {}", given, result->id());
+        }
+    }
     void end(record& op) noexcept;
     bool somebody_is_on_the_way_to(const meeting& where) const noexcept;
     bool some_loop_is_stopped() const noexcept;

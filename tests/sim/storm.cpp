@@ -6,6 +6,7 @@
 #include "sim/stop_token.hpp"
 
 #include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/task.hpp>
 
@@ -17,6 +18,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace tryst::sim {
 
@@ -45,58 +47,95 @@ const char* name_of(ending how) {
 }
 
 constexpr std::size_t loop_count = 4;
-constexpr auto deadline = detail::clock::time_point(2h);
 
+/// One exchanger for each, because only one waits in it.
+struct each_alone {
+    static constexpr const char* name = "apart";
+    std::deque<exchanger<int>> all;
+
+    exchanger<int>& next() { return all.emplace_back(std::size_t{0}); }
+    void close() {
+        for (exchanger<int>& each : all) {
+            each.close();
+        }
+    }
+};
+
+/// One for all, who are red.
+template <order Order>
+struct all_together {
+    static constexpr const char* name = Order == order::fifo ? "fifo" : "lifo";
+    red_blue_exchanger<int, int, Order> all;
+
+    auto& next() { return all; }
+    void close() { all.close(); }
+};
+
+template <class Meetings>
 struct crowd {
-    std::deque<exchanger<int>> meetings; // one for each, because only one waits in an exchanger
+    Meetings meetings;
     std::array<std::optional<run_loop>, loop_count> loops;
     stop_source stop;
+    detail::clock::time_point deadline{2h};
     std::size_t returned = 0;
     std::size_t nodes = 0;
 };
 
-task<> wait_at(crowd& all, exchanger<int>& where, ending how) {
+template <class Meetings>
+task<> wait_at(crowd<Meetings>& all, exchanger<int>& where, ending how) {
     if (how == ending::stop) {
         static_cast<void>(co_await where.exchange(0, all.stop.get_token()));
     } else if (how == ending::deadline) {
-        static_cast<void>(co_await where.exchange_until(0, deadline));
+        static_cast<void>(co_await where.exchange_until(0, all.deadline));
     } else {
         static_cast<void>(co_await where.exchange(0));
     }
     ++all.returned;
 }
 
-void run_loops(crowd& all) {
+template <class Meetings, order Order>
+task<> wait_at(crowd<Meetings>& all, red_blue_exchanger<int, int, Order>& where, ending how) {
+    if (how == ending::stop) {
+        static_cast<void>(co_await where.red(0, all.stop.get_token()));
+    } else if (how == ending::deadline) {
+        static_cast<void>(co_await where.red_until(0, all.deadline));
+    } else {
+        static_cast<void>(co_await where.red(0));
+    }
+    ++all.returned;
+}
+
+template <class Meetings>
+void run_loops(crowd<Meetings>& all) {
     for (auto& loop : all.loops) {
         all.nodes += loop->run_until_idle();
     }
 }
 
-void let_wait(crowd& all, std::size_t count, ending how) {
+template <class Meetings>
+void let_wait(crowd<Meetings>& all, std::size_t count, ending how) {
     for (auto& loop : all.loops) {
         loop.emplace();
     }
     for (std::size_t i = 0; i != count; ++i) {
-        exchanger<int>& where = all.meetings.emplace_back(std::size_t{0});
-        all.loops.at(i % loop_count)->spawn(wait_at(all, where, how));
+        all.loops.at(i % loop_count)->spawn(wait_at(all, all.meetings.next(), how));
     }
     run_loops(all);
 }
 
-void end_all(crowd& all, ending how) {
+template <class Meetings>
+void end_all(crowd<Meetings>& all, ending how) {
     switch (how) {
     case ending::stop:
         all.stop.request_stop();
         break;
     case ending::deadline:
-        while (now() < deadline.time_since_epoch()) {
-            sleep(&all, deadline.time_since_epoch());
+        while (now() < all.deadline.time_since_epoch()) {
+            sleep(&all, all.deadline.time_since_epoch());
         }
         break;
     case ending::close:
-        for (exchanger<int>& each : all.meetings) {
-            each.close();
-        }
+        all.meetings.close();
         break;
     case ending::destruction_of_loops:
         for (auto& loop : all.loops) {
@@ -107,20 +146,48 @@ void end_all(crowd& all, ending how) {
     run_loops(all);
 }
 
+constexpr int storms = 4;
+
+/// However many storms there have been, an exchanger has no more memory than two of them take at once: a queue
+/// is swept when it has grown by its own length.
+template <class Meetings>
+void storm_again(crowd<Meetings>& all, std::size_t count, ending how) {
+    const auto reset_loops = [&] {
+        for (auto& loop : all.loops) {
+            loop.reset();
+        }
+    };
+    reset_loops();
+    const std::size_t first = memory::in_use();
+    for (int i = 1; i != storms; ++i) {
+        all.stop = stop_source();
+        all.deadline += 2h;
+        let_wait(all, count, how);
+        end_all(all, how);
+        reset_loops();
+    }
+    if (memory::in_use() > first * 5 / 2) {
+        fail("storms have left " + std::to_string(memory::in_use()) + " bytes, and the first " +
+             std::to_string(first));
+    }
+}
+
 struct cost {
     std::uint64_t accesses = 0;
     std::uint64_t nodes = 0;
 };
 
+template <class Meetings>
 cost measure(std::size_t count, ending how) {
     pace alone;
     alone.mean_turn = 1'000'000;
     std::size_t nodes = 0;
+    const bool again = !std::is_same_v<Meetings, each_alone> && how != ending::close;
     const auto begin = std::chrono::steady_clock::now();
     const verdict ended = run(
         1, alone,
         [&] {
-            crowd all;
+            crowd<Meetings> all;
             let_wait(all, count, how);
             end_all(all, how);
             const std::size_t expected = how == ending::destruction_of_loops ? 0 : count;
@@ -128,6 +195,9 @@ cost measure(std::size_t count, ending how) {
                 fail("not all have returned");
             }
             nodes = all.nodes;
+            if (again) {
+                storm_again(all, count, how);
+            }
         },
         std::uint64_t{1} << 40U);
     if (!ended.failure.empty()) {
@@ -135,27 +205,37 @@ cost measure(std::size_t count, ending how) {
         return {};
     }
     const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-    const auto each = static_cast<double>(count);
-    std::printf("%8zu waits ended by %-24s %6.2f accesses and %.2f nodes each; %7.1f ms in all\n",
-                count, name_of(how), static_cast<double>(ended.steps) / each,
-                static_cast<double>(nodes) / each, wall.count());
+    const auto each = static_cast<double>(again ? storms * count : count);
+    std::printf(
+        "%8zu waits, %-5s, ended by %-24s %6.2f accesses and %.2f nodes each; %7.1f ms in all\n",
+        count, Meetings::name, name_of(how), static_cast<double>(ended.steps) / each,
+        static_cast<double>(nodes) / static_cast<double>(count), wall.count());
     return {ended.steps, nodes};
 }
 
-} // namespace
-
-bool run_storms() {
+template <class Meetings>
+bool is_linear() {
     constexpr std::size_t small = 10'000;
     constexpr std::size_t large = 10 * small;
     bool linear = true;
     for (const ending how : endings) {
-        const cost of_small = measure(small, how);
-        const cost of_large = measure(large, how);
+        const cost of_small = measure<Meetings>(small, how);
+        const cost of_large = measure<Meetings>(large, how);
         // A logarithm would already show: log(large) / log(small) is 1.25.
         linear = linear && of_small.accesses != 0 && of_large.accesses != 0 &&
                  of_large.accesses * 10 <= of_small.accesses * 101 &&
                  of_large.nodes * 10 <= of_small.nodes * 101;
     }
+    return linear;
+}
+
+} // namespace
+
+bool run_storms() {
+    const bool apart = is_linear<each_alone>();
+    const bool in_queue = is_linear<all_together<order::fifo>>();
+    const bool on_stack = is_linear<all_together<order::lifo>>();
+    const bool linear = apart && in_queue && on_stack;
     std::printf(linear ? "linear\n" : "sim: a storm costs more than linear\n");
     return linear;
 }

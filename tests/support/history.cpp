@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <iterator>
 #include <sstream>
 #include <string_view>
@@ -21,6 +22,14 @@ history::record& history::operation::end(fate how) {
 
 void history::operation::exchanged(long got) {
     end(fate::exchanged).got = got;
+}
+
+void history::operation::exchanged_unseen() {
+    end(fate::exchanged).unseen = true;
+}
+
+long history::operation::given() const noexcept {
+    return log_->records_[index_].given;
 }
 
 void history::operation::failed(exchange_errc error, long own, std::optional<time_point> clock) {
@@ -571,9 +580,34 @@ std::string history::check(bool at_rest, std::optional<time_point> clock) const 
     std::vector<const record*> operations;
     turning_points closes;
     turning_points stops;
+    std::unordered_map<long, long> receivers;
+    std::deque<record> completed;
+    const auto has_unseen = [](const auto& each) {
+        return std::ranges::any_of(each->records_, &record::unseen);
+    };
+    if (std::ranges::any_of(logs_, has_unseen)) {
+        for (const auto& each : logs_) {
+            for (const record& r : each->records_) {
+                if (r.fate == fate::exchanged && !r.unseen) {
+                    receivers.emplace(r.got, r.given);
+                }
+            }
+        }
+    }
     for (const auto& each : logs_) {
         for (const record& r : each->records_) {
-            operations.push_back(&r);
+            if (r.unseen) {
+                record& known = completed.emplace_back(r);
+                const auto receiver = receivers.find(r.given);
+                if (receiver == receivers.end()) {
+                    known.fate = fate::abandoned; // and so is who got its value
+                } else {
+                    known.got = receiver->second;
+                }
+                operations.push_back(&known);
+            } else {
+                operations.push_back(&r);
+            }
         }
         for (const ending& e : each->closes_) {
             closes.add(e);

@@ -144,6 +144,7 @@ public:
         history::fate fate = fate::pending;
         exchange_errc error{}; ///< Why, if it has failed.
         long got = 0; ///< The partner's value, or the one handed back.
+        bool unseen = false; ///< Who its partner was is known by whoever got its value.
         time_point clock{}; ///< When it timed out, at the latest.
     };
 
@@ -180,6 +181,23 @@ public:
         void exchanged(long got);
         void failed(exchange_errc error, long own, std::optional<time_point> clock = {});
 
+        /// Likewise, of one that gives or gets no item, with a number in its place: a receiver, whose number
+        /// is handed back; a sender, of whom it is unknown what it got, but not who got its item.
+        template <class T>
+        void returned(const exchange_result<T, void>& result,
+                      std::optional<time_point> clock = {}) {
+            result ? exchanged(id_of(*result))
+                   : failed(static_cast<exchange_errc>(result.error().value()), given(), clock);
+        }
+        template <class Own>
+        void returned(const exchange_result<void, Own>& result,
+                      std::optional<time_point> clock = {}) {
+            result ? exchanged_unseen()
+                   : failed(static_cast<exchange_errc>(result.error().value()),
+                            id_of(result.returned()), clock);
+        }
+        void exchanged_unseen();
+
         /// It was in slot 0 at `when`, a `tick` that all who are seen at the same time have in common.
         void parked(stamp when);
 
@@ -191,6 +209,7 @@ public:
         operation(history::log& log, std::size_t index) noexcept : log_(&log), index_(index) {}
 
         record& end(fate how);
+        long given() const noexcept;
 
         history::log* log_;
         std::size_t index_;

@@ -57,6 +57,8 @@ public:
     void close() noexcept { protocol_->close(); }
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
+    detail::protocol<Home>& inside() noexcept { return *protocol_; }
+
 private:
     std::unique_ptr<protocol> protocol_;
 };

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Where parties meet: an exchanger without colours, with two, or a channel; of which a seed chooses one.
+#pragma once
+
+#include "support/short_exchanger.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/synchronous_channel.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace tryst::sim {
+
+using item = test::tracked;
+
+using plain_exchanger = exchanger<item>;
+using fifo_exchanger = red_blue_exchanger<item>;
+using short_fifo_exchanger = test::short_queue_exchanger<item>;
+using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
+using item_channel = synchronous_channel<item>;
+
+/// Owns one of them, or nothing.
+class venue {
+public:
+    enum class kind : std::uint8_t { plain, fifo, short_fifo, lifo, channel };
+
+    /// A new one. @throws std::bad_alloc.
+    void make(kind which, std::size_t capacity);
+    /// More slots of the arena, as if there had been collisions. No effect where there is none.
+    void grow(std::size_t times) noexcept;
+
+    bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
+    bool has_colours() const noexcept { return what_ != kind::plain; }
+    bool is_fifo() const noexcept { return what_ != kind::plain && what_ != kind::lifo; }
+    kind what() const noexcept { return what_; }
+
+    template <class Visitor>
+    void visit(Visitor visitor) {
+        std::visit(
+            [&]<class Owned>(Owned& owned) {
+                if constexpr (!std::is_same_v<Owned, std::monostate>) {
+                    visitor(*owned);
+                }
+            },
+            owned_);
+    }
+
+    void close() {
+        visit([](auto& ex) { ex.close(); });
+    }
+    void destroy() { const auto gone = std::exchange(owned_, std::monostate()); }
+
+    /// Nobody sleeps anywhere else than at home. Undisturbed.
+    bool all_are_at_home() noexcept;
+
+private:
+    kind what_ = kind::plain;
+    std::variant<std::monostate, std::unique_ptr<plain_exchanger>, std::unique_ptr<fifo_exchanger>,
+                 std::unique_ptr<short_fifo_exchanger>, std::unique_ptr<lifo_exchanger>,
+                 std::unique_ptr<item_channel>>
+        owned_;
+};
+
+} // namespace tryst::sim
