@@ -14,6 +14,7 @@ class Mutant(NamedTuple):
     line: int = 0  # where `before` is; 0: it is there exactly once
     known: str = ""  # why nothing can find it; it must survive
     also: tuple[str, str] | None = None  # a second change, of what is there exactly once
+    by: str = "model"  # who looks for it: the model checker and then the simulation; "sim"; "memory": memory_stress
 
     def applied(self, text: str) -> str:
         if self.line == 0:
@@ -31,6 +32,9 @@ WEAKER = {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release":
 FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/inbox.hpp",
          "detail/mailbox.hpp", "detail/parker.hpp", "detail/event_loop.hpp",
          "when_all.hpp")
+
+# Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
+HOMES = ("detail/dual_queue.hpp", "detail/dual_stack.hpp", "detail/node_pool.hpp")
 
 
 def label_before(lines: list[str], number: int) -> str:
@@ -56,21 +60,22 @@ def weakened(include: Path) -> Iterator[Mutant]:
                                  file, f"memory_order_{order}", f"memory_order_{weaker}", number)
 
 
-def split(include: Path) -> Iterator[Mutant]:
+def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[Mutant]:
     """Each compare-exchange, as a load and a store."""
-    for file in FILES:
+    for file in files:
         lines = (include / file).read_text().splitlines()
         for number, line in enumerate(lines, 1):
             if found := re.search(r"compare_exchange_(strong|weak)", line):
                 label = label_before(lines, number)
                 hint = "a lost decision about the bound costs a collision, or an empty slot"
                 yield Mutant(f"{label}: split into load and store", file, found[0],
-                             "split_compare_exchange", number, known=hint if label[0] == "A" else "")
+                             "split_compare_exchange", number, known=hint if label[0] == "A" else "", by=by)
 
 
 def logic() -> Iterator[Mutant]:
     """Steps left out, made twice, or made in another order."""
     protocol = "detail/protocol.hpp"
+    slot = "detail/slot.hpp"
     arena = "detail/arena.hpp"
     inbox = "detail/inbox.hpp"
     mailbox = "detail/mailbox.hpp"
@@ -85,17 +90,18 @@ def logic() -> Iterator[Mutant]:
                  "        if (moving != nullptr) {\n            moving->end_move();\n        }\n" + swap_post,
                  swap_post + "        if (moving != nullptr) {\n            moving->end_move();\n        }\n")
     yield Mutant("the swap of the items: dropped", protocol,
-                 "        swap_items(w.mine.get(), q.mine.get());\n", "")
+                 "        w.swap_items(q);\n", "")
     yield Mutant("the partner's outcome: dropped", protocol, "        q.result = how;\n", "")
     yield Mutant("the outcome is written after `done`", protocol,
-                 "        return (seen & signal::parked) != 0;\n    }\n\n    static void post",
+                 "        return (seen & signal::parked) != 0;\n    }\n\n    /// Completes `q`, whom",
                  "        q.result = how;\n        return (seen & signal::parked) != 0;\n    }\n\n"
-                 "    static void post")
+                 "    /// Completes `q`, whom")
     yield Mutant("a completion posts whether or not its waiter is parked", protocol,
-                 "        return (seen & signal::parked) != 0;\n    }\n\n    static void post",
-                 "        return true;\n    }\n\n    static void post")
-    yield Mutant("a failed claim is taken for a success", protocol,
-                 "        if (!arena_.home().claim(q)) {\n", "        if (!arena_.home().claim(q), false) {\n")
+                 "        return (seen & signal::parked) != 0;\n    }\n\n    /// Completes `q`, whom",
+                 "        return true;\n    }\n\n    /// Completes `q`, whom")
+    yield Mutant("a failed claim is taken for a success", slot,
+                 "        return claim(seen) ? sight{sight::partner, slot::offered(seen)} : sight{sight::collided};",
+                 "        return claim(seen), sight{sight::partner, slot::offered(seen)};")
     yield Mutant("completed in place although a stop may come", protocol,
                  "q.executor.alone_here() && !q.limited", "q.executor.alone_here()")
     yield Mutant("completed in place from anywhere", protocol,
@@ -136,9 +142,9 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("`moving` is left at once", protocol,
                  "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
     yield Mutant("`moving` does not end", protocol,
-                 "                if (arena_.home().offer(&w)) {\n                    if (moving != nullptr) {\n"
+                 "                if (seen.what == sight::offered) {\n                    if (moving != nullptr) {\n"
                  "                        moving->end_move();\n                    }\n",
-                 "                if (arena_.home().offer(&w)) {\n")
+                 "                if (seen.what == sight::offered) {\n")
     yield Mutant("parked before the stop is looked for", protocol,
                  "        signal::bits seen = 0;\n        // [W2]",
                  "        signal::bits seen = w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
@@ -148,11 +154,11 @@ def logic() -> Iterator[Mutant]:
                  "            w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
                  "            return true;\n        }\n")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (arena_.home().withdraw(&w)) {\n            TRYST_TRACE(step::own_stop);",
-                 "        if (arena_.home().withdraw(&w), true) {\n            TRYST_TRACE(step::own_stop);")
+                 "        if (withdraw_from_home(w)) {\n            TRYST_TRACE(step::own_stop);",
+                 "        if (withdraw_from_home(w), true) {\n            TRYST_TRACE(step::own_stop);")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (arena_.home().withdraw(&w)) {\n            TRYST_TRACE(step::stop);",
-                 "        if (arena_.home().withdraw(&w), true) {\n            TRYST_TRACE(step::stop);")
+                 "        if (withdraw_from_home(w)) {\n            TRYST_TRACE(step::stop);",
+                 "        if (withdraw_from_home(w), true) {\n            TRYST_TRACE(step::stop);")
     yield Mutant("a canceller does not look for `parked`", protocol,
                  " || (seen & signal::parked) == 0) {\n            return; // too", ") {\n            return; // too")
     yield Mutant("a canceller does not look for another", protocol,
@@ -166,10 +172,14 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a late canceller does not say that it has left", protocol,
                  "            TRYST_TRACE(step::late_stop);\n            retire(w);\n",
                  "            TRYST_TRACE(step::late_stop);\n")
-    yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
-                 "        if (parked != nullptr && complete", "        if (false && complete")
+    yield Mutant("close: the waiter of slot 0 is forgotten", slot,
+                 "            each(*parked);\n", "            static_cast<void>(parked);\n")
     yield Mutant("close: its post is doubled", protocol,
-                 "            post(*parked);\n", "            post(*parked);\n            post(*parked);\n")
+                 "        if (complete(q, outcome::closed, true)) {\n            post(q);\n",
+                 "        if (complete(q, outcome::closed, true)) {\n            post(q);\n            post(q);\n")
+    yield Mutant("close: the last waiter is let go first", protocol,
+                 "            if (waiter* const before = std::exchange(last, &q)) {\n                expel(*before);\n"
+                 "            }\n", "            expel(q);\n")
     yield Mutant("close: the slots above 0 are forgotten", protocol,
                  "                complete(*q, outcome::closed, false);\n", "",)
     yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
@@ -192,7 +202,8 @@ def logic() -> Iterator[Mutant]:
                  "        arena_.end_straggling();\n        return arrival::settled;\n",
                  "        return arrival::settled;\n")
     yield Mutant("`take` looks at slot 0 only", protocol,
-                 "            if (q != nullptr && arena_.at(i).claim(q)) {\n                swap_with(w, q, false, nullptr);\n"
+                 "            if (q != nullptr && slot::meets(W::side, seen) && arena_.at(i).claim(seen)) {\n"
+                 "                swap_with(w, q, false, nullptr);\n"
                  "                return true;\n", "            if (q != nullptr && false) {\n                return true;\n")
     yield Mutant("the check is not posted", operation,
                  "        this->run = check;\n        this->executor.post(this);\n", "        this->run = check;\n")
@@ -203,8 +214,8 @@ def logic() -> Iterator[Mutant]:
                  "            self.coroutine_.resume();\n        }\n    }\n\n    static void resume",
                  "        }\n    }\n\n    static void resume")
     yield Mutant("limits come into force after parking", operation,
-                 "            start_limits();\n            return protocol_->park(*this);\n",
-                 "            if (protocol_->park(*this)) {\n                start_limits();\n"
+                 "            start_limits();\n            return protocol_->park(mine());\n",
+                 "            if (protocol_->park(mine())) {\n                start_limits();\n"
                  "                return true;\n            }\n            return false;\n")
     yield Mutant("the stop callback outlives its operation", operation,
                  "                std::destroy_at(&stop_.callback);\n", "")
@@ -213,12 +224,12 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a waiter that can be limited says that it cannot", operation,
                  "        this->simple = !can_be_limited();", "        this->simple = true;")
     yield Mutant("a destroyed frame leaves its offer", operation,
-                 "        if (protocol_->abandon(*this, queued)) {\n            return;\n        }\n",
+                 "        if (protocol_->abandon(mine(), queued)) {\n            return;\n        }\n",
                  "        return;\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = home && home.retract(this);", "const bool queued = false;")
     yield Mutant("a thread that timed out does not withdraw", operation,
-                 "            sleeper.step(\n                [&] { protocol_->cancel(*this, detail::signal::stop | "
+                 "            sleeper.step(\n                [&] { protocol_->cancel(mine(), detail::signal::stop | "
                  "detail::signal::expired); });\n        }\n        sleeper.sleep();",
                  "            return;\n        }\n        sleeper.sleep();")
     yield Mutant("a thread that timed out does not wait for its token", operation,
@@ -252,6 +263,93 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("when_all: the awaiter is not counted", "when_all.hpp", "left(children + 1)", "left(children)")
 
 
+def queue() -> Iterator[Mutant]:
+    file = "detail/dual_queue.hpp"
+
+    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
+        return Mutant(f"queue: {name}", file, before, after, by=by, known=known)
+
+    yield mutant("a withdrawal is not counted", "        count(n, one_gone);\n        return true;\n",
+                 "        return true;\n", "memory")
+    yield mutant("whoever passes does not count", "                count(n, one_gone);\n                return {sight::nobody};",
+                 "                return {sight::nobody};")
+    yield mutant("the second visitor does not count",
+                 "            count(n, one_ended);\n            return {sight::partner,",
+                 "            return {sight::partner,", "memory")
+    yield mutant("a withdrawal stays counted when it was found", "count(n, one_ended - one_gone);", "count(n, one_ended);",
+                 "memory")
+    yield mutant("the departure of a cursor is not counted", "            count(segment_of(mine), one_ended);\n", "",
+                 "memory")
+    yield mutant("a segment is released one event early", "(cell_count + 2) * one_ended", "(cell_count + 1) * one_ended")
+    yield mutant("whose link it is, is not looked at", "        if (owner_of(link) != id) {\n            return true;",
+                 "        if (false) {\n            return true;")
+    yield mutant("nobody sweeps", "== 1) {\n                until_sweep_", "== 0) {\n                until_sweep_", "memory")
+    yield mutant("what is swept is not released",
+                 "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(d);\n",
+                 "                        TRYST_TRACE(step::sweeping);\n", "memory")
+    yield mutant("a sweep takes segments in which somebody waits",
+                 "segments_[d].ended.load(std::memory_order_acquire) == all_gone &&", "")
+    yield mutant("a sweep does not look where the other cursor is", "is_before_end_of(id, last.load(std::memory_order_relaxed))",
+                 "true", known="the look after the CAS leaves the segment alone, and its cells are gone: "
+                 "who enters it passes through")
+    yield mutant("a sweep does not look again", "if (is_before_end_of(id, still) && !is_closed(still)) {",
+                 "if (true) {")
+    yield mutant("nobody waits", "visit(mine, more_behind ? nullptr : &w)", "visit(mine, nullptr)")
+    yield mutant("what is gone is taken for a waiter", "if (seen != gone && cell", "if (cell")
+    yield mutant("a search overlooks the last", "if (distance(limit, mine) <= 0) {", "if (distance(limit, mine) <= 1) {")
+    yield mutant("a look overlooks the last", "lead <= 0) {\n                return {lead < 0",
+                 "lead <= 1) {\n                return {lead < 0")
+    yield mutant("close: those who wait are forgotten", "                    each(*last.claimed);\n",
+                 "                    static_cast<void>(each);\n")
+    yield mutant("close: blue's cursor stays open", "blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]",
+                 "blue_.fetch_or(0, std::memory_order_acq_rel); // [Q6]")
+    yield mutant("a colour hears of a close before the other", "        if (own == colour::blue) {\n            red_.fetch_or",
+                 "        if (false) {\n            red_.fetch_or")
+    yield mutant("no memory for a segment is not noticed", "            if (n == pool::none) {\n                return false;\n            }\n            segments_[n].clear(next_id",
+                 "            segments_[n].clear(next_id")
+
+
+def stack() -> Iterator[Mutant]:
+    file = "detail/dual_stack.hpp"
+
+    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
+        return Mutant(f"stack: {name}", file, before, after, by=by, known=known)
+
+    yield mutant("a place that was left is not used again", "            return false;\n        }\n        nodes_.release(n);\n        return true;",
+                 "            return false;\n        }\n        return true;", "memory")
+    yield mutant("a place that was left is used twice",
+                 "            return nullptr; // the pool's", "            nodes_.release(n);\n            return nullptr; // the pool's")
+    yield mutant("whom a partner has met keeps its node", "        nodes_.release(n);\n        return was == disowned",
+                 "        return was == disowned", "memory")
+    yield mutant("an arrival pushes on the other colour",
+                 "while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {",
+                 "while ((head & closed) == 0) {")
+    yield mutant("an arrival pushes on a closed stack",
+                 "while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {",
+                 "while (top_of(head) == pool::none || colour_of(head) == own) {")
+    yield mutant("a party meets its own colour", "            if (colour_of(head) == own) {\n                return {sight::own_side};",
+                 "            if (false) {\n                return {sight::own_side};")
+    yield mutant("a place of the other colour is taken for a free one", "            } else if (seen != free) {",
+                 "            } else if (false) {")
+    yield mutant("changes of the head are not counted", "(((head >> count_at) + 1) << count_at)",
+                 "((head >> count_at) << count_at)")
+    yield mutant("close: those who wait are forgotten", "                each(*q);\n", "                static_cast<void>(q);\n")
+    yield mutant("an arrival without memory waits nowhere", "            if (n == pool::none) {\n                return {sight::out_of_memory};",
+                 "            if (n == pool::none) {\n                return {sight::offered};")
+
+
+def pool() -> Iterator[Mutant]:
+    file = "detail/node_pool.hpp"
+    yield Mutant("pool: changes of the head are not counted", file, "(((head >> 32U) + 1) << 32U)",
+                 "((head >> 32U) << 32U)", by="sim")
+    yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "", by="sim")
+    yield Mutant("pool: a failed allocation is not noticed", file,
+                 "        if (made == nullptr) {\n            return false;\n        }\n", "", by="sim")
+    yield Mutant("pool: no node comes back", file, "        } while (!free_.compare_exchange_weak(head, changed(head, n),",
+                 "        } while (false && !free_.compare_exchange_weak(head, changed(head, n),", by="memory")
+    yield Mutant("pool: blocks are left behind", file, "            delete[] to_nodes(block", "            static_cast<void>(block", by="sim")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform: the others are not compiled there."""
     yield Mutant("P1: release -> relaxed", "../../tests/model/platform.hpp",
@@ -260,4 +358,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*weakened(include), *platform(), *split(include), *logic()]
+    return [*weakened(include), *platform(), *split(include, FILES), *logic(), *split(include, HOMES, "sim"),
+            *queue(), *stack(), *pool()]
