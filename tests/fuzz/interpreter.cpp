@@ -5,6 +5,7 @@
 #include "support/history.hpp"
 #include "support/insides.hpp"
 #include "support/manual_clock.hpp"
+#include "support/short_exchanger.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/tryst.hpp>
@@ -25,8 +26,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/* A program is a row of instructions, after a byte that chooses the type of the items. The low half of the
- * first byte of each says what to do, the high half and the next byte with whom:
+/* A program is a row of instructions, after a byte that chooses the kind of the exchangers and the type of the
+ * items. The low half of the first byte of each says what to do, the high half and the next byte with whom (its
+ * highest bit is for blue, where there are colours):
  *
  *   0..4    let a party exchange, once or several times      plan: 2 more bytes
  *   5       try_exchange
@@ -77,6 +79,7 @@ constexpr std::chrono::milliseconds most_patience = 12ms;
 struct plan {
     unsigned home; ///< A loop, or nowhere.
     unsigned exchanger;
+    bool red;
     unsigned rounds;
     bool stoppable;
     unsigned source;
@@ -92,6 +95,7 @@ plan read_plan(unsigned high, reader& bytes) {
     plan p{
         .home = high & 3U,
         .exchanger = (high >> 2U) & 1U,
+        .red = (high & 8U) == 0,
         .rounds = 1 + (a & 3U),
         .stoppable = (a & 4U) != 0,
         .source = (a >> 3U) & 3U,
@@ -119,8 +123,95 @@ T make(census& items, long id) noexcept {
     }
 }
 
+/// Where any two may meet.
 template <class T>
+struct any_two {
+    using item_type = T;
+    using exchanger = tryst::exchanger<T>;
+    static constexpr bool has_colours = false;
+    static constexpr bool is_fifo = false;
+
+    static auto make(std::size_t capacity) { return std::make_unique<exchanger>(capacity); }
+    static void grow(exchanger& ex, unsigned times) { test::grow(ex, static_cast<int>(times)); }
+    static bool somebody_waits(exchanger& ex) {
+        for (std::uint32_t i = 1; i <= ex.capacity(); ++i) {
+            if (detail::slot::offered(arena_of(ex).at(i).peek()) != nullptr) {
+                return true;
+            }
+        }
+        return waits_at_home(ex);
+    }
+
+    template <bool Red, class... Stop>
+    static auto begin(exchanger& ex, T item, Stop... stop) {
+        return ex.exchange(std::move(item), std::move(stop)...);
+    }
+    template <bool Red, class Patience, class... Stop>
+    static auto begin_for(exchanger& ex, T item, Patience patience, Stop... stop) {
+        return ex.exchange_for(std::move(item), patience, std::move(stop)...);
+    }
+    template <bool Red, class Deadline, class... Stop>
+    static auto begin_until(exchanger& ex, T item, Deadline deadline, Stop... stop) {
+        return ex.exchange_until(std::move(item), deadline, std::move(stop)...);
+    }
+    static exchange_result<T> at_once(exchanger& ex, bool /*red*/, T item) {
+        return ex.try_exchange(std::move(item));
+    }
+};
+
+/// Where red meets blue.
+template <class T, class Exchanger, bool Fifo>
+struct red_and_blue {
+    using item_type = T;
+    using exchanger = Exchanger;
+    static constexpr bool has_colours = true;
+    static constexpr bool is_fifo = Fifo;
+
+    static auto make(std::size_t /*capacity*/) { return std::make_unique<exchanger>(); }
+    static void grow(exchanger& /*ex*/, unsigned /*times*/) {}
+    static bool somebody_waits(exchanger& /*ex*/) { return false; } // the history knows
+
+    template <bool Red, class... Stop>
+    static auto begin(exchanger& ex, T item, Stop... stop) {
+        if constexpr (Red) {
+            return ex.red(std::move(item), std::move(stop)...);
+        } else {
+            return ex.blue(std::move(item), std::move(stop)...);
+        }
+    }
+    template <bool Red, class Patience, class... Stop>
+    static auto begin_for(exchanger& ex, T item, Patience patience, Stop... stop) {
+        if constexpr (Red) {
+            return ex.red_for(std::move(item), patience, std::move(stop)...);
+        } else {
+            return ex.blue_for(std::move(item), patience, std::move(stop)...);
+        }
+    }
+    template <bool Red, class Deadline, class... Stop>
+    static auto begin_until(exchanger& ex, T item, Deadline deadline, Stop... stop) {
+        if constexpr (Red) {
+            return ex.red_until(std::move(item), deadline, std::move(stop)...);
+        } else {
+            return ex.blue_until(std::move(item), deadline, std::move(stop)...);
+        }
+    }
+    static exchange_result<T> at_once(exchanger& ex, bool red, T item) {
+        return red ? ex.try_red(std::move(item)) : ex.try_blue(std::move(item));
+    }
+};
+
+template <class T>
+using in_order = red_and_blue<T, red_blue_exchanger<T>, true>;
+template <class T>
+using in_short_order = red_and_blue<T, short_queue_exchanger<T>, true>;
+template <class T>
+using on_a_stack = red_and_blue<T, red_blue_exchanger<T, T, order::lifo>, false>;
+
+template <class Meeting>
 class world {
+    using T = typename Meeting::item_type;
+    using exchanger = typename Meeting::exchanger;
+
 public:
     world() {
         // Where this thread looks in an arena is random otherwise.
@@ -199,14 +290,22 @@ private:
     };
 
     struct meeting_point {
-        std::unique_ptr<exchanger<T>> ex;
+        std::unique_ptr<exchanger> ex;
         history::channel_id channel = 0;
     };
 
     history::log& log() { return record_[0]; }
 
+    static history::colour colour_of(bool red) {
+        return !Meeting::has_colours ? history::colour::any
+               : red                 ? history::colour::red
+                                     : history::colour::blue;
+    }
+
     history::call call_of(const plan& p) {
-        history::call what{.given = ++latest_item_, .channel = exchangers_.at(p.exchanger).channel};
+        history::call what{.given = ++latest_item_,
+                           .channel = exchangers_.at(p.exchanger).channel,
+                           .colour = colour_of(p.red)};
         if (p.stoppable && p.source != no_source) {
             what.stop = sources_.at(p.source).id;
         }
@@ -222,30 +321,43 @@ private:
         return p.source == no_source ? std::stop_token() : sources_.at(p.source).stop.get_token();
     }
 
-    template <class Coroutine>
+    template <class Coroutine, bool Red>
     static Coroutine exchange(world& w, plan p, unsigned& home) {
         for (unsigned i = 0; i != p.rounds; ++i) {
             home = w.current_place(); // without a loop, it may have been resumed on one
-            exchanger<T>* const ex = w.exchangers_.at(p.exchanger).ex.get();
+            exchanger* const ex = w.exchangers_.at(p.exchanger).ex.get();
             if (ex == nullptr) {
                 co_return; // it is being destroyed, and has resumed us
             }
             entry e(w, w.call_of(p));
             const auto until = w.dial_.time + p.patience;
             if (p.timed && p.stoppable && p.absolute) {
-                e.returned(co_await ex->exchange_until(e.item(), until, w.token_of(p)));
+                auto op = Meeting::template begin_until<Red>(*ex, e.item(), until, w.token_of(p));
+                e.returned(co_await op);
             } else if (p.timed && p.stoppable) {
-                e.returned(co_await ex->exchange_for(e.item(), p.patience, w.token_of(p)));
+                auto op =
+                    Meeting::template begin_for<Red>(*ex, e.item(), p.patience, w.token_of(p));
+                e.returned(co_await op);
             } else if (p.timed && p.absolute) {
-                e.returned(co_await ex->exchange_until(e.item(), until));
+                auto op = Meeting::template begin_until<Red>(*ex, e.item(), until);
+                e.returned(co_await op);
             } else if (p.timed) {
-                e.returned(co_await ex->exchange_for(e.item(), p.patience));
+                auto op = Meeting::template begin_for<Red>(*ex, e.item(), p.patience);
+                e.returned(co_await op);
             } else if (p.stoppable) {
-                e.returned(co_await ex->exchange(e.item(), w.token_of(p)));
+                auto op = Meeting::template begin<Red>(*ex, e.item(), w.token_of(p));
+                e.returned(co_await op);
             } else {
-                e.returned(co_await ex->exchange(e.item()));
+                auto op = Meeting::template begin<Red>(*ex, e.item());
+                e.returned(co_await op);
             }
         }
+    }
+
+    template <class Coroutine>
+    Coroutine begin(const plan& p, unsigned& home) {
+        return p.red ? exchange<Coroutine, true>(*this, p, home)
+                     : exchange<Coroutine, false>(*this, p, home);
     }
 
     void step(reader& bytes) {
@@ -256,7 +368,7 @@ private:
             start_party(read_plan(high, bytes));
             break;
         case 5:
-            try_to_exchange(high & 3U, (high >> 2U) & 1U);
+            try_to_exchange(high & 3U, (high >> 2U) & 1U, (high & 8U) == 0);
             break;
         case 6: {
             const unsigned which = bytes.byte();
@@ -299,7 +411,7 @@ private:
         }
         case 13: {
             const unsigned how = bytes.byte();
-            grow(*exchangers_.at(high & 1U).ex, static_cast<int>(how % 4U));
+            Meeting::grow(*exchangers_.at(high & 1U).ex, how % 4U);
             detail::per_thread<detail::thread_state>().probe = 1 + (how >> 2U) * 0x04000000U;
             break;
         }
@@ -330,12 +442,10 @@ private:
             return;
         }
         if (p.owned_by_loop) {
-            loops_.at(p.home)->spawn(exchange<task<>>(*this, p, anywhere_));
+            loops_.at(p.home)->spawn(begin<task<>>(p, anywhere_));
         } else {
             owned_party& started = parties_.emplace_back(owned_party{p.home, {}});
-            at(p.home, [&] {
-                started.coroutine.emplace(exchange<bare_coroutine>(*this, p, started.home));
-            });
+            at(p.home, [&] { started.coroutine.emplace(begin<bare_coroutine>(p, started.home)); });
         }
     }
 
@@ -362,27 +472,20 @@ private:
         }
     }
 
-    void try_to_exchange(unsigned place, unsigned index) {
+    void try_to_exchange(unsigned place, unsigned index, bool red) {
         at(place, [&] {
             meeting_point& here = exchangers_.at(index);
-            entry e(*this,
-                    {.given = ++latest_item_, .channel = here.channel, .way = history::way::tries});
-            const bool alone = nobody_waits(*here.ex);
-            const exchange_result<T> got = here.ex->try_exchange(e.item());
+            entry e(*this, {.given = ++latest_item_,
+                            .channel = here.channel,
+                            .way = history::way::tries,
+                            .colour = colour_of(red)});
+            const bool alone = !Meeting::somebody_waits(*here.ex);
+            const exchange_result<T> got = Meeting::at_once(*here.ex, red, e.item());
             if (!alone && !got) {
                 note("try_exchange did not take the partner that was waiting\n");
             }
             e.returned(got);
         });
-    }
-
-    static bool nobody_waits(exchanger<T>& ex) {
-        for (std::uint32_t i = 1; i <= ex.capacity(); ++i) {
-            if (detail::slot::offered(arena_of(ex).at(i).peek()) != nullptr) {
-                return false;
-            }
-        }
-        return !waits_at_home(ex);
     }
 
     void request_stop(unsigned place, unsigned index, bool renewed) {
@@ -403,7 +506,10 @@ private:
     }
 
     void renew_exchanger(unsigned index, std::size_t capacity) {
-        exchangers_.at(index) = {std::make_unique<exchanger<T>>(capacity), ++latest_channel_};
+        exchangers_.at(index) = {Meeting::make(capacity), ++latest_channel_};
+        if (Meeting::is_fifo) {
+            record_.set_fifo(latest_channel_);
+        }
     }
 
     void renew_loop(unsigned index) {
@@ -480,12 +586,30 @@ private:
 
 } // namespace
 
+namespace {
+
+template <class T>
+std::string run_in_world(unsigned kind, reader bytes, outcome_counts& counts) {
+    switch (kind) {
+    case 1:
+        return world<in_order<T>>().run(bytes, counts);
+    case 2:
+        return world<in_short_order<T>>().run(bytes, counts);
+    case 3:
+        return world<on_a_stack<T>>().run(bytes, counts);
+    default:
+        return world<any_two<T>>().run(bytes, counts);
+    }
+}
+
+} // namespace
+
 std::string interpret(std::span<const std::uint8_t> program, outcome_counts& counts) {
     reader bytes(program);
-    if (bytes.byte() % 2 == 0) {
-        return world<tracked>().run(bytes, counts);
-    }
-    return world<int>().run(bytes, counts);
+    const unsigned first = bytes.byte();
+    const unsigned kind = first / 2 % 4;
+    return first % 2 == 0 ? run_in_world<tracked>(kind, bytes, counts)
+                          : run_in_world<int>(kind, bytes, counts);
 }
 
 } // namespace tryst::test

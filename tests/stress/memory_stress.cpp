@@ -90,6 +90,33 @@ TYPED_TEST(MemoryStress, StaysAsItIsHoweverManyTimeOut) {
     EXPECT_EQ(all.met, 7);
 }
 
+TYPED_TEST(MemoryStress, StaysAsItIsHoweverManyMeet) {
+    const std::size_t wanted = timeouts_wanted();
+    counts all;
+    std::atomic<bool> enough{false};
+    red_blue_exchanger<int, int, TypeParam::value> ex;
+    timed_loop loop;
+    for (unsigned i = 0; i != overlapping; ++i) {
+        loop->spawn(wait_in_vain(ex, all, enough, 1ms, i + 1));
+    }
+    std::size_t met = 0;
+    const auto until = [&](std::size_t exchanges) {
+        while (met < exchanges) {
+            loop.advance(1ms);
+            for (int i = 0; i != 10; ++i) {
+                met += ex.try_blue(1) ? 1U : 0U;
+            }
+        }
+    };
+    until(wanted / 10);
+    const std::size_t warm = allocated_bytes;
+    until(wanted);
+    EXPECT_EQ(allocated_bytes, warm);
+    enough = true;
+    ex.close();
+    loop->run_until_idle();
+}
+
 TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
     const std::size_t wanted = timeouts_wanted() / 3;
     counts all;
