@@ -323,8 +323,6 @@ def stack() -> Iterator[Mutant]:
                  "while (top_of(head) == pool::none || colour_of(head) == own) {")
     yield mutant("a party meets its own colour", "            if (colour_of(head) == own) {\n                return {sight::own_side};",
                  "            if (false) {\n                return {sight::own_side};")
-    yield mutant("a place of the other colour is taken for a free one", "            } else if (seen != free) {",
-                 "            } else if (false) {")
     yield mutant("changes of the head are not counted", "(((head >> count_at) + 1) << count_at)",
                  "((head >> count_at) << count_at)")
     yield mutant("close: those who wait are forgotten", "                each(*q);\n", "                static_cast<void>(q);\n")
@@ -334,8 +332,6 @@ def stack() -> Iterator[Mutant]:
 
 def pool() -> Iterator[Mutant]:
     file = "detail/node_pool.hpp"
-    yield Mutant("pool: changes of the head are not counted", file, "(((head >> 32U) + 1) << 32U)",
-                 "((head >> 32U) << 32U)", by="sim")
     yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "", by="sim")
     yield Mutant("pool: a failed allocation is not noticed", file,
                  "        if (made == nullptr) {\n            return false;\n        }\n", "", by="sim")
