@@ -51,8 +51,8 @@ inline constexpr bool is_exchangeable =
 /// be called from any thread at any time, the constructor and the destructor excepted.
 ///
 /// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with `out_of_memory` and
-/// gets its item back. The memory is kept for those who wait later: 10 bytes for each under `fifo` (640 for each
-/// who goes on waiting while 64 around it have given up), 16 under `lifo`; 16 million may wait.
+/// gets its item back. The memory is kept for those who wait later: 10 to 40 bytes for each under `fifo` (640 for
+/// each who goes on waiting while 64 around it give up), 16 to 32 under `lifo`. 16 million may wait.
 ///
 /// @tparam Red    what red parties bring, and blue ones get.
 /// @tparam Blue   what blue parties bring, and red ones get. Both are any object types whose move constructors

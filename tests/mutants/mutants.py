@@ -269,14 +269,14 @@ def queue() -> Iterator[Mutant]:
     def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, by=by, known=known)
 
-    yield mutant("a withdrawal is not counted", "        count(n, one_gone);\n        return true;\n",
+    yield mutant("a withdrawal is not counted", "        count(here, n, one_gone);\n        return true;\n",
                  "        return true;\n", "memory")
     yield mutant("the second visitor does not count",
-                 "            count(n, one_ended);\n            return {sight::partner,",
+                 "            count(here, n, one_ended);\n            return {sight::partner,",
                  "            return {sight::partner,", "memory")
-    yield mutant("a withdrawal stays counted when it was found", "count(n, one_ended - one_gone);", "count(n, one_ended);",
+    yield mutant("a withdrawal stays counted when it was found", "count(here, n, one_ended - one_gone);", "count(here, n, one_ended);",
                  "memory")
-    yield mutant("the departure of a cursor is not counted", "            count(segment_of(mine), one_ended);\n", "",
+    yield mutant("the departure of a cursor is not counted", "            count(here, segment_of(mine), one_ended);\n", "",
                  "memory")
     yield mutant("a segment is released one event early", "(cell_count + 2) * one_ended", "(cell_count + 1) * one_ended")
     yield mutant("whose link it is, is not looked at", "        if (owner_of(link) != id) {\n            return true;",

@@ -555,6 +555,8 @@ const char* name_of_step(unsigned step) noexcept {
         return "waits in the place of one who has withdrawn";
     case detail::step::disowning:
         return "has no use for a place of the other colour";
+    case detail::step::ticket:
+        return "has a ticket";
     case detail::step::passing_over:
         return "passes over one who is on the way";
     case detail::step::recycling:

@@ -285,8 +285,12 @@ private:
     bool take_ticket(colour own, std::uint64_t mine) noexcept {
         // [Q6] acquire, pairs with [Q6]: the segment, and what the closer did; release, for those who see the
         // cursor next.
-        return cursor(own).compare_exchange_strong(mine, after(mine), std::memory_order_acq_rel,
-                                                   std::memory_order_relaxed);
+        if (!cursor(own).compare_exchange_strong(mine, after(mine), std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed)) {
+            return false;
+        }
+        TRYST_TRACE(step::ticket);
+        return true;
     }
 
     /// Makes the visit that `ticket` is for. A first visitor leaves `w` there, or passes if that is null.

@@ -26,8 +26,9 @@ namespace tryst::detail {
  * and R1 holds: nobody has dereferenced a waiter whose address they did not take out.
  *
  * The node of a withdrawn waiter stays in the stack, but is vacant, and the next push takes its place. So
- * withdrawing is O(1), and there are never more nodes than parties that waited at the same time; in return
- * the order is last in, first out only among those who came while no place was vacant. What is in a node:
+ * withdrawing is O(1), and there are as many nodes as parties have waited at the same time (one more for a while, if
+ * one was disowned); in return the order is last in, first out only among those who came while no place was
+ * vacant. What is in a node:
  *
  *   free       in no stack
  *   a waiter   on the stack, or about to be

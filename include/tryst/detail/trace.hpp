@@ -29,6 +29,7 @@ enum class step : std::uint8_t {
     vacancy, ///< The place of a withdrawn waiter was found by a partner,
     refill, ///< or taken by another of its colour,
     disowning, ///< or was of no use to one of the other colour.
+    ticket, ///< A ticket was taken, and its cell not visited yet.
     passing_over, ///< Somebody on the way to a cell was not waited for.
     recycling, ///< A segment had served,
     sweeping, ///< or had been left by all before it could.
