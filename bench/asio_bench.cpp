@@ -135,6 +135,40 @@ using channels = two_channels<Executor, net::experimental::basic_channel>;
 template <class Executor>
 using concurrent_channels = two_channels<Executor, net::experimental::basic_concurrent_channel>;
 
+/// The same channel one way: awaitables of even number send, the others receive.
+template <class Executor, template <class, class, class...> class Channel>
+struct one_channel : two_channels<Executor, Channel> {
+    using base = two_channels<Executor, Channel>;
+    using base::base;
+
+    net::awaitable<void, Executor> run(std::int64_t id, tally& mine) {
+        if (id % 2 == 0) {
+            while (!this->over.load(std::memory_order_relaxed)) {
+                co_await this->there.async_send(net::error_code(), id, base::token);
+                mine.success(id, 0);
+            }
+            co_await this->there.async_send(net::error_code(), base::last, base::token);
+        } else {
+            for (std::int64_t got = 0;;) {
+                got = co_await this->there.async_receive(base::token);
+                if (got == base::last) {
+                    break;
+                }
+                mine.success(0, got);
+            }
+        }
+    }
+    void start(net::io_context& context, std::int64_t id, tally& mine) {
+        net::co_spawn(context, run(id, mine), net::detached);
+    }
+};
+
+template <class Executor>
+using channel_one_way = one_channel<Executor, net::experimental::basic_channel>;
+template <class Executor>
+using concurrent_channel_one_way =
+    one_channel<Executor, net::experimental::basic_concurrent_channel>;
+
 /// Coroutines on each context: range(0). Each context is run by one thread and knows it.
 template <class Meeting>
 void coroutines(benchmark::State& state, std::size_t context_count) {
@@ -186,6 +220,7 @@ BENCHMARK(one_context<tasks>)->Apply(few_to_many);
 BENCHMARK(one_context<waiting<direct>>)->Apply(few_to_many);
 BENCHMARK(one_context<initiating<direct>>)->Apply(few_to_many);
 BENCHMARK(one_context<channels<direct>>)->Apply(few_to_many);
+BENCHMARK(one_context<channel_one_way<direct>>)->Apply(few_to_many);
 BENCHMARK(one_context<waiting<erased>>)->Apply(few_to_many);
 BENCHMARK(one_context<initiating<erased>>)->Apply(few_to_many);
 BENCHMARK(one_context<channels<erased>>)->Apply(few_to_many);
@@ -197,6 +232,13 @@ BENCHMARK(two_contexts<tasks>)->Apply(one_to_many);
 BENCHMARK(two_contexts<waiting<direct>>)->Apply(one_to_many);
 BENCHMARK(two_contexts<initiating<direct>>)->Apply(one_to_many);
 BENCHMARK(two_contexts<concurrent_channels<direct>>)->Apply(one_to_many);
+BENCHMARK(two_contexts<concurrent_channel_one_way<direct>>)
+    ->ArgName("coroutines")
+    ->Arg(2)
+    ->Arg(16)
+    ->Arg(1'000)
+    ->UseManualTime()
+    ->Iterations(1);
 
 } // namespace
 } // namespace tryst::bench

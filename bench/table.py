@@ -34,7 +34,7 @@ class Results:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.run = json.load(file)
-        self.medians = {b["run_name"].replace("/iterations:1/manual_time", ""): b
+        self.medians = {b["run_name"].replace("/iterations:1", "").replace("/repeats:1", "").replace("/manual_time", ""): b
                         for b in self.run["benchmarks"] if b.get("aggregate_name") == "median"}
 
     def time(self, name):
@@ -64,7 +64,7 @@ def main():
     r = Results(sys.argv[1])
     context = r.run["context"]
     print(INTRO.format(
-        repetitions=next(iter(r.medians.values()))["repetitions"], date=context["date"][:10],
+        repetitions=max(b["repetitions"] for b in r.medians.values()), date=context["date"][:10],
         commit=output("git", "rev-parse", "--short", "HEAD"), cpu=cpu_name(),
         processors=context["num_cpus"], kernel=output("uname", "-sr"),
         compiler=output("g++", "--version").splitlines()[0],
@@ -95,6 +95,34 @@ def main():
           "through eventfds.", ["", "ns"],
           [["an exchange between sleeping loops", r.time("two_sleeping_loops")],
            ["an eventfd wake-up", r.time("eventfd_wake")]])
+
+    many = (2, 16, 1000, 100000)
+    channels = [["`synchronous_channel`, fifo", "fifo"], ["`synchronous_channel`, lifo", "lifo"],
+                ["a mutex and two lists", "locked"]]
+    contexts = {"one": "one_context<channel_one_way<direct>>", "two": "two_contexts<concurrent_channel_one_way<direct>>"}
+    for loops in ("one", "two"):
+        table(f"One way, {loops} loop{'s' if loops == 'two' else ''}",
+              f"Half of the coroutines{' of each loop' if loops == 'two' else ''} send for ever, the others receive: the "
+              "time of one item handed over. The first rival is a channel of a mutex and intrusive lists for the same "
+              "coroutines; the second one of Asio's, between awaitables on " +
+              ("one `io_context`." if loops == "one" else "two, which is the concurrent one."),
+              ["coroutines" + (" on each" if loops == "two" else "")] + [f"{n:,}" for n in many],
+              [[label] + [r.time(f"channel_on_{loops}_loop{'s' if loops == 'two' else ''}<{way}>/coroutines:{n}")
+                          for n in many] for label, way in channels] +
+              [["Asio"] + [r.time(f"{contexts[loops]}/coroutines:{n}") for n in many]])
+    table("One way, threads", "Half of the threads send, the others receive; not pinned. The rival is a mutex and three condition "
+          "variables.", ["threads", "2", "10", "32"],
+          [[label] + [r.time(f"channel_of_threads<{way}>/threads:{n}") for n in (2, 10, 32)]
+           for label, way in (("fifo", "fifo"), ("lifo", "lifo"), ("mutex", "conditions"))])
+    growth = [r.medians[f"channel_timeouts<{way}>/timeouts:10000000"]["KiB"] for way in ("fifo", "lifo")]
+    table("Giving up", "Receivers in one channel. The stop is one request for all of them: the time of one, from the request "
+          "to the end of its frame. Of the timeouts 1,000 are under way at a time, behind one that waits for ever; from "
+          f"the millionth to the ten millionth, resident memory grew by {growth[0]:.0f} KiB (fifo) and {growth[1]:.0f} "
+          "KiB (lifo).", ["", "fifo", "lifo"],
+          [["a stop of 1,000"] + [r.time(f"channel_cancel_storm<{way}>/parked:1000") for way in ("fifo", "lifo")],
+           ["a stop of 100,000"] + [r.time(f"channel_cancel_storm<{way}>/parked:100000") for way in ("fifo", "lifo")],
+           ["a timeout, of ten million"] + [r.time(f"channel_timeouts<{way}>/timeouts:10000000")
+                                            for way in ("fifo", "lifo")]])
 
     def adapter(title, note, unit, ways, one, other, counts):
         """One line for each way: on one thread, then on two."""

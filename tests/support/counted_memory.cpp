@@ -27,23 +27,66 @@ void count_out(void* memory) noexcept {
     }
 }
 
+/// As above, but null if there is none.
+void* try_count_in(std::size_t size, std::size_t alignment) noexcept {
+    try {
+        return count_in(size, alignment);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 } // namespace
 
+// All of them, and not only those that the others call as a rule: a sanitizer has each of them, too.
 void* operator new(std::size_t size) {
+    return count_in(size, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t size) {
     return count_in(size, alignof(std::max_align_t));
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
     return count_in(size, static_cast<std::size_t>(alignment));
 }
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+    return count_in(size, static_cast<std::size_t>(alignment));
+}
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+    return try_count_in(size, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+    return try_count_in(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment,
+                   const std::nothrow_t& /*tag*/) noexcept {
+    return try_count_in(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment,
+                     const std::nothrow_t& /*tag*/) noexcept {
+    return try_count_in(size, static_cast<std::size_t>(alignment));
+}
 void operator delete(void* memory) noexcept {
+    count_out(memory);
+}
+void operator delete[](void* memory) noexcept {
     count_out(memory);
 }
 void operator delete(void* memory, std::size_t /*size*/) noexcept {
     count_out(memory);
 }
+void operator delete[](void* memory, std::size_t /*size*/) noexcept {
+    count_out(memory);
+}
 void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
     count_out(memory);
 }
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept {
+    count_out(memory);
+}
 void operator delete(void* memory, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
+    count_out(memory);
+}
+void operator delete[](void* memory, std::size_t /*size*/,
+                       std::align_val_t /*alignment*/) noexcept {
     count_out(memory);
 }
