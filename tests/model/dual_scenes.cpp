@@ -344,7 +344,7 @@ public:
     template <colour Own>
     auto watched_loop(patience kind) {
         ++watched_;
-        return [this, body = loop_of<Own>(kind)] { body(); };
+        return [body = loop_of<Own>(kind)] { body(); };
     }
     auto destroyer() {
         return [this] {
