@@ -199,7 +199,7 @@ void channel_timeouts(benchmark::State& state) {
             for (std::int64_t i = 0; i != at_a_time; ++i) {
                 loop.spawn(time_out(channel, count / at_a_time, timed_out));
             }
-            while (timed_out != target) {
+            while (timed_out != target) { // NOLINT(bugprone-infinite-loop): the loop counts
                 loop.run_until_idle();
             }
         };

@@ -36,8 +36,9 @@ class mutex_channel {
         }
         waiter* pop() {
             waiter* const w = first;
-            if (w != nullptr && (first = w->after) == nullptr) {
-                last = &first;
+            if (w != nullptr) {
+                first = w->after;
+                last = first == nullptr ? &first : last;
             }
             return w;
         }

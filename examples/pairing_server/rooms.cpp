@@ -33,7 +33,7 @@ rooms::seat rooms::take_seat(const guest& who, request_kind kind) {
     return seat(&at, {this, kind});
 }
 
-void rooms::close() noexcept {
+void rooms::close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
     // Whoever waits is told by way of its own loop, not in here, where it could not leave.

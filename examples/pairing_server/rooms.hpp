@@ -90,7 +90,7 @@ public:
     seat take_seat(const guest& who, request_kind kind);
 
     /// Ends every wait with `closed`. Nobody can enter from now on.
-    void close() noexcept;
+    void close();
     bool is_closed() const;
 
     occupancy count() const;

@@ -31,7 +31,7 @@ constexpr std::uint64_t one_in_is_repeated = 64;
 constexpr std::uint64_t one_in_is_swept = 100;
 constexpr long longest_sweep = 200; // allocations
 constexpr std::uint64_t enough_seeds = 1'000; // to take each step,
-constexpr std::uint64_t enough_for_rare_steps = 10'000; // however rare
+constexpr std::uint64_t enough_for_rare_steps = 100'000; // however rare
 constexpr auto rare_step = static_cast<unsigned>(detail::step::disowning);
 constexpr auto patience = 120s; // with one seed
 

@@ -128,6 +128,7 @@ TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
         loops.at(i % 2).spawn(wait_in_vain(ex, all, enough, 20us, i + 1));
     }
     std::vector<std::jthread> threads;
+    threads.reserve(loops.size());
     for (run_loop& loop : loops) {
         threads.emplace_back([&loop] { loop.run(); });
     }
