@@ -34,8 +34,13 @@ class Results:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.run = json.load(file)
-        self.medians = {b["run_name"].replace("/iterations:1", "").replace("/repeats:1", "").replace("/manual_time", ""): b
-                        for b in self.run["benchmarks"] if b.get("aggregate_name") == "median"}
+        def name(b):
+            for part in ("/iterations:1", "/repeats:1", "/manual_time"):
+                b = b.replace(part, "")
+            return b
+
+        self.medians = {name(b["run_name"]): b for b in self.run["benchmarks"]
+                        if b.get("aggregate_name") == "median" or b.get("repetitions") == 1}
 
     def time(self, name):
         if name not in self.medians:
