@@ -144,6 +144,7 @@ private:
             case sight::closed:
                 // A plain access: the close happens-before whoever comes too late.
                 require(closing_, "one finds closed what is not");
+                require(home_->is_closed(), "one finds closed what the next may find open");
                 end(w, fate::closed);
                 return;
             case sight::offered:

@@ -172,14 +172,17 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a late canceller does not say that it has left", protocol,
                  "            TRYST_TRACE(step::late_stop);\n            retire(w);\n",
                  "            TRYST_TRACE(step::late_stop);\n")
-    yield Mutant("close: the waiter of slot 0 is forgotten", slot,
-                 "            each(*parked);\n", "            static_cast<void>(parked);\n")
+    yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
+                 "            expel(*last);\n", "")
     yield Mutant("close: its post is doubled", protocol,
                  "        if (complete(q, outcome::closed, true)) {\n            post(q);\n",
                  "        if (complete(q, outcome::closed, true)) {\n            post(q);\n            post(q);\n")
     yield Mutant("close: the last waiter is let go first", protocol,
-                 "            if (waiter* const before = std::exchange(last, &q)) {\n                expel(*before);\n"
-                 "            }\n", "            expel(q);\n")
+                 "close([&](waiter& q) { expel(q); });\n",
+                 "close([&](waiter& q) { expel(q); });\n"
+                 "        if (last != nullptr) {\n            expel(*last);\n        }\n",
+                 also=("        if (last != nullptr) { // and the exchanger is not needed any more\n"
+                       "            expel(*last);\n        }\n", ""))
     yield Mutant("close: the slots above 0 are forgotten", protocol,
                  "                complete(*q, outcome::closed, false);\n", "",)
     yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
@@ -299,6 +302,9 @@ def queue() -> Iterator[Mutant]:
                  "                    static_cast<void>(each);\n")
     yield mutant("close: blue's cursor stays open", "blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]",
                  "blue_.fetch_or(0, std::memory_order_acq_rel); // [Q6]")
+    yield mutant("close: who finds blue's cursor closed does not close red's",
+                 "        if (own == colour::blue) {\n            red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]\n"
+                 "        }\n", "        static_cast<void>(own);\n")
     yield mutant("no memory for a segment is not noticed", "            if (n == pool::none) {\n                return false;\n            }\n            segments_[n].clear(next_id",
                  "            segments_[n].clear(next_id")
 

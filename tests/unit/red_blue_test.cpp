@@ -279,6 +279,41 @@ TYPED_TEST(RedBlue, AFrameThatIsDestroyedTakesItsOfferBack) {
     stop.request_stop();
 }
 
+bare_coroutine wait_and_destroy(auto& at, tracked mine, std::optional<bare_coroutine>& other) {
+    static_cast<void>(co_await at.red(std::move(mine)));
+    other.reset();
+}
+
+/// Who is resumed inline by a close may destroy another that waits, wherever the close is in its walk.
+TYPED_TEST(RedBlue, AFrameMayBeDestroyedInTheMiddleOfAClose) {
+    for (const bool destroyer_first : {true, false}) {
+        typename TestFixture::meeting at;
+        std::optional<bare_coroutine> victim;
+        std::optional<bare_coroutine> destroyer;
+        const auto start_victim = [](auto& x, census& items, auto& out) -> task<> {
+            out.emplace(wait_bare(x, tracked(items, 1), true, {})); // on the loop
+            co_return;
+        };
+        for (const bool first : {true, false}) {
+            if (first == destroyer_first) {
+                destroyer.emplace(wait_and_destroy(at, this->item(2), victim)); // on no executor
+            } else {
+                this->loop_.spawn(start_victim(at, this->items_, victim));
+                this->loop_.run_until_idle();
+            }
+        }
+        this->loop_.spawn([](auto& x) -> task<> {
+            x.close();
+            co_return;
+        }(at));
+        this->loop_.run_until_idle();
+        EXPECT_TRUE(destroyer->done());
+        EXPECT_FALSE(victim);
+        destroyer.reset();
+        EXPECT_EQ(this->items_.alive, 0);
+    }
+}
+
 TYPED_TEST(RedBlue, MeetsInlineWithoutExecutors) {
     auto waits = wait_bare(this->meeting_, this->item(1), true, {});
     auto meets = wait_bare(this->meeting_, this->item(2), false, {});

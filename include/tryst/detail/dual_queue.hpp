@@ -156,13 +156,13 @@ public:
     }
 
     template <class Each>
-    void close(Each each) noexcept {
+    waiter* close(Each each) noexcept {
         // Nobody gets a ticket from a closed cursor: those that have been handed out to one colour only are the
         // closer's, who is the one that closed blue's.
         const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
         const std::uint64_t red_end = red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
         if (is_closed(blue_end)) {
-            return;
+            return nullptr;
         }
         std::uint64_t at = red_end;
         std::uint64_t end = blue_end;
@@ -180,6 +180,7 @@ public:
                 at = after(at);
             }
         }
+        return nullptr;
     }
 
     bool is_closed() const noexcept {

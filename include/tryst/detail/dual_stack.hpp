@@ -134,7 +134,7 @@ public:
     }
 
     template <class Each>
-    void close(Each each) noexcept {
+    waiter* close(Each each) noexcept {
         const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel); // [D2]
         for (number n = top_of(head); n != pool::none;) {
             const number next = nodes_[n].next.load(std::memory_order_relaxed);
@@ -143,6 +143,7 @@ public:
             }
             n = next;
         }
+        return nullptr;
     }
 
     bool is_closed() const noexcept {

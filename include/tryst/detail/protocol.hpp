@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace tryst::detail {
 
@@ -216,13 +215,7 @@ public:
 
     /// Closes for ever, and completes all that wait with `closed`.
     void close() noexcept {
-        // The last is let go when the exchanger is not needed any more.
-        waiter* last = nullptr;
-        arena_.home().close([&](waiter& q) {
-            if (waiter* const before = std::exchange(last, &q)) {
-                expel(*before);
-            }
-        });
+        waiter* const last = arena_.home().close([&](waiter& q) { expel(q); });
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             const slot::word seen = arena_.at(i).peek();
             waiter* const q = slot::offered(seen);
@@ -231,7 +224,7 @@ public:
             }
             // Offers made here from now on find slot 0 closed when they expire.
         }
-        if (last != nullptr) {
+        if (last != nullptr) { // and the exchanger is not needed any more
             expel(*last);
         }
     }

@@ -143,7 +143,8 @@ struct sight {
  *   search     the same for who will not wait: does not let one on the way hide another that waits
  *   settle     after `look` has found none: claims a partner that has come meanwhile, or leaves the waiter
  *   withdraw   takes it out again, if it has not been claimed
- *   close      for ever; calls a function with each waiter, which is the caller's then
+ *   close      for ever; calls a function with each waiter, which is the caller's then, as soon as it is claimed:
+ *              whoever it lets go may destroy the next. Or returns the only one
  *
  * A waiter's `place` is 24 bits, at the home's disposal. */
 
@@ -174,12 +175,9 @@ public:
     using slot::withdraw;
     bool withdraw(waiter& w, colour own) noexcept { return slot::withdraw(&w, own); }
 
-    using slot::is_closed;
     template <class Each>
-    void close(Each each) noexcept {
-        if (waiter* const parked = slot::close()) {
-            each(*parked);
-        }
+    waiter* close(Each /*each*/) noexcept {
+        return slot::close();
     }
 };
 
