@@ -304,7 +304,7 @@ def queue() -> Iterator[Mutant]:
                  "blue_.fetch_or(0, std::memory_order_acq_rel); // [Q6]")
     yield mutant("close: who finds blue's cursor closed does not close red's",
                  "        if (own == colour::blue) {\n            red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]\n"
-                 "        }\n", "        static_cast<void>(own);\n")
+                 "        }\n", "        static_cast<void>(own);\n", "model")
     yield mutant("no memory for a segment is not noticed", "            if (n == pool::none) {\n                return false;\n            }\n            segments_[n].clear(next_id",
                  "            segments_[n].clear(next_id")
 
