@@ -22,6 +22,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup meeting
+/// @{
 
 namespace detail {
 
@@ -137,6 +139,7 @@ public:
         }
     }
 
+    /// For `co_await`: takes a partner that is waiting, if there is one.
     bool await_ready() noexcept {
         assert(stage_ == stage::created && "tryst: an exchange can be awaited only once");
         if constexpr (Limits::stoppable) {
@@ -148,6 +151,7 @@ public:
         return protocol_->meet(mine());
     }
 
+    /// For `co_await`: makes the offer.
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
@@ -155,6 +159,7 @@ public:
         return suspend();
     }
 
+    /// For `co_await`: the result. Precondition: not suspended any more.
     typename Side::result await_resume() noexcept {
         finish();
         return Side::result_of(mine());
@@ -474,4 +479,5 @@ private:
 
 } // namespace detail
 
+/// @}
 } // namespace tryst

@@ -17,6 +17,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup meeting
+/// @{
 
 /// A point of synchronisation at which two parties swap items. Whoever arrives waits for the next, then
 /// each goes its way with what the other brought. Coroutines on any executor, bare coroutines and plain
@@ -39,9 +41,9 @@ class exchanger {
         "has begun cannot be taken back; mark its move constructor noexcept");
 
 public:
-    using value_type = T;
-    using duration = detail::clock::duration;
-    using time_point = detail::clock::time_point;
+    using value_type = T; ///< What is exchanged.
+    using duration = detail::clock::duration; ///< Of the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
 
     /// An open exchanger.
     /// @param capacity  how many pairs may meet at the same time beside slot 0, each in a cache line
@@ -82,6 +84,7 @@ public:
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
         return start::lasting(*protocol_, std::move(item), patience);
     }
+    /// As above, until a stop is requested: then `cancelled`.
     template <class Rep, class Period, stoppable_token StopToken>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
                                     StopToken stop) noexcept {
@@ -94,6 +97,7 @@ public:
     exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
         return start::until(*protocol_, std::move(item), deadline);
     }
+    /// As above, until a stop is requested: then `cancelled`.
     template <class Duration, stoppable_token StopToken>
     [[nodiscard]] auto exchange_until(T item,
                                       std::chrono::time_point<detail::clock, Duration> deadline,
@@ -127,4 +131,5 @@ private:
     std::unique_ptr<protocol> protocol_;
 };
 
+/// @}
 } // namespace tryst

@@ -11,6 +11,8 @@
 #include <coroutine>
 
 namespace tryst {
+/// @addtogroup waiting
+/// @{
 
 /// A piece of work in an executor's queue. It lives in whatever waits (a coroutine frame, as a rule),
 /// so queueing it allocates nothing and cannot fail.
@@ -21,13 +23,13 @@ struct executor_node {
 
 /// An entry in an executor's timer queue.
 struct timer_node {
-    using time_point = detail::clock::time_point;
+    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
 
-    time_point deadline{};
+    time_point deadline{}; ///< When it is due.
     void (*fire)(timer_node*) noexcept = nullptr; ///< Called once, when `deadline` has passed.
     timer_node* child = nullptr; ///< The three links belong to the executor.
-    timer_node* sibling = nullptr;
-    timer_node* previous = nullptr;
+    timer_node* sibling = nullptr; ///< The executor's.
+    timer_node* previous = nullptr; ///< The executor's.
 };
 
 /// The operations of an executor. `post` is mandatory and must order everything before it before the
@@ -53,32 +55,46 @@ struct executor_vtable {
     /// Timers, all three or none; called on the executor only. Deadlines are `now`'s. After `disarm`
     /// the node is no longer referred to. Null: a timer thread serves the deadlines instead.
     timer_node::time_point (*now)(const void* context) noexcept = nullptr;
+    /// Enters a timer, to be fired on the executor.
     void (*arm)(void* context, timer_node* node) noexcept = nullptr;
+    /// Takes a timer out, whether it has fired or not.
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
 };
 
 /// A reference to an executor, or to none. Two words, copied freely; the executor must outlive it.
 class executor_ref {
 public:
+    /// No executor.
     constexpr executor_ref() noexcept = default;
+    /// @param context  what the functions of the table are given.
+    /// @param vtable   must outlive all use, as a rule a constant.
     constexpr executor_ref(void* context, const executor_vtable* vtable) noexcept
         : context_(context), vtable_(vtable) {}
 
+    /// Whether it refers to any.
     explicit operator bool() const noexcept { return vtable_ != nullptr; }
+    /// Whether both refer to the same, or to none.
     bool operator==(const executor_ref& other) const noexcept = default;
 
+    /// Queues `node`, to be run there later. From any thread.
+    /// @throws nothing.  @allocation what the executor's own `post` says; none in those of the library's core.
+    /// @sync everything before it happens-before the run.
     void post(executor_node* node) const noexcept { vtable_->post(context_, node); }
 
+    /// Whether the calling thread is running its work now; false if it cannot tell.
     bool running_here() const noexcept {
         return vtable_ != nullptr && vtable_->running_here != nullptr &&
                vtable_->running_here(context_);
     }
 
+    /// `executor_vtable::temporary`
     bool is_temporary() const noexcept { return vtable_ != nullptr && vtable_->temporary; }
 
     /// Whether nothing else of this executor's can run before the caller returns to it.
     bool alone_here() const noexcept;
 
+    /// Takes a queued node back out; false if it is not queued. On the executor.
+    /// Precondition: the executor can.
     bool retract(executor_node* node) const noexcept {
         assert(vtable_ != nullptr && vtable_->retract != nullptr &&
                "tryst: a frame was destroyed while it waited on an executor that cannot retract");
@@ -89,8 +105,11 @@ public:
     bool has_timers() const noexcept {
         return vtable_ != nullptr && vtable_->arm != nullptr && running_here();
     }
+    /// The time of its timers. This and the next two: on the executor. Precondition: `has_timers()`.
     timer_node::time_point now() const noexcept { return vtable_->now(context_); }
+    /// Fires `node` once, when its deadline has passed.
     void arm(timer_node* node) const noexcept { vtable_->arm(context_, node); }
+    /// Forgets `node`, whether it has fired or not.
     void disarm(timer_node* node) const noexcept { vtable_->disarm(context_, node); }
 
     /// `co_await executor.schedule()`: goes on there, by way of its queue.
@@ -160,6 +179,7 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 /// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
 class [[nodiscard]] schedule_operation : private executor_node {
 public:
+    /// Precondition: there is an executor.
     explicit schedule_operation(executor_ref executor) noexcept : executor_(executor) {
         assert(executor && "tryst: schedule() needs an executor");
     }
@@ -171,8 +191,10 @@ public:
         }
     }
 
+    /// For `co_await`: always suspends.
     bool await_ready() const noexcept { return false; }
 
+    /// For `co_await`: posts the coroutine.
     void await_suspend(std::coroutine_handle<> coroutine) noexcept {
         coroutine_ = coroutine;
         run = [](executor_node* node) noexcept {
@@ -181,6 +203,7 @@ public:
         executor_.post(this);
     }
 
+    /// For `co_await`.
     void await_resume() noexcept { coroutine_ = nullptr; }
 
 private:
@@ -192,4 +215,5 @@ inline auto executor_ref::schedule() const noexcept {
     return schedule_operation(*this);
 }
 
+/// @}
 } // namespace tryst

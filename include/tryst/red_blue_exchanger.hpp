@@ -18,6 +18,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup meeting
+/// @{
 
 /// In which order those who wait are served.
 enum class order : unsigned char {
@@ -67,10 +69,10 @@ class red_blue_exchanger {
         "begun cannot be taken back");
 
 public:
-    using red_type = Red;
-    using blue_type = Blue;
-    using duration = detail::clock::duration;
-    using time_point = detail::clock::time_point;
+    using red_type = Red; ///< What red parties bring.
+    using blue_type = Blue; ///< What blue parties bring.
+    using duration = detail::clock::duration; ///< Of the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
 
     /// An open exchanger.
     /// @throws std::bad_alloc.
@@ -136,12 +138,14 @@ public:
     [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
         return sides::blue::endless(*protocol_, std::move(item), std::move(stop)...);
     }
+    /// As `red_for`.
     template <class Rep, class Period, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto blue_for(Blue item, std::chrono::duration<Rep, Period> patience,
                                 StopToken... stop) noexcept {
         return sides::blue::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
     }
+    /// As `red_until`.
     template <class Duration, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto blue_until(Blue item,
@@ -149,6 +153,7 @@ public:
                                   StopToken... stop) noexcept {
         return sides::blue::until(*protocol_, std::move(item), deadline, std::move(stop)...);
     }
+    /// As `try_red`: takes a red party that is waiting.
     exchange_result<Red, Blue> try_blue(Blue item) noexcept {
         return sides::blue::at_once(*protocol_, std::move(item));
     }
@@ -168,4 +173,5 @@ private:
     std::unique_ptr<protocol> protocol_;
 };
 
+/// @}
 } // namespace tryst

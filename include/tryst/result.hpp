@@ -14,6 +14,8 @@
 #include <variant>
 
 namespace tryst {
+/// @addtogroup meeting
+/// @{
 
 /// Why an exchange did not take place.
 enum class exchange_errc : unsigned char {
@@ -67,6 +69,7 @@ inline const std::error_category& exchange_category() noexcept {
     return instance;
 }
 
+/// The error as a `std::error_code`, of `exchange_category`.
 inline std::error_code make_error_code(exchange_errc error) noexcept {
     return {static_cast<int>(error), exchange_category()};
 }
@@ -118,9 +121,9 @@ class [[nodiscard]] exchange_result {
     using own_t = detail::object_t<Own>;
 
 public:
-    using value_type = T;
-    using returned_type = Own;
-    using error_type = std::error_code;
+    using value_type = T; ///< What the partner brings.
+    using returned_type = Own; ///< What comes back after a failure.
+    using error_type = std::error_code; ///< Of `exchange_category`.
 
     /// A success that holds the partner's item.
     explicit exchange_result(theirs_t&& partners) noexcept : item_(std::move(partners)) {}
@@ -129,9 +132,12 @@ public:
     exchange_result(exchange_errc error, own_t&& own) noexcept
         : item_(std::move(own)), error_(error) {}
 
+    /// Whether there was a partner, whose item is inside.
     bool has_value() const noexcept { return error_ == success; }
+    /// `has_value()`
     explicit operator bool() const noexcept { return has_value(); }
 
+    /// @{
     /// The partner's item. Precondition: `has_value()`.
     theirs_t& operator*() & noexcept
         requires(!std::is_void_v<T>)
@@ -158,7 +164,9 @@ public:
     {
         return &**this;
     }
+    /// @}
 
+    /// @{
     /// The partner's item.
     /// @throws std::system_error with `error()` if there is none.
     theirs_t& value() & noexcept(false)
@@ -184,12 +192,14 @@ public:
     {
         throw_if_failed();
     }
+    /// @}
 
     /// The reason of the failure; a default-constructed `std::error_code` after success.
     std::error_code error() const noexcept {
         return has_value() ? std::error_code() : make_error_code(error_);
     }
 
+    /// @{
     /// Your own item, handed back. Precondition: `!has_value()`.
     own_t& returned() & noexcept
         requires(!std::is_void_v<Own>)
@@ -206,6 +216,7 @@ public:
     {
         return std::move(own());
     }
+    /// @}
 
 private:
     static constexpr exchange_errc success{};
@@ -230,6 +241,7 @@ private:
     exchange_errc error_ = success;
 };
 
+/// @}
 } // namespace tryst
 
 template <>

@@ -13,6 +13,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup waiting
+/// @{
 
 /// How a `run_loop` behaves.
 struct run_loop_options {
@@ -39,8 +41,10 @@ class basic_run_loop : public detail::event_loop<basic_run_loop<Clock>> {
     friend base;
 
 public:
-    using clock = Clock;
+    using clock = Clock; ///< What its deadlines are read on.
 
+    /// A loop that nobody runs yet.
+    /// @param time  the clock.
     explicit basic_run_loop(run_loop_options options = {}, Clock time = Clock())
         : base(options.max_spins), clock_(std::move(time)) {}
 
@@ -71,6 +75,8 @@ private:
     detail::mailbox mail_;
 };
 
+/// The loop on the steady clock.
 using run_loop = basic_run_loop<detail::clock>;
 
+/// @}
 } // namespace tryst

@@ -11,6 +11,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup waiting
+/// @{
 
 namespace detail {
 
@@ -50,4 +52,5 @@ T sync_wait(task<T> work) {
     return work.take();
 }
 
+/// @}
 } // namespace tryst

@@ -15,6 +15,8 @@
 #include <utility>
 
 namespace tryst {
+/// @addtogroup meeting
+/// @{
 
 /// A red-blue exchange with nothing on one side: `send` waits for a receiver, `receive` for a sender, and
 /// the item passes between them. Any number of either may wait.
@@ -33,9 +35,9 @@ class synchronous_channel {
         "taken back");
 
 public:
-    using value_type = T;
-    using duration = detail::clock::duration;
-    using time_point = detail::clock::time_point;
+    using value_type = T; ///< What is sent.
+    using duration = detail::clock::duration; ///< Of the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
 
     /// An open channel.
     /// @throws std::bad_alloc.
@@ -135,4 +137,5 @@ private:
     std::unique_ptr<protocol> protocol_;
 };
 
+/// @}
 } // namespace tryst

@@ -13,6 +13,8 @@
 #include <variant>
 
 namespace tryst {
+/// @addtogroup waiting
+/// @{
 
 template <class T = void>
 class task;
@@ -93,12 +95,14 @@ class [[nodiscard]] task {
                   "tryst::task<T>: T must be an object type or void");
 
 public:
-    using promise_type = detail::task_promise<T>;
-    using value_type = T;
+    using promise_type = detail::task_promise<T>; ///< For the compiler.
+    using value_type = T; ///< What it returns.
 
     /// An empty task, to be assigned to.
     task() noexcept = default;
+    /// Takes the other's coroutine, and leaves it empty.
     task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+    /// Destroys its own frame, if there is one, and takes the other's.
     task& operator=(task&& other) noexcept {
         if (this != &other) {
             reset();
@@ -108,6 +112,7 @@ public:
     }
     ~task() { reset(); }
 
+    /// Whether it has a coroutine.
     explicit operator bool() const noexcept { return static_cast<bool>(coroutine_); }
 
     /// Runs the task. @throws whatever it throws.
@@ -162,4 +167,5 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 } // namespace detail
 
+/// @}
 } // namespace tryst

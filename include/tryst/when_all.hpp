@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace tryst {
+/// @addtogroup waiting
+/// @{
 
 namespace detail {
 
@@ -173,4 +175,5 @@ when_all(std::vector<task<T>> work) {
     }
 }
 
+/// @}
 } // namespace tryst

@@ -33,12 +33,12 @@ asio::awaitable<void> in_an_awaitable(meeting& ex, buffer full) {
         co_await tryst::asio::wait([&](auto stop) { return ex.exchange(std::move(full), stop); });
 }
 
-void keep(buffer) {}
-void use(buffer) {}
+void keep(const buffer&) {}
+void use(const buffer&) {}
 
 using io_strand = asio::strand<asio::io_context::executor_type>;
 
-void with_a_callback(meeting& ex, buffer full, io_strand strand) {
+void with_a_callback(meeting& ex, buffer full, const io_strand& strand) {
     auto done = [](std::error_code error, buffer item) {
         error ? keep(std::move(item)) : use(std::move(item)); // your own back, or the partner's
     };
@@ -49,16 +49,17 @@ asio::awaitable<void> with_other_tokens(meeting& ex, buffer full, buffer other) 
     auto [error, item] =
         co_await tryst::asio::async_exchange(ex, std::move(full), as_tuple(asio::use_awaitable));
     std::future<buffer> later = tryst::asio::async_exchange(ex, std::move(other), asio::use_future);
+    use(later.get());
 }
 
 struct question {
     std::string text;
 };
 struct answer {
-    int number;
+    std::string text;
 };
 struct order {
-    int number;
+    std::string goods;
 };
 
 asio::awaitable<void> members(tryst::red_blue_exchanger<question, answer>& desk,
@@ -68,9 +69,9 @@ asio::awaitable<void> members(tryst::red_blue_exchanger<question, answer>& desk,
     static_cast<void>(next);
 }
 
-void retry(order) {}
-void keep(answer) {}
-void file(question) {}
+void retry(const order&) {}
+void keep(const answer&) {}
+void file(const question&) {}
 
 asio::awaitable<void> tokens(tryst::red_blue_exchanger<question, answer>& desk,
                              tryst::synchronous_channel<order>& orders, question mine,
@@ -79,7 +80,7 @@ asio::awaitable<void> tokens(tryst::red_blue_exchanger<question, answer>& desk,
     answer found = *std::move(reply);
 
     auto got = co_await tryst::asio::async_receive(orders, asio::use_awaitable);
-    order next = *got; // an error is thrown, and there is no item to lose then
+    order next = *std::move(got); // an error is thrown, and there is no item to lose then
 
     auto [error, back] = co_await tryst::asio::async_send_for(orders, std::move(next), 5ms,
                                                               as_tuple(asio::use_awaitable));
@@ -106,12 +107,12 @@ void run_tasks(meeting& ex) {
 }
 
 tryst::task<int> collect(meeting& ex, std::stop_token stop) {
-    auto got = co_await ex.exchange(buffer(), stop);
+    auto got = co_await ex.exchange(buffer(), std::move(stop));
     co_return got ? 1 : 0;
 }
 
 asio::awaitable<void> await_task(meeting& ex) {
-    auto work = [&](std::stop_token stop) { return collect(ex, stop); };
+    auto work = [&](std::stop_token stop) { return collect(ex, std::move(stop)); };
     int sum = co_await tryst::asio::async_wait(work, asio::use_awaitable);
     static_cast<void>(sum);
 }

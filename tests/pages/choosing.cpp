@@ -15,6 +15,8 @@ struct full_buffer {
 };
 using request = std::string;
 
+void handle(const request&) {}
+
 tryst::task<> reader(tryst::red_blue_exchanger<empty_buffer, full_buffer>& ex, empty_buffer mine) {
     auto got = co_await ex.red(std::move(mine)); // exchange_result<full_buffer, empty_buffer>
     if (!got) {
@@ -38,7 +40,7 @@ tryst::task<> client(tryst::synchronous_channel<request>& channel, request mine)
 
 tryst::task<> server(tryst::synchronous_channel<request>& channel, std::stop_token stop) {
     while (auto got = co_await channel.receive(stop)) { // exchange_result<request, void>
-        request next = *std::move(got);
+        handle(*std::move(got));
     }
 }
 

@@ -83,12 +83,14 @@ auto async_receive(synchronous_channel<T, Order>& channel, Token&& token) {
     return detail::async_call(detail::no_io_executor(), std::forward<Token>(token), detail::receive,
                               channel);
 }
+/// As above, for at most `patience`: then `timed_out`, never early.
 template <class T, order Order, class Rep, class Period, class Token>
 auto async_receive_for(synchronous_channel<T, Order>& channel,
                        std::chrono::duration<Rep, Period> patience, Token&& token) {
     return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
                               detail::receive_for, channel, patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <class T, order Order, class Duration, class Token>
 auto async_receive_until(synchronous_channel<T, Order>& channel,
                          std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -104,6 +106,7 @@ auto async_send(const Io& io, synchronous_channel<T, Order>& channel, std::type_
     return detail::async_call(io, std::forward<Token>(token), detail::send, channel,
                               std::move(item));
 }
+/// As above, for at most `patience`.
 template <io_executor Io, class T, order Order, class Rep, class Period, class Token>
 auto async_send_for(const Io& io, synchronous_channel<T, Order>& channel,
                     std::type_identity_t<T> item, std::chrono::duration<Rep, Period> patience,
@@ -111,6 +114,7 @@ auto async_send_for(const Io& io, synchronous_channel<T, Order>& channel,
     return detail::async_call(io, std::forward<Token>(token), detail::send_for, channel,
                               std::move(item), patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <io_executor Io, class T, order Order, class Duration, class Token>
 auto async_send_until(const Io& io, synchronous_channel<T, Order>& channel,
                       std::type_identity_t<T> item,
@@ -119,16 +123,19 @@ auto async_send_until(const Io& io, synchronous_channel<T, Order>& channel,
     return detail::async_call(io, std::forward<Token>(token), detail::send_until, channel,
                               std::move(item), deadline);
 }
+/// As `async_receive`, with an I/O executor.
 template <io_executor Io, class T, order Order, class Token>
 auto async_receive(const Io& io, synchronous_channel<T, Order>& channel, Token&& token) {
     return detail::async_call(io, std::forward<Token>(token), detail::receive, channel);
 }
+/// As above, for at most `patience`.
 template <io_executor Io, class T, order Order, class Rep, class Period, class Token>
 auto async_receive_for(const Io& io, synchronous_channel<T, Order>& channel,
                        std::chrono::duration<Rep, Period> patience, Token&& token) {
     return detail::async_call(io, std::forward<Token>(token), detail::receive_for, channel,
                               patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <io_executor Io, class T, order Order, class Duration, class Token>
 auto async_receive_until(const Io& io, synchronous_channel<T, Order>& channel,
                          std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,

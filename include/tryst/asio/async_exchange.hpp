@@ -79,12 +79,14 @@ auto async_exchange(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item
     return detail::async_call(io, std::forward<Token>(token), detail::exchange, ex,
                               std::move(item));
 }
+/// As above, for at most `patience`.
 template <io_executor Io, class T, class Rep, class Period, class Token>
 auto async_exchange_for(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item,
                         std::chrono::duration<Rep, Period> patience, Token&& token) {
     return detail::async_call(io, std::forward<Token>(token), detail::exchange_for, ex,
                               std::move(item), patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <io_executor Io, class T, class Duration, class Token>
 auto async_exchange_until(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item,
                           std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,

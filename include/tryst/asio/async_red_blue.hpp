@@ -81,12 +81,14 @@ auto async_blue(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<B
     return detail::async_call(detail::no_io_executor(), std::forward<Token>(token), detail::blue,
                               ex, std::move(item));
 }
+/// As `async_red_for`.
 template <class Red, class Blue, order Order, class Rep, class Period, class Token>
 auto async_blue_for(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Blue> item,
                     std::chrono::duration<Rep, Period> patience, Token&& token) {
     return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
                               detail::blue_for, ex, std::move(item), patience);
 }
+/// As `async_red_until`.
 template <class Red, class Blue, order Order, class Duration, class Token>
 auto async_blue_until(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Blue> item,
                       std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
@@ -101,6 +103,7 @@ auto async_red(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                std::type_identity_t<Red> item, Token&& token) {
     return detail::async_call(io, std::forward<Token>(token), detail::red, ex, std::move(item));
 }
+/// As above, for at most `patience`.
 template <io_executor Io, class Red, class Blue, order Order, class Rep, class Period, class Token>
 auto async_red_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                    std::type_identity_t<Red> item, std::chrono::duration<Rep, Period> patience,
@@ -108,6 +111,7 @@ auto async_red_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
     return detail::async_call(io, std::forward<Token>(token), detail::red_for, ex, std::move(item),
                               patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <io_executor Io, class Red, class Blue, order Order, class Duration, class Token>
 auto async_red_until(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                      std::type_identity_t<Red> item,
@@ -116,11 +120,13 @@ auto async_red_until(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
     return detail::async_call(io, std::forward<Token>(token), detail::red_until, ex,
                               std::move(item), deadline);
 }
+/// As `async_red` with an I/O executor.
 template <io_executor Io, class Red, class Blue, order Order, class Token>
 auto async_blue(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                 std::type_identity_t<Blue> item, Token&& token) {
     return detail::async_call(io, std::forward<Token>(token), detail::blue, ex, std::move(item));
 }
+/// As above, for at most `patience`.
 template <io_executor Io, class Red, class Blue, order Order, class Rep, class Period, class Token>
 auto async_blue_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                     std::type_identity_t<Blue> item, std::chrono::duration<Rep, Period> patience,
@@ -128,6 +134,7 @@ auto async_blue_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
     return detail::async_call(io, std::forward<Token>(token), detail::blue_for, ex, std::move(item),
                               patience);
 }
+/// As above, until `deadline` (steady_clock).
 template <io_executor Io, class Red, class Blue, order Order, class Duration, class Token>
 auto async_blue_until(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
                       std::type_identity_t<Blue> item,

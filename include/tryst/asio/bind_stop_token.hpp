@@ -17,8 +17,8 @@ TRYST_ASIO_BEGIN
 /// A completion token that adds a stop token to another; see `bind_stop_token`.
 template <class Token>
 struct stop_token_binder {
-    std::stop_token stop;
-    Token token;
+    std::stop_token stop; ///< What cancels the operation.
+    Token token; ///< What says how it completes.
 };
 
 /// Makes a stop cancel the operation: `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.

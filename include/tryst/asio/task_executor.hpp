@@ -116,6 +116,7 @@ private:
     std::unique_ptr<core> core_;
 };
 
+/// Of a context, its own executor.
 template <std::derived_from<net::execution_context> Context>
 explicit task_executor(Context&) -> task_executor<typename Context::executor_type>;
 

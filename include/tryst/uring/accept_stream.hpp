@@ -23,6 +23,7 @@ public:
     accept_stream(context& home, int listener);
     ~accept_stream();
 
+    /// Waits for the next connection: an `operation<descriptor>` but for where it comes from.
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
         using stream_base::next_operation::next_operation;
@@ -30,6 +31,7 @@ public:
             abandon();
             descriptor unclaimed(take_descriptor());
         }
+        /// For `co_await`: the connection.
         result<descriptor> await_resume() noexcept {
             if (outcome() < 0) {
                 return {"accept", error()};

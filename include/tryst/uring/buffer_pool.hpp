@@ -19,9 +19,12 @@ class buffer_pool;
 /// through an exchange; the bytes stay where they are.
 class [[nodiscard]] buffer {
 public:
+    /// No buffer.
     buffer() noexcept = default;
+    /// Takes the other's, and leaves it without.
     buffer(buffer&& other) noexcept
         : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
+    /// Gives its own back, if there is one, and takes the other's.
     buffer& operator=(buffer&& other) noexcept {
         if (this != &other) {
             reset();
@@ -32,15 +35,20 @@ public:
     }
     ~buffer() { reset(); }
 
+    /// Whether there is one.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
+    /// Its first byte; null for none.
     std::byte* data() const noexcept { return data_; }
+    /// In bytes; 0 for none.
     inline std::size_t size() const noexcept;
+    /// All of it.
     std::span<std::byte> bytes() const noexcept { return {data_, size()}; }
 
     /// Where it comes from; null for none.
     const buffer_pool* pool() const noexcept { return pool_; }
 
+    /// Gives it back. @allocation none.
     inline void reset() noexcept;
 
 private:
@@ -66,7 +74,9 @@ public:
     /// A buffer nobody has; an empty handle if there is none left. @allocation none.
     buffer acquire() noexcept;
 
+    /// How many there are, whoever has them.
     std::size_t buffer_count() const noexcept { return count_; }
+    /// Of each, in bytes: whole pages.
     std::size_t buffer_size() const noexcept { return size_; }
 
     /// All the memory, buffer after buffer.

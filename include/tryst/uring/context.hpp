@@ -74,7 +74,7 @@ public:
     /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM), too old. The pool's
     ///   buffers serve all the same, as any memory does.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
-    static constexpr unsigned max_pools = 16;
+    static constexpr unsigned max_pools = 16; ///< How many pools a context can register.
 
     /// The flags of io_uring_setup(2) that the kernel took.
     unsigned setup_flags() const noexcept;

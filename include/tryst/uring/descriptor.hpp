@@ -14,9 +14,13 @@ namespace tryst::uring {
 /// `context::close` does not.
 class [[nodiscard]] descriptor {
 public:
+    /// No file.
     descriptor() noexcept = default;
+    /// Owns `open`; a negative number is none.
     explicit descriptor(int open) noexcept : number_(open) {}
+    /// Takes the other's, and leaves it without.
     descriptor(descriptor&& other) noexcept : number_(other.release()) {}
+    /// Closes its own file, if there is one, and takes the other's.
     descriptor& operator=(descriptor&& other) noexcept {
         if (this != &other) {
             reset(other.release());
@@ -25,6 +29,7 @@ public:
     }
     ~descriptor() { reset(); }
 
+    /// Whether there is one.
     explicit operator bool() const noexcept { return number_ >= 0; }
 
     /// The number; -1 if there is none.
@@ -33,6 +38,7 @@ public:
     /// The number, which the caller now has to close.
     int release() noexcept { return std::exchange(number_, -1); }
 
+    /// Closes its file, if there is one, and owns `open`.
     void reset(int open = -1) noexcept {
         if (number_ >= 0) {
             ::close(number_);

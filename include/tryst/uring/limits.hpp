@@ -16,19 +16,26 @@ namespace tryst::uring {
 /// A deadline is absolute on the steady clock, or counted from the making of the operation.
 class limits {
 public:
-    using clock = std::chrono::steady_clock;
+    using clock = std::chrono::steady_clock; ///< What deadlines are read on.
 
+    /// Neither.
     limits() noexcept = default;
+    /// Until a stop is requested.
     limits(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
+    /// Until `deadline`, or a stop is requested.
     limits(clock::time_point deadline, std::stop_token stop = {}) noexcept
         : stop_(std::move(stop)), deadline_(deadline) {}
+    /// For `patience` from now, or until a stop is requested.
     template <class Rep, class Period>
     limits(std::chrono::duration<Rep, Period> patience, std::stop_token stop = {}) noexcept
         : limits(tryst::detail::after(clock::now(), tryst::detail::saturated(patience)),
                  std::move(stop)) {}
 
+    /// The stop token; one that can never be stopped if none was given.
     const std::stop_token& stop() const noexcept { return stop_; }
+    /// The deadline; the end of time if there is none.
     clock::time_point deadline() const noexcept { return deadline_; }
+    /// Whether there is a deadline.
     bool has_deadline() const noexcept { return deadline_ != clock::time_point::max(); }
 
 private:

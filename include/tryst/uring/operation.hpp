@@ -186,6 +186,7 @@ public:
         }
     }
 
+    /// For `co_await`: the result.
     result<T> await_resume() noexcept {
         if (outcome() < 0) {
             return {name(), error()};
@@ -198,11 +199,13 @@ public:
     }
 };
 
+/// One that only succeeds or fails.
 template <>
 class [[nodiscard]] operation<void> : public detail::operation_base {
 public:
     using operation_base::operation_base;
 
+    /// For `co_await`: the result.
     result<void> await_resume() noexcept { return result<void>(name(), error()); }
 };
 

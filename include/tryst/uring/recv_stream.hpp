@@ -22,8 +22,10 @@ class recv_stream;
 /// of the stream. To be destroyed on the stream's context, before the stream.
 class [[nodiscard]] received {
 public:
+    /// Takes the other's piece, which is then the end.
     received(received&& other) noexcept
         : stream_(std::exchange(other.stream_, nullptr)), bytes_(other.bytes_) {}
+    /// Swaps the two.
     received& operator=(received&& other) noexcept {
         std::swap(stream_, other.stream_);
         std::swap(bytes_, other.bytes_);
@@ -31,7 +33,9 @@ public:
     }
     ~received();
 
+    /// What has come; none at the end.
     std::span<std::byte> bytes() const noexcept { return bytes_; }
+    /// Whether the stream has ended.
     bool is_end() const noexcept { return bytes_.empty(); }
 
 private:
@@ -55,11 +59,14 @@ public:
     recv_stream(context& home, int socket, std::size_t count = 8, std::size_t size = 4096);
     ~recv_stream();
 
+    /// Waits for the next piece: an `operation` but for where it comes from.
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
+        /// What `next` makes.
         next_operation(recv_stream& stream, limits&& until) noexcept
             : stream_base::next_operation(stream, std::move(until)), owner_(&stream) {}
         ~next_operation();
+        /// For `co_await`: the piece.
         result<received> await_resume() noexcept;
 
     private:

@@ -18,27 +18,35 @@ namespace tryst::uring {
 template <class T = void>
 class [[nodiscard]] result {
 public:
-    using value_type = T;
+    using value_type = T; ///< What the operation gives.
 
+    /// A success.
     result(const char* operation, T&& value) noexcept
         : value_(std::move(value)), operation_(operation) {}
+    /// A failure.
     result(const char* operation, std::error_code error) noexcept
         : error_(error), operation_(operation) {}
 
+    /// Whether it succeeded.
     bool has_value() const noexcept { return value_.has_value(); }
+    /// `has_value()`
     explicit operator bool() const noexcept { return has_value(); }
 
+    /// @{
     /// The value. Precondition: `has_value()`.
     T& operator*() & noexcept { return checked(); }
     const T& operator*() const& noexcept { return const_cast<result*>(this)->checked(); }
     T&& operator*() && noexcept { return std::move(checked()); }
     T* operator->() noexcept { return &checked(); }
     const T* operator->() const noexcept { return &**this; }
+    /// @}
 
+    /// @{
     /// The value. @throws std::system_error with `error()` and the operation's name if there is none.
     T& value() & { return require(), *value_; }
     const T& value() const& { return require(), *value_; }
     T&& value() && { return require(), std::move(*value_); }
+    /// @}
 
     /// Why there is no value; a default-constructed `std::error_code` if there is one.
     std::error_code error() const noexcept { return error_; }
@@ -69,12 +77,15 @@ private:
 template <>
 class [[nodiscard]] result<void> {
 public:
-    using value_type = void;
+    using value_type = void; ///< Nothing.
 
+    /// A failure; without `error` a success.
     explicit result(const char* operation, std::error_code error = {}) noexcept
         : error_(error), operation_(operation) {}
 
+    /// Whether it succeeded.
     bool has_value() const noexcept { return !error_; }
+    /// `has_value()`
     explicit operator bool() const noexcept { return has_value(); }
 
     /// @throws std::system_error with `error()` and the operation's name if it failed.
@@ -84,8 +95,11 @@ public:
         }
     }
 
+    /// Why it failed; a default-constructed `std::error_code` if it did not.
     std::error_code error() const noexcept { return error_; }
+    /// What was tried: "fsync", "connect", ...
     const char* operation() const noexcept { return operation_; }
+    /// Both in one line: "connect: Connection refused".
     std::string message() const { return std::string(operation_) + ": " + error_.message(); }
 
 private:
