@@ -26,8 +26,8 @@ void two_loops(tryst::exchanger<std::string>& ex) {
 
 tryst::task<int> sum(tryst::exchanger<int>& ex) {
     auto meet = [](tryst::exchanger<int>& at, int mine) -> tryst::task<int> {
-        co_return (co_await at.exchange(mine))
-            .value(); // throws a std::system_error without partner
+        auto got = co_await at.exchange(mine);
+        co_return got.value(); // throws a std::system_error if there is none
     };
     auto [a, b] = co_await tryst::when_all(meet(ex, 1), meet(ex, 2));
     co_return a + b;

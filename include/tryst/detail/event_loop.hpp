@@ -29,7 +29,7 @@ namespace tryst::detail {
 template <class Loop>
 class [[gnu::visibility("default")]] event_loop {
 public:
-    using time_point = timer_node::time_point;
+    using time_point = timer_node::time_point; ///< Of the `steady_clock`.
 
     /// Starts `work` on the loop, which owns it until it finishes. Other than by `co_await`, nobody is
     /// told when it does; see `when_all` for joining. An exception that leaves `work` is a
@@ -65,6 +65,7 @@ public:
     /// `co_await loop.schedule()`: goes on on this loop.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
+    /// @cond
 protected:
     ~event_loop() = default;
 
@@ -211,6 +212,7 @@ private:
     bool stopped_ = false;
     stop_request stop_{{}, this};
     atomic<bool> stop_posted_{false};
+    /// @endcond
 };
 
 } // namespace tryst::detail
