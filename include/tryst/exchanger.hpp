@@ -114,7 +114,8 @@ public:
     }
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
-    /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.
+    /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.  @allocation none.
+    /// @resumes those that waited on their executors; here, before it returns, those without one.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

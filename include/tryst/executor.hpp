@@ -177,6 +177,7 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 /// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor, while
 /// it is queued.
 /// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
+/// @cancellation none.  @allocation none, but for what the executor's `post` says.
 class [[nodiscard]] schedule_operation : private executor_node {
 public:
     /// Precondition: there is an executor.

@@ -160,6 +160,7 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress lock-free; linear in the number of those who wait.
+    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without one.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

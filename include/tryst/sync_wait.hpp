@@ -32,7 +32,8 @@ task<> finish_on(run_loop& loop, task<T>& work) {
 
 /// Waits on this thread for an exchange: spins for a moment, then sleeps.
 /// Precondition: the thread is not running a loop, whose work it would block.
-/// @returns what `co_await` would.
+/// @returns what `co_await` would.  @throws nothing.  @allocation none, but for what the operation says.
+/// @cancellation by the operation's own stop token and deadline.  @sync as for `co_await`.
 template <class Operation>
     requires detail::waitable<Operation>
 auto sync_wait(Operation&& operation) noexcept(
@@ -42,7 +43,9 @@ auto sync_wait(Operation&& operation) noexcept(
 
 /// Runs a task to its end on this thread, which serves as its executor meanwhile, timers included.
 /// Precondition: the thread is not running a loop, whose work it would block.
-/// @returns what the task returns.  @throws what it throws, and std::bad_alloc.
+/// @returns what the task returns.  @throws what it throws, and std::bad_alloc.  @allocation coroutine frames.
+/// @cancellation none of its own: give what the task awaits a stop token.
+/// @sync all that the task did happens-before the return.
 template <class T>
 T sync_wait(task<T> work) {
     assert(!current_executor() && "tryst: a loop's own thread must not block");

@@ -127,6 +127,9 @@ joined_value<T> take_joined(task<T>& work) {
 /// @returns  a tuple of what they return, `std::monostate` for void.
 /// @throws   the first exception, in the order of the arguments; and std::bad_alloc.
 /// @resumes  on the executor it was awaited on; if it was on none, wherever the last task ends.
+/// @cancellation  none of its own: give what the tasks await a stop token.
+/// @sync     all that the tasks did happens-before it goes on.
+/// @allocation  a frame for each task, one for all, and a list of them.
 template <class... T>
 task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
     const executor_ref home = current_executor();

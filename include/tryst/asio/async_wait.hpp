@@ -110,6 +110,7 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 ///              frames of the task and the handler are destroyed; the task must not be on another executor
 ///              then, and coroutines that it starts and does not await must not wait here after its end.
 /// @cancellation none; see below.
+/// @sync        all that the task did happens-before the handler.
 /// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.
 template <class T, class Token>
 auto async_wait(task<T> work, Token&& token) {

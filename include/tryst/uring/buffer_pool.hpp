@@ -72,6 +72,7 @@ public:
     ~buffer_pool();
 
     /// A buffer nobody has; an empty handle if there is none left. @allocation none.
+    /// @progress takes a mutex for some instructions, as giving back does; nobody waits for a buffer.
     buffer acquire() noexcept;
 
     /// How many there are, whoever has them.
