@@ -33,8 +33,8 @@ asio::awaitable<void> in_an_awaitable(meeting& ex, buffer full) {
         co_await tryst::asio::wait([&](auto stop) { return ex.exchange(std::move(full), stop); });
 }
 
-void keep(const buffer&) {}
-void use(const buffer&) {}
+void keep(buffer&&) {}
+void use(buffer&&) {}
 
 using io_strand = asio::strand<asio::io_context::executor_type>;
 
@@ -69,9 +69,9 @@ asio::awaitable<void> members(tryst::red_blue_exchanger<question, answer>& desk,
     static_cast<void>(next);
 }
 
-void retry(const order&) {}
-void keep(const answer&) {}
-void file(const question&) {}
+void retry(order&&) {}
+void keep(answer&&) {}
+void file(question&&) {}
 
 asio::awaitable<void> tokens(tryst::red_blue_exchanger<question, answer>& desk,
                              tryst::synchronous_channel<order>& orders, question mine,
