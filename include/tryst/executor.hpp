@@ -38,7 +38,7 @@ struct executor_vtable {
     /// Queues `node`, never runs it before returning. Callable from any thread.
     void (*post)(void* context, executor_node* node) noexcept = nullptr;
 
-    /// Whether it runs one node at a time, as a loop or a strand does; and sets `current_executor` meanwhile.
+    /// Whether it runs one node at a time, as a loop or a strand does, in an `executor_scope` of its own.
     bool serial = false;
 
     /// Whether it ends with a single operation, so that coroutines without an executor of their own that
@@ -129,22 +129,24 @@ struct [[gnu::visibility("default")]] thread_state {
     int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.
 };
 
-/// Declares, for a scope, that this thread runs an executor's work.
+} // namespace detail
+
+/// Declares, for a scope, that the calling thread runs an executor's work, or none's: it is `current_executor`.
+/// For who writes an executor, around the runs of its nodes. Scopes nest.
 class executor_scope {
 public:
+    /// The executor until the end of the scope.
     explicit executor_scope(executor_ref executor) noexcept
-        : outer_(per_thread<thread_state>().executor) {
-        per_thread<thread_state>().executor = executor;
+        : outer_(detail::per_thread<detail::thread_state>().executor) {
+        detail::per_thread<detail::thread_state>().executor = executor;
     }
     executor_scope(const executor_scope&) = delete;
     executor_scope& operator=(const executor_scope&) = delete;
-    ~executor_scope() { per_thread<thread_state>().executor = outer_; }
+    ~executor_scope() { detail::per_thread<detail::thread_state>().executor = outer_; }
 
 private:
     executor_ref outer_;
 };
-
-} // namespace detail
 
 /// The executor whose work the calling thread is running; none on a plain thread.
 inline executor_ref current_executor() noexcept {

@@ -432,7 +432,7 @@ private:
         if (place == nowhere) {
             action();
         } else {
-            const detail::executor_scope here(loops_.at(place)->executor());
+            const executor_scope here(loops_.at(place)->executor());
             action();
         }
     }

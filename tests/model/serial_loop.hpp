@@ -30,7 +30,7 @@ public:
     /// model thread, which is the loop's from then on.
     template <class Start>
     void run(Start start) {
-        const detail::executor_scope here(executor());
+        const executor_scope here(executor());
         start();
         while (work_ != 0) {
             run_next();

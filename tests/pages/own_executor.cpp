@@ -17,6 +17,7 @@ public:
     tryst::executor_ref executor() noexcept { return {this, &operations}; }
 
     void run() { // on each thread of the pool
+        const tryst::executor_scope here(executor()); // where to resume who awaits now
         std::unique_lock lock(mutex_);
         while (true) {
             changed_.wait(lock, [this] { return first_ != nullptr || stopped_; });
@@ -56,17 +57,15 @@ private:
     bool stopped_ = false;
 };
 
-/// A coroutine of the pool whose queue is its first argument.
+/// A coroutine that starts in the queue which is its first argument.
 struct job {
     struct promise_type {
         template <class... Arguments>
         explicit promise_type(work_queue& queue, Arguments&&...) noexcept
             : home(queue.executor()) {}
 
-        tryst::executor_ref executor() const noexcept { return home; } // here tryst resumes it
-
         job get_return_object() noexcept { return {}; }
-        auto initial_suspend() noexcept { return home.schedule(); } // and here it starts
+        auto initial_suspend() noexcept { return home.schedule(); }
         std::suspend_never final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); }
@@ -75,9 +74,13 @@ struct job {
     };
 };
 
-job meet(work_queue&, tryst::exchanger<int>& ex, int mine, int& theirs, std::latch& done) {
+tryst::task<int> meet(tryst::exchanger<int>& ex, int mine) {
     auto got = co_await ex.exchange(mine);
-    theirs = *got; // on a thread of the pool
+    co_return *got; // on a thread of the pool
+}
+
+job meet(work_queue&, tryst::exchanger<int>& ex, int mine, int& theirs, std::latch& done) {
+    theirs = co_await meet(ex, mine);
     done.count_down();
 }
 

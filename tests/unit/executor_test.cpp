@@ -166,6 +166,24 @@ bare_coroutine log_after_schedule(executor_ref there, std::string& log, char nam
 
 } // namespace
 
+TEST(ExecutorScope, SaysWhoseWorkTheThreadRunsUntilItEnds) {
+    tryst::run_loop outer;
+    tryst::run_loop inner;
+    EXPECT_FALSE(tryst::current_executor());
+    {
+        const tryst::executor_scope here(outer.executor());
+        EXPECT_EQ(tryst::current_executor(), outer.executor());
+        {
+            const tryst::executor_scope nested(inner.executor());
+            EXPECT_EQ(tryst::current_executor(), inner.executor());
+            const tryst::executor_scope none{tryst::executor_ref()};
+            EXPECT_FALSE(tryst::current_executor());
+        }
+        EXPECT_EQ(tryst::current_executor(), outer.executor());
+    }
+    EXPECT_FALSE(tryst::current_executor());
+}
+
 TEST(ExecutorRef, ByDefaultRefersToNone) {
     const executor_ref none;
     EXPECT_FALSE(none);

@@ -62,7 +62,7 @@ TEST(Fairness, TheFirstOfManyWhoArriveTakesTheOneWhoWaits) {
 
 /// Waits at home at once: without an executor it has no turn to spend above.
 bare_coroutine wait_at_home(exchanger& ex, const long& swaps, long& swaps_when_taken) {
-    const tryst::detail::executor_scope none{tryst::executor_ref()};
+    const tryst::executor_scope none{tryst::executor_ref()};
     return wait_and_read(ex, swaps, swaps_when_taken);
 }
 

@@ -914,7 +914,7 @@ TEST(ProtocolComplete, PostsAParkedWaiterToItsExecutor) {
 
 TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
     serial_executor loop;
-    const tryst::detail::executor_scope here(loop.ref());
+    const tryst::executor_scope here(loop.ref());
     protocol p(1);
     party at_home(1);
     party b(2);
@@ -938,7 +938,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
 
 TEST(ProtocolComplete, OnTheWaitersOwnLoopStillPostsOneThatIsParked) {
     serial_executor loop;
-    const tryst::detail::executor_scope here(loop.ref());
+    const tryst::executor_scope here(loop.ref());
     protocol p(1);
     party limited(1);
     party b(2);
@@ -954,7 +954,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopStillPostsOneThatIsParked) {
 
 TEST(ProtocolComplete, OnTheWaitersOwnLoopSeesItsCanceller) {
     serial_executor loop;
-    const tryst::detail::executor_scope here(loop.ref());
+    const tryst::executor_scope here(loop.ref());
     auto p = std::make_unique<protocol>(1);
     arena& inside = arena_of(*p);
     party a(1);

@@ -171,7 +171,7 @@ public:
     /// Runs the coroutine up to where it waits.
     void start() {
         try {
-            const tryst::detail::executor_scope here(base::ref());
+            const executor_scope here(base::ref());
             handle().resume();
         } catch (...) {
             stop_.clear();

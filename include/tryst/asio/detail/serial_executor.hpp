@@ -93,7 +93,7 @@ protected:
     /// Destroys what waits here; no turn will be queued any more.
     template <class Destroy>
     void dispose(Destroy destroy) noexcept {
-        const tryst::detail::executor_scope here(ref());
+        const executor_scope here(ref());
         queue_.append(inbox_.take());
         queue_.dispose();
         destroy();
@@ -143,7 +143,7 @@ private:
 
     /// @returns whether it has finished; if not, it must not be touched any more.
     bool run_nodes() noexcept {
-        const tryst::detail::executor_scope here(ref());
+        const executor_scope here(ref());
         std::size_t left = turn_length;
         while (!finished_) {
             queue_.append(inbox_.take());
