@@ -20,7 +20,7 @@ from schedule import Progress, in_turn, repetitions
 HERE = Path(__file__).resolve().parent
 BUILD = machine.TOP / "build"
 CPP = BUILD / "release/bench/rivals/cpp/rival"
-PROBE = BUILD / "release/bench/probe"
+PROBE = BUILD / "release/bench/probe/probe"
 FIRST = 0.05 # seconds of the first round, which does not count
 EXTRAS = ("fairness", "success", "p50", "p99", "bytes", "count")
 
@@ -66,10 +66,23 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
     return hops
 
 
+def probe(samples: int) -> Json:
+    """What the machine's steps cost. @throws Failure"""
+    status, out, err = execute("probe", [str(PROBE), "--json", "--samples", str(samples)])
+    if status != 0:
+        raise Failure(f"probe: failed\nexit status {status}\n{err}")
+    return json.loads(out)
+
+
 def line_hop() -> list[float]:
     """Between processors 0 and 1, in ns, now; those of a virtual machine wander."""
-    _, out, _ = execute("probe", [str(PROBE), "--only", "line_hop"])
-    return [json.loads(out)["line_hop"]]
+    hop = probe(1)["floor"].get("line_hop")
+    return [hop["median"]] if hop else []
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def languages() -> list[Path]:
@@ -124,18 +137,21 @@ def main() -> None:
     if options.packages:
         print(*packages())
         return
+    kept = options.output.parent == machine.RESULTS
     try:
         these = chosen(options)
-        hops = measure(these, options, line_hop if PROBE.exists() else list)
+        if kept: # what the report sets our figures against
+            floor = probe(9)
+            floor["meta"] |= machine.describe()
+            write(machine.RESULTS / "floor.json", json.dumps(floor, indent=1) + "\n")
+        hops = measure(these, options, line_hop if PROBE.exists() and not options.smoke else list)
     except Failure as what:
         sys.exit(f"\n{what}")
     meta = {**machine.describe(), "packages": machine.packages(packages()), "line_hop": hops,
             "seconds": options.seconds, "warmup": options.warmup, "repetitions": options.repetitions,
             "first_round": "discarded" if options.repetitions > 1 else "kept"}
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    with open(options.output, "w", encoding="utf-8") as file:
-        lines = ",\n".join(json.dumps(summary(run)) for run in these)
-        file.write(f'{{"meta": {json.dumps(meta, indent=1)},\n"runs": [\n{lines}\n]}}\n')
+    lines = ",\n".join(json.dumps(summary(run)) for run in these)
+    write(options.output, f'{{"meta": {json.dumps(meta, indent=1)},\n"runs": [\n{lines}\n]}}\n')
     print(f"{len(these)} runs, items conserved: {options.output}", file=sys.stderr)
 
 
