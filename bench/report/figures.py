@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import matplotlib
 
-matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from results import FOLDER  # noqa: E402
+from places import spread
+from results import FOLDER
+
+matplotlib.use("svg")
 
 # Okabe and Ito's colours, which the colour-blind can tell apart: three for ours, paler ones for a rival's language.
 OURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
@@ -88,19 +90,6 @@ def draw(axes: Axes, lines: list[Line], label_size: float = 11.5) -> None:
         axes.plot(*zip(*line.points), color=colour, marker=mark, linewidth=3.2 if line.ours else 1.6,
                   markersize=8 if line.ours else 6, zorder=4 if line.ours else 3, clip_on=False)
     label_ends(axes, lines, {label: colour for label, (colour, _) in style.items()}, label_size)
-
-
-def spread(wanted: list[float], gap: float, least: float, most: float) -> list[float]:
-    """Places as near as possible to what is wanted (ascending) with gaps between them, within limits if there is room."""
-    groups: list[tuple[float, int]] = [] # sum of the first places that they want, how many
-    for index, place in enumerate(wanted):
-        groups.append((place - index * gap, 1))
-        while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
-            last, before = groups.pop(), groups.pop()
-            groups.append((last[0] + before[0], last[1] + before[1]))
-    first = [total / count for total, count in groups for _ in range(count)]
-    highest = most - gap * (len(wanted) - 1)
-    return [max(least, min(place, highest)) + index * gap for index, place in enumerate(first)]
 
 
 def label_ends(axes: Axes, lines: list[Line], colours: dict[str, str], size: float) -> None:

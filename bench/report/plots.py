@@ -127,13 +127,15 @@ def latency(results: Results) -> None:
     figures.save(figure, "latency")
 
 
-def bars(axes, names: list[str], values: list[float], colours: list[str], texts: list[str]) -> None:
-    axes.barh(range(len(names)), values, color=colours, height=0.66, zorder=3)
+def dots(axes, names: list[str], values: list[float], colours: list[str], texts: list[str]) -> None:
+    """A row for each, the first above. Bars would have no meaning on a log scale."""
+    axes.hlines(range(len(names)), axes.get_xlim()[0], values, color=colours, linewidth=1.5, alpha=0.5, zorder=2)
+    axes.scatter(values, range(len(names)), color=colours, s=110, zorder=3)
     axes.set_yticks(range(len(names)), names, fontsize=11.5)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.3, -0.7)
     axes.grid(axis="y", visible=False)
     for y, (value, text) in enumerate(zip(values, texts)):
-        axes.annotate(text, (value, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=11.5)
+        axes.annotate(text, (value, y), xytext=(10, 0), textcoords="offset points", va="center", fontsize=11.5)
 
 
 def memory(results: Results) -> None:
@@ -141,10 +143,10 @@ def memory(results: Results) -> None:
         entries = sorted(results.entries(each), key=lambda entry: entry.value)
         figure, (axes,) = figures.sheet(f"Memory of one of {each['tasks']:,} tasks that wait", caption(results.meta),
                                         height=2 + 0.42 * len(entries))
-        figure.subplots_adjust(left=0.3, right=0.93)
+        figure.subplots_adjust(left=0.32, right=0.95)
         axes.set_xlim(min(entry.value for entry in entries) / 3, max(entry.value for entry in entries) * 2)
         figures.log_axis(axes, "x")
-        bars(axes, [entry.label for entry in entries], [entry.value for entry in entries],
+        dots(axes, [entry.label for entry in entries], [entry.value for entry in entries],
              [figures.OURS[0] if entry.ours else figures.RIVALS.get(entry.language, "#8C8C8C") for entry in entries],
              [f"{entry.value:,.0f}" for entry in entries])
         for label, entry in zip(axes.get_yticklabels(), entries):
@@ -158,9 +160,9 @@ def floor(multiples, meta: Json) -> None:
         return
     figure, (axes,) = figures.sheet("Our figures as multiples of what the machine needs at least", caption(meta),
                                     height=1.9 + 0.42 * len(multiples))
-    figure.subplots_adjust(left=0.3, right=0.93)
+    figure.subplots_adjust(left=0.32, right=0.95)
     most = max(each.ratio for each in multiples)
-    axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 1.8)
+    axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 5)
     figures.log_axis(axes, "x", lambda value: f"{value:g}x")
     names, before = [], ""
     for each in multiples: # a short title goes on from the one before it
@@ -170,7 +172,7 @@ def floor(multiples, meta: Json) -> None:
         else:
             before = title.rpartition(",")[0]
         names.append(title)
-    bars(axes, names, [each.ratio for each in multiples], [figures.OURS[0]] * len(multiples),
+    dots(axes, names, [each.ratio for each in multiples], [figures.OURS[0]] * len(multiples),
          [f"{each.ratio:.1f}x   {each.ns:,.0f} of {each.floor:,.{0 if each.floor >= 10 else 1}f} ns" for each in multiples])
     axes.axvline(1, color=figures.INK, linewidth=1.5, zorder=4)
     figures.save(figure, "floor")
