@@ -8,9 +8,9 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,10 +18,27 @@ namespace tryst::bench {
 
 /// What a receipt holds, whatever its form.
 inline item held(item got) noexcept { return got; }
+inline item held(const std::tuple<std::error_code, item>& got) noexcept { return std::get<1>(got); }
 template <class Result>
 item held(const Result& got) noexcept {
     return *got;
 }
+
+/// Whether it holds something.
+inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
+    return !std::get<0>(got);
+}
+template <class Result>
+bool holds(const Result& got) noexcept {
+    return got.has_value();
+}
+
+/// Two channels, for those who have no exchange.
+template <class Channel>
+struct both_ways {
+    Channel there;
+    Channel back;
+};
 
 inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
@@ -44,7 +61,11 @@ struct coroutine_bodies {
     template <class Meeting>
     static task swap(Meeting& at, ledger& all, std::size_t id) {
         participant mine(all, id);
-        while (const auto got = co_await Family::wait(at.exchange(mine.next()))) {
+        while (true) {
+            const auto got = co_await Family::wait(at.exchange(mine.next()));
+            if (!holds(got)) {
+                break;
+            }
             mine.swapped(held(got));
         }
         mine.done();
@@ -52,7 +73,7 @@ struct coroutine_bodies {
 
     /// Participants of even number send first, the others receive first.
     template <class Channel>
-    static task swap_in_two(std::pair<Channel, Channel>& at, ledger& all, std::size_t id) {
+    static task swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
         participant mine(all, id);
         auto& [there, back] = at;
         if (id % 2 == 0) {
@@ -174,7 +195,7 @@ struct blocking_bodies {
     }
 
     template <class Channel>
-    static void swap_in_two(std::pair<Channel, Channel>& at, ledger& all, std::size_t id) {
+    static void swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
         participant mine(all, id);
         auto& [there, back] = at;
         if (id % 2 == 0) {

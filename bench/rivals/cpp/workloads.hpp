@@ -103,7 +103,7 @@ measurement swap_in_two(const parameters& p) {
     const cast who = cast_of<Family>(p);
     ledger all(who.size());
     Family family(who.loops);
-    std::pair<Channel, Channel> at{make<Channel>(family), make<Channel>(family)};
+    both_ways<Channel> at{make<Channel>(family), make<Channel>(family)};
     for (std::size_t id = 0; id != who.size(); ++id) {
         family.spawn(who.loop_of(id),
                      [&all, &at, id] { return Family::bodies::swap_in_two(at, all, id); });
