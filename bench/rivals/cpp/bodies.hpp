@@ -142,8 +142,9 @@ struct coroutine_bodies {
             if (held(got) == last) {
                 break;
             }
-            mine.received(held(got));
-            samples.push_back(static_cast<double>(now - held(got)));
+            if (mine.received(held(got))) {
+                samples.push_back(static_cast<double>(now - held(got)));
+            }
         }
         mine.done();
     }
@@ -263,8 +264,9 @@ struct blocking_bodies {
             if (got == last) {
                 break;
             }
-            mine.received(got);
-            samples.push_back(static_cast<double>(now - got));
+            if (mine.received(got)) {
+                samples.push_back(static_cast<double>(now - got));
+            }
         }
         mine.done();
     }

@@ -130,9 +130,12 @@ public:
         mine_.given += given;
         next_ += item{1} << ledger::id_bits;
     }
-    void received(item got) noexcept {
+    /// @returns whether it is counted.
+    bool received(item got) noexcept {
+        const std::uint64_t counts = all_.counts();
         mine_.got += got;
-        mine_.counted += all_.counts();
+        mine_.counted += counts;
+        return counts != 0;
     }
     /// Reached its end, rather than being destroyed on the way.
     void done() noexcept { mine_.done = true; }

@@ -181,14 +181,11 @@ measurement latency(const parameters& p) {
     family.spawn(1, [&] { return Family::bodies::send_time(at, all, p.pause); });
     perform(family, all, p, [] {});
     measurement made = all.hand_offs();
-    // Those of the warm-up came first; one may have come after the end.
-    samples.resize(std::max(samples.size(), std::size_t{1}));
-    const std::size_t counted = std::min<std::size_t>(made.count, samples.size());
-    samples.erase(samples.begin(), samples.end() - static_cast<std::ptrdiff_t>(counted));
     made.more = {{"p50", quantile(samples, 0.5)}, {"p99", quantile(samples, 0.99)}};
-    made.ns = counted == 0 ? 0
-                           : std::accumulate(samples.begin(), samples.end(), 0.0) /
-                                 static_cast<double>(counted);
+    if (!samples.empty()) {
+        made.ns = std::accumulate(samples.begin(), samples.end(), 0.0) /
+                  static_cast<double>(samples.size());
+    }
     return made;
 }
 
