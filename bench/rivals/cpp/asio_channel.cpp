@@ -10,6 +10,7 @@
 #include <asio/experimental/channel_traits.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <optional>
 #include <system_error>
 #include <tuple>
 
@@ -25,6 +26,14 @@ public:
 
     auto send(item it) { return channel_.async_send(std::error_code(), it, token); }
     auto receive() { return channel_.async_receive(token); }
+
+    /// Half of the time of a hand-off.
+    bool send_at_once(item it) { return channel_.try_send(std::error_code(), it); }
+    std::optional<item> receive_at_once() {
+        std::optional<item> got;
+        channel_.try_receive([&](std::error_code /*error*/, item it) { got = it; });
+        return got;
+    }
 
     auto wait(std::size_t /*id*/) {
         return channel_.async_receive(
@@ -45,20 +54,21 @@ using channel = asio_channel<net::experimental::basic_channel>;
 using concurrent = asio_channel<net::experimental::basic_concurrent_channel>;
 
 measurement swap_in_either(const parameters& p) {
-    return p.loops == 1 ? swap_in_two<io_contexts, channel>(p)
+    return p.loops == 1 ? swap_in_two<lonely_io_context, channel>(p)
                         : swap_in_two<io_contexts, concurrent>(p);
 }
 
 measurement hand_over_in_either(const parameters& p) {
-    return p.loops == 1 ? hand_over<io_contexts, channel>(p) : hand_over<io_contexts, concurrent>(p);
+    return p.loops == 1 ? hand_over<lonely_io_context, channel>(p)
+                        : hand_over<io_contexts, concurrent>(p);
 }
 
 const enrolment channels("asio::experimental::channel",
                          {
                              {"handoff-tasks", hand_over_in_either},
-                             {"cancel-tasks", cancel<io_contexts, channel>},
+                             {"cancel-tasks", cancel<lonely_io_context, channel>},
                              {"latency-tasks", latency<io_contexts, concurrent>},
-                             {"memory-tasks", memory<io_contexts, channel>},
+                             {"memory-tasks", memory<lonely_io_context, channel>},
                          });
 
 const enrolment two_channels("asio::experimental::channel, two of them",

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -17,8 +18,12 @@
 namespace tryst::bench {
 
 /// What a receipt holds, whatever its form.
-inline item held(item got) noexcept { return got; }
-inline item held(const std::tuple<std::error_code, item>& got) noexcept { return std::get<1>(got); }
+inline item held(item got) noexcept {
+    return got;
+}
+inline item held(const std::tuple<std::error_code, item>& got) noexcept {
+    return std::get<1>(got);
+}
 template <class Result>
 item held(const Result& got) noexcept {
     return *got;
@@ -31,6 +36,24 @@ inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
 template <class Result>
 bool holds(const Result& got) noexcept {
     return got.has_value();
+}
+
+/// For channels of which it is faster to ask first whether a partner waits than to begin to wait.
+template <class Channel>
+bool sent_at_once(Channel& to, item it) {
+    if constexpr (requires { to.send_at_once(it); }) {
+        return to.send_at_once(it);
+    } else {
+        return false;
+    }
+}
+template <class Channel>
+std::optional<item> received_at_once(Channel& from) {
+    if constexpr (requires { from.receive_at_once(); }) {
+        return from.receive_at_once();
+    } else {
+        return std::nullopt;
+    }
 }
 
 /// Two channels, for those who have no exchange.
@@ -75,23 +98,28 @@ struct coroutine_bodies {
     template <class Channel>
     static task swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
         participant mine(all, id);
-        auto& [there, back] = at;
-        if (id % 2 == 0) {
-            while (!all.over()) {
-                co_await Family::wait(there.send(mine.next()));
-                const auto got = co_await Family::wait(back.receive());
-                mine.swapped(held(got));
+        const bool first = id % 2 == 0;
+        Channel& out = first ? at.there : at.back;
+        Channel& in = first ? at.back : at.there;
+        while (!first || !all.over()) {
+            if (first && !sent_at_once(out, mine.next())) {
+                co_await Family::wait(out.send(mine.next()));
             }
-            co_await Family::wait(there.send(last));
-        } else {
-            while (true) {
-                const auto got = co_await Family::wait(there.receive());
-                if (held(got) == last) {
-                    break;
-                }
-                co_await Family::wait(back.send(mine.next()));
-                mine.swapped(held(got));
+            std::optional<item> got = received_at_once(in);
+            if (!got) {
+                const auto waited = co_await Family::wait(in.receive());
+                got = held(waited);
             }
+            if (got == last) {
+                break;
+            }
+            if (!first && !sent_at_once(out, mine.next())) {
+                co_await Family::wait(out.send(mine.next()));
+            }
+            mine.swapped(*got);
+        }
+        if (first) {
+            co_await Family::wait(out.send(last));
         }
         mine.done();
     }
@@ -100,7 +128,9 @@ struct coroutine_bodies {
     static task send(Channel& to, ledger& all, std::size_t id) {
         participant mine(all, id);
         while (!all.over()) {
-            co_await Family::wait(to.send(mine.next()));
+            if (!sent_at_once(to, mine.next())) {
+                co_await Family::wait(to.send(mine.next()));
+            }
             mine.gave(mine.next());
         }
         co_await Family::wait(to.send(last));
@@ -111,11 +141,15 @@ struct coroutine_bodies {
     static task receive(Channel& from, ledger& all, std::size_t id) {
         participant mine(all, id);
         while (true) {
-            const auto got = co_await Family::wait(from.receive());
-            if (held(got) == last) {
+            std::optional<item> got = received_at_once(from);
+            if (!got) {
+                const auto waited = co_await Family::wait(from.receive());
+                got = held(waited);
+            }
+            if (got == last) {
                 break;
             }
-            mine.received(held(got));
+            mine.received(*got);
         }
         mine.done();
     }
@@ -126,7 +160,9 @@ struct coroutine_bodies {
         while (!all.over()) {
             pause_for(pause);
             const item now = now_ns();
-            co_await Family::wait(to.send(now));
+            if (!sent_at_once(to, now)) {
+                co_await Family::wait(to.send(now));
+            }
             mine.gave(now);
         }
         co_await Family::wait(to.send(last));
@@ -198,22 +234,24 @@ struct blocking_bodies {
     template <class Channel>
     static void swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
         participant mine(all, id);
-        auto& [there, back] = at;
-        if (id % 2 == 0) {
-            while (!all.over()) {
-                static_cast<void>(Family::wait(there.send(mine.next())));
-                mine.swapped(held(Family::wait(back.receive())));
+        const bool first = id % 2 == 0;
+        Channel& out = first ? at.there : at.back;
+        Channel& in = first ? at.back : at.there;
+        while (!first || !all.over()) {
+            if (first) {
+                static_cast<void>(Family::wait(out.send(mine.next())));
             }
-            static_cast<void>(Family::wait(there.send(last)));
-        } else {
-            while (true) {
-                const item got = held(Family::wait(there.receive()));
-                if (got == last) {
-                    break;
-                }
-                static_cast<void>(Family::wait(back.send(mine.next())));
-                mine.swapped(got);
+            const item got = held(Family::wait(in.receive()));
+            if (got == last) {
+                break;
             }
+            if (!first) {
+                static_cast<void>(Family::wait(out.send(mine.next())));
+            }
+            mine.swapped(got);
+        }
+        if (first) {
+            static_cast<void>(Family::wait(out.send(last)));
         }
         mine.done();
     }

@@ -30,9 +30,9 @@ public:
     /// Not `any_io_executor`, which is slower.
     using executor = net::io_context::executor_type;
 
-    explicit contexts(unsigned count) {
+    explicit contexts(unsigned count, int concurrency_hint = 1) {
         for (unsigned i = 0; i != count; ++i) {
-            all_.push_back(std::make_unique<net::io_context>(1));
+            all_.push_back(std::make_unique<net::io_context>(concurrency_hint));
         }
     }
 
@@ -58,6 +58,7 @@ public:
     using task = net::awaitable<void, executor>;
 
     explicit io_contexts(unsigned count, bool /*pinned*/ = true) : contexts(count) {}
+    io_contexts(unsigned count, int concurrency_hint) : contexts(count, concurrency_hint) {}
 
     /// Of tryst's operations an awaitable; others are awaitables.
     template <class Operation>
@@ -77,6 +78,12 @@ public:
             }
         });
     }
+};
+
+/// One context that nobody else speaks to, which then needs no locks.
+class lonely_io_context : public io_contexts {
+public:
+    explicit lonely_io_context(unsigned count) : io_contexts(count, ASIO_CONCURRENCY_HINT_UNSAFE) {}
 };
 
 } // namespace tryst::bench

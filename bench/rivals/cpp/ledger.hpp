@@ -61,10 +61,8 @@ public:
             least = std::min(least, accounts_[i].counted);
             most = std::max(most, accounts_[i].counted);
         }
-        return {total(&account::counted),
-                elapsed_,
-                conserved(),
-                {{"fairness", ratio(least, most)}}};
+        return {
+            total(&account::counted), elapsed_, conserved(), {{"fairness", ratio(least, most)}}};
     }
 
 private:
@@ -86,7 +84,7 @@ private:
     std::uint64_t counts() const noexcept {
         return phase_.load(std::memory_order_relaxed) & counting;
     }
-    std::uint64_t total(std::uint64_t account::*what) const {
+    std::uint64_t total(std::uint64_t account::* what) const {
         std::uint64_t sum = 0;
         for (const account& each : accounts_) {
             sum += each.*what;

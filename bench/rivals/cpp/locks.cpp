@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A mutex, with condition variables for threads and with lists for coroutines.
+// A mutex: with condition variables for threads, with executors for coroutines.
 #include "../../mutex_channel.hpp"
 #include "../../mutex_exchanger.hpp"
+#include "mutex_meeting.hpp"
 #include "run_loops.hpp"
 #include "threads.hpp"
 #include "workloads.hpp"
@@ -28,6 +29,9 @@ const enrolment conditions("mutex and condition variable",
                                {"handoff-threads", hand_over<threads, condition_channel<item>>},
                                {"latency-threads", latency<threads, one_way<locked>>},
                            });
+
+const enrolment one("mutex and the one who waits",
+                    {{"swap-tasks", swap<run_loops, mutex_meeting<item>>}});
 
 const enrolment lists("mutex and two lists",
                       {{"handoff-tasks", hand_over<run_loops, mutex_channel<item>>}});

@@ -67,7 +67,9 @@ int main(int count, char** arguments) {
         ->check(CLI::Range(1, 60'000'000))
         ->capture_default_str();
     app.add_option("--pause-us", pause)->check(CLI::Range(0, 60'000'000))->capture_default_str();
-    app.add_option("--seconds", for_seconds)->check(CLI::Range(0.001, 3600.0))->capture_default_str();
+    app.add_option("--seconds", for_seconds)
+        ->check(CLI::Range(0.001, 3600.0))
+        ->capture_default_str();
     app.add_option("--warmup", warm_up)->check(CLI::Range(0.0, 3600.0))->capture_default_str();
     try {
         app.parse(count, arguments);

@@ -11,12 +11,13 @@ namespace {
 using meeting = exchanger<item>;
 using fifo = synchronous_channel<item>;
 
-const enrolment all("tryst on Boost.Fiber", {
-                                                {"swap-tasks", swap<fibers, meeting>},
-                                                {"handoff-tasks", hand_over<fibers, fifo>},
-                                                {"latency-tasks", latency<fibers, one_way<meeting>>},
-                                                {"memory-tasks", memory<fibers_here, fifo>},
-                                            });
+const enrolment all("tryst on Boost.Fiber",
+                    {
+                        {"swap-tasks", swap<fibers, meeting>},
+                        {"handoff-tasks", hand_over<fibers, fifo>},
+                        {"latency-tasks", latency<fibers, one_way<meeting>>},
+                        {"memory-tasks", memory<fibers_here, fifo>},
+                    });
 
 } // namespace
 } // namespace tryst::bench

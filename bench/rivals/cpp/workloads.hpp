@@ -165,8 +165,8 @@ inline double quantile(std::vector<double>& samples, double part) {
     if (samples.empty()) {
         return 0;
     }
-    const auto nth = samples.begin() + static_cast<std::ptrdiff_t>(
-                                           part * static_cast<double>(samples.size() - 1));
+    const auto nth = samples.begin() +
+                     static_cast<std::ptrdiff_t>(part * static_cast<double>(samples.size() - 1));
     std::nth_element(samples.begin(), nth, samples.end());
     return *nth;
 }
@@ -243,9 +243,13 @@ measurement memory(const parameters& p) {
     wait(p.tasks);
     const double after = resident();
     const bool all_wait = served == 0;
-    family.spawn(0, [&] { return Family::bodies::send_last(at, std::size_t{p.tasks} + 1); });
-    family.settle();
-    measurement made{p.tasks, {}, all_wait && served == std::size_t{p.tasks} + 1};
+    const std::size_t all = std::size_t{p.tasks} + 1;
+    family.spawn(0, [&] { return Family::bodies::send_last(at, all); });
+    for (std::size_t seen = all; seen != served;) { // while there is progress
+        seen = served;
+        family.settle();
+    }
+    measurement made{p.tasks, {}, all_wait && served == all};
     made.more = {{"bytes", (after - before) / p.tasks}};
     made.ns = 0;
     return made;
