@@ -16,6 +16,10 @@ class Failure(Exception):
     """A program that does not do what it should."""
 
 
+class NothingDone(Failure):
+    """On a busy machine a short sample may be over before the program has been let run."""
+
+
 def execute(name: str, command: list[str]) -> tuple[int, str, str]:
     """@returns exit status, standard output, standard error. @throws Failure  if it does not end"""
     try:
@@ -41,7 +45,7 @@ def parse(name: str, status: int, out: str, err: str) -> dict[str, float]:
     if status != 0:
         raise Failure(f"{name}: failed\n{said}")
     if not count > 0:
-        raise Failure(f"{name}: did nothing\n{said}")
+        raise NothingDone(f"{name}: did nothing\n{said}")
     return result
 
 

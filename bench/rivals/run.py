@@ -14,7 +14,7 @@ from typing import Any
 
 import grid
 import machine
-from rival import Failure, Run, execute, runs
+from rival import Failure, NothingDone, Run, execute, runs
 from schedule import Progress, in_turn, repetitions
 
 HERE = Path(__file__).resolve().parent
@@ -41,7 +41,12 @@ def one_round(these: list[Run], seconds: float, warmup: float, progress: Progres
     """@throws Failure"""
     for run in these:
         progress.show(run.name)
-        result = run.sample(seconds, warmup)
+        try:
+            result = run.sample(seconds, warmup)
+        except NothingDone:
+            if seconds > FIRST:
+                raise
+            result = run.sample(20 * seconds, warmup)
         if keep:
             run.results.append(result)
 
