@@ -25,7 +25,8 @@ went in. Time is of one completed exchange, two participants served, or of one i
 RIVALS = """## Against rivals
 
 `./dev bench --rivals` makes these: tryst and its [rivals](../bench/rivals), each at its best settings, take turns, {seconds:g} s
-after {warmup:g} s to warm up, {repetitions} times, after a round that does not count; a figure is the median. Ratios are the
+after {warmup:g} s to warm up, three times as long with 100,000 tasks that meet, {repetitions} times or, of those that take
+long, at least 3, after a round that does not count; a figure is the median. Ratios are the
 best rival's figure by the best of tryst's: above 1 tryst is better; {lost} marks what it loses, {close} what is within the noise.
 Two-loop and two-thread figures depend on how near the two processors are to each other, which virtual machines change at
 will: compare them only with a similar line hop.

@@ -42,5 +42,10 @@ SMOKE: dict[str, list[Parameters]] = {
 }
 
 
+def longer(workload: str, parameters: Parameters) -> int:
+    """How many times longer a sample and its warm-up are: 100,000 tasks take a while until all have had a turn."""
+    return 3 if workload in ("swap-tasks", "handoff-tasks") and parameters["tasks"] >= 100000 else 1
+
+
 def options(parameters: Parameters) -> list[str]:
     return [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", str(value))]

@@ -70,10 +70,11 @@ class Run:
 
     def sample(self, seconds: float, warmup: float) -> dict[str, float]:
         """@throws Failure"""
+        longer = grid.longer(self.workload, self.parameters)
         start = time.perf_counter()
         result = parse(self.name, *execute(self.name, [
             str(self.program), self.implementation, self.workload, *grid.options(self.parameters),
-            "--seconds", f"{seconds:g}", "--warmup", f"{warmup:g}"]))
+            "--seconds", f"{longer * seconds:g}", "--warmup", f"{longer * warmup:g}"]))
         self.cost = time.perf_counter() - start
         return result
 

@@ -37,14 +37,15 @@ def summary(run: Run) -> Json:
             "parameters": run.parameters, "unit": unit, "median": statistics.median(samples), "min": min(samples), "max": max(samples), **extras, "samples": samples}
 
 
-def one_round(these: list[Run], seconds: float, warmup: float, progress: Progress, keep: bool = True) -> None:
+def one_round(these: list[Run], seconds: float, warmup: float, progress: Progress, *, keep: bool = True,
+              rough: bool = False) -> None:
     """@throws Failure"""
     for run in these:
         progress.show(run.name)
         try:
             result = run.sample(seconds, warmup)
         except NothingDone:
-            if seconds > FIRST:
+            if not rough:
                 raise
             result = run.sample(20 * seconds, warmup)
         if keep:
@@ -55,9 +56,9 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
     """Fills in the results. @returns the line hops, one for each round. @throws Failure"""
     # The first round does not count. It shows early what fails, and how long the others will take.
     if options.repetitions > 1:
-        one_round(these, FIRST, FIRST, Progress([run.cost for run in these]), keep=False)
+        one_round(these, FIRST, FIRST, Progress([run.cost for run in these]), keep=False, rough=True)
         for run in these:
-            run.cost += options.seconds + options.warmup - 2 * FIRST
+            run.cost += grid.longer(run.workload, run.parameters) * (options.seconds + options.warmup - 2 * FIRST)
     costs = [run.cost for run in these]
     times = repetitions(costs, options.repetitions, options.minutes * 60)
     rounds = [[run for run, each in zip(these, times) if turn < each] for turn in range(options.repetitions)]
@@ -66,7 +67,8 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
     for turn, each in enumerate(rounds):
         hops += hop()
         # To and fro, so that nobody always follows the same one.
-        one_round(each if turn % 2 == 0 else each[::-1], options.seconds, options.warmup, progress)
+        one_round(each if turn % 2 == 0 else each[::-1], options.seconds, options.warmup, progress,
+                  rough=options.repetitions == 1)
     progress.end()
     return hops
 
