@@ -56,6 +56,15 @@ std::optional<item> received_at_once(Channel& from) {
     }
 }
 
+template <class Meeting>
+std::optional<item> exchanged_at_once(Meeting& at, item mine) {
+    if constexpr (requires { at.exchange_at_once(mine); }) {
+        return at.exchange_at_once(mine);
+    } else {
+        return std::nullopt;
+    }
+}
+
 /// Two channels, for those who have no exchange.
 template <class Channel>
 struct both_ways {
@@ -85,6 +94,10 @@ struct coroutine_bodies {
     static task swap(Meeting& at, ledger& all, std::size_t id) {
         participant mine(all, id);
         while (true) {
+            if (const auto got = exchanged_at_once(at, mine.next())) {
+                mine.swapped(*got);
+                continue;
+            }
             const auto got = co_await Family::wait(at.exchange(mine.next()));
             if (!holds(got)) {
                 break;

@@ -30,6 +30,34 @@ private:
     std::stop_source source_;
 };
 
+/// Those who ask first whether a partner waits, which takes no frame.
+class trying_exchange {
+public:
+    std::optional<item> exchange_at_once(item mine) {
+        const auto got = ex_.try_exchange(mine);
+        return got ? std::optional(*got) : std::nullopt;
+    }
+    auto exchange(item mine) { return ex_.exchange(mine); }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_;
+};
+
+class trying_channel {
+public:
+    bool send_at_once(item it) { return channel_.try_send(it).has_value(); }
+    std::optional<item> receive_at_once() {
+        const auto got = channel_.try_receive();
+        return got ? std::optional(*got) : std::nullopt;
+    }
+    auto send(item it) { return channel_.send(it); }
+    auto receive() { return channel_.receive(); }
+
+private:
+    fifo channel_;
+};
+
 /// The general operation, for any completion token.
 class by_token {
 public:
@@ -53,6 +81,10 @@ const enrolment awaitables("tryst on Asio",
                                {"latency-tasks", latency<io_contexts, one_way<meeting>>},
                                {"memory-tasks", memory<io_contexts, fifo>},
                            });
+
+const enrolment tried("tryst on Asio, try_ first",
+                      {{"swap-tasks", swap<io_contexts, trying_exchange>},
+                       {"handoff-tasks", hand_over<io_contexts, trying_channel>}});
 
 const enrolment tokens("tryst on Asio, async_exchange",
                        {{"swap-tasks", swap<io_contexts, by_token>}});
