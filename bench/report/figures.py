@@ -14,11 +14,15 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from places import spread
 from results import FOLDER
 
-matplotlib.use("svg")
+matplotlib.use("agg") # of which SVG takes the sizes of texts
 
-# Okabe and Ito's colours, which the colour-blind can tell apart: three for ours, paler ones for a rival's language.
-OURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7"]
+# Okabe and Ito's colours, which the colour-blind can tell apart, for ours; paler ones for a rival's language.
+OURS = {"tryst": "#0072B2", "tryst fifo": "#0072B2", "tryst lifo": "#D55E00", "tryst tasks on Asio": "#009E73",
+        "tryst on Asio": "#CC79A7", "tryst on Asio, async_exchange": "#E69F00", "tryst on Boost.Fiber": "#56B4E9",
+        "exchanger": "#D55E00", "red-blue exchanger": "#0072B2", "arena": "#0072B2", "one slot": "#56B4E9", "fifo": "#009E73",
+        "lifo": "#D55E00"}
 RIVALS = {"cpp": "#8C8C8C", "java": "#C9A66B", "go": "#7FB3C8", "rust": "#B08FB8"}
+OTHER = "#8C8C8C"
 MARKS = "osD^vPX*<>"
 INK, PALE = "#222222", "#DDDDDD"
 
@@ -78,21 +82,32 @@ def ticks_at(axes: Axes, values: Sequence[float]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
-def draw(axes: Axes, lines: list[Line], label_size: float = 11.5) -> None:
-    """Draws lines, rivals first, and labels them at their right ends. Scales and limits are set before."""
-    colours = iter(OURS)
-    style = {}
-    for number, line in enumerate(lines):
-        style[line.label] = (next(colours, OURS[-1]) if line.ours else RIVALS.get(line.language, "#8C8C8C"),
-                             MARKS[number % len(MARKS)])
-    for line in sorted(lines, key=lambda line: line.ours):
-        colour, mark = style[line.label]
-        axes.plot(*zip(*line.points), color=colour, marker=mark, linewidth=3.2 if line.ours else 1.6,
+def colour_of(label: str, ours: bool, language: str = "cpp") -> str:
+    return OURS.get(label, "#0072B2") if ours else RIVALS.get(language, OTHER)
+
+
+def width_of(figure: Figure, labels: Sequence[str], size: float, weight: str = "bold") -> float:
+    """Of the widest, as a share of the figure."""
+    texts = [figure.text(0, 0, label, fontsize=size, fontweight=weight) for label in labels]
+    renderer = figure.canvas.get_renderer()
+    widest = max(text.get_window_extent(renderer).width for text in texts)
+    for text in texts:
+        text.remove()
+    return widest / figure.bbox.width
+
+
+def draw(axes: Axes, lines: list[Line], size: float = 11.5) -> None:
+    """Draws lines, rivals first, and labels them at their right ends. Scales and limits are set before. An adapter's line
+    is dashed."""
+    for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].ours):
+        adapter = line.ours and " on " in line.label
+        axes.plot(*zip(*line.points), color=colour_of(line.label, line.ours, line.language), marker=MARKS[number % len(MARKS)],
+                  linewidth=2.2 if adapter else 3.4 if line.ours else 1.6, linestyle="--" if adapter else "-",
                   markersize=8 if line.ours else 6, zorder=4 if line.ours else 3, clip_on=False)
-    label_ends(axes, lines, {label: colour for label, (colour, _) in style.items()}, label_size)
+    label_ends(axes, lines, size)
 
 
-def label_ends(axes: Axes, lines: list[Line], colours: dict[str, str], size: float) -> None:
+def label_ends(axes: Axes, lines: list[Line], size: float) -> None:
     axes.figure.canvas.draw()
     to_pixels = axes.transData.transform
     box = axes.get_window_extent()
@@ -100,14 +115,15 @@ def label_ends(axes: Axes, lines: list[Line], colours: dict[str, str], size: flo
     ends = [to_pixels(line.points[-1]) for line in ordered]
     gap = size * 1.28 * axes.figure.dpi / 72
     places = spread([end[1] for end in ends], gap, box.y0 - gap, box.y1 + gap)
+    inverse = axes.transAxes.inverted().transform
     for line, end, place in zip(ordered, ends, places):
-        inverse = axes.transAxes.inverted().transform
+        colour = colour_of(line.label, line.ours, line.language)
         x, y = inverse((box.x1 + 26, place))
         x0, y0 = inverse((end[0] + 6, end[1]))
-        axes.plot([x0, x - 0.008], [y0, y], transform=axes.transAxes, color=colours[line.label], linewidth=0.8,
-                  clip_on=False, zorder=2, alpha=0.8)
+        axes.plot([x0, x - 0.008], [y0, y], transform=axes.transAxes, color=colour, linewidth=0.8, clip_on=False, zorder=2,
+                  alpha=0.8)
         axes.text(x, y, line.label, transform=axes.transAxes, va="center", ha="left", fontsize=size,
-                  color=colours[line.label] if line.ours else "#555555", fontweight="bold" if line.ours else "normal")
+                  color=colour if line.ours else "#555555", fontweight="bold" if line.ours else "normal")
 
 
 def save(figure: Figure, name: str) -> None:

@@ -24,6 +24,11 @@ def limits(axes, drawn: list[Line], slack: float = 1.3) -> None:
     axes.set_ylim(min(ys) / slack, max(ys) * slack)
 
 
+def beside(figure, drawn: list[Line], **margins) -> None:
+    """Makes room on the right for the labels of lines."""
+    figure.subplots_adjust(left=0.09, right=0.96 - figures.width_of(figure, [line.label for line in drawn], 11.5), **margins)
+
+
 def tasks(results: Results, name: str, title: str, workload: str, loops: int) -> None:
     """Time against the number of tasks."""
     works = results.select(workload, loops=loops)
@@ -31,7 +36,7 @@ def tasks(results: Results, name: str, title: str, workload: str, loops: int) ->
         return
     drawn = lines(results, works, "tasks")
     figure, (axes,) = figures.sheet(title, caption(results.meta), height=max(5.2, 1.8 + 0.3 * len(drawn)))
-    figure.subplots_adjust(left=0.09, right=0.66)
+    beside(figure, drawn)
     figures.ticks_at(axes, sorted({each["tasks"] for each in works}))
     limits(axes, drawn)
     figures.log_axis(axes, "y", figures.nanoseconds)
@@ -50,7 +55,7 @@ def threads(results: Results) -> None:
     success = lines(results, works, "threads", lambda entry: 100 * entry.run["success"])
     figure, (top, bottom) = figures.sheet("Threads that swap, each with a patience of 100 us", caption(results.meta), rows=2,
                                           height=9.5)
-    figure.subplots_adjust(left=0.09, right=0.64, hspace=0.3)
+    beside(figure, speed, hspace=0.3)
     for axes in (top, bottom):
         figures.ticks_at(axes, sorted({each["threads"] for each in works}))
         axes.set_xlabel("threads, log scale")
@@ -87,7 +92,7 @@ def salesman(data: Json) -> None:
 def span(axes, entries: list[Entry], y: int) -> None:
     """A line from the median to the 99th percentile, for each of those who do the same."""
     for each in entries:
-        colour = figures.OURS[0] if each.ours else figures.RIVALS.get(each.language, "#8C8C8C")
+        colour = figures.colour_of(each.label, each.ours, each.language)
         p50, p99 = each.run["p50"], each.run["p99"]
         axes.plot([p50, p99], [y, y], color=colour, linewidth=3 if each.ours else 1.8, alpha=0.5, zorder=3)
         axes.plot(p99, y, "|", color=colour, markersize=13, markeredgewidth=2.5, zorder=4)
@@ -107,7 +112,8 @@ def latency(results: Results) -> None:
     order = sorted(found, key=lambda key: -sum(math.log(each.value) for each in found[key].values()) / len(found[key]))
     figure, axes = figures.sheet("Latency: until the one who waits on the other processor runs", caption(results.meta), columns=2,
                                  height=2.1 + 0.34 * len(order))
-    figure.subplots_adjust(left=0.33, right=0.97, wspace=0.08)
+    names = [f"{label}, {kind}" for label, kind in order]
+    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11), right=0.97, wspace=0.08)
     for place, (pause, title) in zip(axes, pauses.items()):
         here = [found[key][pause] for key in order if pause in found[key]]
         values = [each.run[key] for each in here for key in ("p50", "p99")]
@@ -120,10 +126,10 @@ def latency(results: Results) -> None:
         place.grid(axis="y", linestyle=":")
         place.set_title(title, loc="left", fontsize=12, fontweight="normal")
         place.set_xlabel("dot: median, bar: 99th percentile; log scale", fontsize=11)
-    axes[0].set_yticklabels([f"{label}, {kind}" for label, kind in order], fontsize=11)
+    axes[0].set_yticklabels(names, fontsize=11)
     for text, key in zip(axes[0].get_yticklabels(), order):
         ours = any(each.ours for each in found[key].values())
-        text.set(fontweight="bold" if ours else "normal", color=figures.OURS[0] if ours else "#555555")
+        text.set(fontweight="bold" if ours else "normal", color=figures.INK if ours else "#555555")
     figures.save(figure, "latency")
 
 
@@ -143,11 +149,12 @@ def memory(results: Results) -> None:
         entries = sorted(results.entries(each), key=lambda entry: entry.value)
         figure, (axes,) = figures.sheet(f"Memory of one of {each['tasks']:,} tasks that wait", caption(results.meta),
                                         height=2 + 0.42 * len(entries))
-        figure.subplots_adjust(left=0.32, right=0.95)
+        names = [entry.label for entry in entries]
+        figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5), right=0.95)
         axes.set_xlim(min(entry.value for entry in entries) / 3, max(entry.value for entry in entries) * 2)
         figures.log_axis(axes, "x")
-        dots(axes, [entry.label for entry in entries], [entry.value for entry in entries],
-             [figures.OURS[0] if entry.ours else figures.RIVALS.get(entry.language, "#8C8C8C") for entry in entries],
+        dots(axes, names, [entry.value for entry in entries],
+             [figures.colour_of(entry.label, entry.ours, entry.language) for entry in entries],
              [f"{entry.value:,.0f}" for entry in entries])
         for label, entry in zip(axes.get_yticklabels(), entries):
             label.set(fontweight="bold" if entry.ours else "normal")
@@ -172,7 +179,7 @@ def floor(multiples, meta: Json) -> None:
         else:
             before = title.rpartition(",")[0]
         names.append(title)
-    dots(axes, names, [each.ratio for each in multiples], [figures.OURS[0]] * len(multiples),
+    dots(axes, names, [each.ratio for each in multiples], [figures.OURS["tryst"]] * len(multiples),
          [f"{each.ratio:.1f}x   {each.ns:,.0f} of {each.floor:,.{0 if each.floor >= 10 else 1}f} ns" for each in multiples])
     axes.axvline(1, color=figures.INK, linewidth=1.5, zorder=4)
     figures.save(figure, "floor")
