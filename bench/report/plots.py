@@ -2,6 +2,7 @@
 """Every plot of the page."""
 
 import math
+import textwrap
 
 import figures
 import scale
@@ -101,7 +102,7 @@ def span(axes, entries: list[Entry], y: int) -> None:
 
 def latency(results: Results) -> None:
     """A row for each implementation, in two columns: awake and asleep."""
-    pauses = {20: "after 20 us, awake", 2000: "after 2 ms, asleep"}
+    pauses = {20: "awake, after 20 us: median (dot), p99", 2000: "asleep, after 2 ms: median (dot), p99"}
     found: dict[tuple[str, str], dict[int, Entry]] = {}
     for kind in ("tasks", "threads"):
         for pause in pauses:
@@ -112,8 +113,8 @@ def latency(results: Results) -> None:
     order = sorted(found, key=lambda key: -sum(math.log(each.value) for each in found[key].values()) / len(found[key]))
     figure, axes = figures.sheet("Latency: until the one who waits on the other processor runs", caption(results.meta), columns=2,
                                  height=2.1 + 0.34 * len(order))
-    names = [f"{label}, {kind}" for label, kind in order]
-    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11), right=0.97, wspace=0.08)
+    names = [textwrap.fill(f"{label}, {kind}", 36) for label, kind in order]
+    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 10.5), right=0.97, wspace=0.08)
     for place, (pause, title) in zip(axes, pauses.items()):
         here = [found[key][pause] for key in order if pause in found[key]]
         values = [each.run[key] for each in here for key in ("p50", "p99")]
@@ -125,8 +126,8 @@ def latency(results: Results) -> None:
         place.set_yticks(range(len(order)), [""] * len(order))
         place.grid(axis="y", linestyle=":")
         place.set_title(title, loc="left", fontsize=12, fontweight="normal")
-        place.set_xlabel("dot: median, bar: 99th percentile; log scale", fontsize=11)
-    axes[0].set_yticklabels(names, fontsize=11)
+        place.set_xlabel("log scale", fontsize=11)
+    axes[0].set_yticklabels(names, fontsize=10.5)
     for text, key in zip(axes[0].get_yticklabels(), order):
         ours = any(each.ours for each in found[key].values())
         text.set(fontweight="bold" if ours else "normal", color=figures.INK if ours else "#555555")

@@ -32,6 +32,12 @@ class Duels(unittest.TestCase):
         self.assertIsNone(results(run("tryst", 1)).duel(work("swap-tasks", loops=1, tasks=2)))
         self.assertIsNone(results(run("trystan", 1)).duel(work("swap-tasks", loops=1, tasks=2)))
 
+    def test_an_adapter_meets_what_its_platform_has(self):
+        found = results(run("tryst", 20), run("tryst on Asio", 200), run("asio::channel", 100), run("mutex", 30))
+        score, = rivals.scores(found, *rivals.PLATFORMS["Asio"])
+        self.assertEqual(score.row(), ["Swap, one loop", "0.50x", "**1 of 1**", "tryst on Asio", "asio::channel"])
+        self.assertEqual(rivals.scores(found, *rivals.PLATFORMS["Boost.Fiber"]), [])
+
     def test_samples_that_overlap_are_noise(self):
         key = work("swap-tasks", loops=1, tasks=2)
         self.assertTrue(results(run("tryst", 20, 10, 31), run("asio", 40, 30, 50)).duel(key).close)

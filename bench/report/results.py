@@ -95,11 +95,12 @@ class Results:
     def find(self, which: Work, label: str) -> Entry | None:
         return next((each for each in self.entries(which) if each.label == label), None)
 
-    def best(self, which: Work, ours: bool) -> Entry | None:
-        return min((each for each in self.entries(which) if each.ours == ours), key=lambda each: each.value, default=None)
+    def best(self, which: Work, ours: bool, named: str = "") -> Entry | None:
+        return min((each for each in self.entries(which) if each.ours == ours and named in each.label),
+                   key=lambda each: each.value, default=None)
 
-    def duel(self, which: Work) -> Duel | None:
-        ours, rival = self.best(which, True), self.best(which, False)
+    def duel(self, which: Work, ours_named: str = "", rival_named: str = "") -> Duel | None:
+        ours, rival = self.best(which, True, ours_named), self.best(which, False, rival_named)
         return Duel(ours, rival) if ours and rival else None
 
     def labels(self, works: list[Work]) -> list[str]:

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from markdown import figure, picture, ratio, section, table
-from results import Results, Work
+from results import Duel, Results, Work
 
 LOST, CLOSE = "▼", "≈"
 
@@ -54,18 +54,24 @@ FAMILIES = [
            "So many tasks wait in one exchanger or channel: growth of resident memory for each, in bytes, frames and stacks "
            "included.", "memory", "bytes"),
 ]
+# An adapter is also set against what its platform itself has for the same coroutines or fibers.
+PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
 HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
 
 
-def duel_row(results: Results, works: list[Work]) -> list[str]:
+def is_close(each: Work, duel: Duel) -> bool:
+    """Of latencies only medians are known."""
+    return duel.close and not each.workload.startswith("latency")
+
+
+def duel_row(title: str, works: list[Work], duels: list[Duel | None]) -> list[str]:
     row = []
-    for each in works:
-        duel = results.duel(each)
+    for each, duel in zip(works, duels):
         text = ratio(duel.ratio) if duel else ""
         if duel and duel.lost:
             text = f"**{text} {LOST}**"
-        row.append(f"{text} {CLOSE}" if duel and duel.close and not each.workload.startswith("latency") else text)
-    return ["**best rival to best of tryst**", *row]
+        row.append(f"{text} {CLOSE}" if duel and is_close(each, duel) else text)
+    return [f"**{title}**", *row]
 
 
 def extra_table(results: Results, family: Family, works: list[Work], key: str) -> str:
@@ -90,7 +96,11 @@ def family_section(results: Results, family: Family) -> str:
         found = [results.find(each, label) for each in works]
         name = f"**{label}**" if any(entry and entry.ours for entry in found) else label
         rows.append([name, *(figure(entry.value if entry else None) for entry in found)])
-    rows.append(duel_row(results, works))
+    rows.append(duel_row("best rival to best of tryst", works, [results.duel(each) for each in works]))
+    for platform, names in PLATFORMS.items():
+        duels = [results.duel(each, *names) for each in works]
+        if any(duels):
+            rows.append(duel_row(f"{platform}'s own to tryst on it", works, duels))
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
@@ -103,31 +113,47 @@ def family_section(results: Results, family: Family) -> str:
     return section(family.title, family.note, *filter(None, parts))
 
 
+class Score:
+    """Of duels about one kind of work."""
+
+    def __init__(self, family: Family, duels: list[tuple[Work, Duel]]):
+        self.family, self.duels = family, duels
+        self.lost = [pair for pair in duels if pair[1].lost]
+
+    def row(self) -> list[str]:
+        ratios = [duel.ratio for _, duel in self.duels]
+        spread = ratio(min(ratios)) + (f" to {ratio(max(ratios))}" if len(ratios) > 1 else "")
+        return [self.family.title, spread, f"**{len(self.lost)} of {len(self.duels)}**" if self.lost else "none",
+                *("; ".join(sorted({entry.label for entry in side})) for side in zip(*(duel for _, duel in self.duels)))]
+
+    def losses(self) -> list[str]:
+        return [f"- {self.family.title}, {HEADS[self.family.column]} {self.family.heading(each)}: {duel.ours.label} "
+                f"{figure(duel.ours.value)}, {duel.rival.label} {figure(duel.rival.value)} {self.family.unit}"
+                + (" (within the noise)" if is_close(each, duel) else "") for each, duel in self.lost]
+
+
+def scores(results: Results, ours: str = "", rival: str = "") -> list[Score]:
+    found = (Score(family, [(each, duel) for each in family.works(results) if (duel := results.duel(each, ours, rival))])
+             for family in FAMILIES)
+    return [score for score in found if score.duels]
+
+
+def verdict(found: list[Score], head: str) -> str:
+    text = table([head, "rival by tryst", "lost", "tryst", "rival"], [score.row() for score in found])
+    losses = [line for score in found for line in score.losses()]
+    count = sum(len(score.duels) for score in found)
+    if losses:
+        return text + f"\nWhere a rival is better, {len(losses)} of {count}:\n\n" + "\n".join(losses) + "\n"
+    return text + f"\nNo rival is better in any of the {count} comparisons.\n"
+
+
 def summary(results: Results) -> str:
     """Who is fastest where, by the data."""
-    rows, losses, count = [], [], 0
-    for family in FAMILIES:
-        duels = [(each, duel) for each in family.works(results) if (duel := results.duel(each))]
-        if not duels:
-            continue
-        count += len(duels)
-        ratios = [duel.ratio for _, duel in duels]
-        lost = [pair for pair in duels if pair[1].lost]
-        ours = sorted({duel.ours.label for _, duel in duels})
-        rivals = sorted({duel.rival.label for _, duel in duels})
-        spread = ratio(min(ratios)) + (f" to {ratio(max(ratios))}" if len(ratios) > 1 else "")
-        rows.append([family.title, spread, f"**{len(lost)} of {len(duels)}**" if lost else "none", "; ".join(ours),
-                     "; ".join(rivals)])
-        losses += [f"- {family.title}, {HEADS[family.column]} {family.heading(each)}: {duel.ours.label} "
-                   f"{figure(duel.ours.value)}, {duel.rival.label} {figure(duel.rival.value)} {family.unit}"
-                   + (" (within the noise)" if duel.close and not each.workload.startswith("latency") else "")
-                   for each, duel in lost]
-    text = table(["work", "the best rival needs", "lost", "best of tryst", "best rivals"], rows)
-    if losses:
-        text += f"\nWhere a rival is better, {len(losses)} of {count}:\n\n" + "\n".join(losses) + "\n"
-    else:
-        text += f"\nNo rival is better in any of the {count} comparisons.\n"
-    return text
+    parts = [verdict(scores(results), "the best rival against the best of tryst")]
+    for platform, names in PLATFORMS.items():
+        if found := scores(results, *names):
+            parts.append(verdict(found, f"{platform}'s own against tryst on {platform}"))
+    return "\n".join(parts)
 
 
 def sections(results: Results) -> list[str]:
