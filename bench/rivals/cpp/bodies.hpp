@@ -116,7 +116,7 @@ struct coroutine_bodies {
         Channel& in = first ? at.back : at.there;
         while (!first || !all.over()) {
             if (first && !sent_at_once(out, mine.next())) {
-                co_await Family::wait(out.send(mine.next()));
+                static_cast<void>(co_await Family::wait(out.send(mine.next())));
             }
             std::optional<item> got = received_at_once(in);
             if (!got) {
@@ -127,12 +127,12 @@ struct coroutine_bodies {
                 break;
             }
             if (!first && !sent_at_once(out, mine.next())) {
-                co_await Family::wait(out.send(mine.next()));
+                static_cast<void>(co_await Family::wait(out.send(mine.next())));
             }
             mine.swapped(*got);
         }
         if (first) {
-            co_await Family::wait(out.send(last));
+            static_cast<void>(co_await Family::wait(out.send(last)));
         }
         mine.done();
     }
@@ -142,11 +142,11 @@ struct coroutine_bodies {
         participant mine(all, id);
         while (!all.over()) {
             if (!sent_at_once(to, mine.next())) {
-                co_await Family::wait(to.send(mine.next()));
+                static_cast<void>(co_await Family::wait(to.send(mine.next())));
             }
             mine.gave(mine.next());
         }
-        co_await Family::wait(to.send(last));
+        static_cast<void>(co_await Family::wait(to.send(last)));
         mine.done();
     }
 
@@ -174,11 +174,11 @@ struct coroutine_bodies {
             pause_for(pause);
             const item now = now_ns();
             if (!sent_at_once(to, now)) {
-                co_await Family::wait(to.send(now));
+                static_cast<void>(co_await Family::wait(to.send(now)));
             }
             mine.gave(now);
         }
-        co_await Family::wait(to.send(last));
+        static_cast<void>(co_await Family::wait(to.send(last)));
         mine.done();
     }
 
@@ -207,7 +207,7 @@ struct coroutine_bodies {
     template <class Channel>
     static task send_last(Channel& to, std::size_t times) {
         for (std::size_t i = 0; i != times; ++i) {
-            co_await Family::wait(to.send(last));
+            static_cast<void>(co_await Family::wait(to.send(last)));
         }
     }
 
