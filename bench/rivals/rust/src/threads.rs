@@ -19,7 +19,7 @@ pub fn pin(processor: usize) {
 }
 
 /// A crossbeam channel goes one way: whoever comes first sends, whoever comes second receives and answers
-/// in the first one's own channel. To try to receive before the select of both is faster than that alone.
+/// in the first one's own channel.
 struct Swap {
     offers: (crossbeam::Sender<Offer>, crossbeam::Receiver<Offer>),
     replies: Vec<(crossbeam::Sender<u64>, crossbeam::Receiver<u64>)>,
@@ -41,11 +41,7 @@ impl Swap {
 
     fn swap(&self, me: usize, item: u64, patience: Option<Duration>) -> Option<u64> {
         let (send, receive) = &self.offers;
-        if let Ok(offer) = receive.try_recv() {
-            return Some(self.answer(offer, item));
-        }
-        let never = crossbeam::never();
-        let timeout = patience.map_or(never, crossbeam::after);
+        let timeout = patience.map_or_else(crossbeam::never, crossbeam::after);
         crossbeam::select! {
             send(send, Offer { item, from: me }) -> sent => {
                 sent.ok()?;
