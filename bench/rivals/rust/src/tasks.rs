@@ -5,13 +5,14 @@
 use crate::report::{Report, Tally};
 use crate::threads::pin;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
-use tokio::task::{yield_now, JoinHandle};
+use tokio::task::yield_now;
 
 /// Without the driver of input and output, which has nothing to do, a runtime is woken by a futex.
 pub fn one_loop() -> Runtime {
@@ -50,53 +51,63 @@ impl Clock {
 }
 
 struct Meeting {
-    runtime: Runtime,
+    loops: usize,
     clock: Arc<Clock>,
-    tasks: Vec<JoinHandle<Tally>>,
+    tasks: Vec<Pin<Box<dyn Future<Output = Tally> + Send>>>,
 }
 
 impl Meeting {
     fn new(loops: usize) -> Meeting {
-        let runtime = if loops == 1 { one_loop() } else { two_loops() };
         Meeting {
-            runtime,
+            loops,
             clock: Arc::default(),
             tasks: Vec::new(),
         }
     }
 
     /// `task` must end soon after the clock says so.
-    fn spawn(&mut self, task: impl Future<Output = Tally> + Send + 'static) {
+    fn add(&mut self, task: impl Future<Output = Tally> + Send + 'static) {
         let clock = self.clock.clone();
-        self.tasks.push(self.runtime.spawn(async move {
-            clock.begins().await;
+        // On one loop, nobody runs before all are spawned.
+        let early = self.loops > 1;
+        self.tasks.push(Box::pin(async move {
+            if early {
+                clock.begins().await;
+            }
             task.await
         }));
     }
 
     fn run(self, time: Duration) -> Report {
         let Meeting {
-            runtime,
+            loops,
             clock,
             tasks,
         } = self;
-        let running = thread::spawn(move || {
-            pin(0);
-            runtime.block_on(async {
-                let mut tallies = Vec::new();
-                for each in tasks {
-                    tallies.push(each.await.expect("no task panics"));
-                }
-                tallies
-            })
-        });
-        clock.begun.store(true, Relaxed);
-        let begin = Instant::now();
-        thread::sleep(time);
-        let elapsed = begin.elapsed();
-        clock.over.store(true, Relaxed);
-        let tallies = running.join().expect("no task panics");
-        Report::of_meetings(&tallies, elapsed).with_fairness(&tallies)
+        let ready = Barrier::new(2);
+        thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                pin(0);
+                let runtime = if loops == 1 { one_loop() } else { two_loops() };
+                runtime.block_on(async {
+                    let all: Vec<_> = tasks.into_iter().map(tokio::spawn).collect();
+                    ready.wait();
+                    let mut tallies = Vec::with_capacity(all.len());
+                    for each in all {
+                        tallies.push(each.await.expect("no task panics"));
+                    }
+                    tallies
+                })
+            });
+            ready.wait();
+            clock.begun.store(true, Relaxed);
+            let begin = Instant::now();
+            thread::sleep(time);
+            let elapsed = begin.elapsed();
+            clock.over.store(true, Relaxed);
+            let tallies = running.join().expect("no task panics");
+            Report::of_meetings(&tallies, elapsed).with_fairness(&tallies)
+        })
     }
 }
 
@@ -106,7 +117,7 @@ pub fn hand_off_by_flume(loops: usize, tasks: usize, time: Duration) -> Report {
     let step = (loops * tasks) as u64;
     for first in 0..step / 2 {
         let (send, receive, clock) = (send.clone(), receive.clone(), meeting.clock.clone());
-        meeting.spawn(async move {
+        meeting.add(async move {
             let mut tally = Tally::default();
             let mut item = first;
             while !clock.is_over() {
@@ -118,7 +129,7 @@ pub fn hand_off_by_flume(loops: usize, tasks: usize, time: Duration) -> Report {
             }
             tally
         });
-        meeting.spawn(async move {
+        meeting.add(async move {
             let mut tally = Tally {
                 receives: true,
                 ..Tally::default()
@@ -141,7 +152,7 @@ pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report
     for first in 0..step / 2 {
         let (send, mut receive) = mpsc::channel(1);
         let clock = meeting.clock.clone();
-        meeting.spawn(async move {
+        meeting.add(async move {
             let mut tally = Tally::default();
             let mut item = first;
             while !clock.is_over() {
@@ -153,7 +164,7 @@ pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report
             }
             tally
         });
-        meeting.spawn(async move {
+        meeting.add(async move {
             let mut tally = Tally {
                 receives: true,
                 ..Tally::default()
@@ -176,10 +187,10 @@ pub fn swap_by_couples(loops: usize, tasks: usize, time: Duration) -> Report {
         let (to_other, from_one) = mpsc::unbounded_channel();
         let (to_one, from_other) = mpsc::unbounded_channel();
         let clock = meeting.clock.clone();
-        meeting.spawn(swaps(to_other, from_other, first, step, move || {
+        meeting.add(swaps(to_other, from_other, first, step, move || {
             clock.is_over()
         }));
-        meeting.spawn(swaps(to_one, from_one, first + step / 2, step, || false));
+        meeting.add(swaps(to_one, from_one, first + step / 2, step, || false));
     }
     meeting.run(time)
 }
