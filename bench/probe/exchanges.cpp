@@ -52,10 +52,15 @@ double on_loops(unsigned processors, std::size_t capacity) {
     }
     std::barrier start(static_cast<std::ptrdiff_t>(processors) + 1);
     std::vector<std::jthread> threads;
+    steady::duration of_first{};
     for (unsigned i = 0; i != processors; ++i) {
         threads.push_back(pinned_thread(i, [&, i] {
             start.arrive_and_wait();
+            const auto begin = processor_time();
             loops[i]->run();
+            if (i == 0) {
+                of_first = processor_time() - begin;
+            }
         }));
     }
     start.arrive_and_wait();
@@ -70,7 +75,8 @@ double on_loops(unsigned processors, std::size_t capacity) {
     for (auto& loop : loops) {
         loop->run_until_idle();
     }
-    return time_of_a_pair<Meeting>(tallies, elapsed);
+    // One loop never waits; that it may not have had its processor all the time does not matter.
+    return time_of_a_pair<Meeting>(tallies, processors == 1 ? of_first : elapsed);
 }
 
 template <class Meeting>

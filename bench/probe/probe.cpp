@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <ctime>
 #include <utility>
 
 namespace tryst::probe {
@@ -37,12 +38,18 @@ double per_round(steady::duration elapsed, std::int64_t count) {
 }
 } // namespace
 
+steady::duration processor_time() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 double timed(unsigned processor, std::int64_t count, const std::function<void()>& body) {
     steady::duration elapsed{};
     pinned_thread(processor, [&] {
-        const auto begin = steady::now();
+        const auto begin = processor_time();
         body();
-        elapsed = steady::now() - begin;
+        elapsed = processor_time() - begin;
     }).join();
     return per_round(elapsed, count);
 }

@@ -41,7 +41,10 @@ struct exchange_measurement {
     spread ns; ///< Of one completed exchange, two participants served.
 };
 
-/// How long `body` takes, on a processor of its own, divided by `count`.
+/// How long the calling thread has been running, others' turns on its processor not counted.
+steady::duration processor_time();
+
+/// How long `body` keeps a processor, divided by `count`.
 double timed(unsigned processor, std::int64_t count, const std::function<void()>& body);
 
 /// As above, of two bodies that start together on two processors: until both have ended.

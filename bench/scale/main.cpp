@@ -4,14 +4,16 @@
 #include "parameters.hpp"
 #include "world.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ struct options {
     bool loads = false;
     unsigned max_cores = 128;
     std::uint64_t seed = 1;
+    std::int64_t microseconds = 400;
     std::string probe;
 };
 
@@ -56,7 +59,7 @@ picoseconds one_is_slow(unsigned core) {
 /// Where there is less to do, or not for all the same.
 constexpr load others[] = {
     {"one coroutine on each", kind::loops, 1, nullptr},
-    {"1,000 coroutines on each", kind::loops, 1000, nullptr},
+    {"100 coroutines on each", kind::loops, 100, nullptr},
     {"0.5 us of work", kind::loops, 16, some},
     {"one fast, the others 2 us of work", kind::loops, 16, one_is_fast},
     {"one slow, 2 us of work", kind::loops, 16, one_is_slow},
@@ -77,10 +80,9 @@ struct curve {
     std::vector<point> points;
 };
 
-outcome_of_scene play(const load& what, design how, unsigned cores, std::uint64_t seed,
+outcome_of_scene play(const load& what, design how, unsigned cores, const options& chosen,
                       const costs& prices) {
-    // Long enough for the arena to find its size and the threads theirs; shorter where much happens.
-    const picoseconds duration = (cores > 16 ? 150 : 400) * microsecond;
+    const picoseconds duration = chosen.microseconds * microsecond;
     return simulate({.who = what.who,
                      .how = how,
                      .cores = cores,
@@ -88,7 +90,7 @@ outcome_of_scene play(const load& what, design how, unsigned cores, std::uint64_
                      .work = what.work,
                      .warm_up = duration / 2,
                      .duration = duration,
-                     .seed = seed,
+                     .seed = chosen.seed,
                      .jitter = jitter},
                     prices);
 }
@@ -102,12 +104,31 @@ curve draw(const load& what, design how, const options& chosen, const costs& pri
     curve line{what, how, {}};
     for (unsigned cores = 1; cores <= chosen.max_cores; cores *= 2) {
         if (is_possible(what, how, cores)) {
-            line.points.push_back({cores, play(what, how, cores, chosen.seed, prices)});
-            std::fprintf(stderr, "\r\033[K%s, %s, %s: %u cores", name_of(what.who), what.name,
-                         name_of(how), cores);
+            line.points.push_back({cores, play(what, how, cores, chosen, prices)});
+            if (isatty(STDERR_FILENO) != 0) {
+                std::fprintf(stderr, "\r\033[K%s, %s, %s: %u cores", name_of(what.who), what.name,
+                             name_of(how), cores);
+            }
         }
     }
+    if (isatty(STDERR_FILENO) == 0) {
+        std::fprintf(stderr, "%s, %s, %s\n", name_of(what.who), what.name, name_of(how));
+    }
     return line;
+}
+
+/// A party's own instructions are what is left of a real exchange on one loop, after all else that it costs:
+/// two parties on a loop of their own, where no line moves.
+void calibrate(parameters& from, const options& chosen) {
+    const auto real = std::ranges::find_if(from.exchanges, [](const measured& each) {
+        return each.kind == name_of(kind::loops) && each.design == name_of(design::one_slot) &&
+               each.processors == 1;
+    });
+    if (real != from.exchanges.end()) {
+        const double simulated = play(balanced[0], design::one_slot, 1, chosen, from.prices).ns;
+        from.prices.instructions = static_cast<picoseconds>(
+            std::max(real->ns - simulated, 0.0) / 2 * 1000);
+    }
 }
 
 /// The same seed must do the same.
@@ -115,8 +136,8 @@ void check_repeatability(const options& chosen, const costs& prices) {
     const unsigned cores = std::min(8U, chosen.max_cores);
     for (const load& what : balanced) {
         if (is_possible(what, design::arena, cores) &&
-            play(what, design::arena, cores, chosen.seed, prices).digest !=
-                play(what, design::arena, cores, chosen.seed, prices).digest) {
+            play(what, design::arena, cores, chosen, prices).digest !=
+                play(what, design::arena, cores, chosen, prices).digest) {
             throw std::logic_error("the simulation of one seed has gone two ways");
         }
     }
@@ -172,6 +193,7 @@ std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& 
     all["meta"] = {{"program", "scale_model"},
                    {"what", "a simulation, not a measurement"},
                    {"seed", chosen.seed},
+                   {"simulated_us", chosen.microseconds},
                    {"max_cores", chosen.max_cores},
                    {"coroutines", balanced[0].coroutines},
                    {"unit", "ns of a completed exchange, two parties served; throughput: exchanges "
@@ -186,6 +208,7 @@ std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& 
                          {"request_ns", ns(c.request)},
                          {"read_service_ns", ns(c.read_service)},
                          {"turn_ns", ns(c.turn)},
+                         {"instructions_ns", ns(c.instructions)},
                          {"pause_ns", ns(c.pause)},
                          {"yield_ns", ns(c.yield)},
                          {"wake_call_ns", ns(c.wake_call)},
@@ -260,6 +283,10 @@ void declare(CLI::App& app, options& chosen) {
     app.add_option("--max-cores", chosen.max_cores, "1, 2, 4 and so on, up to this")
         ->check(CLI::Range(1, 128))
         ->capture_default_str();
+    app.add_option("--time", chosen.microseconds,
+                   "Simulated microseconds of each point, after half as many to warm up")
+        ->check(CLI::Range(10, 100'000))
+        ->capture_default_str();
     app.add_option("--seed", chosen.seed, "Of all that varies")->capture_default_str();
     app.add_option("--probe", chosen.probe,
                    "What `probe --json` has printed; - for standard input. Without: what is recorded");
@@ -275,7 +302,8 @@ int run(int count, char** arguments) {
         return app.exit(problem) == 0 ? EXIT_SUCCESS : 2;
     }
 
-    const parameters from = chosen.probe.empty() ? recorded() : from_probe(chosen.probe);
+    parameters from = chosen.probe.empty() ? recorded() : from_probe(chosen.probe);
+    calibrate(from, chosen);
     check_repeatability(chosen, from.prices);
     std::vector<curve> curves;
     for (const load& what : balanced) {
@@ -291,7 +319,9 @@ int run(int count, char** arguments) {
             }
         }
     }
-    std::fprintf(stderr, "\r\033[K");
+    if (isatty(STDERR_FILENO) != 0) {
+        std::fprintf(stderr, "\r\033[K");
+    }
     const auto check = compare(curves, from);
     const std::string text = chosen.json ? as_json(curves, loads, check, from, chosen)
                                          : as_text(curves, loads, check, from, chosen);

@@ -170,6 +170,9 @@ void step_taken(unsigned step) noexcept {
 }
 
 void simulated_memory::work() noexcept {
+    if (now.how->how != design::ticket) {
+        machine::here().spend_about(machine::here().prices().instructions);
+    }
     if (now.how->work) {
         machine::here().spend_about(now.how->work(machine::here().core()));
     }
