@@ -41,13 +41,18 @@ def packages(meta: dict) -> str:
                                     for name, text in versions) + f"; {meta['kernel']}.\n"
 
 
+def left_out(meta: dict) -> str:
+    names = "; ".join(f"`{name}`" for name in meta.get("left_out", []))
+    return f"Left out, because a run takes minutes: {names}.\n" if names else ""
+
+
 def page() -> str:
     parts = [INTRO]
     results = None
     if data := load("rivals.json"):
         results = Results(data)
         parts += [RIVALS.format(**data["meta"], lost=rivals.LOST, close=rivals.CLOSE, caption=caption(data["meta"])),
-                  rivals.summary(results), packages(data["meta"]), *rivals.sections(results)]
+                  rivals.summary(results), packages(data["meta"]), left_out(data["meta"]), *rivals.sections(results)]
     if data := load("salesman.json"):
         parts += salesman.sections(data)
     if data := load("floor.json"):
@@ -57,11 +62,12 @@ def page() -> str:
     if data := load("scale.json"):
         parts += scale.sections(data)
     if data := load("micro.json"):
-        parts.append("## Forms of tryst\n\n" + micro.INTRO.format(repetitions=data["meta"]["repetitions"], caption=caption(data["meta"])))
+        intro = micro.INTRO.format(repetitions=data["meta"]["repetitions"], caption=caption(data["meta"]))
+        parts.append("## Forms of tryst\n\n" + intro)
         parts += micro.sections(data)
     if data := load("files.json"):
         parts += whole_commands.sections(data)
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
 
 
 def draw() -> None:

@@ -23,13 +23,13 @@ ASLEEP = "the kernel wakes a thread on the other processor"
 
 BOUNDS = [
     Bound("a swap, one loop, 2 tasks", work("swap-tasks", loops=1, tasks=2), "resume", 1, RESUMED),
-    Bound("1,000 tasks", work("swap-tasks", loops=1, tasks=1000), "resume", 1, RESUMED),
+    Bound("a swap, one loop, 1,000 tasks", work("swap-tasks", loops=1, tasks=1000), "resume", 1, RESUMED),
     Bound("a swap, two loops, 1 task each", work("swap-tasks", loops=2, tasks=1), "line_hop", 1, CROSSES),
-    Bound("1,000 tasks each", work("swap-tasks", loops=2, tasks=1000), "resume", 0.5, BOTH_LOOPS),
+    Bound("a swap, two loops, 1,000 tasks each", work("swap-tasks", loops=2, tasks=1000), "resume", 0.5, BOTH_LOOPS),
     Bound("one way, one loop, 2 tasks", work("handoff-tasks", loops=1, tasks=2), "resume", 1, RESUMED),
-    Bound("1,000 tasks", work("handoff-tasks", loops=1, tasks=1000), "resume", 1, RESUMED),
+    Bound("one way, one loop, 1,000 tasks", work("handoff-tasks", loops=1, tasks=1000), "resume", 1, RESUMED),
     Bound("one way, two loops, 1 task each", work("handoff-tasks", loops=2, tasks=1), "line_hop", 1, CROSSES),
-    Bound("1,000 tasks each", work("handoff-tasks", loops=2, tasks=1000), "resume", 0.5, BOTH_LOOPS),
+    Bound("one way, two loops, 1,000 tasks each", work("handoff-tasks", loops=2, tasks=1000), "resume", 0.5, BOTH_LOOPS),
     Bound("a swap, two threads", work("swap-threads", threads=2), "line_hop", 1, CROSSES),
     Bound("one way, two threads", work("handoff-threads", threads=2), "line_hop", 1, CROSSES),
     Bound("a wait cancelled, of 1,000", work("cancel-tasks", tasks=1000), "resume", 1, "it is resumed"),

@@ -7,6 +7,7 @@ import textwrap
 import figures
 import scale
 from figures import Line
+from markdown import figure as nanoseconds
 from results import Entry, Json, Results, Work, caption, work
 from salesman import FORMS, by_form
 
@@ -166,22 +167,15 @@ def memory(results: Results) -> None:
 def floor(multiples, meta: Json) -> None:
     if not multiples:
         return
-    figure, (axes,) = figures.sheet("Our figures as multiples of what the machine needs at least", caption(meta),
+    figure, (axes,) = figures.sheet("Multiples of what the machine needs at least", caption(meta),
                                     height=1.9 + 0.42 * len(multiples))
-    figure.subplots_adjust(left=0.32, right=0.95)
     most = max(each.ratio for each in multiples)
     axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 5)
     figures.log_axis(axes, "x", lambda value: f"{value:g}x")
-    names, before = [], ""
-    for each in multiples: # a short title goes on from the one before it
-        title = each.bound.title
-        if title[0].isdigit():
-            title = f"{before}, {title}"
-        else:
-            before = title.rpartition(",")[0]
-        names.append(title)
+    names = [each.bound.title for each in multiples]
+    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5), right=0.97)
     dots(axes, names, [each.ratio for each in multiples], [figures.OURS["tryst"]] * len(multiples),
-         [f"{each.ratio:.1f}x   {each.ns:,.0f} of {each.floor:,.{0 if each.floor >= 10 else 1}f} ns" for each in multiples])
+         [f"{each.ratio:.1f}x  ({nanoseconds(each.ns)} / {nanoseconds(each.floor)} ns)" for each in multiples])
     axes.axvline(1, color=figures.INK, linewidth=1.5, zorder=4)
     figures.save(figure, "floor")
 

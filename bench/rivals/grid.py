@@ -42,6 +42,14 @@ SMOKE: dict[str, list[Parameters]] = {
 }
 
 
+# Where more tasks would take minutes, by language, implementation and workload. The results name what is left out.
+MOST_TASKS = {
+    # A wait that ends looks through all others: of 100,000, half a minute to some minutes.
+    ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
+    ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
+}
+
+
 def longer(workload: str, parameters: Parameters) -> int:
     """How many times longer a sample and its warm-up are: 100,000 tasks take a while until all have had a turn."""
     return 3 if workload in ("swap-tasks", "handoff-tasks") and parameters["tasks"] >= 100000 else 1

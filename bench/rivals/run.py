@@ -34,7 +34,8 @@ def summary(run: Run) -> Json:
     extras = {name: statistics.median(each[name] for each in run.results) for name in EXTRAS
               if name != unit and all(name in each for each in run.results)}
     return {"language": run.language, "implementation": run.implementation, "workload": run.workload,
-            "parameters": run.parameters, "unit": unit, "median": statistics.median(samples), "min": min(samples), "max": max(samples), **extras, "samples": samples}
+            "parameters": run.parameters, "unit": unit, "median": statistics.median(samples),
+            "min": min(samples), "max": max(samples), **extras, "samples": samples}
 
 
 def one_round(these: list[Run], seconds: float, warmup: float, progress: Progress, *, keep: bool = True,
@@ -128,15 +129,20 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def chosen(options: argparse.Namespace) -> list[Run]:
-    """@throws Failure"""
+def too_long(run: Run) -> bool:
+    most = grid.MOST_TASKS.get((run.language, run.implementation, run.workload))
+    return most is not None and run.parameters["tasks"] > most
+
+
+def chosen(options: argparse.Namespace) -> tuple[list[Run], list[str]]:
+    """@returns what to run, and the names of what is left out. @throws Failure"""
     parameters = grid.SMOKE if options.smoke else grid.FULL
     programs = options.program or [CPP] + [BUILD / "rivals" / each.parent.name / "rival" for each in languages()]
     every = [run for program in programs for run in runs(program, parameters)]
     these = [run for run in every if not options.only or re.search(options.only, run.name)]
     if not these:
         raise Failure(f"{options.only}: nothing is called like that")
-    return in_turn(these)
+    return in_turn([run for run in these if not too_long(run)]), [run.name for run in these if too_long(run)]
 
 
 def main() -> None:
@@ -146,7 +152,7 @@ def main() -> None:
         return
     kept = options.output.parent == machine.RESULTS
     try:
-        these = chosen(options)
+        these, left_out = chosen(options)
         if kept: # what the report sets our figures against
             floor = probe(9)
             floor["meta"] |= machine.describe()
@@ -156,7 +162,7 @@ def main() -> None:
         sys.exit(f"\n{what}")
     meta = {**machine.describe(), "packages": machine.packages(packages()), "line_hop": hops,
             "seconds": options.seconds, "warmup": options.warmup, "repetitions": options.repetitions,
-            "first_round": "discarded" if options.repetitions > 1 else "kept"}
+            "first_round": "discarded" if options.repetitions > 1 else "kept", "left_out": left_out}
     lines = ",\n".join(json.dumps(summary(run)) for run in these)
     write(options.output, f'{{"meta": {json.dumps(meta, indent=1)},\n"runs": [\n{lines}\n]}}\n')
     print(f"{len(these)} runs, items conserved: {options.output}", file=sys.stderr)
