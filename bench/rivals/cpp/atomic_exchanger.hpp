@@ -44,7 +44,10 @@ public:
     }
 
 private:
-    enum : int { waiting, done, refused }; // an int, on which a thread can wait without a proxy
+    // Of type int, on which a thread can wait without a proxy.
+    static constexpr int waiting = 0;
+    static constexpr int done = 1;
+    static constexpr int refused = 2;
 
     struct alignas(128) party {
         T item{};

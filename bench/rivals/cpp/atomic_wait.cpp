@@ -35,9 +35,9 @@ private:
 };
 
 // No timed swaps: C++20 has no timed wait on an atomic.
-const enrolment swaps("std::atomic::wait",
+const enrolment waits("std::atomic::wait",
                       {
-                          {"swap-threads", swap<threads, atomic_exchanger<item>>},
+                          {"swap-threads", swaps<threads, atomic_exchanger<item>>},
                           {"latency-threads", latency<threads, one_way<atomic_exchanger<item>>>},
                       });
 

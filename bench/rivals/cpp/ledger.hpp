@@ -70,7 +70,10 @@ private:
 
     /// Low bits of an item: its first owner. The rest is a serial number.
     static constexpr unsigned id_bits = 20;
-    enum phase : std::uint64_t { warming_up = 0, counting = 1, ended = 2 };
+    /// The phases: numbers, so that an account adds `phase & counting`.
+    static constexpr std::uint64_t warming_up = 0;
+    static constexpr std::uint64_t counting = 1;
+    static constexpr std::uint64_t ended = 2;
 
     struct account {
         std::uint64_t counted = 0;

@@ -24,14 +24,14 @@ private:
 
 const enrolment conditions("mutex and condition variable",
                            {
-                               {"swap-threads", swap<threads, locked>},
+                               {"swap-threads", swaps<threads, locked>},
                                {"timed-threads", swap_for<threads, locked>},
                                {"handoff-threads", hand_over<threads, condition_channel<item>>},
                                {"latency-threads", latency<threads, one_way<locked>>},
                            });
 
 const enrolment one("mutex and the one who waits",
-                    {{"swap-tasks", swap<run_loops, mutex_meeting<item>>}});
+                    {{"swap-tasks", swaps<run_loops, mutex_meeting<item>>}});
 
 const enrolment lists("mutex and two lists",
                       {{"handoff-tasks", hand_over<run_loops, mutex_channel<item>>}});

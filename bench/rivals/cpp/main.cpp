@@ -31,22 +31,20 @@ void list() {
 
 void print(const measurement& made) {
     const double seconds = made.elapsed.count();
-    fmt::print("{{\"count\": {}, \"seconds\": {:.6f}, \"ns\": ", made.count, seconds);
+    fmt::print(R"({{"count": {}, "seconds": {:.6f}, "ns": )", made.count, seconds);
     if (made.ns || made.count != 0) {
         fmt::print("{:.2f}", made.ns ? *made.ns : seconds * 1e9 / static_cast<double>(made.count));
     } else {
         fmt::print("null");
     }
-    fmt::print(", \"conserved\": {}", made.conserved);
+    fmt::print(R"(, "conserved": {})", made.conserved);
     for (const auto& [name, value] : made.more) {
-        fmt::print(", \"{}\": {:.6g}", name, value);
+        fmt::print(R"(, "{}": {:.6g})", name, value);
     }
     fmt::print("}}\n");
 }
 
-} // namespace
-
-int main(int count, char** arguments) {
+int run(int count, char** arguments) {
     parameters p;
     std::string implementation;
     std::string workload_name;
@@ -93,15 +91,21 @@ int main(int count, char** arguments) {
                    implementation);
         return usage;
     }
+    const measurement made = found->run(p);
+    print(made);
+    return made.conserved ? 0 : 1;
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
     try {
-        const measurement made = found->run(p);
-        print(made);
-        return made.conserved ? 0 : 1;
+        return run(count, arguments);
     } catch (const usage_error& error) {
-        fmt::print(stderr, "rival: {}\n", error.what());
+        std::fprintf(stderr, "rival: %s\n", error.what());
         return usage;
     } catch (const std::exception& error) {
-        fmt::print(stderr, "rival: {}\n", error.what());
+        std::fprintf(stderr, "rival: %s\n", error.what());
         return 1;
     }
 }

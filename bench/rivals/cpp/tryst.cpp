@@ -52,8 +52,8 @@ private:
 };
 
 const enrolment exchanges("tryst", {
-                                       {"swap-tasks", swap<run_loops, meeting>},
-                                       {"swap-threads", swap<threads, meeting>},
+                                       {"swap-tasks", swaps<run_loops, meeting>},
+                                       {"swap-threads", swaps<threads, meeting>},
                                        {"timed-threads", swap_for<threads, meeting>},
                                        {"cancel-tasks", cancel<run_loops, lonely>},
                                        {"latency-tasks", latency<run_loops, one_way<meeting>>},

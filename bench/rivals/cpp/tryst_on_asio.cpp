@@ -75,7 +75,7 @@ private:
 
 const enrolment awaitables("tryst on Asio",
                            {
-                               {"swap-tasks", swap<io_contexts, meeting>},
+                               {"swap-tasks", swaps<io_contexts, meeting>},
                                {"handoff-tasks", hand_over<io_contexts, fifo>},
                                {"cancel-tasks", cancel<io_contexts, without_sender>},
                                {"latency-tasks", latency<io_contexts, one_way<meeting>>},
@@ -83,13 +83,13 @@ const enrolment awaitables("tryst on Asio",
                            });
 
 const enrolment tried("tryst on Asio, try_ first",
-                      {{"swap-tasks", swap<io_contexts, trying_exchange>},
+                      {{"swap-tasks", swaps<io_contexts, trying_exchange>},
                        {"handoff-tasks", hand_over<io_contexts, trying_channel>}});
 
 const enrolment tokens("tryst on Asio, async_exchange",
-                       {{"swap-tasks", swap<io_contexts, by_token>}});
+                       {{"swap-tasks", swaps<io_contexts, by_token>}});
 
-const enrolment tasks("tryst tasks on Asio", {{"swap-tasks", swap<task_executors, meeting>}});
+const enrolment tasks("tryst tasks on Asio", {{"swap-tasks", swaps<task_executors, meeting>}});
 
 } // namespace
 } // namespace tryst::bench

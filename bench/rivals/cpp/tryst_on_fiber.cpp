@@ -13,7 +13,7 @@ using fifo = synchronous_channel<item>;
 
 const enrolment all("tryst on Boost.Fiber",
                     {
-                        {"swap-tasks", swap<fibers, meeting>},
+                        {"swap-tasks", swaps<fibers, meeting>},
                         {"handoff-tasks", hand_over<fibers, fifo>},
                         {"latency-tasks", latency<fibers, one_way<meeting>>},
                         {"memory-tasks", memory<fibers_here, fifo>},

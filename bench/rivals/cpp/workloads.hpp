@@ -84,7 +84,7 @@ cast cast_of(const parameters& p) {
 }
 
 template <class Family, class Meeting>
-measurement swap(const parameters& p) {
+measurement swaps(const parameters& p) {
     const cast who = cast_of<Family>(p);
     ledger all(who.size());
     Family family(who.loops);

@@ -55,7 +55,7 @@ type offer struct {
 }
 
 // selectSwap: whoever comes first sends, whoever comes second receives and answers. To try to receive
-// before the select of both takes a third off the time of the select alone.
+// before the select of both takes about a quarter off the time of the select alone.
 type selectSwap struct{ offers chan offer }
 
 func (x *selectSwap) swap(mine int64, reply chan int64) int64 {

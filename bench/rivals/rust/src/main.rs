@@ -99,16 +99,20 @@ const RIVALS: &[(&str, &str, Run)] = &[
         })
     }),
     (COUPLES, "latency-tasks", |o, time| {
+        // The answer comes after the item was taken: who sends never gets ahead.
         let (send, mut receive) = mpsc::unbounded_channel();
+        let (answer, mut answers) = mpsc::unbounded_channel();
         let waits = |mut samples: Samples| async move {
             while let Some(sent) = receive.recv().await {
                 samples.add(sent);
+                answer.send(sent).expect("who sends waits for an answer");
             }
             samples
         };
         let comes = |mut pulse: Pulse| async move {
             while let Some(now) = pulse.next().await {
                 send.send(now).expect("the receiver outlives the sender");
+                answers.recv().await;
             }
             pulse
         };

@@ -7,7 +7,8 @@ use std::time::Duration;
 /// A thread's or a task's own account.
 #[derive(Default)]
 pub struct Tally {
-    pub receives: bool,
+    /// Its service is compared with others', even if it is none.
+    receives: bool,
     pub attempts: u64,
     pub meetings: u64,
     pub given: u64,
@@ -16,8 +17,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    pub fn of_receiver() -> Tally {
+        Tally {
+            receives: true,
+            ..Tally::default()
+        }
+    }
+
     pub fn swap(&mut self, mine: u64, theirs: u64) {
-        self.receives = true;
         self.meetings += 1;
         self.given = self.given.wrapping_add(mine);
         self.got = self.got.wrapping_add(theirs);
@@ -30,7 +37,6 @@ impl Tally {
     }
 
     pub fn take(&mut self, item: u64) {
-        self.receives = true;
         self.meetings += 1;
         self.got = self.got.wrapping_add(item);
     }

@@ -130,10 +130,7 @@ pub fn hand_off_by_flume(loops: usize, tasks: usize, time: Duration) -> Report {
             tally
         });
         meeting.add(async move {
-            let mut tally = Tally {
-                receives: true,
-                ..Tally::default()
-            };
+            let mut tally = Tally::of_receiver();
             while let Ok(item) = receive.recv_async().await {
                 tally.take(item);
             }
@@ -165,10 +162,7 @@ pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report
             tally
         });
         meeting.add(async move {
-            let mut tally = Tally {
-                receives: true,
-                ..Tally::default()
-            };
+            let mut tally = Tally::of_receiver();
             while let Some(item) = receive.recv().await {
                 tally.take(item);
             }
@@ -203,7 +197,7 @@ async fn swaps(
     step: u64,
     ends: impl Fn() -> bool,
 ) -> Tally {
-    let mut tally = Tally::default();
+    let mut tally = Tally::of_receiver();
     while !ends() && send.send(item).is_ok() {
         match receive.recv().await {
             Some(theirs) => tally.swap(item, theirs),

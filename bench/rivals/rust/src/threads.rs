@@ -71,7 +71,7 @@ pub fn swap(threads: usize, patience: Option<Duration>, time: Duration) -> Repor
     let running = AtomicUsize::new(threads);
     let start = Barrier::new(threads + 1);
     let party = |me: usize| {
-        let mut tally = Tally::default();
+        let mut tally = Tally::of_receiver();
         let mut item = me as u64 + 1;
         start.wait();
         while !over.load(Relaxed) {
@@ -167,9 +167,9 @@ pub fn hand_off(ends: (impl Give, impl Take), threads: usize, time: Duration) ->
             .map(|me| {
                 let (send, receive) = (send.clone(), receive.clone());
                 scope.spawn(move || {
-                    let mut tally = Tally::default();
                     start.wait();
                     if me % 2 == 0 {
+                        let mut tally = Tally::default();
                         drop(receive);
                         let mut item = me + 1;
                         while !over.load(Relaxed) {
@@ -177,14 +177,15 @@ pub fn hand_off(ends: (impl Give, impl Take), threads: usize, time: Duration) ->
                             tally.give(item);
                             item += threads as u64; // no two alike
                         }
+                        tally
                     } else {
+                        let mut tally = Tally::of_receiver();
                         drop(send);
-                        tally.receives = true;
                         while let Some(item) = receive.take() {
                             tally.take(item);
                         }
+                        tally
                     }
-                    tally
                 })
             })
             .collect();
