@@ -36,9 +36,10 @@ will: compare them only with a similar line hop.
 
 
 def packages(meta: dict) -> str:
-    versions = [*meta.get("compilers", {}).items(), *meta.get("packages", {}).items()]
-    return "Versions: " + ", ".join(f"{name} {text}" if name not in meta.get("compilers", {}) else text
-                                    for name, text in versions) + f"; {meta['kernel']}.\n"
+    compilers = meta.get("compilers", {})
+    versions = [*compilers.values(), *(f"{name} {version}" for name, version in meta.get("packages", {}).items()
+                                       if name not in compilers)]
+    return f"Versions: {', '.join(versions)}; {meta['kernel']}.\n"
 
 
 def left_out(meta: dict) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "bench/results"
 CPP_PACKAGES = ["libasio-dev", "libboost1.81-dev", "libboost-fiber1.81-dev", "libtbb-dev"]
-COMPILERS = {"g++": ["g++", "--version"], "javac": ["javac", "-version"], "go": ["go", "version"], "rustc": ["rustc", "--version"]}
+COMPILERS = {"g++": ["g++", "--version"], "javac": ["javac", "-version"], "go": ["go", "version"],
+             "rustc": ["rustc", "--version"]}
 
 
 def output(*command: str) -> str:
@@ -36,6 +37,8 @@ def compilers() -> dict[str, str]:
 
 
 def packages(names: list[str]) -> dict[str, str]:
+    """Versions of Debian's, but of no command in whose place another is found first."""
+    names = [name for name in names if (shutil.which(name) or "/usr/bin/").startswith("/usr/bin/")]
     found = output("dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names) if names else ""
     if not found: # dpkg-query fails if one of them is not there
         found = "\n".join(output("dpkg-query", "-W", "-f", "${Package} ${Version}", name) for name in names)

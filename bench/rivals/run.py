@@ -113,7 +113,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=5, metavar="N")
     parser.add_argument("--seconds", type=float, default=0.3, metavar="S", help="of a sample")
     parser.add_argument("--warmup", type=float, default=0.1, metavar="S", help="before each")
-    parser.add_argument("--minutes", type=float, default=22, metavar="M", help="fewer repetitions if it took longer")
+    parser.add_argument("--minutes", type=float, default=21, metavar="M", help="fewer repetitions if it took longer")
     parser.add_argument("--output", type=Path, metavar="FILE", help="bench/results/rivals.json if nothing is left out")
     parser.add_argument("--program", type=Path, action="append", metavar="FILE", help="these instead of all")
     parser.add_argument("--packages", action="store_true", help="only print Debian's packages that the rivals need")
