@@ -45,7 +45,10 @@ def main() -> None:
         done = subprocess.run([*sys.argv[1:], f"--benchmark_out={out.name}", "--benchmark_out_format=json"], check=False)
         if done.returncode != 0:
             sys.exit(done.returncode)
-        run = json.load(out)
+        text = out.read()
+    if not text:
+        sys.exit("nothing was run")
+    run = json.loads(text)
     output = machine.RESULTS / "micro.json"
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(kept(run, machine.describe()), indent=1) + "\n", encoding="utf-8")

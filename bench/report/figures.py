@@ -69,7 +69,7 @@ def log_axis(axes: Axes, name: str, form=plain) -> None:
     least, most = getattr(axes, f"get_{name}lim")()
     getattr(axes, f"set_{name}scale")("log")
     axis = getattr(axes, f"{name}axis")
-    steps = (1, 2, 5) if most / least < 50 else (1,)
+    steps = (1, 2, 5) if most / least < 150 else (1,)
     axis.set_major_locator(FixedLocator([step * 10.0**power for power in range(-3, 10) for step in steps]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
