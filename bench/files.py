@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times whole commands on one large file, and prints Markdown tables.
+"""Times whole commands on one large file; prints tables, and keeps the figures if the file is its own.
 
 uring_zstd against zstd at the same level, its --hash against sha256sum, its --copy against cp, dd and itself on a single
 ring with two buffers. The commands take turns, after a round that is not counted and in which each result is compared
@@ -8,13 +8,19 @@ with what it should be.
 """
 
 import argparse
+import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+sys.path += [str(BENCH / "rivals"), str(BENCH / "report")]
+import machine # noqa: E402
+from whole_commands import comparison # noqa: E402
 
 ROUNDS = 7
 LARGE = 1 << 30
@@ -82,18 +88,17 @@ def compare(kind, title, commands, source, output):
                 runs[name].append(taken)
     print(file=sys.stderr)
     medians = {name: [statistics.median(column) for column in zip(*each)] for name, each in runs.items()}
-    best = min(seconds for seconds, _ in medians.values())
-    print(f"\n| {title} | seconds | of them least | to the fastest | processor seconds | MB/s |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, (seconds, processor) in medians.items():
-        print(f"| `{name}` | {seconds:.2f} | {min(runs[name])[0]:.2f} | {seconds / best:.2f}x | {processor:.2f} | "
-              f"{os.path.getsize(source) / seconds / 1e6:,.0f} |")
+    found = {"title": title, "commands": [
+        {"command": name, "seconds": seconds, "least": min(runs[name])[0], "processor_seconds": processor,
+         "samples": [each for each, _ in runs[name]]} for name, (seconds, processor) in medians.items()]}
+    print(comparison(found, os.path.getsize(source)))
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("uring_zstd", help="the program")
-    parser.add_argument("file", nargs="?", help="a gigabyte of /usr by default")
+    parser.add_argument("file", nargs="?", help="a gigabyte of /usr by default, whose figures are kept in bench/results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=".", prefix="bench_files.") as folder:
         source = options.file
@@ -103,34 +108,37 @@ def main():
         with open(source, "rb") as file: # into the page cache
             while file.read(1 << 24):
                 pass
-        print(f"Medians of {ROUNDS} rounds.")
+        found = []
         output = os.path.join(folder, "output")
         ours = [options.uring_zstd, "-q"]
         copy = [*ours, "--copy", "IN", "-o", "OUT"]
         for level in ("-1", "-3"):
-            compare("compress", f"compressing, level {level[1:]}", {
+            found += [compare("compress", f"compressing, level {level[1:]}", {
                 f"uring_zstd {level}": [*ours, level, "IN", "-o", "OUT"],
                 f"zstd {level} -T1": ["zstd", "-q", level, "-T1", "IN", "-o", "OUT"],
                 f"uring_zstd {level} --workers 0": [*ours, level, "--workers", "0", "IN", "-o", "OUT"],
                 f"zstd {level} --single-thread": ["zstd", "-q", level, "--single-thread", "IN", "-o", "OUT"],
-            }, source, output)
-        compare("hash", "hashing", {
+            }, source, output)]
+        found += [compare("hash", "hashing", {
             "uring_zstd --hash": [*ours, "--hash", "IN"],
             "openssl dgst -sha256 -r": ["openssl", "dgst", "-sha256", "-r", "IN"],
             "sha256sum": ["sha256sum", "IN"],
-        }, source, output)
-        compare("copy", "copying, in the page cache", {
+        }, source, output)]
+        found += [compare("copy", "copying, in the page cache", {
             "uring_zstd --copy": copy,
             "uring_zstd --copy --loops 1 --lanes 2": [*copy, "--loops", "1", "--lanes", "2"],
             "cp --reflink=never": ["cp", "--reflink=never", "IN", "OUT"],
             "dd bs=1M": ["dd", "bs=1M", "status=none", "if=IN", "of=OUT"],
-        }, source, output)
-        compare("copy", "copying past the page cache", {
+        }, source, output)]
+        found += [compare("copy", "copying past the page cache", {
             "uring_zstd --copy --direct": [*copy, "--direct"],
             "uring_zstd --copy --direct --loops 1 --lanes 2": [*copy, "--direct", "--loops", "1", "--lanes", "2"],
             "dd bs=1M iflag=direct oflag=direct": ["dd", "bs=1M", "status=none", "iflag=direct", "oflag=direct",
                                                    "if=IN", "of=OUT"],
-        }, source, output)
+        }, source, output)]
+        results = {"meta": machine.describe(), "size": os.path.getsize(source), "rounds": ROUNDS, "comparisons": found}
+    if options.file is None:
+        (machine.RESULTS / "files.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <atomic>
 #include <barrier>
 #include <cstdio>
@@ -11,17 +8,6 @@
 #include <string_view>
 
 namespace tryst::bench {
-
-std::jthread pinned_thread(unsigned processor, std::function<void()> body) {
-    return std::jthread([processor, body = std::move(body)] {
-        cpu_set_t only;
-        CPU_ZERO(&only);
-        CPU_SET(processor % std::thread::hardware_concurrency(), &only);
-        // Without the right to pin, the figures are noisier; they stay true.
-        static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof only, &only));
-        body();
-    });
-}
 
 double line_hop_ns() {
     if (std::thread::hardware_concurrency() < 2) {

@@ -3,6 +3,8 @@
 /// What the benchmarks share: pinned threads, the machine's line hop, and the check of conservation.
 #pragma once
 
+#include "pinned_thread.hpp"
+
 #include <tryst/tryst.hpp>
 
 #include <benchmark/benchmark.h>
@@ -10,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <thread>
 #include <vector>
 
@@ -34,9 +35,6 @@ struct alignas(detail::line_pair) tally {
         got += theirs;
     }
 };
-
-/// A thread that keeps to one processor, as far as there are that many.
-std::jthread pinned_thread(unsigned processor, std::function<void()> body);
 
 /// Time for a cache line to go from one core to another: half a round trip, in nanoseconds.
 /// 0 on a single processor.

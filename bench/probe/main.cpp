@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What this machine's floor is: cache lines, atomic steps, coroutines, loops, wake-ups; and the library on it.
+#include "probe.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <exception>
+#include <fstream>
+
+namespace {
+
+using tryst::probe::exchange_measurement;
+using tryst::probe::measurement;
+using tryst::probe::spread;
+using json = nlohmann::ordered_json;
+
+struct findings {
+    std::vector<measurement> floor;
+    std::vector<exchange_measurement> exchanges;
+};
+
+std::string processor_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (line.starts_with("model name")) {
+            return line.substr(line.find(':') + 2);
+        }
+    }
+    return "unknown";
+}
+
+json to_json(const spread& ns) {
+    return {{"median", ns.median}, {"min", ns.least}, {"max", ns.most}};
+}
+
+std::string as_json(const findings& found, int samples) {
+    json all;
+    all["meta"] = {{"program", "probe"},
+                   {"cpu", processor_name()},
+                   {"processors", std::thread::hardware_concurrency()},
+                   {"compiler", __VERSION__},
+                   {"time", fmt::format("{}", std::time(nullptr))},
+                   {"samples", samples},
+                   {"unit", "ns; an exchange is two parties served"}};
+    for (const measurement& each : found.floor) {
+        all["floor"][each.key] = to_json(each.ns);
+        all["floor"][each.key]["what"] = each.what;
+    }
+    for (const exchange_measurement& each : found.exchanges) {
+        json entry = to_json(each.ns);
+        entry["kind"] = each.kind;
+        entry["design"] = each.design;
+        entry["p"] = each.processors;
+        all["exchanges"].push_back(entry);
+    }
+    return all.dump(2) + "\n";
+}
+
+std::string as_table(const findings& found) {
+    std::string text = fmt::format("{}, {} processors\n\n{:>9} {:>9} {:>9}  ns\n", processor_name(),
+                                   std::thread::hardware_concurrency(), "median", "min", "max");
+    const auto row = [&](const spread& ns, const std::string& what) {
+        text += fmt::format("{:9.1f} {:9.1f} {:9.1f}  {}\n", ns.median, ns.least, ns.most, what);
+    };
+    for (const measurement& each : found.floor) {
+        row(each.ns, each.what);
+    }
+    for (const exchange_measurement& each : found.exchanges) {
+        row(each.ns, fmt::format("an exchange, {} on {} processor{}, {}", each.kind,
+                                 each.processors, each.processors == 1 ? "" : "s", each.design));
+    }
+    return text;
+}
+
+int run(int count, char** arguments) {
+    CLI::App app("Measures what this machine's steps cost, and exchanges on one and two processors.",
+                 "probe");
+    bool json_wanted = false;
+    int samples = 9;
+    app.add_flag("--json", json_wanted, "JSON on standard output, not a table");
+    app.add_option("--samples", samples, "Samples of each measurement, of which the median counts")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    try {
+        app.parse(count, arguments);
+    } catch (const CLI::ParseError& problem) {
+        return app.exit(problem) == 0 ? EXIT_SUCCESS : 2;
+    }
+
+    findings found;
+    tryst::probe::measure_memory(samples, found.floor);
+    tryst::probe::measure_loops(samples, found.floor);
+    tryst::probe::measure_kernel(samples, found.floor);
+    tryst::probe::measure_exchanges(samples, found.exchanges);
+    const std::string text = json_wanted ? as_json(found, samples) : as_table(found);
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+        throw std::runtime_error("cannot write to standard output");
+    }
+    return EXIT_SUCCESS;
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    try {
+        return run(count, arguments);
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "probe: %s\n", problem.what());
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "probe.hpp"
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/cpu.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace tryst::probe {
+namespace {
+
+constexpr std::int64_t rounds = 100'000;
+
+struct alignas(detail::line_pair) line {
+    std::atomic<std::uint64_t> value{0};
+};
+
+/// A ball that two cores throw to each other: half a round trip.
+double hop() {
+    line ball;
+    const auto play = [&](std::uint64_t turn) {
+        for (; turn < rounds; turn += 2) {
+            while (ball.value.load(std::memory_order_acquire) != turn) {
+            }
+            ball.value.store(turn + 1, std::memory_order_release);
+        }
+    };
+    return timed_together(0, 1, rounds, [&] { play(0); }, [&] { play(1); });
+}
+
+/// Few enough for the first cache of a core, in an order that no prefetcher guesses: a cycle through all.
+class many_lines {
+public:
+    static constexpr std::uint64_t count = 192;
+
+    many_lines() : lines_(new line[count]) {
+        std::vector<std::uint64_t> order(count);
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), std::minstd_rand(1));
+        for (std::uint64_t i = 0; i != count; ++i) {
+            at(order[i]).store(order[(i + 1) % count] << steps, std::memory_order_relaxed);
+        }
+    }
+
+    /// Each access waits for the one before, which names its place.
+    void read_all() {
+        for (std::uint64_t i = 0, n = 0; n != count; ++n) {
+            i = at(i).load(std::memory_order_relaxed) >> steps;
+        }
+    }
+    void add_to_all() {
+        for (std::uint64_t i = 0, n = 0; n != count; ++n) {
+            i = at(i).fetch_add(1, std::memory_order_relaxed) >> steps;
+        }
+    }
+
+private:
+    static constexpr unsigned steps = 32; // below the place, how often it was added to
+    std::atomic<std::uint64_t>& at(std::uint64_t i) noexcept { return lines_[i].value; }
+    std::unique_ptr<line[]> lines_;
+};
+
+/// What it takes to `visit` a line in the state in which `prepare_here` and then `prepare_there`, on
+/// another core, have left it.
+double visit(void (many_lines::*prepare_here)(), void (many_lines::*prepare_there)(),
+             void (many_lines::*visit)()) {
+    constexpr int turns = 300;
+    many_lines lines;
+    std::barrier turn(2);
+    const std::jthread other = pinned_thread(1, [&] {
+        for (int i = 0; i != turns; ++i) {
+            turn.arrive_and_wait();
+            (lines.*prepare_there)();
+            turn.arrive_and_wait();
+        }
+    });
+    steady::duration elapsed{};
+    pinned_thread(0, [&] {
+        for (int i = 0; i != turns; ++i) {
+            (lines.*prepare_here)();
+            turn.arrive_and_wait();
+            turn.arrive_and_wait();
+            const auto begin = steady::now();
+            (lines.*visit)();
+            elapsed += steady::now() - begin;
+        }
+    }).join();
+    return std::chrono::duration<double, std::nano>(elapsed).count() /
+           static_cast<double>(turns * many_lines::count);
+}
+
+void load(std::atomic<std::uint64_t>& word) {
+    static_cast<void>(word.load(std::memory_order_acquire));
+    asm volatile("" ::: "memory");
+}
+void store(std::atomic<std::uint64_t>& word) {
+    word.store(1, std::memory_order_release);
+    asm volatile("" ::: "memory");
+}
+void add(std::atomic<std::uint64_t>& word) {
+    word.fetch_add(1, std::memory_order_acq_rel);
+}
+void replace(std::atomic<std::uint64_t>& word) {
+    std::uint64_t seen = word.load(std::memory_order_relaxed);
+    word.compare_exchange_strong(seen, seen + 1, std::memory_order_acq_rel,
+                                 std::memory_order_relaxed);
+}
+void pause(std::atomic<std::uint64_t>& /*word*/) {
+    detail::spin_pause();
+}
+
+template <void (*Step)(std::atomic<std::uint64_t>&)>
+double alone() {
+    line mine;
+    return timed(0, rounds, [&] {
+        for (std::int64_t i = 0; i != rounds; ++i) {
+            Step(mine.value);
+        }
+    });
+}
+
+/// Two cores at one line, each for half of the steps.
+template <void (*Step)(std::atomic<std::uint64_t>&)>
+double contended() {
+    line ours;
+    const auto body = [&] {
+        for (std::int64_t i = 0; i != rounds; ++i) {
+            Step(ours.value);
+        }
+    };
+    return timed_together(0, 1, 2 * rounds, body, body);
+}
+
+} // namespace
+
+void measure_memory(int samples, std::vector<measurement>& into) {
+    const auto add_one = [&](const char* key, const char* what,
+                             const std::function<double()>& sample) {
+        into.push_back({key, what, spread_of(samples, sample)});
+    };
+    add_one("load", "a load, the line being here", alone<load>);
+    add_one("store", "a store, the line being ours", alone<store>);
+    add_one("fetch_add", "a fetch-and-add, the line being ours", alone<add>);
+    add_one("compare_exchange", "a load and a compare-and-exchange, the line being ours",
+            alone<replace>);
+    add_one("pause", "one step of a spin loop", alone<pause>);
+    if (std::thread::hardware_concurrency() < 2) {
+        return;
+    }
+    using m = many_lines;
+    add_one("line_hop", "a line from core to core, half a round trip", hop);
+    add_one("read_written", "a load of a line that another core has written",
+            [] { return visit(&m::read_all, &m::add_to_all, &m::read_all); });
+    add_one("add_written", "a fetch-and-add on a line that another core has written",
+            [] { return visit(&m::read_all, &m::add_to_all, &m::add_to_all); });
+    add_one("add_shared", "a fetch-and-add on a line that another core has read",
+            [] { return visit(&m::add_to_all, &m::read_all, &m::add_to_all); });
+    add_one("contended_fetch_add", "a fetch-and-add, two cores at one line",
+            contended<add>);
+    add_one("contended_compare_exchange",
+            "a load and a compare-and-exchange, two cores at one line",
+            contended<replace>);
+}
+
+} // namespace tryst::probe

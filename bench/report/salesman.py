@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The section about the travelling salesman, from salesman.json."""
+
+from markdown import figure, picture, ratio, section, table
+from results import Json
+
+FORMS = {"red-blue": "red-blue exchanger", "symmetric": "exchanger", "mutex": "mutex and condition variables"}
+
+
+def by_form(data: Json) -> dict[str, dict[int, Json]]:
+    found: dict[str, dict[int, Json]] = {form: {} for form in FORMS}
+    for run in data["runs"]:
+        found[run["exchange"]][run["threads"]] = run
+    return found
+
+
+def sections(data: Json) -> list[str]:
+    forms, meta = by_form(data), data["meta"]
+    threads = sorted({run["threads"] for run in data["runs"]})
+    rows = [[f"**{FORMS[form]}**" if form != "mutex" else FORMS[form],
+             *(figure(runs[n]["generations_per_second"]) if n in runs else "" for n in threads)]
+            for form, runs in forms.items()]
+    speeds = {n: {form: runs[n]["generations_per_second"] for form, runs in forms.items() if n in runs} for n in threads}
+    rows.append(["best of tryst to mutex", *(
+        ratio(max(each["red-blue"], each["symmetric"]) / each["mutex"]) if "mutex" in each else "" for each in speeds.values())])
+    note = (f"The paper's second benchmark, [tsp](../examples/tsp): a genetic algorithm whose breeders exchange genes. "
+            f"{meta['cities']} cities, {meta['population']:,} chromosomes, {meta['breeders']} breeders, as in the paper, and "
+            f"{meta['generations']:,} generations, where the paper has 20,000. Generations per second: more is better. The "
+            f"rival is the same program with plain threads, a mutex and a condition variable for each who waits, of whom "
+            f"one alone would have nobody to meet. Medians of {meta['repetitions']} runs, which take turns.")
+    return [section("The travelling salesman", note, picture("salesman", "The travelling salesman: time and generations per "
+                                                             "second against threads"), table(["threads", *map(str, threads)], rows))]

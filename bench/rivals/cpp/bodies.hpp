@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What participants do, once as coroutines and once as functions that block a thread or a fiber.
+/// `Family::wait` makes of an operation what is awaited, or its result.
+#pragma once
+
+#include "ledger.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tryst::bench {
+
+/// What a receipt holds, whatever its form.
+inline item held(item got) noexcept {
+    return got;
+}
+inline item held(const std::tuple<std::error_code, item>& got) noexcept {
+    return std::get<1>(got);
+}
+template <class Result>
+item held(const Result& got) noexcept {
+    return *got;
+}
+
+/// Whether it holds something.
+inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
+    return !std::get<0>(got);
+}
+template <class Result>
+bool holds(const Result& got) noexcept {
+    return got.has_value();
+}
+
+/// For channels of which it is faster to ask first whether a partner waits than to begin to wait.
+template <class Channel>
+bool sent_at_once(Channel& to, item it) {
+    if constexpr (requires { to.send_at_once(it); }) {
+        return to.send_at_once(it);
+    } else {
+        return false;
+    }
+}
+template <class Channel>
+std::optional<item> received_at_once(Channel& from) {
+    if constexpr (requires { from.receive_at_once(); }) {
+        return from.receive_at_once();
+    } else {
+        return std::nullopt;
+    }
+}
+
+template <class Meeting>
+std::optional<item> exchanged_at_once(Meeting& at, item mine) {
+    if constexpr (requires { at.exchange_at_once(mine); }) {
+        return at.exchange_at_once(mine);
+    } else {
+        return std::nullopt;
+    }
+}
+
+/// Two channels, for those who have no exchange.
+template <class Channel>
+struct both_ways {
+    Channel there;
+    Channel back;
+};
+
+inline item now_ns() {
+    return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
+}
+
+/// A sleep is no good for what is shorter than a sleep takes.
+inline void pause_for(std::chrono::microseconds time) {
+    if (time >= std::chrono::microseconds(50)) {
+        std::this_thread::sleep_for(time);
+        return;
+    }
+    for (const auto until = steady::now() + time; steady::now() < until;) {
+    }
+}
+
+template <class Family>
+struct coroutine_bodies {
+    using task = typename Family::task;
+
+    template <class Meeting>
+    static task swap(Meeting& at, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (true) {
+            if (const auto got = exchanged_at_once(at, mine.next())) {
+                mine.swapped(*got);
+                continue;
+            }
+            const auto got = co_await Family::wait(at.exchange(mine.next()));
+            if (!holds(got)) {
+                break;
+            }
+            mine.swapped(held(got));
+        }
+        mine.done();
+    }
+
+    /// Participants of even number send first, the others receive first.
+    template <class Channel>
+    static task swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        const bool first = id % 2 == 0;
+        Channel& out = first ? at.there : at.back;
+        Channel& in = first ? at.back : at.there;
+        while (!first || !all.over()) {
+            if (first && !sent_at_once(out, mine.next())) {
+                static_cast<void>(co_await Family::wait(out.send(mine.next())));
+            }
+            std::optional<item> got = received_at_once(in);
+            if (!got) {
+                const auto waited = co_await Family::wait(in.receive());
+                got = held(waited);
+            }
+            if (got == last) {
+                break;
+            }
+            if (!first && !sent_at_once(out, mine.next())) {
+                static_cast<void>(co_await Family::wait(out.send(mine.next())));
+            }
+            mine.swapped(*got);
+        }
+        if (first) {
+            static_cast<void>(co_await Family::wait(out.send(last)));
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static task send(Channel& to, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (!all.over()) {
+            if (!sent_at_once(to, mine.next())) {
+                static_cast<void>(co_await Family::wait(to.send(mine.next())));
+            }
+            mine.gave(mine.next());
+        }
+        static_cast<void>(co_await Family::wait(to.send(last)));
+        mine.done();
+    }
+
+    template <class Channel>
+    static task receive(Channel& from, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (true) {
+            std::optional<item> got = received_at_once(from);
+            if (!got) {
+                const auto waited = co_await Family::wait(from.receive());
+                got = held(waited);
+            }
+            if (got == last) {
+                break;
+            }
+            mine.received(*got);
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static task send_time(Channel& to, ledger& all, std::chrono::microseconds pause) {
+        participant mine(all, 0);
+        while (!all.over()) {
+            pause_for(pause);
+            const item now = now_ns();
+            if (!sent_at_once(to, now)) {
+                static_cast<void>(co_await Family::wait(to.send(now)));
+            }
+            mine.gave(now);
+        }
+        static_cast<void>(co_await Family::wait(to.send(last)));
+        mine.done();
+    }
+
+    template <class Channel>
+    static task receive_time(Channel& from, ledger& all, std::vector<double>& samples) {
+        participant mine(all, 1);
+        while (true) {
+            const auto got = co_await Family::wait(from.receive());
+            const item now = now_ns();
+            if (held(got) == last) {
+                break;
+            }
+            if (mine.received(held(got))) {
+                samples.push_back(static_cast<double>(now - held(got)));
+            }
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static task receive_once(Channel& from, std::size_t& served) {
+        const auto got = co_await Family::wait(from.receive());
+        served += held(got) == last ? 1U : 0U;
+    }
+
+    template <class Channel>
+    static task send_last(Channel& to, std::size_t times) {
+        for (std::size_t i = 0; i != times; ++i) {
+            static_cast<void>(co_await Family::wait(to.send(last)));
+        }
+    }
+
+    /// Waits until it is cancelled.
+    template <class Meeting>
+    static task wait_in_vain(Meeting& at, std::size_t id, std::size_t& cancelled) {
+        const auto got = co_await Family::wait(at.wait(id));
+        cancelled += Meeting::was_cancelled(got) ? 1U : 0U;
+    }
+};
+
+template <class Family>
+struct blocking_bodies {
+    template <class Meeting>
+    static void swap(Meeting& at, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (const auto got = Family::wait(at.exchange(mine.next()))) {
+            mine.swapped(held(got));
+        }
+        mine.done();
+    }
+
+    template <class Meeting>
+    static void swap_for(Meeting& at, ledger& all, std::size_t id,
+                         std::chrono::microseconds patience) {
+        participant mine(all, id);
+        while (!all.over()) {
+            if (const auto got = Family::wait(at.exchange_for(mine.next(), patience))) {
+                mine.swapped(held(got));
+            } else {
+                mine.failed();
+            }
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static void swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        const bool first = id % 2 == 0;
+        Channel& out = first ? at.there : at.back;
+        Channel& in = first ? at.back : at.there;
+        while (!first || !all.over()) {
+            if (first) {
+                static_cast<void>(Family::wait(out.send(mine.next())));
+            }
+            const item got = held(Family::wait(in.receive()));
+            if (got == last) {
+                break;
+            }
+            if (!first) {
+                static_cast<void>(Family::wait(out.send(mine.next())));
+            }
+            mine.swapped(got);
+        }
+        if (first) {
+            static_cast<void>(Family::wait(out.send(last)));
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static void send(Channel& to, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (!all.over()) {
+            static_cast<void>(Family::wait(to.send(mine.next())));
+            mine.gave(mine.next());
+        }
+        static_cast<void>(Family::wait(to.send(last)));
+        mine.done();
+    }
+
+    template <class Channel>
+    static void receive(Channel& from, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        while (true) {
+            const item got = held(Family::wait(from.receive()));
+            if (got == last) {
+                break;
+            }
+            mine.received(got);
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static void send_time(Channel& to, ledger& all, std::chrono::microseconds pause) {
+        participant mine(all, 0);
+        while (!all.over()) {
+            pause_for(pause);
+            const item now = now_ns();
+            static_cast<void>(Family::wait(to.send(now)));
+            mine.gave(now);
+        }
+        static_cast<void>(Family::wait(to.send(last)));
+        mine.done();
+    }
+
+    template <class Channel>
+    static void receive_time(Channel& from, ledger& all, std::vector<double>& samples) {
+        participant mine(all, 1);
+        while (true) {
+            const item got = held(Family::wait(from.receive()));
+            const item now = now_ns();
+            if (got == last) {
+                break;
+            }
+            if (mine.received(got)) {
+                samples.push_back(static_cast<double>(now - got));
+            }
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static void receive_once(Channel& from, std::size_t& served) {
+        served += held(Family::wait(from.receive())) == last ? 1U : 0U;
+    }
+
+    template <class Channel>
+    static void send_last(Channel& to, std::size_t times) {
+        for (std::size_t i = 0; i != times; ++i) {
+            static_cast<void>(Family::wait(to.send(last)));
+        }
+    }
+};
+
+} // namespace tryst::bench

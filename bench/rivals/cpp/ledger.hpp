@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Who gave and got what: the phases of a measurement, the count, and the check of conservation.
+#pragma once
+
+#include "registry.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tryst::bench {
+
+using item = std::uint64_t;
+
+/// Says that no more will come. A sender that ends sends it to one receiver, which then ends, too: everybody
+/// is served to the end, and nothing has to be closed.
+inline constexpr item last = std::numeric_limits<item>::max();
+
+class ledger {
+public:
+    explicit ledger(std::size_t participants) : accounts_(participants) {}
+
+    void begin() {
+        start_ = steady::now();
+        phase_.store(counting, std::memory_order_relaxed);
+    }
+    void end() {
+        phase_.store(ended, std::memory_order_relaxed);
+        elapsed_ = steady::now() - start_;
+    }
+    bool over() const noexcept { return phase_.load(std::memory_order_relaxed) == ended; }
+
+    /// Of swaps: a completed one counts once, though two participants report it.
+    measurement swaps() const {
+        const auto [least, most] = std::ranges::minmax_element(accounts_, {}, &account::counted);
+        const std::uint64_t counted = total(&account::counted);
+        return {counted / 2,
+                elapsed_,
+                conserved(),
+                {{"fairness", ratio(least->counted, most->counted)}}};
+    }
+
+    /// Of swaps with a patience.
+    measurement timed_swaps() const {
+        const std::uint64_t counted = total(&account::counted);
+        return {counted / 2,
+                elapsed_,
+                conserved(),
+                {{"success", ratio(counted, counted + total(&account::failed))}}};
+    }
+
+    /// Of one-way hand-offs, which the receivers count: participants of odd number.
+    measurement hand_offs() const {
+        std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+        std::uint64_t most = 0;
+        for (std::size_t i = 1; i < accounts_.size(); i += 2) {
+            least = std::min(least, accounts_[i].counted);
+            most = std::max(most, accounts_[i].counted);
+        }
+        return {
+            total(&account::counted), elapsed_, conserved(), {{"fairness", ratio(least, most)}}};
+    }
+
+private:
+    friend class participant;
+
+    /// Low bits of an item: its first owner. The rest is a serial number.
+    static constexpr unsigned id_bits = 20;
+    /// The phases: numbers, so that an account adds `phase & counting`.
+    static constexpr std::uint64_t warming_up = 0;
+    static constexpr std::uint64_t counting = 1;
+    static constexpr std::uint64_t ended = 2;
+
+    struct account {
+        std::uint64_t counted = 0;
+        std::uint64_t failed = 0;
+        item given = 0;
+        item got = 0;
+        bool own = false;
+        bool done = false;
+    };
+
+    std::uint64_t counts() const noexcept {
+        return phase_.load(std::memory_order_relaxed) & counting;
+    }
+    std::uint64_t total(std::uint64_t account::* what) const {
+        std::uint64_t sum = 0;
+        for (const account& each : accounts_) {
+            sum += each.*what;
+        }
+        return sum;
+    }
+    bool conserved() const {
+        return total(&account::given) == total(&account::got) &&
+               std::ranges::all_of(accounts_, &account::done) &&
+               std::ranges::none_of(accounts_, &account::own);
+    }
+    static double ratio(std::uint64_t part, std::uint64_t whole) {
+        return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+    }
+
+    alignas(128) std::atomic<std::uint64_t> phase_{warming_up};
+    alignas(128) std::vector<account> accounts_;
+    steady::time_point start_;
+    steady::duration elapsed_{};
+};
+
+/// One's own account, on one's own stack or frame, so that nobody's cache lines are shared.
+class participant {
+public:
+    participant(ledger& all, std::size_t id) : all_(all), id_(id), next_(id) {}
+    participant(const participant&) = delete;
+    participant& operator=(const participant&) = delete;
+    ~participant() { all_.accounts_[id_] = mine_; }
+
+    /// What it gives next; no two items of a measurement are the same.
+    item next() const noexcept { return next_; }
+
+    void swapped(item got) noexcept {
+        mine_.own |= (got & ((item{1} << ledger::id_bits) - 1)) == id_;
+        mine_.got += got;
+        mine_.counted += all_.counts();
+        gave(next_);
+    }
+    void failed() noexcept { mine_.failed += all_.counts(); }
+    void gave(item given) noexcept {
+        mine_.given += given;
+        next_ += item{1} << ledger::id_bits;
+    }
+    /// @returns whether it is counted.
+    bool received(item got) noexcept {
+        const std::uint64_t counts = all_.counts();
+        mine_.got += got;
+        mine_.counted += counts;
+        return counts != 0;
+    }
+    /// Reached its end, rather than being destroyed on the way.
+    void done() noexcept { mine_.done = true; }
+
+private:
+    ledger& all_;
+    std::size_t id_;
+    item next_;
+    ledger::account mine_;
+};
+
+} // namespace tryst::bench

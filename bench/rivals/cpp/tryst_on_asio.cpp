@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// tryst in awaitables of Asio, and its own tasks on an io_context.
+#include "task_executors.hpp"
+#include "workloads.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <asio/experimental/as_tuple.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <optional>
+#include <stop_token>
+
+namespace tryst::bench {
+namespace {
+
+using meeting = exchanger<item>;
+using fifo = synchronous_channel<item>;
+
+class without_sender {
+public:
+    auto wait(std::size_t /*id*/) { return channel_.receive(source_.get_token()); }
+    void cancel() { source_.request_stop(); }
+    static bool was_cancelled(const exchange_result<item, void>& got) {
+        return got.error() == exchange_errc::cancelled;
+    }
+
+private:
+    fifo channel_;
+    std::stop_source source_;
+};
+
+/// Those who ask first whether a partner waits, which takes no frame.
+class trying_exchange {
+public:
+    std::optional<item> exchange_at_once(item mine) {
+        const auto got = ex_.try_exchange(mine);
+        return got ? std::optional(*got) : std::nullopt;
+    }
+    auto exchange(item mine) { return ex_.exchange(mine); }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_;
+};
+
+class trying_channel {
+public:
+    bool send_at_once(item it) { return channel_.try_send(it).has_value(); }
+    std::optional<item> receive_at_once() {
+        const auto got = channel_.try_receive();
+        return got ? std::optional(*got) : std::nullopt;
+    }
+    auto send(item it) { return channel_.send(it); }
+    auto receive() { return channel_.receive(); }
+
+private:
+    fifo channel_;
+};
+
+/// The general operation, for any completion token.
+class by_token {
+public:
+    auto exchange(item mine) {
+        return asio::async_exchange(
+            ex_, mine,
+            net::experimental::as_tuple_t<net::use_awaitable_t<contexts::executor>>(
+                net::use_awaitable_t<contexts::executor>()));
+    }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_;
+};
+
+const enrolment awaitables("tryst on Asio",
+                           {
+                               {"swap-tasks", swaps<io_contexts, meeting>},
+                               {"handoff-tasks", hand_over<io_contexts, fifo>},
+                               {"cancel-tasks", cancel<io_contexts, without_sender>},
+                               {"latency-tasks", latency<io_contexts, one_way<meeting>>},
+                               {"memory-tasks", memory<io_contexts, fifo>},
+                           });
+
+const enrolment tried("tryst on Asio, try_ first",
+                      {{"swap-tasks", swaps<io_contexts, trying_exchange>},
+                       {"handoff-tasks", hand_over<io_contexts, trying_channel>}});
+
+const enrolment tokens("tryst on Asio, async_exchange",
+                       {{"swap-tasks", swaps<io_contexts, by_token>}});
+
+const enrolment tasks("tryst tasks on Asio", {{"swap-tasks", swaps<task_executors, meeting>}});
+
+} // namespace
+} // namespace tryst::bench

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The workloads, each for any `Family` of tasks (run_loops.hpp and its like) and any place to meet in that
+/// has the members it needs: `exchange` and `close`; `send` and `receive`; `wait` and `cancel`.
+#pragma once
+
+#include "../../pinned_thread.hpp"
+#include "bodies.hpp"
+#include "ledger.hpp"
+#include "registry.hpp"
+
+#include <algorithm>
+#include <barrier>
+#include <cstddef>
+#include <fstream>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace tryst::bench {
+
+/// A bad combination of parameters.
+struct usage_error : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+/// Makes a place to meet in, which may have to know the family (an `io_context`), or not.
+template <class Meeting, class Family>
+Meeting make(Family& family) {
+    if constexpr (requires { Meeting(family); }) {
+        return Meeting(family);
+    } else {
+        return Meeting();
+    }
+}
+
+/// Runs all loops, each in a thread, for the uncounted time and then for the counted. `close` is for those
+/// that do not end by themselves.
+template <class Family, class Close>
+void perform(Family& family, ledger& all, const parameters& p, Close close) {
+    std::barrier start(static_cast<std::ptrdiff_t>(family.size()) + 1);
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i != family.size(); ++i) {
+        std::function<void()> body = [&, i] {
+            start.arrive_and_wait();
+            family.run(i);
+        };
+        threads.push_back(family.pinned() ? pinned_thread(i, std::move(body))
+                                          : std::jthread(std::move(body)));
+    }
+    start.arrive_and_wait();
+    std::this_thread::sleep_for(p.warmup);
+    all.begin();
+    std::this_thread::sleep_for(p.seconds);
+    all.end();
+    close();
+    family.stop();
+    threads.clear();
+    family.settle();
+}
+
+/// How many participate, and on how many loops or threads.
+struct cast {
+    unsigned loops;
+    unsigned each;
+
+    cast(unsigned of_loops, unsigned of_each) : loops(of_loops), each(of_each) {
+        if (size() % 2 != 0) {
+            throw usage_error("an odd number cannot form pairs");
+        }
+    }
+    std::size_t size() const noexcept { return std::size_t{loops} * each; }
+    unsigned loop_of(std::size_t id) const noexcept { return static_cast<unsigned>(id / each); }
+};
+
+template <class Family>
+cast cast_of(const parameters& p) {
+    return Family::of_threads ? cast(p.threads, 1) : cast(p.loops, p.tasks);
+}
+
+template <class Family, class Meeting>
+measurement swaps(const parameters& p) {
+    const cast who = cast_of<Family>(p);
+    ledger all(who.size());
+    Family family(who.loops);
+    auto at = make<Meeting>(family);
+    for (std::size_t id = 0; id != who.size(); ++id) {
+        family.spawn(who.loop_of(id),
+                     [&all, &at, id] { return Family::bodies::swap(at, all, id); });
+    }
+    perform(family, all, p, [&] { at.close(); });
+    return all.swaps();
+}
+
+/// Of those who have only channels: one for each direction.
+template <class Family, class Channel>
+measurement swap_in_two(const parameters& p) {
+    const cast who = cast_of<Family>(p);
+    ledger all(who.size());
+    Family family(who.loops);
+    both_ways<Channel> at{make<Channel>(family), make<Channel>(family)};
+    for (std::size_t id = 0; id != who.size(); ++id) {
+        family.spawn(who.loop_of(id),
+                     [&all, &at, id] { return Family::bodies::swap_in_two(at, all, id); });
+    }
+    perform(family, all, p, [] {});
+    return all.swaps();
+}
+
+template <class Family, class Meeting>
+measurement swap_for(const parameters& p) {
+    const cast who = cast_of<Family>(p);
+    ledger all(who.size());
+    Family family(who.loops);
+    auto at = make<Meeting>(family);
+    for (std::size_t id = 0; id != who.size(); ++id) {
+        family.spawn(who.loop_of(id),
+                     [&, id] { return Family::bodies::swap_for(at, all, id, p.patience); });
+    }
+    perform(family, all, p, [] {});
+    return all.timed_swaps();
+}
+
+template <class Family, class Channel>
+measurement hand_over(const parameters& p) {
+    const cast who = cast_of<Family>(p);
+    if (!Family::of_threads && who.each != 1 && who.each % 2 != 0) {
+        throw usage_error("half of the tasks of each loop send: their number must be even, or 1");
+    }
+    ledger all(who.size());
+    Family family(who.loops);
+    auto at = make<Channel>(family);
+    for (std::size_t id = 0; id != who.size(); ++id) {
+        if (id % 2 == 0) {
+            family.spawn(who.loop_of(id),
+                         [&all, &at, id] { return Family::bodies::send(at, all, id); });
+        } else {
+            family.spawn(who.loop_of(id),
+                         [&all, &at, id] { return Family::bodies::receive(at, all, id); });
+        }
+    }
+    perform(family, all, p, [] {});
+    return all.hand_offs();
+}
+
+/// A swap as a hand-off of which only one direction matters.
+template <class Meeting>
+struct one_way {
+    template <class Family>
+    explicit one_way(Family& family) : at(make<Meeting>(family)) {}
+
+    auto send(item it) { return at.exchange(it); }
+    auto receive() { return at.exchange(0); }
+
+    Meeting at;
+};
+
+/// The `part`-th part of the samples, which are put in order as far as needed.
+inline double quantile(std::vector<double>& samples, double part) {
+    if (samples.empty()) {
+        return 0;
+    }
+    const auto nth = samples.begin() +
+                     static_cast<std::ptrdiff_t>(part * static_cast<double>(samples.size() - 1));
+    std::nth_element(samples.begin(), nth, samples.end());
+    return *nth;
+}
+
+template <class Family, class Channel>
+measurement latency(const parameters& p) {
+    ledger all(2);
+    Family family(2, true);
+    auto at = make<Channel>(family);
+    std::vector<double> samples;
+    family.spawn(0, [&] { return Family::bodies::receive_time(at, all, samples); });
+    family.spawn(1, [&] { return Family::bodies::send_time(at, all, p.pause); });
+    perform(family, all, p, [] {});
+    measurement made = all.hand_offs();
+    made.more = {{"p50", quantile(samples, 0.5)}, {"p99", quantile(samples, 0.99)}};
+    if (!samples.empty()) {
+        made.ns = std::accumulate(samples.begin(), samples.end(), 0.0) /
+                  static_cast<double>(samples.size());
+    }
+    return made;
+}
+
+template <class Family, class Meeting>
+measurement cancel(const parameters& p) {
+    Family family(1);
+    measurement made{0, {}, true};
+    const auto round = [&] {
+        auto at = make<Meeting>(family);
+        std::size_t cancelled = 0;
+        for (std::size_t id = 0; id != p.tasks; ++id) {
+            family.spawn(0, [&, id] { return Family::bodies::wait_in_vain(at, id, cancelled); });
+        }
+        family.settle();
+        made.conserved = made.conserved && cancelled == 0;
+        const auto begin = steady::now();
+        at.cancel();
+        family.settle();
+        made.elapsed += steady::now() - begin;
+        made.count += cancelled;
+        made.conserved = made.conserved && cancelled == p.tasks;
+    };
+    for (const auto end = steady::now() + p.warmup; steady::now() < end;) {
+        round();
+    }
+    made.count = 0;
+    made.elapsed = {};
+    for (const auto end = steady::now() + p.seconds; steady::now() < end;) {
+        round();
+    }
+    return made;
+}
+
+/// Resident memory, in bytes.
+inline double resident() {
+    std::ifstream statm("/proc/self/statm");
+    double pages = 0;
+    statm >> pages >> pages;
+    return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+template <class Family, class Channel>
+measurement memory(const parameters& p) {
+    Family family(1);
+    auto at = make<Channel>(family);
+    std::size_t served = 0;
+    const auto wait = [&](std::size_t count) {
+        for (std::size_t i = 0; i != count; ++i) {
+            family.spawn(0, [&] { return Family::bodies::receive_once(at, served); });
+        }
+        family.settle();
+    };
+    wait(1); // what only the first costs
+    const double before = resident();
+    wait(p.tasks);
+    const double after = resident();
+    const bool all_wait = served == 0;
+    const std::size_t all = std::size_t{p.tasks} + 1;
+    family.spawn(0, [&] { return Family::bodies::send_last(at, all); });
+    for (std::size_t seen = all; seen != served;) { // while there is progress
+        seen = served;
+        family.settle();
+    }
+    measurement made{p.tasks, {}, all_wait && served == all};
+    made.more = {{"bytes", (after - before) / p.tasks}};
+    made.ns = 0;
+    return made;
+}
+
+} // namespace tryst::bench

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+
+module rival
+
+go 1.19

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+// Go's rivals: unbuffered channels, and the usual ways to swap by them.
+// Usage and workloads: ../README.md.
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A result becomes one line of JSON.
+type result struct {
+	count     int64
+	elapsed   time.Duration
+	ns        float64 // 0: elapsed / count
+	conserved bool
+	more      string // further members
+}
+
+func (r *result) add(name string, value float64) {
+	r.more += fmt.Sprintf(", %q: %.6g", name, value)
+}
+
+func (r result) String() string {
+	ns := r.ns
+	if ns == 0 {
+		ns = float64(r.elapsed.Nanoseconds()) / math.Max(float64(r.count), 1)
+	}
+	return fmt.Sprintf(`{"count": %d, "seconds": %.6f, "ns": %.3f, "conserved": %t%s}`,
+		r.count, r.elapsed.Seconds(), ns, r.conserved, r.more)
+}
+
+type options struct {
+	loops, tasks int
+	pause        time.Duration
+	seconds      time.Duration
+	warmup       time.Duration
+}
+
+type rival struct {
+	implementation, workload string
+	run                      func(options, time.Duration) result
+}
+
+var rivals = []rival{
+	{"select and reply channel", "swap-tasks", func(o options, d time.Duration) result {
+		return swapTasks(&selectSwap{make(chan offer)}, o, d)
+	}},
+	{"mutex and reply channel", "swap-tasks", func(o options, d time.Duration) result {
+		return swapTasks(&mutexSwap{}, o, d)
+	}},
+	{"unbuffered channel", "handoff-tasks", handOffTasks},
+	{"unbuffered channel", "cancel-tasks", cancelTasks},
+	{"unbuffered channel", "latency-tasks", latencyTasks},
+	{"unbuffered channel", "memory-tasks", memoryTasks},
+}
+
+func refuse(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, "rival: "+format+"\n", arguments...)
+	os.Exit(2)
+}
+
+func find(implementation, workload string) rival {
+	known := false
+	for _, each := range rivals {
+		known = known || each.implementation == implementation
+		if each.implementation == implementation && each.workload == workload {
+			return each
+		}
+	}
+	if known {
+		refuse("no workload '%s' of %s; see: rival list", workload, implementation)
+	}
+	refuse("no implementation '%s'; see: rival list", implementation)
+	panic("unreachable")
+}
+
+func parse(words []string) (o options) {
+	values := map[string]float64{"--loops": 1, "--tasks": 2, "--threads": 2, "--patience-us": 100,
+		"--pause-us": 20, "--seconds": 0.5, "--warmup": 0.1}
+	for i := 0; i < len(words); i += 2 {
+		name := words[i]
+		if _, known := values[name]; !known {
+			refuse("unknown option '%s'", name)
+		}
+		word := strings.Join(words[i+1:], " ")
+		if i+2 < len(words) {
+			word = words[i+1]
+		}
+		value, err := strconv.ParseFloat(word, 64)
+		whole := name != "--seconds" && name != "--warmup"
+		if err != nil || !(value > 0 || value == 0 && name == "--warmup") || value > 1e9 ||
+			whole && value != math.Trunc(value) {
+			refuse("bad number '%s' after %s", word, name)
+		}
+		values[name] = value
+	}
+	if values["--loops"] > 2 {
+		refuse("--loops must be 1 or 2")
+	}
+	o.loops, o.tasks = int(values["--loops"]), int(values["--tasks"])
+	o.pause = time.Duration(values["--pause-us"]) * time.Microsecond
+	o.seconds = time.Duration(values["--seconds"] * 1e9)
+	o.warmup = time.Duration(values["--warmup"] * 1e9)
+	return o
+}
+
+func main() {
+	words := os.Args[1:]
+	if len(words) == 1 && words[0] == "list" {
+		for _, each := range rivals {
+			fmt.Println(each.implementation, each.workload)
+		}
+		return
+	}
+	if len(words) < 2 {
+		refuse("usage: rival IMPLEMENTATION WORKLOAD [--OPTION NUMBER]... | rival list")
+	}
+	chosen, o := find(words[0], words[1]), parse(words[2:])
+	if chosen.workload == "swap-tasks" && o.loops*o.tasks < 2 {
+		refuse("nobody to swap with: --loops x --tasks must be at least 2")
+	}
+	if chosen.workload == "handoff-tasks" && o.loops*o.tasks%2 != 0 {
+		refuse("half send, half receive: --loops x --tasks must be even")
+	}
+	if chosen.workload == "latency-tasks" {
+		o.loops = 2
+	} else if chosen.workload == "cancel-tasks" || chosen.workload == "memory-tasks" {
+		o.loops = 1
+	}
+	runtime.GOMAXPROCS(o.loops)
+	if chosen.workload == "memory-tasks" {
+		o.warmup = 0 // what is allocated already does not grow
+	}
+	conserved := o.warmup == 0 || chosen.run(o, o.warmup).conserved
+	measured := chosen.run(o, o.seconds)
+	if measured.count == 0 {
+		fmt.Fprintln(os.Stderr, "rival: nobody met")
+		os.Exit(1)
+	}
+	fmt.Println(measured)
+	if !conserved || !measured.conserved {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Which parameters each workload is run with."""
+
+Parameters = dict[str, int]
+
+
+def _each(**lists: list[int]) -> list[Parameters]:
+    """All combinations."""
+    combined: list[Parameters] = [{}]
+    for name, values in lists.items():
+        combined = [{**others, name: value} for others in combined for value in values]
+    return combined
+
+
+_TASKS = _each(loops=[1], tasks=[2, 16, 1000, 100000]) + _each(loops=[2], tasks=[1, 16, 1000, 100000])
+_THREADS = _each(threads=[2, 4, 8, 16, 32])
+_LATENCY = _each(pause_us=[20, 2000])
+
+FULL: dict[str, list[Parameters]] = {
+    "swap-tasks": _TASKS,
+    "handoff-tasks": _TASKS,
+    "swap-threads": _THREADS,
+    "handoff-threads": _THREADS,
+    # 100 us is the patience of the paper's figure 1; the others show what more and less of it do.
+    "timed-threads": _each(patience_us=[100], threads=[2, 4, 8, 16, 32]) + _each(patience_us=[10, 1000], threads=[2, 8, 32]),
+    "cancel-tasks": _each(tasks=[1000, 100000]),
+    "latency-tasks": _LATENCY,
+    "latency-threads": _LATENCY,
+    "memory-tasks": _each(tasks=[100000]),
+}
+
+SMOKE: dict[str, list[Parameters]] = {
+    "swap-tasks": [{"loops": 1, "tasks": 16}, {"loops": 2, "tasks": 1}],
+    "handoff-tasks": [{"loops": 1, "tasks": 16}, {"loops": 2, "tasks": 1}],
+    "swap-threads": _each(threads=[2, 8]),
+    "handoff-threads": _each(threads=[2, 8]),
+    "timed-threads": [{"patience_us": 100, "threads": 8}],
+    "cancel-tasks": _each(tasks=[100]),
+    "latency-tasks": _each(pause_us=[20]),
+    "latency-threads": _each(pause_us=[20]),
+    "memory-tasks": _each(tasks=[1000]),
+}
+
+
+# Where more tasks would take minutes, by language, implementation and workload. The results name what is left out.
+MOST_TASKS = {
+    # A wait that ends looks through all others: of 100,000, half a minute to some minutes.
+    ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
+    ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
+}
+
+
+def longer(workload: str, parameters: Parameters) -> int:
+    """How many times longer a sample and its warm-up are: 100,000 tasks take a while until all have had a turn."""
+    return 3 if workload in ("swap-tasks", "handoff-tasks") and parameters["tasks"] >= 100000 else 1
+
+
+def options(parameters: Parameters) -> list[str]:
+    return [word for name, value in parameters.items() for word in (f"--{name.replace('_', '-')}", str(value))]

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The designs that are compared: the library's, a mutex, and a counter that nobody can beat who has but one
+/// hot word. `meet` is for coroutines, `wait` for threads.
+#pragma once
+
+#include "parties.hpp"
+
+#include <tryst/detail/atomic.hpp>
+#include <tryst/exchanger.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/sync_wait.hpp>
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace tryst::scale {
+
+/// The exchanger, with `capacity` slots beside slot 0.
+template <class Memory>
+class plain_meeting {
+public:
+    using memory = Memory;
+    static constexpr bool pairs = true;
+
+    explicit plain_meeting(std::size_t capacity) : exchanger_(capacity) {}
+
+    template <bool>
+    auto meet(item<Memory> mine) noexcept {
+        return in_turns<Memory>([&] { return exchanger_.exchange(std::move(mine)); });
+    }
+    template <bool>
+    auto wait(item<Memory> mine) noexcept {
+        return sync_wait(exchanger_.exchange(std::move(mine)));
+    }
+    void close() noexcept { exchanger_.close(); }
+
+private:
+    exchanger<item<Memory>> exchanger_;
+};
+
+/// The exchanger of two colours: even parties are red, odd ones blue.
+template <class Memory, order Order>
+class two_coloured_meeting {
+public:
+    using memory = Memory;
+    static constexpr bool pairs = true;
+
+    explicit two_coloured_meeting(std::size_t capacity)
+        requires(Order == order::lifo)
+        : exchanger_(capacity) {}
+    explicit two_coloured_meeting(std::size_t /*capacity*/)
+        requires(Order == order::fifo)
+    {}
+
+    template <bool Even>
+    auto meet(item<Memory> mine) noexcept {
+        if constexpr (Even) {
+            return in_turns<Memory>([&] { return exchanger_.red(std::move(mine)); });
+        } else {
+            return in_turns<Memory>([&] { return exchanger_.blue(std::move(mine)); });
+        }
+    }
+    template <bool Even>
+    auto wait(item<Memory> mine) noexcept {
+        if constexpr (Even) {
+            return sync_wait(exchanger_.red(std::move(mine)));
+        } else {
+            return sync_wait(exchanger_.blue(std::move(mine)));
+        }
+    }
+    void close() noexcept { exchanger_.close(); }
+
+private:
+    red_blue_exchanger<item<Memory>, item<Memory>, Order> exchanger_;
+};
+
+/// A queued lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
+/// multiprocessors", 1991, section 2.4): each waits at a line of its own.
+class queued_lock {
+public:
+    struct alignas(detail::line_pair) place {
+        detail::atomic<place*> next{nullptr};
+        detail::atomic<bool> waiting{false};
+    };
+
+    void lock(place& mine) noexcept {
+        mine.next.store(nullptr, std::memory_order_relaxed);
+        place* const before = last_.exchange(&mine, std::memory_order_acq_rel);
+        if (before == nullptr) {
+            return;
+        }
+        mine.waiting.store(true, std::memory_order_relaxed);
+        before->next.store(&mine, std::memory_order_release);
+        while (mine.waiting.load(std::memory_order_acquire)) {
+            detail::spin_pause();
+        }
+    }
+
+    void unlock(place& mine) noexcept {
+        place* next = mine.next.load(std::memory_order_acquire);
+        if (next == nullptr) {
+            place* seen = &mine;
+            if (last_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
+                                              std::memory_order_relaxed)) {
+                return;
+            }
+            while ((next = mine.next.load(std::memory_order_acquire)) == nullptr) {
+                detail::spin_pause();
+            }
+        }
+        next->waiting.store(false, std::memory_order_release);
+    }
+
+private:
+    detail::atomic<place*> last_{nullptr};
+};
+
+/// The simplest exchanger there is: under a lock, who finds a waiter swaps with it, and else waits.
+template <class Memory>
+class locked_meeting {
+    using goods = item<Memory>;
+
+    struct party : executor_node {
+        explicit party(goods&& mine) noexcept : own(std::move(mine)) {}
+        goods own;
+        detail::atomic<bool> done{false};
+        bool met = false;
+        executor_ref executor;
+        std::coroutine_handle<> handle;
+    };
+
+public:
+    using memory = Memory;
+    static constexpr bool pairs = true;
+
+    explicit locked_meeting(std::size_t /*capacity*/) {}
+
+    class [[nodiscard]] operation : private party {
+    public:
+        operation(locked_meeting& at, goods&& mine) noexcept : party(std::move(mine)), at_(at) {}
+
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            this->handle = coroutine;
+            this->executor = executor_of(coroutine);
+            this->run = [](executor_node* node) noexcept {
+                static_cast<operation*>(node)->handle.resume();
+            };
+            return at_.arrive(*this);
+        }
+        std::optional<goods> await_resume() noexcept {
+            return this->met ? std::optional<goods>(std::move(this->own)) : std::nullopt;
+        }
+
+        std::optional<goods> wait() noexcept {
+            if (at_.arrive(*this)) {
+                while (!this->done.load(std::memory_order_acquire)) {
+                    detail::spin_pause();
+                }
+            }
+            return await_resume();
+        }
+
+    private:
+        locked_meeting& at_;
+    };
+
+    template <bool>
+    auto meet(goods mine) noexcept {
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
+    }
+    template <bool>
+    auto wait(goods mine) noexcept {
+        return operation(*this, std::move(mine)).wait();
+    }
+
+    void close() noexcept {
+        queued_lock::place here;
+        lock_.lock(here);
+        closed_.store(true, std::memory_order_relaxed);
+        party* const last = waiting_.load(std::memory_order_relaxed);
+        waiting_.store(nullptr, std::memory_order_relaxed);
+        lock_.unlock(here);
+        if (last != nullptr) {
+            complete(*last);
+        }
+    }
+
+private:
+    /// @returns whether `mine` waits.
+    bool arrive(party& mine) noexcept {
+        queued_lock::place& here = detail::per_thread<queued_lock::place>();
+        lock_.lock(here);
+        party* const partner = waiting_.load(std::memory_order_relaxed);
+        if (partner == nullptr) {
+            const bool waits = !closed_.load(std::memory_order_relaxed);
+            if (waits) {
+                waiting_.store(&mine, std::memory_order_relaxed);
+            }
+            lock_.unlock(here);
+            return waits;
+        }
+        waiting_.store(nullptr, std::memory_order_relaxed);
+        lock_.unlock(here); // the partner is ours
+        std::swap(mine.own, partner->own);
+        mine.met = true;
+        partner->met = true;
+        complete(*partner);
+        return false;
+    }
+
+    static void complete(party& partner) noexcept {
+        if (const executor_ref executor = partner.executor) {
+            executor.post(&partner);
+        } else {
+            partner.done.store(true, std::memory_order_release);
+        }
+    }
+
+    // One line: who has the lock has what it guards.
+    alignas(detail::line_pair) queued_lock lock_;
+    detail::atomic<party*> waiting_{nullptr};
+    detail::atomic<bool> closed_{false};
+};
+
+/// Not an exchange: each party takes a ticket from one counter, which is the least that a design does in
+/// which all parties come to the same word.
+template <class Memory>
+class ticket_meeting {
+    using goods = item<Memory>;
+
+public:
+    using memory = Memory;
+    static constexpr bool pairs = false;
+
+    explicit ticket_meeting(std::size_t /*capacity*/) {}
+
+    class [[nodiscard]] operation : private executor_node {
+    public:
+        operation(ticket_meeting& at, goods&& mine) noexcept : at_(at), own_(std::move(mine)) {}
+
+        bool await_ready() noexcept {
+            // Every other one waits for its turn, as in an exchange.
+            ticket_ = at_.take();
+            return (ticket_ & 1U) != 0 || ticket_ >= closed;
+        }
+        bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
+            coroutine_ = coroutine;
+            this->run = [](executor_node* node) noexcept {
+                static_cast<operation*>(node)->coroutine_.resume();
+            };
+            current_executor().post(this);
+            return true;
+        }
+        std::optional<goods> await_resume() noexcept {
+            return ticket_ < closed ? std::optional<goods>(std::move(own_)) : std::nullopt;
+        }
+
+    private:
+        ticket_meeting& at_;
+        goods own_;
+        std::uint64_t ticket_ = 0;
+        std::coroutine_handle<> coroutine_;
+    };
+
+    template <bool>
+    auto meet(goods mine) noexcept {
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
+    }
+    template <bool>
+    std::optional<goods> wait(goods mine) noexcept {
+        return take() < closed ? std::optional<goods>(std::move(mine)) : std::nullopt;
+    }
+    void close() noexcept { counter_.fetch_or(closed, std::memory_order_relaxed); }
+
+private:
+    static constexpr std::uint64_t closed = std::uint64_t{1} << 63U;
+
+    std::uint64_t take() noexcept { return counter_.fetch_add(1, std::memory_order_relaxed); }
+
+    alignas(detail::line_pair) detail::atomic<std::uint64_t> counter_{0};
+};
+
+} // namespace tryst::scale

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A simulated machine: cores with a time of their own, and cache lines that go from core to core.
+#pragma once
+
+#include "costs.hpp"
+#include "region.hpp"
+
+#include <bitset>
+#include <boost/context/fiber.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace tryst::scale {
+
+/* The machine
+ * Always the core that is earliest goes on, to its next access to memory at which it is not the earliest any
+ * more. So accesses take place in the order of their times, and memory is sequentially consistent.
+ *
+ * A line is owned by one core, which may write it, or shared by those that may read it, or on its way. A core
+ * that has not what it needs sends a request, which is served when those before it have been:
+ *
+ *   the request is on the way     `request`: the others still have the line, and may use it
+ *   the line is on the way        until the access is granted; nobody has it, if it is to be written
+ *   granted                       the core makes its access at once, and goes on as long as nobody asks
+ *
+ * Requests of one line wait for each other, requests of different lines do not: no wire and no directory is
+ * ever full, and all cores are equally far from each other. No line is evicted. Lines that nobody has had
+ * are free. */
+class machine {
+public:
+    static constexpr unsigned max_cores = 128;
+    static constexpr picoseconds never = std::numeric_limits<picoseconds>::max();
+
+    /// @param jitter  by how much, up or down, what `spend_about` spends varies, as a share.
+    machine(unsigned cores, const costs& prices, std::uint64_t seed, double jitter);
+    machine(const machine&) = delete;
+    machine& operator=(const machine&) = delete;
+    ~machine();
+
+    /// The machine that is there.
+    static machine& here() noexcept { return *here_; }
+
+    /// Runs `body` as the next core; or, beyond the cores, as an observer, whose accesses cost nothing and
+    /// move no line. It begins at `start`.
+    void add(picoseconds start, std::function<void()> body);
+
+    /// @throws std::runtime_error if all sleep, or it takes more accesses than `limit`.
+    void run(std::uint64_t limit);
+
+    // ---- On a core.
+
+    void read(const void* address, picoseconds local) { access(address, false, local); }
+    void write(const void* address, picoseconds local) { access(address, true, local); }
+
+    void spend(picoseconds time) noexcept {
+        if (current_ != nobody) {
+            all_[current_].time += time;
+        }
+    }
+    /// Time that varies.
+    void spend_about(picoseconds time) noexcept;
+    void idle_until(picoseconds time);
+
+    /// Sleeps unless `changed`, until woken.
+    void sleep(const void* address, const std::function<bool()>& changed);
+    void wake(const void* address);
+
+    unsigned core() const noexcept { return current_; }
+    unsigned cores() const noexcept { return cores_; }
+    picoseconds now() const noexcept { return current_ == nobody ? 0 : all_[current_].time; }
+    const costs& prices() const noexcept { return prices_; }
+    std::uint64_t accesses() const noexcept { return accesses_; }
+    std::uint64_t transfers() const noexcept { return transfers_; }
+    std::uint64_t random() noexcept;
+
+    /// What belongs to the running core, or to whoever runs no core, of one type.
+    void*& own(std::size_t type);
+
+private:
+    static constexpr unsigned nobody = max_cores + 1;
+    static constexpr std::uint16_t none = 0xFFFF;
+
+    struct core_state {
+        boost::context::fiber inside;
+        std::function<void()> body;
+        picoseconds time = 0;
+        const void* bed = nullptr;
+        bool ended = false;
+    };
+
+    struct line {
+        picoseconds free_at = 0; ///< When the next request may be served.
+        std::uint16_t owner = none;
+        bool moving = false; ///< To its next owner.
+        bool touched = false;
+        std::bitset<max_cores> readers; ///< The owner is one.
+    };
+
+    line& line_of(const void* address);
+    void access(const void* address, bool write, picoseconds local);
+    void fetch(line& of, bool write);
+
+    /// Lets those who are earlier go first.
+    void wait_for_turn() {
+        if (all_[current_].time > next_time_) {
+            leave();
+        }
+    }
+    void leave();
+
+    // A tournament of the cores' times: the winner is the earliest, the first of those that are equal.
+    static constexpr unsigned leaves = 256;
+    void play(unsigned core, picoseconds time) noexcept;
+    unsigned winner() const noexcept { return winners_[1]; }
+
+    static machine* here_;
+
+    unsigned cores_;
+    costs prices_;
+    double jitter_;
+    std::uint64_t random_;
+    unsigned current_ = nobody;
+    picoseconds next_time_ = never;
+    std::uint64_t accesses_ = 0;
+    std::uint64_t transfers_ = 0;
+    boost::context::fiber outside_;
+    std::vector<core_state> all_;
+    std::vector<line> lines_;
+    std::vector<std::vector<void*>> owned_;
+    std::vector<picoseconds> times_;
+    std::vector<std::uint16_t> winners_;
+};
+
+} // namespace tryst::scale

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "parameters.hpp"
+
+#include "recorded.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+namespace tryst::scale {
+namespace {
+
+using nlohmann::json;
+
+picoseconds to_picoseconds(double ns) {
+    return static_cast<picoseconds>(std::llround(ns * 1000));
+}
+
+parameters derived(const json& probe, const std::string& source) {
+    const auto ns = [&](const char* key) {
+        return probe.at("floor").at(key).at("median").get<double>();
+    };
+    parameters all;
+    all.source = source;
+    costs& c = all.prices;
+    c.load = to_picoseconds(ns("load"));
+    c.store = to_picoseconds(ns("store"));
+    const double update = ns("fetch_add");
+    c.update = to_picoseconds(update);
+    // The step itself is charged beside the line's way.
+    const double take = std::max(ns("add_written") - update, 0.0);
+    c.read_line = to_picoseconds(ns("read_written"));
+    c.take_line = to_picoseconds(take);
+    c.upgrade_line = to_picoseconds(std::max(ns("add_shared") - update, 0.0));
+    // Two cores that add to one line make so many steps for each time that it goes over. All but the one that
+    // it was fetched for are made while the other's request is on its way.
+    const double steps = take / ns("contended_fetch_add");
+    c.request = to_picoseconds(std::clamp((steps - 1) * update, 0.0, take));
+    // Assumed, as two cores cannot show it: reading a line, other cores hold each other up for a quarter of
+    // the time that one takes.
+    c.read_service = c.read_line / 4;
+    c.turn = to_picoseconds(ns("post_and_run") + ns("resume"));
+    c.pause = to_picoseconds(ns("pause"));
+    c.yield = to_picoseconds(ns("yield"));
+    c.wake_call = to_picoseconds(ns("futex_wake_nobody"));
+    c.wake = to_picoseconds(ns("futex_wake"));
+    for (const json& each : probe.at("exchanges")) {
+        all.exchanges.push_back({each.at("kind"), each.at("design"), each.at("p"), each.at("median")});
+    }
+    return all;
+}
+
+} // namespace
+
+parameters from_probe(const std::string& path) {
+    std::ifstream file;
+    if (path != "-") {
+        file.open(path);
+        if (!file) {
+            throw std::runtime_error("cannot read " + path);
+        }
+    }
+    try {
+        return derived(json::parse(path == "-" ? std::cin : file), path);
+    } catch (const json::exception& problem) {
+        throw std::runtime_error(path + ": not what the probe prints on two processors or more: " +
+                                 problem.what());
+    }
+}
+
+parameters recorded() {
+    return derived(json::parse(recorded_probe), recorded_source);
+}
+
+} // namespace tryst::scale

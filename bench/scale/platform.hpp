@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What tryst/detail/atomic.hpp supplies, for the cores of a simulated machine: each access costs what a cache
+/// line costs. To be named by TRYST_PLATFORM.
+#pragma once
+
+#include "machine.hpp"
+
+#include <atomic> // std::memory_order
+#include <chrono>
+#include <cstdint>
+#include <new>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+// An offer above slot 0 that expires takes another turn of its loop.
+#define TRYST_TRACE(which) ::tryst::scale::step_taken(static_cast<unsigned>(which))
+
+namespace tryst::scale {
+
+/// Memory orders change nothing: what they cost is in the steps.
+template <class T>
+class atomic {
+public:
+    using order = std::memory_order;
+
+    constexpr atomic() noexcept = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic.
+    constexpr atomic(T value) noexcept : value_(value) {}
+    atomic(const atomic&) = delete;
+    atomic& operator=(const atomic&) = delete;
+
+    T load(order /*o*/) const noexcept {
+        machine::here().read(this, machine::here().prices().load);
+        return value_;
+    }
+    void store(T desired, order /*o*/) noexcept {
+        machine::here().write(this, machine::here().prices().store);
+        value_ = desired;
+    }
+    T exchange(T desired, order /*o*/) noexcept {
+        update();
+        return std::exchange(value_, desired);
+    }
+    bool compare_exchange_strong(T& expected, T desired, order /*success*/,
+                                 order /*failure*/) noexcept {
+        update(); // which takes the line in any case
+        if (value_ != expected) {
+            expected = value_;
+            return false;
+        }
+        value_ = desired;
+        return true;
+    }
+    bool compare_exchange_weak(T& expected, T desired, order success, order failure) noexcept {
+        return compare_exchange_strong(expected, desired, success, failure);
+    }
+    T fetch_add(T operand, order /*o*/) noexcept {
+        update();
+        return std::exchange(value_, static_cast<T>(value_ + operand));
+    }
+    T fetch_sub(T operand, order /*o*/) noexcept {
+        update();
+        return std::exchange(value_, static_cast<T>(value_ - operand));
+    }
+    T fetch_or(T operand, order /*o*/) noexcept {
+        update();
+        return std::exchange(value_, static_cast<T>(value_ | operand));
+    }
+
+    /// Without being an access.
+    T peek() const noexcept { return value_; }
+
+private:
+    void update() noexcept { machine::here().write(this, machine::here().prices().update); }
+
+    T value_{};
+};
+
+void step_taken(unsigned step) noexcept;
+
+inline std::size_t types_of_own = 0;
+template <class T>
+inline const std::size_t type_of_own = types_of_own++;
+
+/// What the platform does not see, and parties tell.
+struct simulated_memory {
+    /// Of plain memory, which is fast if it is near.
+    static void read(const void* address) noexcept { machine::here().read(address, 0); }
+    static void write(const void* address) noexcept { machine::here().write(address, 0); }
+    static void turn() noexcept { machine::here().spend_about(machine::here().prices().turn); }
+    /// Between two exchanges.
+    static void work() noexcept;
+};
+
+} // namespace tryst::scale
+
+namespace tryst::detail {
+
+template <class T>
+using atomic = scale::atomic<T>;
+
+/// Simulated time, in the form of a steady clock.
+struct clock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<clock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() noexcept {
+        return time_point(duration(scale::machine::here().now() / 1000));
+    }
+};
+
+using stop_token = std::stop_token;
+template <class Callback>
+using stop_callback = std::stop_callback<Callback>;
+
+template <class T>
+T& per_thread() noexcept {
+    static_assert(std::is_trivially_destructible_v<T>);
+    void*& own = scale::machine::here().own(scale::type_of_own<T>);
+    if (own == nullptr) {
+        T* const made = new T();
+        if constexpr (requires { made->probe; }) {
+            // Where a thread looks in an arena must not depend on an address.
+            made->probe = static_cast<std::uint32_t>(scale::machine::here().random() >> 32U) | 1U;
+        }
+        own = made;
+    }
+    return *static_cast<T*>(own);
+}
+
+inline void spin_pause() noexcept {
+    scale::machine::here().spend_about(scale::machine::here().prices().pause);
+}
+
+inline void yield_thread() noexcept {
+    scale::machine::here().spend_about(scale::machine::here().prices().yield);
+}
+
+template <class Done>
+void yield_until(Done done) noexcept {
+    while (!done()) {
+        yield_thread();
+    }
+}
+
+// As on a real machine.
+inline constexpr int min_spins = 4;
+inline constexpr int max_spins = 128;
+inline constexpr int spin_rounds = 16;
+
+inline unsigned processor_count() noexcept {
+    return scale::machine::here().cores();
+}
+
+/// No deadlines here.
+class sleep_word {
+public:
+    atomic<std::uint32_t> value{0};
+
+    void sleep(std::uint32_t seen) noexcept {
+        scale::machine::here().sleep(&value, [&] { return value.peek() != seen; });
+    }
+
+    void sleep_until(std::uint32_t seen, clock::time_point /*deadline*/) noexcept { sleep(seen); }
+
+    void store_and_wake(std::uint32_t desired) noexcept {
+        const void* const address = &value;
+        value.store(desired, std::memory_order_release);
+        scale::machine::here().wake(address);
+        scale::machine::here().spend(scale::machine::here().prices().wake_call);
+    }
+
+    void let_waker_finish() noexcept {}
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One simulation: parties of one kind that meet by one design on so many cores.
+#pragma once
+
+#include "costs.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace tryst::scale {
+
+enum class kind : std::uint8_t {
+    threads, ///< One on each core.
+    loops, ///< One on each core, with some coroutines each.
+};
+
+enum class design : std::uint8_t { one_slot, arena, fifo, lifo, mutex, ticket };
+
+inline constexpr std::array designs{design::one_slot, design::arena, design::fifo,
+                                    design::lifo,     design::mutex, design::ticket};
+
+constexpr const char* name_of(kind k) noexcept {
+    return k == kind::threads ? "threads" : "loops";
+}
+constexpr const char* name_of(design d) noexcept {
+    constexpr std::array names{"one slot", "arena", "fifo", "lifo", "mutex", "ticket"};
+    return names[static_cast<std::size_t>(d)];
+}
+
+struct scene {
+    kind who = kind::loops;
+    design how = design::arena;
+    unsigned cores = 2;
+    std::size_t coroutines = 16; ///< On each loop.
+    std::function<picoseconds(unsigned)> work; ///< What a party does on that core between exchanges.
+    picoseconds warm_up = 0;
+    picoseconds duration = 0;
+    std::uint64_t seed = 1;
+    double jitter = 0; ///< Of turns, pauses and work, as a share.
+};
+
+struct outcome_of_scene {
+    double ns = 0; ///< Of one completed exchange, two parties served.
+    double served_least = 0; ///< The least served core, to the mean.
+    // For each exchange:
+    double transfers = 0; ///< Lines fetched from another core.
+    double offers_above_home = 0;
+    double expiries = 0;
+    // At all:
+    std::uint64_t growths = 0;
+    std::uint64_t shrinkages = 0;
+    std::uint64_t accesses = 0;
+    std::uint64_t digest = 0; ///< Of all that happened.
+};
+
+/// @throws std::runtime_error if items were lost or made up, or the simulation is stuck.
+outcome_of_scene simulate(const scene& how, const costs& prices);
+
+} // namespace tryst::scale
