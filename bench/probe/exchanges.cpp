@@ -113,12 +113,13 @@ void measure(const char* design, bool arena, int samples, std::vector<exchange_m
     for (unsigned processors = 1; processors <= most; ++processors) {
         // What the exchanger chooses where there are so many processors.
         const std::size_t capacity = arena ? processors : 0;
-        into.push_back({"loops", design, processors,
-                        spread_of(samples, [&] { return on_loops<Meeting>(processors, capacity); })});
+        into.push_back({"loops", design, processors, spread_of(samples, [&] {
+                            return on_loops<Meeting>(processors, capacity);
+                        })});
         if (processors > 1 || !Meeting::pairs) {
-            into.push_back(
-                {"threads", design, processors,
-                 spread_of(samples, [&] { return on_threads<Meeting>(processors, capacity); })});
+            into.push_back({"threads", design, processors, spread_of(samples, [&] {
+                                return on_threads<Meeting>(processors, capacity);
+                            })});
         }
     }
 }

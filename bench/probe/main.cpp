@@ -78,8 +78,9 @@ std::string as_table(const findings& found) {
 }
 
 int run(int count, char** arguments) {
-    CLI::App app("Measures what this machine's steps cost, and exchanges on one and two processors.",
-                 "probe");
+    CLI::App app(
+        "Measures what this machine's steps cost, and exchanges on one and two processors.",
+        "probe");
     bool json_wanted = false;
     int samples = 9;
     app.add_flag("--json", json_wanted, "JSON on standard output, not a table");

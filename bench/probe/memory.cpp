@@ -161,11 +161,9 @@ void measure_memory(int samples, std::vector<measurement>& into) {
             [] { return visit(&m::read_all, &m::add_to_all, &m::add_to_all); });
     add_one("add_shared", "a fetch-and-add on a line that another core has read",
             [] { return visit(&m::add_to_all, &m::read_all, &m::add_to_all); });
-    add_one("contended_fetch_add", "a fetch-and-add, two cores at one line",
-            contended<add>);
+    add_one("contended_fetch_add", "a fetch-and-add, two cores at one line", contended<add>);
     add_one("contended_compare_exchange",
-            "a load and a compare-and-exchange, two cores at one line",
-            contended<replace>);
+            "a load and a compare-and-exchange, two cores at one line", contended<replace>);
 }
 
 } // namespace tryst::probe

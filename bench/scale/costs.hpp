@@ -22,9 +22,11 @@ struct costs {
     picoseconds upgrade_line = 0; ///< To write: it can read it, as others can.
 
     picoseconds request = 0; ///< Of each of these: until the others notice.
-    picoseconds read_service = 0; ///< How long a line that is read by one core keeps the next waiting.
+    picoseconds read_service =
+        0; ///< How long a line that is read by one core keeps the next waiting.
 
-    picoseconds turn = 0; ///< A node posted to a loop and run: a coroutine resumed, until it suspends.
+    picoseconds turn =
+        0; ///< A node posted to a loop and run: a coroutine resumed, until it suspends.
     picoseconds instructions = 0; ///< A party's own, for an exchange, beside all this.
     picoseconds pause = 0; ///< A step of a spin loop.
     picoseconds yield = 0; ///< A thread yields in vain.

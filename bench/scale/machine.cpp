@@ -2,13 +2,20 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 namespace tryst::scale {
 
 namespace {
+
+/// An end without a way back: fibers in the middle of the protocol cannot be unwound.
+[[noreturn]] void give_up(const char* why) {
+    std::fprintf(stderr, "\nscale_model: %s\n", why);
+    std::_Exit(EXIT_FAILURE);
+}
 
 /// The stacks of cores lie in the region, so that the waiters of threads do.
 struct stack_of_region {
@@ -28,9 +35,9 @@ struct stack_of_region {
 machine* machine::here_ = nullptr;
 
 machine::machine(unsigned cores, const costs& prices, std::uint64_t seed, double jitter)
-    : cores_(cores), prices_(prices), jitter_(jitter), random_(seed * 2 + 1), lines_(region::line_count),
-      owned_(64, std::vector<void*>(max_cores + 2, nullptr)), times_(leaves, never),
-      winners_(std::size_t{2} * leaves) {
+    : cores_(cores), prices_(prices), jitter_(jitter), random_(seed * 2 + 1),
+      lines_(region::line_count), owned_(64, std::vector<void*>(max_cores + 2, nullptr)),
+      times_(leaves, never), winners_(std::size_t{2} * leaves) {
     all_.reserve(max_cores + 1);
     for (unsigned i = 0; i != leaves; ++i) {
         winners_[leaves + i] = static_cast<std::uint16_t>(i);
@@ -50,13 +57,13 @@ machine::~machine() {
 void machine::add(picoseconds start, std::function<void()> body) {
     const auto index = static_cast<unsigned>(all_.size());
     all_.push_back({.inside = {}, .body = std::move(body), .time = start});
-    all_.back().inside = boost::context::fiber(
-        std::allocator_arg, stack_of_region(), [this, index](boost::context::fiber&& from) {
-            outside_ = std::move(from);
-            all_[index].body();
-            all_[index].ended = true;
-            return std::move(outside_);
-        });
+    all_.back().inside = boost::context::fiber(std::allocator_arg, stack_of_region(),
+                                               [this, index](boost::context::fiber&& from) {
+                                                   outside_ = std::move(from);
+                                                   all_[index].body();
+                                                   all_[index].ended = true;
+                                                   return std::move(outside_);
+                                               });
     play(index, start);
 }
 
@@ -65,10 +72,10 @@ void machine::run(std::uint64_t limit) {
         current_ = winner();
         core_state& core = all_[current_];
         if (times_[current_] == never) {
-            throw std::runtime_error("the simulation is stuck: all cores sleep");
+            give_up("the simulation is stuck: all cores sleep");
         }
         if (accesses_ > limit) {
-            throw std::runtime_error("the simulation does not end");
+            give_up("the simulation does not end");
         }
         play(current_, never);
         next_time_ = times_[winner()];
@@ -98,7 +105,7 @@ void machine::play(unsigned core, picoseconds time) noexcept {
 machine::line& machine::line_of(const void* address) {
     const std::size_t number = region::line_of(address);
     if (number == region::line_count) {
-        throw std::logic_error("an access outside of the simulated memory");
+        give_up("an access outside of the simulated memory");
     }
     return lines_[number];
 }
@@ -129,9 +136,9 @@ void machine::fetch(line& of, bool write) {
     ++transfers_;
     core_state& me = all_[current_];
     const picoseconds start = std::max(me.time, of.free_at);
-    const picoseconds time = !write                  ? prices_.read_line
+    const picoseconds time = !write                 ? prices_.read_line
                              : of.readers[current_] ? prices_.upgrade_line
-                                                     : prices_.take_line;
+                                                    : prices_.take_line;
     of.free_at = start + (write ? time : std::min(prices_.read_service, time));
     me.time = start + std::min(prices_.request, time);
     wait_for_turn();

@@ -48,7 +48,7 @@ public:
     /// move no line. It begins at `start`.
     void add(picoseconds start, std::function<void()> body);
 
-    /// @throws std::runtime_error if all sleep, or it takes more accesses than `limit`.
+    /// Ends the program if all sleep, or it takes more accesses than `limit`.
     void run(std::uint64_t limit);
 
     // ---- On a core.

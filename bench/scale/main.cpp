@@ -126,8 +126,8 @@ void calibrate(parameters& from, const options& chosen) {
     });
     if (real != from.exchanges.end()) {
         const double simulated = play(balanced[0], design::one_slot, 1, chosen, from.prices).ns;
-        from.prices.instructions = static_cast<picoseconds>(
-            std::max(real->ns - simulated, 0.0) / 2 * 1000);
+        from.prices.instructions =
+            static_cast<picoseconds>(std::max(real->ns - simulated, 0.0) / 2 * 1000);
     }
 }
 
@@ -262,9 +262,10 @@ std::string as_tables(const std::vector<curve>& curves, unsigned max_cores) {
 std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& loads,
                     const std::vector<comparison>& check, const parameters& from,
                     const options& chosen) {
-    std::string text = fmt::format("A simulation, not a measurement; costs from {}.\nExchanges in a "
-                                   "microsecond.\n",
-                                   from.source);
+    std::string text =
+        fmt::format("A simulation, not a measurement; costs from {}.\nExchanges in a "
+                    "microsecond.\n",
+                    from.source);
     text += as_tables(curves, chosen.max_cores) + as_tables(loads, chosen.max_cores);
     text += "\nns of an exchange:            simulated  measured  ratio\n";
     for (const comparison& each : check) {
@@ -288,8 +289,9 @@ void declare(CLI::App& app, options& chosen) {
         ->check(CLI::Range(10, 100'000))
         ->capture_default_str();
     app.add_option("--seed", chosen.seed, "Of all that varies")->capture_default_str();
-    app.add_option("--probe", chosen.probe,
-                   "What `probe --json` has printed; - for standard input. Without: what is recorded");
+    app.add_option(
+        "--probe", chosen.probe,
+        "What `probe --json` has printed; - for standard input. Without: what is recorded");
 }
 
 int run(int count, char** arguments) {

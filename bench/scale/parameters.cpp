@@ -49,7 +49,8 @@ parameters derived(const json& probe, const std::string& source) {
     c.wake_call = to_picoseconds(ns("futex_wake_nobody"));
     c.wake = to_picoseconds(ns("futex_wake"));
     for (const json& each : probe.at("exchanges")) {
-        all.exchanges.push_back({each.at("kind"), each.at("design"), each.at("p"), each.at("median")});
+        all.exchanges.push_back(
+            {each.at("kind"), each.at("design"), each.at("p"), each.at("median")});
     }
     return all;
 }
@@ -67,8 +68,8 @@ parameters from_probe(const std::string& path) {
     try {
         return derived(json::parse(path == "-" ? std::cin : file), path);
     } catch (const json::exception& problem) {
-        throw std::runtime_error(path + ": not what the probe prints on two processors or more: " +
-                                 problem.what());
+        throw std::runtime_error(
+            path + ": not what the probe prints on two processors or more: " + problem.what());
     }
 }
 

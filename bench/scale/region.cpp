@@ -36,7 +36,8 @@ void end() noexcept {
 void* allocate(std::size_t bytes, std::size_t alignment) {
     if (!inside) {
         const std::size_t unit = std::max(alignment, alignof(std::max_align_t));
-        void* const room = std::aligned_alloc(unit, (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit);
+        void* const room =
+            std::aligned_alloc(unit, (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit);
         if (room == nullptr) {
             throw std::bad_alloc();
         }

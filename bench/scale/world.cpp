@@ -16,7 +16,7 @@
 namespace tryst::scale {
 namespace {
 
-constexpr std::uint64_t most_accesses = 1'000'000'000;
+constexpr std::uint64_t most_accesses = 20'000'000'000;
 
 /// What the parties and the steps of the protocol tell.
 struct records {

@@ -35,7 +35,8 @@ struct scene {
     design how = design::arena;
     unsigned cores = 2;
     std::size_t coroutines = 16; ///< On each loop.
-    std::function<picoseconds(unsigned)> work; ///< What a party does on that core between exchanges.
+    std::function<picoseconds(unsigned)>
+        work; ///< What a party does on that core between exchanges.
     picoseconds warm_up = 0;
     picoseconds duration = 0;
     std::uint64_t seed = 1;
@@ -56,7 +57,7 @@ struct outcome_of_scene {
     std::uint64_t digest = 0; ///< Of all that happened.
 };
 
-/// @throws std::runtime_error if items were lost or made up, or the simulation is stuck.
+/// @throws std::runtime_error if items were lost or made up.
 outcome_of_scene simulate(const scene& how, const costs& prices);
 
 } // namespace tryst::scale
