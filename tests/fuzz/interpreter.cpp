@@ -412,7 +412,7 @@ private:
         case 13: {
             const unsigned how = bytes.byte();
             Meeting::grow(*exchangers_.at(high & 1U).ex, how % 4U);
-            detail::per_thread<detail::thread_state>().probe = 1 + (how >> 2U) * 0x04000000U;
+            detail::per_thread<detail::thread_state>().probe = 1 + (how >> 2U);
             break;
         }
         case 14:

@@ -122,7 +122,7 @@ public:
             std::construct_at(&own.value);
             // Where a thread looks in an arena must not depend on an address.
             if constexpr (requires { own.value.probe; }) {
-                own.value.probe = static_cast<std::uint32_t>(choices().next()) | 1U;
+                own.value.probe = static_cast<std::uint32_t>(choices().next()) | 0x80000000U;
             }
         }
         return own.value;

@@ -172,6 +172,35 @@ TEST(ArenaIndex, StaysWhileTheThreadDoesNotCollide) {
     }
 }
 
+TEST(ArenaIndex, StaysWhenTheThreadLosesARaceAtHome) {
+    arena a(4);
+    grow_to(a, 4);
+    const std::uint32_t mine = arena::index(a.bound());
+    for (int i = 0; i != 100; ++i) {
+        a.grow();
+        EXPECT_EQ(arena::index(a.bound()), mine);
+    }
+}
+
+TEST(ArenaIndex, OfFewThreadsIsAnotherWhenTheBoundChanges) {
+    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    constexpr std::uint32_t threads = 1'000;
+    arena a(255);
+    grow_to(a, 1);
+    for (std::uint32_t slots = 1; slots != 255; ++slots) {
+        const std::uint32_t before = a.bound();
+        a.grow();
+        std::set<std::uint32_t> left;
+        for (probe = 1; probe <= threads; ++probe) {
+            if (arena::index(before) != arena::index(a.bound())) {
+                left.insert(arena::index(before));
+                EXPECT_EQ(arena::index(a.bound()), slots + 1);
+            }
+        }
+        EXPECT_EQ(left.size(), 1U) << "who moves, comes from one slot to the new one";
+    }
+}
+
 TEST(ArenaIndex, VisitsEverySlotAsTheThreadCollides) {
     constexpr std::uint32_t slots = 16;
     arena a(slots);

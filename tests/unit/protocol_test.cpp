@@ -574,7 +574,7 @@ TEST(ProtocolTake, FindsAnOfferAboveABoundThatHasShrunk) {
     auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
     party low(1);
     party high(2);
-    probe = 1; // slot 1 of two
+    probe = 2; // slot 1 of two
     ASSERT_EQ(with.arrive(low, true), arrival::offered);
     probe = ~0U; // slot 2
     ASSERT_EQ(with.arrive(high, true), arrival::offered);

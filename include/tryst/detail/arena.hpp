@@ -11,6 +11,7 @@
 #include <tryst/executor.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,7 +32,9 @@ namespace tryst::detail {
  * them without sharing a cache line.
  *
  * Each thread keeps one random number, its probe, which chooses its slot within whatever bound it finds,
- * and stays until it collides there (as LongAdder's cells are chosen, JDK 8). */
+ * and stays until it collides there (as LongAdder's cells are chosen, JDK 8), or nobody comes. That it lost a
+ * race at slot 0, where all may meet, does not move it: a few there would else drive all from where they are
+ * alone with their partners, and so to slot 0 (docs/adr/0008). */
 template <class Home>
 class alignas(line_pair) basic_arena {
 public:
@@ -69,9 +72,11 @@ public:
         if (slots == 0) {
             return 0;
         }
-        // The high half of a product maps the probe evenly onto the slots without a division (Lemire,
-        // "Fast Random Integer Generation in an Interval", 2019, section 2).
-        return 1 + static_cast<std::uint32_t>((std::uint64_t{probe()} * slots) >> 32U);
+        // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980, section 2):
+        // a change of the bound by one moves only threads of one slot.
+        const std::uint32_t range = std::bit_ceil(slots);
+        const std::uint32_t i = probe() & (range - 1);
+        return 1 + (i < slots ? i : i - range / 2);
     }
 
     /// The slot `index` under `bound`, in one word, for `expired` and `index_of`.
@@ -80,9 +85,14 @@ public:
     }
     static std::uint32_t index_of(std::uint32_t place) noexcept { return place >> bound_bits; }
 
-    /// A claim failed: makes room for one more pair, and moves this thread elsewhere.
+    /// A claim in the thread's slot above 0 failed: moves it to another, and grows.
     void collided() noexcept {
         next_probe();
+        grow();
+    }
+
+    /// A claim failed: makes room for one more pair.
+    void grow() noexcept {
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_) {
             // [A1] relaxed: the bound publishes nothing. Failure: somebody else decided meanwhile.

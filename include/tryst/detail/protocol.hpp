@@ -250,7 +250,7 @@ private:
             w.result = outcome::out_of_memory;
             break;
         case sight::collided:
-            arena_.collided();
+            arena_.grow();
             return false;
         default:
             return false;
