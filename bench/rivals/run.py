@@ -150,7 +150,7 @@ def main() -> None:
     if options.packages:
         print(*packages())
         return
-    kept = options.output.parent == machine.RESULTS
+    kept = options.output.resolve().parent == machine.RESULTS
     try:
         these, left_out = chosen(options)
         if kept: # what the report sets our figures against
