@@ -31,7 +31,8 @@ class Family:
 SWAP = "So many tasks on each loop exchange with anybody, for ever. Time of one exchange, two participants served, in ns."
 HANDOFF = "Half of the tasks send, the others receive, through one channel. Time of one item handed over, in ns."
 LATENCY = ("From the moment when one party comes to the moment when its partner, who has waited, runs on the other "
-           "processor: medians, in ns. After 20 us the one who waits is still awake, after 2 ms asleep.")
+           "processor: medians, in ns. After 20 us the one who waits may still be awake, after 2 ms it sleeps. Go binds "
+           "no goroutine to a processor: there A may run on B's own.")
 TIMED = "Swaps that give up after {} us. Time of one exchange, in ns; below, the share of attempts that succeeded."
 
 FAMILIES = [

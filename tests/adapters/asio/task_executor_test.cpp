@@ -195,10 +195,10 @@ TEST(TaskExecutor, ExchangesWithoutATripThroughTheContext) {
 }
 
 TEST(TaskExecutor, KeepsItsContextRunningUntilItsTasksAreDone) {
+    census frames; // outlives the loop, which destroys what still waits
+    exchanger ex;
     net::io_context io;
     task_executor loop(io);
-    exchanger ex;
-    census frames;
     step(io);
     EXPECT_TRUE(io.stopped()); // it has no tasks yet
     loop.spawn(hold(ex, tracked(frames, 1)));
