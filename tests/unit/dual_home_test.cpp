@@ -45,7 +45,7 @@ protected:
     template <class T>
     static std::vector<T> as_served(std::vector<T> in_order) {
         if (!is_queue) {
-            std::reverse(in_order.begin(), in_order.end());
+            std::ranges::reverse(in_order);
         }
         return in_order;
     }
@@ -55,7 +55,7 @@ protected:
 
 struct names {
     template <class Home>
-    static std::string GetName(int /*i*/) {
+    static std::string GetName(int /*i*/) { // NOLINT(readability-identifier-naming): googletest's
         return std::is_same_v<Home, queue> ? "Queue" : "Stack";
     }
 };
@@ -163,7 +163,7 @@ TYPED_TEST(DualHome, KeepsWhoWaits) {
                 ASSERT_EQ(seen.what, sight::nobody);
                 continue;
             }
-            const auto met = std::find(waiting.begin(), waiting.end(), seen.claimed);
+            const auto met = std::ranges::find(waiting, seen.claimed);
             ASSERT_NE(met, waiting.end());
             ASSERT_TRUE(!this->is_queue || met == waiting.begin());
             idle.push_back(*met);
