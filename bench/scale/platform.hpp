@@ -141,6 +141,12 @@ inline void yield_thread() noexcept {
     scale::machine::here().spend_about(scale::machine::here().prices().yield);
 }
 
+/// Each thread has a core of its own.
+inline bool yield_core() noexcept {
+    yield_thread();
+    return false;
+}
+
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {

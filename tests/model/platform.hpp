@@ -129,6 +129,11 @@ inline void yield_thread() noexcept {
     model::the_checker().yield();
 }
 
+inline bool yield_core() noexcept {
+    yield_thread();
+    return true;
+}
+
 template <class Done>
 void yield_until(Done done) {
     while (!done()) {

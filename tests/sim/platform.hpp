@@ -172,6 +172,11 @@ inline void yield_thread() noexcept {
     sim::yield();
 }
 
+inline bool yield_core() noexcept {
+    sim::yield();
+    return true;
+}
+
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {

@@ -59,6 +59,14 @@ inline void yield_thread() noexcept {
     std::this_thread::yield();
 }
 
+/// Yields. @returns whether another thread has used this core meanwhile, as far as time tells: a system call with
+/// nobody to switch to takes half a microsecond here, with two switches at least 2.3 (docs/adr/0004).
+inline bool yield_core() noexcept {
+    const auto before = clock::now();
+    yield_thread();
+    return clock::now() - before > std::chrono::microseconds(1);
+}
+
 /// Waits for another thread to finish what it has begun: a moment, unless it has lost its core.
 template <class Done>
 void yield_until(Done done) noexcept {

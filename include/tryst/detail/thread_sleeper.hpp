@@ -39,23 +39,29 @@ public:
     }
 
     /// By spinning, for a partner that runs on another core; by yielding, for one that waits for this core.
-    /// Spins longer next time if that helped, else shorter.
+    /// Spins longer next time if that helped, or if nobody else wants the core; else shorter.
     template <class Done, class Late>
     void look_out(Done is_done, Late is_late) noexcept {
         int& spins = per_thread<thread_state>().spins;
+        const auto longer = [&] { spins = std::min(2 * spins, max_spins); };
         for (int round = 0; round != spin_rounds; ++round) {
             for (int i = 0; i != spins; ++i) {
                 if (is_done()) {
-                    spins = round == 0 ? std::min(2 * spins, max_spins) : spins;
+                    if (round == 0) {
+                        longer();
+                    }
                     return;
                 }
                 spin_pause();
             }
-            spins = std::max(spins / 2, min_spins);
             if (is_late()) { // only now: a partner that is there already costs no look at the clock
                 return;
             }
-            yield_thread();
+            if (yield_core()) {
+                spins = std::max(spins / 2, min_spins);
+            } else {
+                longer();
+            }
         }
     }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// A platform (tryst/detail/atomic.hpp) for one thread, on which spinning and yielding go as a test says.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+
+namespace tryst::test {
+
+/// What the thread does while it waits, and what comes of it.
+struct script {
+    int pauses = 0;
+    int yields = 0;
+    bool core_is_wanted = false;
+};
+
+inline script& the_script() {
+    static script instance;
+    return instance;
+}
+
+} // namespace tryst::test
+
+namespace tryst::detail {
+
+template <class T>
+using atomic = std::atomic<T>;
+using clock = std::chrono::steady_clock;
+using stop_token = std::stop_token;
+template <class Callback>
+using stop_callback = std::stop_callback<Callback>;
+
+template <class T>
+T& per_thread() noexcept {
+    static T instance{};
+    return instance;
+}
+
+inline void spin_pause() noexcept {
+    ++test::the_script().pauses;
+}
+inline void yield_thread() noexcept {
+    ++test::the_script().yields;
+}
+inline bool yield_core() noexcept {
+    yield_thread();
+    return test::the_script().core_is_wanted;
+}
+template <class Done>
+void yield_until(Done done) noexcept {
+    while (!done()) {
+    }
+}
+
+inline constexpr int min_spins = 4;
+inline constexpr int max_spins = 128;
+inline constexpr int spin_rounds = 16;
+
+inline unsigned processor_count() noexcept {
+    return 2;
+}
+
+/// Nobody sleeps here.
+struct sleep_word {
+    atomic<std::uint32_t> value{0};
+    void sleep(std::uint32_t /*seen*/) noexcept {}
+    void sleep_until(std::uint32_t /*seen*/, clock::time_point /*deadline*/) noexcept {}
+    void store_and_wake(std::uint32_t /*desired*/) noexcept {}
+    void let_waker_finish() noexcept {}
+};
+
+} // namespace tryst::detail
