@@ -14,6 +14,7 @@
 #include <chrono>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -162,6 +163,24 @@ TEST_F(AsioShutdown, DestroysWhoWaitsAndLeavesNoGhost) {
         EXPECT_FALSE(waits_at_home(*ex));
         EXPECT_EQ(ex->try_exchange(tracked(items, 2)).error(), tryst::exchange_errc::no_partner);
     });
+}
+
+TEST_F(AsioShutdown, IsOfTheContextThatLivesWhereAnotherDid) {
+    std::optional<net::io_context> place;
+    for (int round = 0; round != 2; ++round) {
+        for (const party& each : parties) {
+            SCOPED_TRACE(each.name);
+            place.emplace();
+            exchanger room(1U);
+            each.start(*place, room, tracked(items, 1), handlers);
+            step(*place);
+            EXPECT_TRUE(waits_at_home(room));
+            place.reset();
+            EXPECT_FALSE(waits_at_home(room));
+            EXPECT_EQ(items.alive.load(), 0);
+            EXPECT_EQ(handlers.alive.load(), 0);
+        }
+    }
 }
 
 TEST_F(AsioShutdown, DestroysWhoHasNotBegunToWait) {

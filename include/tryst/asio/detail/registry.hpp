@@ -7,6 +7,7 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/detail/atomic.hpp>
 
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -48,20 +49,23 @@ public:
     }
 
     /// One that was made during the context's shutdown has not been shut down.
-    ~registry() override { shutdown(); }
+    ~registry() override {
+        shutdown();
+        // Relaxed: who uses another context at the same address knows by that of this one's end.
+        ended_contexts.fetch_add(1, std::memory_order_relaxed);
+    }
 
     /// The registry of the context that `executor` belongs to; of the system's, if it tells of none.
     template <class Executor>
     static registry& of(const Executor& executor) {
         if constexpr (requires { net::query(executor, as_context); }) {
-            return net::use_service<registry>(net::query(executor, as_context));
+            return of_context(net::query(executor, as_context));
         } else if constexpr (requires { net::query(executor, net::execution::context); }) {
-            return net::use_service<registry>(net::query(executor, net::execution::context));
+            return of_context(net::query(executor, net::execution::context));
         } else if constexpr (requires { executor.context(); }) {
-            return net::use_service<registry>(executor.context());
+            return of_context(executor.context());
         } else {
-            return net::use_service<registry>(
-                net::query(net::system_executor(), net::execution::context));
+            return of_context(net::query(net::system_executor(), net::execution::context));
         }
     }
 
@@ -105,6 +109,24 @@ public:
     }
 
 private:
+    /// What a thread has found last: Asio's search takes a lock, and that for each operation. Valid while no other
+    /// context ends, whose place `context` could have taken.
+    struct latest_search {
+        net::execution_context* context = nullptr;
+        std::uint64_t ended = 0;
+        registry* found = nullptr;
+    };
+    inline static tryst::detail::atomic<std::uint64_t> ended_contexts{0};
+
+    static registry& of_context(net::execution_context& context) {
+        auto& latest = tryst::detail::per_thread<latest_search>();
+        const std::uint64_t ended = ended_contexts.load(std::memory_order_relaxed);
+        if (latest.context != &context || latest.ended != ended) {
+            latest = {&context, ended, &net::use_service<registry>(context)};
+        }
+        return *latest.found;
+    }
+
     /// An executor that knows only its context.
     struct anywhere {
         net::execution_context& query(net::execution::context_t /*which*/) const noexcept {

@@ -32,24 +32,35 @@ public:
 
     template <class Function>
     void post(Function function) {
-        const auto memory = net::execution::allocator(function.get_allocator());
-        net::execution::execute(net::prefer(executor_, memory), std::move(function));
+        execute(std::move(function));
     }
 
     /// As the continuation of what runs now: it stays on this thread, and out of locks, if that can be.
     template <class Function>
     void defer(Function function) {
-        const auto memory = net::execution::allocator(function.get_allocator());
-        net::execution::execute(
-            net::prefer(executor_, net::execution::relationship.continuation, memory),
-            std::move(function));
+        execute(std::move(function), net::execution::relationship.continuation);
     }
 
     /// The registry of its context. @throws std::bad_alloc.
     registry& context() const { return registry::of(executor_); }
 
 private:
-    decltype(prepared<Counts>(std::declval<const Executor&>())) executor_;
+    template <class Function, class... Properties>
+    void execute(Function function, const Properties&... properties) {
+        const auto memory = net::execution::allocator(function.get_allocator());
+        // A copy of its own for this memory counts no work: what is queued does.
+        if constexpr (net::can_require<prepared_executor, decltype(memory)>::value) {
+            net::execution::execute(net::prefer(executor_, properties...,
+                                                net::execution::outstanding_work.untracked, memory),
+                                    std::move(function));
+        } else {
+            net::execution::execute(net::prefer(executor_, properties..., memory),
+                                    std::move(function));
+        }
+    }
+
+    using prepared_executor = decltype(prepared<Counts>(std::declval<const Executor&>()));
+    prepared_executor executor_;
 };
 
 template <class Executor, bool Counts>
