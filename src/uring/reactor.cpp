@@ -332,12 +332,22 @@ void reactor::stop(executor_node* node) noexcept {
 
 void reactor::expire(timer_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
+    reactor& home = *operation.home_;
     operation.armed_ = false;
     if (operation.request_.code == opcode::timeout) {
-        operation.home_->finish(operation, 0);
-    } else {
-        operation.home_->cancel(operation, true);
+        home.finish(operation, 0);
+        return;
     }
+    if (operation.request_.code == opcode::next) {
+        // What has come by now is let through, as the kernel does with what it is asked to cancel. Twice: at
+        // first it may say that it does not know multishot.
+        home.fetch_events();
+        home.fetch_events();
+        if (operation.state_ == state::over) {
+            return;
+        }
+    }
+    home.cancel(operation, true);
 }
 
 void reactor::cancel(operation_base& operation, bool expired) noexcept {
@@ -376,6 +386,7 @@ void reactor::finish(operation_base& operation, int result, std::uint32_t flags)
 void reactor::disarm(operation_base& operation) noexcept {
     if (operation.request_.code == opcode::next) {
         operation.stream_->waiting_ = nullptr;
+        operation.stream_->started_for_waiter_ = false;
     }
     if (std::exchange(operation.armed_, false)) {
         timers_.remove(&operation);
@@ -468,7 +479,6 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
         }
     }
     if (stream.waiting_ != nullptr) {
-        stream.started_for_waiter_ = false;
         finish(*stream.waiting_, result, flags);
         return;
     }

@@ -539,6 +539,68 @@ TEST_P(UringStream, MovesPiecesAndGivesBuffersBackOnce) {
     }(loop_, pair));
 }
 
+TEST_P(UringStream, LeavesTheEndInAPieceThatIsMovedFrom) {
+    const file_pair pair = make_sockets();
+    run([](context& home, const file_pair& sockets) -> task<> {
+        recv_stream pieces(home, sockets.reader.get(), 2, 16);
+        write_text(sockets.writer, "piece");
+        auto got = co_await pieces.next();
+        EXPECT_TRUE(got);
+        const received kept = std::move(*got);
+        EXPECT_EQ(text_of(kept.bytes()), "piece");
+        EXPECT_TRUE(got->is_end()); // NOLINT(bugprone-use-after-move): that is what it says
+        EXPECT_TRUE(got->bytes().empty());
+    }(loop_, pair));
+}
+
+TEST_P(UringStream, DoesNotRememberThatItWasShortOfBuffers) {
+    const file_pair pair = make_sockets();
+    run([](context& home, const file_pair& sockets) -> task<> {
+        recv_stream pieces(home, sockets.reader.get(), 1, 16);
+        for (int i = 0; i != 5; ++i) {
+            write_text(sockets.writer, "held");
+            {
+                const auto held = co_await pieces.next();
+                EXPECT_TRUE(held) << held.message();
+                write_text(sockets.writer, "next");
+                co_await let_all_come(home); // so that it is short, and off
+                std::stop_source stop;
+                home.spawn([](std::stop_source& source) -> task<> {
+                    source.request_stop(); // after the kernel was asked, before it has answered
+                    co_return;
+                }(stop));
+                const auto stopped = co_await pieces.next(stop.get_token());
+                EXPECT_FALSE(stopped);
+                co_await let_all_come(home);
+            }
+            const auto next = co_await pieces.next();
+            EXPECT_TRUE(next) << next.message();
+            EXPECT_EQ(text_of(next->bytes()), "next");
+        }
+    }(loop_, pair));
+}
+
+TEST_P(UringStream, LetsThroughWhatHasComeThoughTheDeadlineHasPassed) {
+    const listener port;
+    const file_pair pair = make_sockets();
+    run([](context& home, const listener& at, const file_pair& sockets) -> task<> {
+        accept_stream connections(home, at.get());
+        recv_stream pieces(home, sockets.reader.get());
+        for (int i = 0; i != 10; ++i) {
+            const descriptor client = at.connect();
+            const auto peer = co_await connections.next(-1s);
+            EXPECT_TRUE(peer) << peer.message();
+            write_text(sockets.writer, "piece");
+            const auto piece = co_await pieces.next(0ms);
+            EXPECT_TRUE(piece) << piece.message();
+            const auto nobody = co_await connections.next(-1s);
+            EXPECT_EQ(nobody.error(), std::errc::timed_out);
+            const auto nothing = co_await pieces.next(0ms);
+            EXPECT_EQ(nothing.error(), std::errc::timed_out);
+        }
+    }(loop_, port, pair));
+}
+
 TEST_P(UringStream, ReceivesFromManySocketsAtOnce) {
     constexpr int count = 50;
     std::vector<file_pair> pairs;
