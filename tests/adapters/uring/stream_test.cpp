@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -678,6 +679,27 @@ TEST_P(UringStream, SaysThatItCannotReceive) {
         EXPECT_EQ(piece.error(), std::errc::not_a_socket);
         EXPECT_STREQ(piece.operation(), "recv");
     }(loop_, file.get()));
+}
+
+TEST(UringRecvStream, HasBuffersOfAlmostFourGibibytes) {
+    context loop;
+    const file_pair pair = make_sockets();
+    std::optional<recv_stream> pieces;
+    try {
+        pieces.emplace(loop, pair.reader.get(), 1, (std::size_t{1} << 32) - 1);
+    } catch (const std::bad_alloc&) {
+        GTEST_SKIP() << "there is not so much memory";
+    }
+    write_text(pair.writer, "piece");
+    std::string text;
+    loop.spawn([](context& home, recv_stream& from, std::string& into) -> task<> {
+        const auto piece = co_await from.next();
+        EXPECT_TRUE(piece) << piece.message();
+        into = text_of(piece->bytes());
+        home.stop();
+    }(loop, *pieces, text));
+    loop.run();
+    EXPECT_EQ(text, "piece");
 }
 
 TEST(UringRecvStream, RefusesABadNumberOfBuffers) {
