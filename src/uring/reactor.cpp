@@ -135,6 +135,23 @@ bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }
 
+/// Looks at the kernel's answer. As a rule it does not matter: after an error, the loop looks around and comes back.
+/// But after some, nothing that it waits for would ever come.
+void expect_passing(int answer) noexcept {
+    switch (-answer) {
+    case EBADR:
+        die("the kernel had no memory for a completion, and has lost it");
+    case EBADF:
+    case ENXIO:
+    case EOPNOTSUPP:
+        die("somebody else has closed the ring of a context");
+    case EEXIST:
+        die("a context was used by a child process, after a fork");
+    default:
+        break;
+    }
+}
+
 /// How often to ask for an operation's cancellation, at least. The kernel does not find what it is about to pass
 /// on, from a poll to one of its threads, say: this takes task work, which each look at the completions runs,
 /// a step at a time. (A connect to a busy local socket takes 128.) Nor does it find what a device is at, which
@@ -281,7 +298,7 @@ void reactor::come_to_rest() noexcept {
     // A message to another context is refused at once, or not at all. If nobody looked any more, that
     // context would not be called.
     do {
-        io_uring_submit_and_get_events(&ring_);
+        expect_passing(io_uring_submit_and_get_events(&ring_));
         reap();
     } while (io_uring_sq_ready(&ring_) != 0);
 }
@@ -496,7 +513,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
 io_uring_sqe* reactor::new_entry() noexcept {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     if (entry == nullptr) {
-        io_uring_submit(&ring_); // may fail for now; then there is none
+        expect_passing(io_uring_submit(&ring_)); // may fail for now; then there is none
         entry = io_uring_get_sqe(&ring_);
     }
     if (entry != nullptr) {
@@ -608,7 +625,8 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
     entry->off = call;
     entry->flags = quiet_;
     entry->user_data = own_call | static_cast<std::uint64_t>(eventfd) << about_bits;
-    io_uring_submit(&ring_); // at once: this thread may be about to wait for what the other does
+    // At once: this thread may be about to wait for what the other does.
+    expect_passing(io_uring_submit(&ring_));
     if (io_uring_sq_ready(&ring_) != 0) { // the kernel has taken none, or not all
         std::memset(entry, 0, sizeof(*entry));
         entry->flags = quiet_;
@@ -680,9 +698,9 @@ void reactor::fetch_events() noexcept {
     flush_backlogs();
     asked_in_vain_ = false;
     if (io_uring_sq_ready(&ring_) != 0) {
-        io_uring_submit_and_get_events(&ring_);
+        expect_passing(io_uring_submit_and_get_events(&ring_));
     } else if (kernel_has_work()) {
-        io_uring_get_events(&ring_);
+        expect_passing(io_uring_get_events(&ring_));
         // The kernel says that it has work after it has queued it, by when we may have had it done: then it
         // says so until there is more. A loop that believed it would not go to sleep.
         asked_in_vain_ = io_uring_cq_ready(&ring_) == 0 && kernel_has_work();
@@ -702,11 +720,10 @@ void reactor::wait(const context::time_point* deadline) noexcept {
     }
     // A wait that ends at once leaves this undone.
     if (kernel_has_work()) {
-        io_uring_get_events(&ring_);
+        expect_passing(io_uring_get_events(&ring_));
     }
-    // What it returns does not matter: after an error, the loop looks around and comes back.
-    io_uring_submit_and_wait_timeout(&ring_, &first, 1, deadline == nullptr ? nullptr : &left,
-                                     nullptr);
+    expect_passing(io_uring_submit_and_wait_timeout(
+        &ring_, &first, 1, deadline == nullptr ? nullptr : &left, nullptr));
     reap();
 }
 

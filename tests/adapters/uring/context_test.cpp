@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -430,6 +433,75 @@ TEST(UringContextDeathTest, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
         }).join();
     };
     EXPECT_DEATH(misuse(), "destroyed on another thread");
+}
+
+/// The signal that ends a process in which `body` is called; 0 if it returns. One that hangs is ended, too.
+template <class Body>
+int signal_that_ends(Body body) {
+    const pid_t child = checked(::fork(), "fork");
+    if (child == 0) {
+        ::alarm(20);
+        body();
+        ::_exit(0);
+    }
+    int status = 0;
+    checked(::waitpid(child, &status, 0), "waitpid");
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(UringContext, EndsAChildProcessThatRunsItRatherThanWaitForEver) {
+    context loop(sleepy);
+    TRYST_NEEDS((loop.setup_flags() & IORING_SETUP_SINGLE_ISSUER) != 0, "rings of a single issuer");
+    const file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    size_result got;
+    loop.spawn(party_that_stops(loop, got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+    loop.run_until_idle();
+    write_text(pipe.writer, "word");
+    EXPECT_EQ(signal_that_ends([&] { loop.run(); }), SIGABRT);
+    loop.run(); // here all is as before
+    ASSERT_TRUE(got);
+    EXPECT_EQ(**got, 4U);
+}
+
+TEST(UringContext, EndsAProcessThatHasClosedItsRingRatherThanWaitForEver) {
+    const auto close_all = [] {
+        context loop(sleepy);
+        const file_pair pipe = make_pipe();
+        std::array<std::byte, 8> bytes{};
+        size_result got;
+        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        loop.run_until_idle();
+        ::close_range(3, ~0U, 0);
+        loop.run();
+    };
+    EXPECT_EQ(signal_that_ends(close_all), SIGABRT);
+}
+
+TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        loop.spawn(call([&] { loop.run(); }));
+        loop.run();
+    };
+    EXPECT_DEATH(misuse(), "not within itself");
+#endif
+}
+
+TEST(UringContextDeathTest, NoticesAnOperationThatIsAwaitedElsewhere) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        tryst::run_loop other;
+        void_result got;
+        other.spawn(party(got, [&] { return loop.nop(); }));
+        other.run_until_idle();
+    };
+    EXPECT_DEATH(misuse(), "awaited on its context");
+#endif
 }
 
 // ---- Timers
