@@ -260,18 +260,20 @@ reactor::~reactor() {
 
 void reactor::claim_thread() {
     const std::uint64_t here = this_thread();
-    if (owner_ == 0) {
+    std::uint64_t owner = 0;
+    // Relaxed, both: only the number matters, and what the thread finds here came to it with the context.
+    if (owner_.compare_exchange_strong(owner, here, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
         if ((ring_.flags & IORING_SETUP_R_DISABLED) != 0) {
             // io_uring_enable_rings, which some liburings declare but do not export.
             const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
                                                  IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
             if (error != 0) {
+                owner_.store(0, std::memory_order_relaxed); // as above
                 throw failure(error, "io_uring_register");
             }
         }
-        owner_ = here;
-    }
-    if (owner_ != here) {
+    } else if (owner != here) {
         throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
     }
 }
@@ -428,7 +430,8 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.state_ == state::in_flight) {
-        if (owner_ != this_thread()) {
+        // Relaxed: it has not changed since the operation started.
+        if (owner_.load(std::memory_order_relaxed) != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
                 "context's");
         }

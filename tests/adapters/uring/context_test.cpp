@@ -254,6 +254,19 @@ TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
     }
 }
 
+TEST(UringContext, RefusesASecondThreadWhileTheFirstRunsIt) {
+    context_thread loop(sleepy);
+    until_asleep();
+    for (const bool until_idle : {false, true}) {
+        try {
+            until_idle ? loop->run_until_idle() : loop->run();
+            ADD_FAILURE() << "ran on two threads";
+        } catch (const std::system_error& error) {
+            EXPECT_EQ(error.code(), std::error_code(EEXIST, std::system_category()));
+        }
+    }
+}
+
 TEST(UringContext, IsDestroyedByAnotherThreadWithOperationsPending) {
     const file_pair pipe = make_pipe();
     const file_pair second = make_pipe();
