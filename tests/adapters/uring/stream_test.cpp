@@ -637,6 +637,71 @@ TEST_P(UringStream, ReceivesFromManySocketsAtOnce) {
     EXPECT_EQ(ended, count);
 }
 
+TEST_P(UringStream, LosesNothingThatTheRingHasNoRoomFor) {
+    constexpr int connections = 60;
+    constexpr std::size_t sockets = 20;
+    constexpr int pieces = 8;
+    const listener port;
+    const long before = count_open();
+    {
+        context small({.entries = 1, .max_spins = 0}); // 8 completions
+        std::vector<file_pair> pairs;
+        int left = sockets + 1;
+        const auto accept = [](context& home, const listener& at, int& running) -> task<> {
+            accept_stream incoming(home, at.get());
+            for (int i = 0; i != connections; ++i) {
+                const auto peer = co_await incoming.next();
+                EXPECT_TRUE(peer) << peer.message();
+            }
+            const auto nobody = co_await incoming.next(1ms);
+            EXPECT_EQ(nobody.error(), std::errc::timed_out);
+            if (--running == 0) {
+                home.stop();
+            }
+        };
+        const auto receive = [](context& home, int socket, int& running) -> task<> {
+            recv_stream incoming(home, socket, 2, 16);
+            std::string text;
+            for (;;) {
+                const auto piece = co_await incoming.next();
+                EXPECT_TRUE(piece) << piece.message();
+                if (!piece || piece->is_end()) {
+                    break;
+                }
+                text += text_of(piece->bytes());
+            }
+            std::string expected;
+            for (int i = 0; i != pieces; ++i) {
+                expected += std::string(pieces_size, static_cast<char>('a' + i));
+            }
+            EXPECT_TRUE(text == expected) << text.size();
+            if (--running == 0) {
+                home.stop();
+            }
+        };
+        small.spawn(accept(small, port, left));
+        for (std::size_t i = 0; i != sockets; ++i) {
+            pairs.push_back(make_sockets());
+            small.spawn(receive(small, pairs.back().reader.get(), left));
+        }
+        small.run_until_idle();
+        std::vector<descriptor> clients;
+        for (int i = 0; i != connections; ++i) {
+            clients.push_back(port.connect());
+        }
+        for (file_pair& each : pairs) {
+            for (int i = 0; i != pieces; ++i) {
+                write_text(each.writer, std::string(pieces_size, static_cast<char>('a' + i)));
+            }
+            each.writer.reset();
+        }
+        const long overflows_before = overflows;
+        small.run();
+        EXPECT_GT(overflows, overflows_before);
+    }
+    EXPECT_EQ(count_open(), before);
+}
+
 TEST_P(UringStream, MayBeDestroyedWithPiecesThatNobodyTook) {
     const file_pair pair = make_sockets();
     for (int i = 0; i != 10; ++i) {
