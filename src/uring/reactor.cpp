@@ -135,6 +135,23 @@ bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }
 
+/// Looks at the kernel's answer. As a rule it does not matter: after an error, the loop looks around and comes back.
+/// But after some, nothing that it waits for would ever come.
+void expect_passing(int answer) noexcept {
+    switch (-answer) {
+    case EBADR:
+        die("the kernel had no memory for a completion, and has lost it");
+    case EBADF:
+    case ENXIO:
+    case EOPNOTSUPP:
+        die("somebody else has closed the ring of a context");
+    case EEXIST:
+        die("a context was used by a child process, after a fork");
+    default:
+        break;
+    }
+}
+
 /// How often to ask for an operation's cancellation, at least. The kernel does not find what it is about to pass
 /// on, from a poll to one of its threads, say: this takes task work, which each look at the completions runs,
 /// a step at a time. (A connect to a busy local socket takes 128.) Nor does it find what a device is at, which
@@ -243,18 +260,20 @@ reactor::~reactor() {
 
 void reactor::claim_thread() {
     const std::uint64_t here = this_thread();
-    if (owner_ == 0) {
+    std::uint64_t owner = 0;
+    // Relaxed, both: only the number matters, and what the thread finds here came to it with the context.
+    if (owner_.compare_exchange_strong(owner, here, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
         if ((ring_.flags & IORING_SETUP_R_DISABLED) != 0) {
             // io_uring_enable_rings, which some liburings declare but do not export.
             const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
                                                  IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
             if (error != 0) {
+                owner_.store(0, std::memory_order_relaxed); // as above
                 throw failure(error, "io_uring_register");
             }
         }
-        owner_ = here;
-    }
-    if (owner_ != here) {
+    } else if (owner != here) {
         throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
     }
 }
@@ -281,7 +300,7 @@ void reactor::come_to_rest() noexcept {
     // A message to another context is refused at once, or not at all. If nobody looked any more, that
     // context would not be called.
     do {
-        io_uring_submit_and_get_events(&ring_);
+        expect_passing(io_uring_submit_and_get_events(&ring_));
         reap();
     } while (io_uring_sq_ready(&ring_) != 0);
 }
@@ -332,12 +351,22 @@ void reactor::stop(executor_node* node) noexcept {
 
 void reactor::expire(timer_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
+    reactor& home = *operation.home_;
     operation.armed_ = false;
     if (operation.request_.code == opcode::timeout) {
-        operation.home_->finish(operation, 0);
-    } else {
-        operation.home_->cancel(operation, true);
+        home.finish(operation, 0);
+        return;
     }
+    if (operation.request_.code == opcode::next) {
+        // What has come by now is let through, as the kernel does with what it is asked to cancel. Twice: at
+        // first it may say that it does not know multishot.
+        home.fetch_events();
+        home.fetch_events();
+        if (operation.state_ == state::over) {
+            return;
+        }
+    }
+    home.cancel(operation, true);
 }
 
 void reactor::cancel(operation_base& operation, bool expired) noexcept {
@@ -376,6 +405,7 @@ void reactor::finish(operation_base& operation, int result, std::uint32_t flags)
 void reactor::disarm(operation_base& operation) noexcept {
     if (operation.request_.code == opcode::next) {
         operation.stream_->waiting_ = nullptr;
+        operation.stream_->started_for_waiter_ = false;
     }
     if (std::exchange(operation.armed_, false)) {
         timers_.remove(&operation);
@@ -400,7 +430,8 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.state_ == state::in_flight) {
-        if (owner_ != this_thread()) {
+        // Relaxed: it has not changed since the operation started.
+        if (owner_.load(std::memory_order_relaxed) != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
                 "context's");
         }
@@ -468,7 +499,6 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
         }
     }
     if (stream.waiting_ != nullptr) {
-        stream.started_for_waiter_ = false;
         finish(*stream.waiting_, result, flags);
         return;
     }
@@ -486,7 +516,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
 io_uring_sqe* reactor::new_entry() noexcept {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     if (entry == nullptr) {
-        io_uring_submit(&ring_); // may fail for now; then there is none
+        expect_passing(io_uring_submit(&ring_)); // may fail for now; then there is none
         entry = io_uring_get_sqe(&ring_);
     }
     if (entry != nullptr) {
@@ -598,7 +628,8 @@ bool reactor::submit_call(int ring, int eventfd) noexcept {
     entry->off = call;
     entry->flags = quiet_;
     entry->user_data = own_call | static_cast<std::uint64_t>(eventfd) << about_bits;
-    io_uring_submit(&ring_); // at once: this thread may be about to wait for what the other does
+    // At once: this thread may be about to wait for what the other does.
+    expect_passing(io_uring_submit(&ring_));
     if (io_uring_sq_ready(&ring_) != 0) { // the kernel has taken none, or not all
         std::memset(entry, 0, sizeof(*entry));
         entry->flags = quiet_;
@@ -670,9 +701,9 @@ void reactor::fetch_events() noexcept {
     flush_backlogs();
     asked_in_vain_ = false;
     if (io_uring_sq_ready(&ring_) != 0) {
-        io_uring_submit_and_get_events(&ring_);
+        expect_passing(io_uring_submit_and_get_events(&ring_));
     } else if (kernel_has_work()) {
-        io_uring_get_events(&ring_);
+        expect_passing(io_uring_get_events(&ring_));
         // The kernel says that it has work after it has queued it, by when we may have had it done: then it
         // says so until there is more. A loop that believed it would not go to sleep.
         asked_in_vain_ = io_uring_cq_ready(&ring_) == 0 && kernel_has_work();
@@ -692,11 +723,10 @@ void reactor::wait(const context::time_point* deadline) noexcept {
     }
     // A wait that ends at once leaves this undone.
     if (kernel_has_work()) {
-        io_uring_get_events(&ring_);
+        expect_passing(io_uring_get_events(&ring_));
     }
-    // What it returns does not matter: after an error, the loop looks around and comes back.
-    io_uring_submit_and_wait_timeout(&ring_, &first, 1, deadline == nullptr ? nullptr : &left,
-                                     nullptr);
+    expect_passing(io_uring_submit_and_wait_timeout(
+        &ring_, &first, 1, deadline == nullptr ? nullptr : &left, nullptr));
     reap();
 }
 

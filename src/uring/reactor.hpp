@@ -4,6 +4,7 @@
 /// Linux, liburing.
 #pragma once
 
+#include <tryst/detail/atomic.hpp>
 #include <tryst/detail/cpu.hpp>
 #include <tryst/detail/inbox.hpp>
 #include <tryst/detail/serial_queue.hpp>
@@ -105,8 +106,8 @@ private:
     std::uint8_t quiet_ =
         0; ///< The flag by which only failures are completed, if the kernel has it.
     bool can_message_ = true; ///< Until the kernel says that it does not know how.
-    std::uint64_t owner_ =
-        0; ///< The first thread that ran the loop, and the only one; 0: none yet.
+    /// The first thread that ran the loop, and the only one; 0: none yet. Atomic for others that try.
+    tryst::detail::atomic<std::uint64_t> owner_{0};
 
     bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
     bool watching_ = false; ///< The poll of the eventfd is armed.

@@ -3,6 +3,7 @@
 
 #include "reactor.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 #include <stdexcept>
@@ -16,8 +17,10 @@ io_uring_buf_ring* ring_in(const buffer_pool& memory) noexcept {
 }
 
 /// The kernel's lengths have 32 bits.
+constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+
 std::size_t checked(std::size_t size) {
-    if (size > std::numeric_limits<std::uint32_t>::max()) {
+    if (size > most) {
         throw std::invalid_argument("tryst::uring::recv_stream: buffers of 4 GiB or more");
     }
     return size;
@@ -99,7 +102,7 @@ void recv_stream::give_back(std::byte* first) noexcept {
     const auto offset = static_cast<std::size_t>(first - memory_.memory().data());
     io_uring_buf_ring* const ring = ring_in(ring_memory_);
     io_uring_buf_ring_add(
-        ring, first, static_cast<unsigned>(memory_.buffer_size()),
+        ring, first, static_cast<unsigned>(std::min(memory_.buffer_size(), most)),
         static_cast<unsigned short>(offset / memory_.buffer_size()),
         io_uring_buf_ring_mask(static_cast<std::uint32_t>(memory_.buffer_count())), 0);
     io_uring_buf_ring_advance(ring, 1);

@@ -5,7 +5,9 @@
 usage: uring_echo_test.py --server BINARY [options] [TEST...]
 
 Nothing here sleeps to order things: what the server has done is seen in what it sends, and in the
-descriptors that it holds. Every operation has a timeout, and every test a server of its own.
+descriptors that it holds. Every operation has a timeout, and every test a server of its own. Ends with
+status 77 where the kernel has no io_uring, or does not let us use it; but with TRYST_NO_SKIP in the
+environment with 1.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import time
 import unittest
 
 TIMEOUT = 30
+NO_IO_URING = 77
 chosen = argparse.Namespace()
 
 
@@ -371,6 +374,15 @@ class UringEcho(unittest.TestCase):
                     self.assert_echoes(other)
 
 
+def has_io_uring():
+    with subprocess.Popen([chosen.server], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=chosen.environment) as server:
+        listens = server.stdout.readline() != ""
+        if listens:
+            server.terminate()
+        return listens or "io_uring_setup" not in server.stderr.read()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", required=True, help="the binary of uring_echo")
@@ -387,6 +399,9 @@ def main():
         print(*(name.removeprefix("test_")
                 for name in unittest.defaultTestLoader.getTestCaseNames(UringEcho)), sep="\n")
         return
+    if not has_io_uring():
+        print("no io_uring here")
+        sys.exit(1 if "TRYST_NO_SKIP" in os.environ else NO_IO_URING)
     names = [f"UringEcho.test_{name}" for name in chosen.tests] or None
     unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
 

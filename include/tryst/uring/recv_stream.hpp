@@ -24,7 +24,7 @@ class [[nodiscard]] received {
 public:
     /// Takes the other's piece, which is then the end.
     received(received&& other) noexcept
-        : stream_(std::exchange(other.stream_, nullptr)), bytes_(other.bytes_) {}
+        : stream_(std::exchange(other.stream_, nullptr)), bytes_(std::exchange(other.bytes_, {})) {}
     /// Swaps the two.
     received& operator=(received&& other) noexcept {
         std::swap(stream_, other.stream_);

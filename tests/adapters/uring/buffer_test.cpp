@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <new>
@@ -240,17 +241,6 @@ TEST(UringRegistration, IsForSixteenPools) {
     EXPECT_EQ(requests.plain(), 2);
 }
 
-TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
-    buffer_pool pool(2, 4'096);
-    for (int i = 0; i != 100; ++i) { // each locks the memory, and lets go of it
-        context loop;
-        ASSERT_TRUE(loop.register_buffers(pool));
-        if (i == 0) {
-            expect_transfers(loop, pool);
-        }
-    }
-}
-
 // ---- With little memory that may be locked
 
 constexpr rlim_t for_the_ring = 512 << 10;
@@ -305,6 +295,39 @@ int status_of(Body body) {
     int status = 0;
     checked(::waitpid(child, &status, 0), "waitpid");
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// How much of this process' memory the kernel has pinned, as it says itself.
+std::string pinned_memory() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmPin:")) {
+            return line;
+        }
+    }
+    return "none";
+}
+
+/// In a process of its own, where no earlier ring is still on its way out.
+int register_again_and_again() {
+    buffer_pool pool(2, 1 << 20);
+    const std::string before = pinned_memory();
+    for (int i = 0; i != 100; ++i) { // each pins the memory, and lets go of it
+        {
+            context loop;
+            EXPECT_TRUE(loop.register_buffers(pool));
+            EXPECT_NE(pinned_memory(), before);
+            if (i == 0) {
+                expect_transfers(loop, pool);
+            }
+        }
+        EXPECT_EQ(pinned_memory(), before) << i; // at once
+    }
+    return testing::Test::HasFailure() ? not_transferred : transferred;
+}
+
+TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
+    EXPECT_EQ(status_of(register_again_and_again), transferred);
 }
 
 TEST(UringRegistration, FailsWithLittleMemoryThatMayBeLockedAndTransfersAllTheSame) {

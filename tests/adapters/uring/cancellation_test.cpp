@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,7 +24,9 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include <liburing.h>
 #include <poll.h>
 #include <sys/stat.h>
 
@@ -270,6 +273,23 @@ struct operation_that_waits {
     }
 };
 
+/// Counts the operations that the kernel is asked for.
+class operation_counter {
+public:
+    operation_counter() {
+        faults_.on_request = [this](const io_uring_sqe& entry) {
+            // An operation's request bears its address.
+            count_ += entry.user_data > 7 && entry.user_data % 8 == 0 ? 1 : 0;
+            return 0;
+        };
+    }
+    int count() const noexcept { return count_; }
+
+private:
+    std::atomic<int> count_{0};
+    kernel_faults faults_;
+};
+
 /// One operation that waits, and what it came to.
 class UringCancellation : public testing::TestWithParam<operation_that_waits> {
 protected:
@@ -299,10 +319,12 @@ protected:
 };
 
 TEST_P(UringCancellation, StopBeforeItsStartIsFinal) {
+    const operation_counter operations;
     stop_.request_stop();
     loop_.spawn(wait(stop_.get_token()));
     loop_.run();
     expect_ended(std::errc::operation_canceled);
+    EXPECT_EQ(operations.count(), 0);
 }
 
 TEST_P(UringCancellation, StopOfAnotherThreadEndsTheWait) {
@@ -504,7 +526,94 @@ TEST(UringTimeout, MayBeDestroyedWhileItWaits) {
     EXPECT_FALSE(got);
 }
 
+// ---- Operations that do not wait
+
+/// The outcome of each of them, one after the other.
+task<> use_what_does_not_wait(context& loop, limits until, std::vector<std::error_code>& got) {
+    const descriptor file = make_file("word");
+    const auto nop = co_await loop.nop(until);
+    got.push_back(nop.error());
+    const auto synced = co_await loop.fsync(file.get(), false, until);
+    got.push_back(synced.error());
+    const auto data = co_await loop.fsync(file.get(), true, until);
+    got.push_back(data.error());
+    auto copy = descriptor(::dup(file.get()));
+    const int number = copy.get();
+    const auto closed = co_await loop.close(std::move(copy), until);
+    got.push_back(closed.error());
+    EXPECT_FALSE(is_open(number));
+    loop.stop();
+}
+
+TEST(UringStop, BeforeTheStartIsFinalForWhatDoesNotWaitToo) {
+    const operation_counter operations;
+    context loop(sleepy);
+    std::stop_source stop;
+    stop.request_stop();
+    std::vector<std::error_code> got;
+    loop.spawn(use_what_does_not_wait(loop, stop.get_token(), got));
+    loop.run();
+    EXPECT_EQ(got.size(), 4U);
+    for (const std::error_code& each : got) {
+        EXPECT_EQ(each, std::errc::operation_canceled);
+    }
+    EXPECT_EQ(operations.count(), 0);
+}
+
+TEST(UringDeadline, InThePastLetsThroughWhatDoesNotWait) {
+    context loop(sleepy);
+    for (int i = 0; i != 20; ++i) {
+        std::vector<std::error_code> got;
+        loop.spawn(use_what_does_not_wait(loop, -1s, got));
+        loop.run();
+        EXPECT_EQ(got.size(), 4U);
+        for (const std::error_code& each : got) { // fsync may not have begun
+            EXPECT_TRUE(!each || each == std::errc::timed_out) << each.message();
+        }
+        EXPECT_FALSE(got.at(0)) << got.at(0).message();
+    }
+}
+
 // ---- Who wins
+
+/// A read, of which a stop is requested after it has looked for one, and before it is started.
+class read_stopped_as_it_starts {
+public:
+    read_stopped_as_it_starts(context& home, int file, std::span<std::byte> into,
+                              std::stop_source& stop)
+        : read_(home.read(file, into, current_position, stop.get_token())), stop_(stop) {}
+
+    bool await_ready() noexcept {
+        const bool is_over = read_.await_ready();
+        stop_.request_stop();
+        return is_over;
+    }
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+        read_.await_suspend(coroutine);
+    }
+    auto await_resume() noexcept { return read_.await_resume(); }
+
+private:
+    tryst::uring::operation<std::size_t> read_;
+    std::stop_source& stop_;
+};
+
+TEST(UringStop, MayComeAsTheOperationStarts) {
+    context loop(sleepy);
+    const file_pair pipe = make_pipe();
+    std::optional<result<std::size_t>> got;
+    loop.spawn([](context& home, int file, auto& into) -> task<> {
+        std::array<std::byte, 8> bytes{};
+        std::stop_source stop;
+        into.emplace(co_await read_stopped_as_it_starts(home, file, bytes, stop));
+        home.stop();
+    }(loop, pipe.reader.get(), got));
+    loop.run();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->error(), std::errc::operation_canceled);
+    write_text(pipe.writer, "x");
+    EXPECT_EQ(read_text(pipe.reader), "x");
+}
 
 TEST(UringStop, LosesToAResultThatHasArrived) {
     context loop(sleepy);

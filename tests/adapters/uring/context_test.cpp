@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -35,6 +38,7 @@ using namespace std::chrono_literals;
 using namespace tryst::test;
 using tryst::executor_node;
 using tryst::task;
+using tryst::uring::limits;
 using tryst::uring::result;
 
 using size_result = std::optional<result<std::size_t>>;
@@ -251,6 +255,19 @@ TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
     }
 }
 
+TEST(UringContext, RefusesASecondThreadWhileTheFirstRunsIt) {
+    context_thread loop(sleepy);
+    until_asleep();
+    for (const bool until_idle : {false, true}) {
+        try {
+            until_idle ? loop->run_until_idle() : loop->run();
+            ADD_FAILURE() << "ran on two threads";
+        } catch (const std::system_error& error) {
+            EXPECT_EQ(error.code(), std::error_code(EEXIST, std::system_category()));
+        }
+    }
+}
+
 TEST(UringContext, IsDestroyedByAnotherThreadWithOperationsPending) {
     const file_pair pipe = make_pipe();
     const file_pair second = make_pipe();
@@ -432,6 +449,75 @@ TEST(UringContextDeathTest, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
     EXPECT_DEATH(misuse(), "destroyed on another thread");
 }
 
+/// The signal that ends a process in which `body` is called; 0 if it returns. One that hangs is ended, too.
+template <class Body>
+int signal_that_ends(Body body) {
+    const pid_t child = checked(::fork(), "fork");
+    if (child == 0) {
+        ::alarm(20);
+        body();
+        ::_exit(0);
+    }
+    int status = 0;
+    checked(::waitpid(child, &status, 0), "waitpid");
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+TEST(UringContext, EndsAChildProcessThatRunsItRatherThanWaitForEver) {
+    context loop(sleepy);
+    TRYST_NEEDS((loop.setup_flags() & IORING_SETUP_SINGLE_ISSUER) != 0, "rings of a single issuer");
+    const file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    size_result got;
+    loop.spawn(party_that_stops(loop, got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+    loop.run_until_idle();
+    write_text(pipe.writer, "word");
+    EXPECT_EQ(signal_that_ends([&] { loop.run(); }), SIGABRT);
+    loop.run(); // here all is as before
+    ASSERT_TRUE(got);
+    EXPECT_EQ(**got, 4U);
+}
+
+TEST(UringContext, EndsAProcessThatHasClosedItsRingRatherThanWaitForEver) {
+    const auto close_all = [] {
+        context loop(sleepy);
+        const file_pair pipe = make_pipe();
+        std::array<std::byte, 8> bytes{};
+        size_result got;
+        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        loop.run_until_idle();
+        ::close_range(3, ~0U, 0);
+        loop.run();
+    };
+    EXPECT_EQ(signal_that_ends(close_all), SIGABRT);
+}
+
+TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        loop.spawn(call([&] { loop.run(); }));
+        loop.run();
+    };
+    EXPECT_DEATH(misuse(), "not within itself");
+#endif
+}
+
+TEST(UringContextDeathTest, NoticesAnOperationThatIsAwaitedElsewhere) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        tryst::run_loop other;
+        void_result got;
+        other.spawn(party(got, [&] { return loop.nop(); }));
+        other.run_until_idle();
+    };
+    EXPECT_DEATH(misuse(), "awaited on its context");
+#endif
+}
+
 // ---- Timers
 
 /// Notes when it was woken, and stops the loop after `count` of its kind.
@@ -472,6 +558,45 @@ TEST(UringContext, FiresManyTimersNoneOfThemEarly) {
     EXPECT_EQ(order.size(), std::size_t{count});
 }
 
+TEST(UringContext, AsksTheKernelForNoneOfItsTimers) {
+    constexpr std::size_t count = 100'000;
+    kernel_faults faults;
+    std::atomic<int> requests{0};
+    faults.on_request = [&](const io_uring_sqe& entry) {
+        requests += entry.opcode == IORING_OP_POLL_ADD ? 0 : 1; // of the eventfd
+        return 0;
+    };
+    context loop(sleepy);
+    std::stop_source stop;
+    std::size_t due = 0;
+    std::size_t stopped = 0;
+    const auto wait = [](context& home, limits until, std::size_t& dues,
+                         std::size_t& stops) -> task<> {
+        const auto got = co_await home.timeout(std::move(until));
+        EXPECT_TRUE(got || got.error() == std::errc::operation_canceled);
+        ++(got ? dues : stops);
+        if (dues + stops == count) {
+            home.stop();
+        }
+    };
+    const auto stop_all = [](context& home, std::stop_source& source) -> task<> {
+        const auto slept = co_await home.timeout(1ms); // the others have been waiting since before
+        EXPECT_TRUE(slept);
+        source.request_stop();
+    };
+    const auto now = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i != count; ++i) {
+        const auto deadline = i % 2 == 0 ? now + 24h - i * 1us : now + (i * 7'919 % count) * 10ns;
+        loop.spawn(wait(loop, {deadline, stop.get_token()}, due, stopped));
+    }
+    loop.spawn(stop_all(loop, stop));
+    loop.run();
+    EXPECT_EQ(due + stopped, count);
+    EXPECT_GE(stopped, count / 2);
+    EXPECT_GE(due, 1U);
+    EXPECT_EQ(requests, 0);
+}
+
 TEST(UringContext, SleepsUntilTheEarliestDeadline) {
     context loop(sleepy);
     const long before = waits;
@@ -495,6 +620,45 @@ TEST(UringContext, ServesTheDeadlinesOfExchanges) {
 }
 
 // ---- Sleep
+
+TEST(UringContext, SeesMailAndWhatTheKernelHasForItWhileItSpins) {
+    if (std::thread::hardware_concurrency() == 1) {
+        GTEST_SKIP() << "a context does not spin on one processor";
+    }
+    constexpr unsigned all_but_basic = ~unsigned{IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP};
+    for (const unsigned unknown : {0U, unsigned{IORING_SETUP_DEFER_TASKRUN}, all_but_basic}) {
+        const file_pair pipe = make_pipe();
+        std::atomic<bool> asked{false};
+        std::atomic<bool> over{false};
+        kernel_faults faults;
+        faults.unknown_flags = unknown;
+        faults.on_request = [&asked](const io_uring_sqe& entry) {
+            asked = asked || entry.opcode == IORING_OP_READ;
+            return 0;
+        };
+        context loop({.max_spins = ~0U});
+        loop.spawn([](context& home, int file, std::atomic<bool>& flag) -> task<> {
+            std::array<std::byte, 8> bytes{};
+            const auto got = co_await home.read(file, bytes);
+            EXPECT_TRUE(got && *got == 4U);
+            flag = true;
+        }(loop, pipe.reader.get(), over));
+        std::thread other([&] {
+            while (!asked) {
+                std::this_thread::yield();
+            }
+            write_text(pipe.writer, "word");
+            while (!over) {
+                std::this_thread::yield();
+            }
+            loop.stop();
+        });
+        const long before = waits;
+        loop.run();
+        EXPECT_EQ(waits, before); // or it does not come back at all
+        other.join();
+    }
+}
 
 TEST(UringContext, IsWokenByAThreadWithOneWrite) {
     std::atomic<int> runs{0};
@@ -631,33 +795,42 @@ TEST(UringContext, CompletesMoreOperationsThanTheRingHasEntries) {
     for (std::size_t i = 0; i != count; ++i) {
         loop.spawn(one(loop, done));
     }
+    const long before = overflows;
     loop.run();
     EXPECT_EQ(done, count);
+    EXPECT_GT(overflows, before);
 }
 
 TEST(UringContext, HasMoreOperationsInFlightThanTheRingHasEntries) {
     constexpr std::size_t count = 2'000;
-    context loop({.entries = 4});
-    const file_pair pipe = make_pipe();
-    std::size_t done = 0;
-    const auto read = [](context& home, int file, std::size_t& total) -> task<> {
-        std::array<std::byte, 1> byte{};
-        const auto got = co_await home.read(file, byte);
-        EXPECT_TRUE(got);
-        EXPECT_EQ(*got, 1U);
-        if (++total == count) {
-            home.stop();
+    // A ring that defers its work completes so few at a time that they do not overflow it. Others do.
+    for (const bool defers : {true, false}) {
+        kernel_faults faults;
+        faults.unknown_flags = defers ? 0 : IORING_SETUP_DEFER_TASKRUN;
+        context loop({.entries = 4});
+        const file_pair pipe = make_pipe();
+        std::size_t done = 0;
+        const auto read = [](context& home, int file, std::size_t& total) -> task<> {
+            std::array<std::byte, 1> byte{};
+            const auto got = co_await home.read(file, byte);
+            EXPECT_TRUE(got);
+            EXPECT_EQ(*got, 1U);
+            if (++total == count) {
+                home.stop();
+            }
+        };
+        for (std::size_t i = 0; i != count; ++i) {
+            loop.spawn(read(loop, pipe.reader.get(), done));
         }
-    };
-    for (std::size_t i = 0; i != count; ++i) {
-        loop.spawn(read(loop, pipe.reader.get(), done));
+        loop.run_until_idle();
+        EXPECT_EQ(done, 0U);
+        const long before = overflows;
+        write_text(pipe.writer, std::string(count, 'x')); // all complete at once
+        loop.run();
+        EXPECT_EQ(done, count);
+        EXPECT_EQ(read_text(pipe.reader), "");
+        EXPECT_TRUE(defers || overflows > before);
     }
-    loop.run_until_idle();
-    EXPECT_EQ(done, 0U);
-    write_text(pipe.writer, std::string(count, 'x')); // all complete at once, and overflow the ring
-    loop.run();
-    EXPECT_EQ(done, count);
-    EXPECT_EQ(read_text(pipe.reader), "");
 }
 
 TEST(UringContext, CancelsMoreOperationsThanTheRingHasEntries) {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <ostream>
 #include <stop_token>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include <liburing.h>
+#include <unistd.h>
 
 namespace {
 
@@ -397,6 +399,32 @@ TEST(UringWait, IsNotPutOffByAKernelThatSaysItHasWorkAndHasNone) {
     other.join();
     run_battery();
 }
+
+class UringLostCompletions : public testing::TestWithParam<bool> {};
+
+TEST_P(UringLostCompletions, EndTheProgramRatherThanHaveItWaitForEver) {
+    // Of which the kernel says so by EBADR, once: it had no memory for one beyond the queue.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto lose = [] {
+        kernel_faults faults;
+        context loop(sleepy);
+        const file_pair pipe = make_pipe();
+        std::array<std::byte, 8> bytes{};
+        size_result got;
+        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        loop.run_until_idle();
+        faults.wait_error = EBADR;
+        faults.submit_error = EBADR;
+        (GetParam() ? faults.early_waits : faults.failing_submits) = 1;
+        ::alarm(20);
+        loop.run();
+    };
+    EXPECT_EXIT(lose(), testing::KilledBySignal(SIGABRT), "completion");
+}
+
+INSTANTIATE_TEST_SUITE_P(When, UringLostCompletions, testing::Bool(), [](const auto& each) {
+    return std::string(each.param ? "InAWait" : "InASubmission");
+});
 
 // ---- Completions
 

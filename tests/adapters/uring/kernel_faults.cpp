@@ -66,6 +66,9 @@ void look_at_requests(io_uring& ring) {
 }
 
 void look_at_completions(io_uring& ring) {
+    if ((IO_URING_READ_ONCE(*ring.sq.kflags) & IORING_SQ_CQ_OVERFLOW) != 0) {
+        tryst::test::overflows.fetch_add(1, std::memory_order_relaxed);
+    }
     if (faults() != nullptr && faults()->claims_work) {
         // Relaxed: it orders nothing.
         std::atomic_ref(*ring.sq.kflags).fetch_or(IORING_SQ_TASKRUN, std::memory_order_relaxed);

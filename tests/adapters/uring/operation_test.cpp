@@ -299,7 +299,24 @@ TEST_F(UringOperation, ClosesAFileThoughItIsStoppedBefore) {
     EXPECT_FALSE(is_open(number));
 }
 
+/// Counts the requests to cancel something.
+class cancel_counter {
+public:
+    cancel_counter() {
+        faults_.on_request = [this](const io_uring_sqe& entry) {
+            count_ += entry.opcode == IORING_OP_ASYNC_CANCEL ? 1 : 0;
+            return 0;
+        };
+    }
+    int count() const noexcept { return count_; }
+
+private:
+    int count_ = 0;
+    kernel_faults faults_;
+};
+
 TEST_F(UringOperation, ClosesAFileThoughItIsLate) {
+    const cancel_counter cancels; // none: a close is not undone
     for (int i = 0; i != 50; ++i) {
         descriptor file = make_file();
         const int number = file.get();
@@ -307,9 +324,11 @@ TEST_F(UringOperation, ClosesAFileThoughItIsLate) {
         EXPECT_TRUE(got || got.error() == std::errc::timed_out) << got.message();
         EXPECT_FALSE(is_open(number));
     }
+    EXPECT_EQ(cancels.count(), 0);
 }
 
 TEST_F(UringOperation, ClosesAFileThoughTheLoopIsLeft) {
+    const cancel_counter cancels;
     descriptor file = make_file();
     const int number = file.get();
     std::optional<result<>> got;
@@ -320,6 +339,7 @@ TEST_F(UringOperation, ClosesAFileThoughTheLoopIsLeft) {
     ASSERT_TRUE(got);
     expect_succeeded(*got, "close");
     EXPECT_FALSE(is_open(number));
+    EXPECT_EQ(cancels.count(), 0);
 }
 
 TEST_F(UringOperation, ClosesAFileOnceThoughItsFrameIsDestroyed) {
