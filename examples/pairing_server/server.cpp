@@ -29,9 +29,9 @@ void print(const std::string& line) {
 }
 
 /// Tells a client that it cannot come in. One attempt, without waiting: it is not to cost anything.
-void turn_away(tcp::socket socket) {
-    const auto text = explanation_of(outcome::busy);
-    const header_bytes head = encode({.code = static_cast<std::uint8_t>(outcome::busy),
+void turn_away(tcp::socket socket, outcome why) {
+    const auto text = explanation_of(why);
+    const header_bytes head = encode({.code = static_cast<std::uint8_t>(why),
                                       .name_size = 0,
                                       .body_size = static_cast<std::uint32_t>(text.size())});
     const std::array<asio::const_buffer, 2> parts{asio::buffer(head), asio::buffer(text)};
@@ -123,12 +123,17 @@ awaitable<void> server::accept_clients() {
 }
 
 void server::admit(tcp::socket socket, shard& to) {
+    if (!acceptor_.is_open()) {
+        // The last one, who came at the same time as the signal. Its loop may have ended.
+        house_.visits.refuse();
+        return turn_away(std::move(socket), outcome::closed);
+    }
     asio::error_code gone; // it will be noticed when the session reads
     const tcp::endpoint client = socket.remote_endpoint(gone);
     doorkeeper::pass pass = door_.admit(client.address());
     if (!pass) {
         house_.visits.refuse();
-        return turn_away(std::move(socket));
+        return turn_away(std::move(socket), outcome::busy);
     }
     house_.visits.begin();
     to.welcome(house_, std::move(socket), std::move(pass));

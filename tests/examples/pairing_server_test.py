@@ -783,6 +783,20 @@ class PairingServer(unittest.TestCase):
                 with self.assertRaises(ConnectionRefusedError):
                     Client(server)
 
+    def test_who_comes_while_it_ends_is_told_or_was_never_let_in(self):
+        for _ in range(4): # of two threads, now one and now the other has the last client
+            with Server("--receive-time=1000") as server, contextlib.ExitStack() as stack:
+                server.signal(signal.SIGSTOP)
+                clients = [stack.enter_context(Client(server)) for _ in range(50)]
+                server.signal(signal.SIGTERM)
+                server.signal(signal.SIGCONT)
+                told = 0
+                for client in clients:
+                    with contextlib.suppress(ConnectionError):
+                        self.assertEqual(client.status(), CLOSED)
+                        told += 1
+                self.assertEqual(server.ended()["accepted"], told)
+
     def test_it_outlives_its_terminal_if_it_was_told_to(self):
         with Server(ignored=signal.SIGHUP) as server: # as nohup does
             server.signal(signal.SIGHUP)
