@@ -28,6 +28,11 @@ void print(const std::string& line) {
     std::fflush(stdout);
 }
 
+/// That nobody reads it is no reason to stop: not even fmt's, which throws.
+void complain(const std::string& line) {
+    std::fputs((line + '\n').c_str(), stderr);
+}
+
 /// Tells a client that it cannot come in. One attempt, without waiting: it is not to cost anything.
 void turn_away(tcp::socket socket, outcome why) {
     const auto text = explanation_of(why);
@@ -90,7 +95,14 @@ void server::run() {
     for (std::size_t i = 1; i != shards_.size(); ++i) {
         others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
     }
-    first.run();
+    try {
+        first.run();
+    } catch (...) {
+        for (const auto& each : shards_) {
+            each->loop().stop(); // or their threads would never be joined
+        }
+        throw;
+    }
 }
 
 std::string server::report() const {
@@ -115,7 +127,7 @@ awaitable<void> server::accept_clients() {
         // leave give some back, and those that come wait in the listening socket's queue meanwhile.
         house_.visits.pause();
         if (!std::exchange(reported, true)) {
-            fmt::print(stderr, "cannot accept for the moment: {}\n", error.message());
+            complain("cannot accept for the moment: " + error.message());
         }
         timer.expires_after(pause);
         co_await timer.async_wait(use_tuple);

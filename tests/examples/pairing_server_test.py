@@ -741,6 +741,17 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(clients[79].reply(), (EXCHANGED, b"second"))
             self.assertEqual(server.complaints().count("cannot accept"), 1)
 
+    def test_that_nobody_hears_it_complain_of_descriptors_does_not_end_it(self):
+        nobody, errors = os.pipe()
+        os.close(nobody)
+        with Server(files=64, errors=os.fdopen(errors, "w")) as server, \
+                contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(Client(server, request(b"%d" % i))) for i in range(80)]
+            server.until(pauses=lambda count: count >= 3)
+            for client in clients[:40]:
+                client.close()
+            server.until(waiting=40)
+
     # ---- Statistics
 
     def test_statistics_can_be_asked_for(self):
