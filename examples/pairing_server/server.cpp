@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -84,7 +85,11 @@ server::server(const options& chosen)
       shards_(make_shards(chosen.threads)),
       acceptor_(shards_.front()->loop(), {asio::ip::make_address(chosen.address), chosen.port}),
       termination_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_request_(shards_.front()->loop(), SIGUSR1) {}
+      report_request_(shards_.front()->loop(), SIGUSR1) {
+    // Who has gone while it was in the queue is an error like others. Asio would pass over it, and wait for somebody
+    // else to come before it looks at those who are there.
+    acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));
+}
 
 void server::run() {
     asio::io_context& first = shards_.front()->loop();
@@ -122,6 +127,9 @@ awaitable<void> server::accept_clients() {
         }
         if (error == asio::error::operation_aborted) {
             break;
+        }
+        if (error == asio::error::connection_aborted || error.value() == EPROTO) {
+            continue; // it has gone already
         }
         // No descriptors left, as a rule. To try at once would only heat the processor: clients that
         // leave give some back, and those that come wait in the listening socket's queue meanwhile.

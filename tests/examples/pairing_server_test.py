@@ -10,6 +10,7 @@ it waits for has happened. Every operation has a timeout, and every test a serve
 
 import argparse
 import contextlib
+import errno
 import hashlib
 import os
 import queue
@@ -752,6 +753,28 @@ class PairingServer(unittest.TestCase):
                 client.close()
             server.until(waiting=40)
 
+    def test_what_accept_fails_with_is_survived(self):
+        if not chosen.preload:
+            self.skipTest("nothing to preload, or a sanitizer that it would have to come before")
+        scarce = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM)
+        aborted = (errno.ECONNABORTED, errno.EPROTO)
+        with Server(environment={"LD_PRELOAD": chosen.preload, "ACCEPT_ERRORS": " ".join(
+                str(number) for number in scarce + aborted)}) as server:
+            # Two connections are lost, and those behind them in the queue are not to wait for others to come.
+            server.signal(signal.SIGSTOP)
+            with contextlib.ExitStack() as stack:
+                lost = [stack.enter_context(Client(server)) for _ in aborted]
+                one = stack.enter_context(Client(server, request(b"room", b"one")))
+                other = stack.enter_context(Client(server, request(b"room", b"other")))
+                server.signal(signal.SIGCONT)
+                self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+                for client in lost:
+                    with self.assertRaises((ConnectionError, EOFError)):
+                        client.status()
+            last = server.stop()
+            self.assertEqual((last["accepted"], last["pauses"]), (2, len(scarce)))
+
     # ---- Statistics
 
     def test_statistics_can_be_asked_for(self):
@@ -935,6 +958,7 @@ def main():
     parser.add_argument("--memory", type=float, default=100,
                         help="MB that the server may take while they do; 0: any, as for sanitizers")
     parser.add_argument("--threads", type=int, default=1, help="of the server")
+    parser.add_argument("--preload", help="failing_accept, a library")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests; all if none")
     parser.parse_args(namespace=chosen)
