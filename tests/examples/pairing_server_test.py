@@ -576,6 +576,17 @@ class PairingServer(unittest.TestCase):
                         self.assertEqual(other.reply(), (EXCHANGED, b"one"))
                 ghost.close()
 
+    def test_who_hangs_up_half_is_told_that_it_was_not_paired(self):
+        frame = request(b"room", b"message")
+        with Server() as server:
+            for size in range(len(frame) + 1):
+                with Client(server, frame[:size]) as client:
+                    if size == len(frame):
+                        server.until(waiting=1)
+                    client.hang_up_half()
+                    self.assertEqual(client.status(), DISCONNECTED)
+            server.until(disconnected=len(frame) + 1, active=0, rooms=0)
+
     def test_who_finds_a_partner_at_once_may_have_hung_up_half(self):
         with Server() as server, Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
@@ -774,6 +785,21 @@ class PairingServer(unittest.TestCase):
                         client.status()
             last = server.stop()
             self.assertEqual((last["accepted"], last["pauses"]), (2, len(scarce)))
+
+    def test_what_there_is_no_memory_for_is_refused_and_the_others_go_on(self):
+        if not chosen.memory:
+            self.skipTest("a sanitizer takes as much as it needs")
+        with Server("--max-message=1000000000", memory=100_000_000) as server, \
+                Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            with Client(server, HEADER.pack(1, 1, 4, 0, 1_000_000_000) + b"room") as client:
+                while not client.is_readable(0):
+                    client.send(bytes(65536))
+                self.assertEqual(client.status(), FAILED)
+            with Client(server, request(b"room", bytes(10_000_000))) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, bytes(10_000_000)))
+            self.assertEqual(server.stop()["failed"], 1)
 
     # ---- Statistics
 
