@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
+#include "address.hpp"
+
 #include <tryst/asio.hpp>
 
 #include <exception>
@@ -104,7 +106,7 @@ awaitable<session::reply> session::answer(request asked) {
 session::reply session::report() const {
     asio::error_code error;
     const tcp::endpoint client = socket_.remote_endpoint(error);
-    if (error || !client.address().is_loopback()) {
+    if (error || !plain(client.address()).is_loopback()) {
         return refusal(outcome::forbidden);
     }
     return {outcome::statistics, message(line_of(house_.visits.now(), house_.meetings.count()))};

@@ -726,6 +726,20 @@ class PairingServer(unittest.TestCase):
             with Client(server, STATISTICS_REQUEST) as client:
                 self.assertEqual(client.reply()[0], STATISTICS)
 
+    def test_ipv4_is_what_it_is_where_ipv6_listens_for_both(self):
+        if not has_ipv6():
+            self.skipTest("no IPv6")
+        with Server("--address=::", "--max-connections-per-address=1") as server:
+            with Client(server, request(b"room", b"6")) as six:
+                server.until(waiting=1)
+                server.host = "127.0.0.1"
+                with Client(server, request(b"room", b"4")) as four: # has a place of its own
+                    self.assertEqual(four.reply(), (EXCHANGED, b"6"))
+                self.assertEqual(six.reply(), (EXCHANGED, b"4"))
+            server.until(active=0)
+            with Client(server, STATISTICS_REQUEST) as client:
+                self.assertEqual(client.reply()[0], STATISTICS)
+
     def test_only_this_machine_can_come_unless_told_otherwise(self):
         with Server() as server:
             self.assertEqual(server.host, "127.0.0.1")
