@@ -34,6 +34,12 @@ void complain(const std::string& line) {
     std::fputs((line + '\n').c_str(), stderr);
 }
 
+/// nohup has a program ignore what is not for it.
+bool is_ignored(int signal) noexcept {
+    struct sigaction now{};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 /// Tells a client that it cannot come in. One attempt, without waiting: it is not to cost anything.
 void turn_away(tcp::socket socket, outcome why) {
     const auto text = explanation_of(why);
@@ -86,6 +92,9 @@ server::server(const options& chosen)
       acceptor_(shards_.front()->loop(), {asio::ip::make_address(chosen.address), chosen.port}),
       termination_(shards_.front()->loop(), SIGTERM, SIGINT),
       report_request_(shards_.front()->loop(), SIGUSR1) {
+    if (!is_ignored(SIGHUP)) {
+        termination_.add(SIGHUP);
+    }
     // Who has gone while it was in the queue is an error like others. Asio would pass over it, and wait for somebody
     // else to come before it looks at those who are there.
     acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));

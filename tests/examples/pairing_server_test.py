@@ -841,7 +841,7 @@ class PairingServer(unittest.TestCase):
     # ---- The end
 
     def test_the_end_is_announced_to_all_who_wait_or_are_still_sending(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Server() as server, contextlib.ExitStack() as stack:
                 waiting = [stack.enter_context(Client(server, request(b"room %d" % i)))
                            for i in range(100)]
