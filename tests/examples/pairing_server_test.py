@@ -904,12 +904,17 @@ class PairingServer(unittest.TestCase):
 
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
-            for options in (["--address=nowhere"], [f"--port={server.port}"], ["--port=65536"],
-                            ["--threads=0"], ["--max-rooms=0"], ["--max-waiting-per-room=0"], ["--wait-time=-1"], ["--nonsense"]):
-                run = subprocess.run([chosen.server, *options], capture_output=True, text=True,
+            for option, why in (("--address=nowhere", "nowhere"), (f"--port={server.port}", "in use"),
+                                ("--address=192.0.2.1", "Cannot assign"),
+                                ("--port=65536", "65536"), ("--threads=0", "--threads"),
+                                ("--max-rooms=0", "--max-rooms"), ("--max-message=-1", "--max-message"),
+                                ("--max-waiting-per-room=0", "--max-waiting-per-room"),
+                                ("--wait-time=-1", "--wait-time"), ("--wait-time=nan", "--wait-time"),
+                                ("--nonsense", "--nonsense")):
+                run = subprocess.run([chosen.server, option], capture_output=True, text=True,
                                      timeout=TIMEOUT, check=False)
-                self.assertNotEqual(run.returncode, 0, options)
-                self.assertTrue(run.stderr, options)
+                self.assertGreater(run.returncode, 0, option)
+                self.assertIn(why, run.stderr, option)
 
     # ---- pairing_client
 
