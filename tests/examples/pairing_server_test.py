@@ -19,6 +19,7 @@ import resource
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -993,6 +994,32 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(status("room", "--send", small), 3) # nobody listens
             self.assertEqual(sorted(os.listdir(folder)), ["large", "small"])
 
+    def test_a_client_that_cannot_keep_what_comes_gives_nothing_away(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder, \
+                Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            for bad in (os.path.join(folder, "missing", "file"), folder):
+                self.assertEqual(self.client(server, "room", "--receive", bad,
+                                             stdin=subprocess.DEVNULL).wait(TIMEOUT), 1)
+            server.until(waiting=1, accepted=1)
+            with Client(server, request(b"room", b"other")) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_client_writes_into_what_is_no_file_and_does_not_replace_it(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder, \
+                Client(server, request(b"room", b"one")):
+            server.until(waiting=1)
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.assertEqual(self.client(server, "room", "--receive", pipe,
+                                         stdin=subprocess.DEVNULL).wait(TIMEOUT), 0)
+            self.assertEqual(os.read(reader, 100), b"one")
+            os.close(reader)
+            self.assertEqual(os.listdir(folder), ["pipe"])
+            self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
 
 def main():
