@@ -17,7 +17,7 @@ namespace pairing {
 /// The addresses that count as one. Of IPv6 that is a network of /64: a single machine has all of it to choose from.
 /// (But not where the link is the network.)
 inline asio::ip::address household_of(const asio::ip::address& any) {
-    const asio::ip::address address = plain(any);
+    auto address = plain(any);
     if (!address.is_v6() || address.to_v6().is_link_local()) {
         return address;
     }
