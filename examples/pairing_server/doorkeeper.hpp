@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How many clients are inside, in all and of each address.
+/// How many clients are inside, in all and of each address. Tested by tests/examples/pairing_doorkeeper_test.cpp.
 #pragma once
 
-#include <asio/ip/address.hpp>
+#include "address.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace pairing {
+
+/// The addresses that count as one. Of IPv6 that is a network of /64: a single machine has all of it to choose from.
+/// (But not where the link is the network.)
+inline asio::ip::address household_of(const asio::ip::address& any) {
+    auto address = plain(any);
+    if (!address.is_v6() || address.to_v6().is_link_local()) {
+        return address;
+    }
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+    return asio::ip::address_v6(bytes);
+}
 
 class doorkeeper {
     using guest_list = std::map<asio::ip::address, std::size_t>;
@@ -33,7 +47,7 @@ public:
         if (inside_ >= most_) {
             return pass(nullptr, leave{this});
         }
-        const auto entry = guests_.try_emplace(address, 0).first;
+        const auto entry = guests_.try_emplace(household_of(address), 0).first;
         if (entry->second >= most_of_one_address_) {
             return pass(nullptr, leave{this});
         }

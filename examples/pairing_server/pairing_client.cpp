@@ -92,12 +92,43 @@ void write_all(std::ostream& out, const message& body) {
     }
 }
 
+/// A pipe or a device is written into, and not replaced.
+bool is_replaced(const std::string& path) {
+    const auto what = std::filesystem::status(path);
+    return !std::filesystem::exists(what) || std::filesystem::is_regular_file(what);
+}
+
+std::string unfinished_name(const std::string& path) {
+    return fmt::format("{}.{}.part", path, ::getpid());
+}
+
+/// Who could not keep what comes must not take it from its partner.
+void try_output(const std::string& path) {
+    if (path.empty()) {
+        return;
+    }
+    bool good = !std::filesystem::is_directory(path);
+    if (good && is_replaced(path)) {
+        const std::string unfinished = unfinished_name(path);
+        good = std::ofstream(unfinished).good();
+        std::error_code ignored;
+        std::filesystem::remove(unfinished, ignored);
+    }
+    if (!good) {
+        throw std::runtime_error("cannot write " + path);
+    }
+}
+
 /// Under another name first: whoever sees the file sees all of it.
 void write_output(const std::string& path, const message& body) {
     if (path.empty()) {
         return write_all(std::cout, body);
     }
-    const std::string unfinished = fmt::format("{}.{}.part", path, ::getpid());
+    if (!is_replaced(path)) {
+        std::ofstream file(path, std::ios::binary);
+        return write_all(file, body);
+    }
+    const std::string unfinished = unfinished_name(path);
     try {
         std::ofstream file(unfinished, std::ios::binary);
         write_all(file, body);
@@ -169,6 +200,7 @@ int complain(int status, const std::exception& problem) {
 int run(const options& chosen) {
     message mine;
     try {
+        try_output(chosen.receive);
         mine = read_input(chosen.send);
     } catch (const std::exception& problem) {
         return complain(file_trouble, problem);

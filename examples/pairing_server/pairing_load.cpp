@@ -6,7 +6,8 @@
 //
 // So many clients at once come to one room, each again and again, and for each line of the table there is a
 // new server. Every message is unlike all others, and all are accounted for: who got whose, and that those
-// two got each other's. One core is for these clients, so that a server with one thread has another.
+// two got each other's. One core is for these clients, so that a server with one thread has another. With
+// --red-blue half of the clients ask, and the others answer.
 
 #include "asio_words.hpp"
 #include "descriptor_limit.hpp"
@@ -25,6 +26,7 @@
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -36,6 +38,7 @@ using clock = std::chrono::steady_clock;
 struct options {
     std::string server;
     std::size_t threads = 1;
+    bool red_blue = false;
     std::size_t swaps = 20'000;
     std::vector<std::size_t> clients{2, 16, 256, 2048};
     std::vector<std::size_t> sizes{100, 65'536};
@@ -44,17 +47,19 @@ struct options {
 /// Many clients in one room, until so many messages have been given away.
 class run {
 public:
-    run(std::uint16_t port, std::size_t swaps, std::size_t size)
-        : server_(asio::ip::address_v4::loopback(), port), size_(size), partner_(swaps, nobody) {}
+    run(std::uint16_t port, bool red_blue, std::size_t swaps, std::size_t size)
+        : server_(asio::ip::address_v4::loopback(), port), red_blue_(red_blue), size_(size),
+          partner_(swaps, nobody) {}
 
     void with(std::size_t clients) {
         const auto start = clock::now();
         for (std::size_t i = 0; i != clients; ++i) {
-            asio::co_spawn(context_, visit_until_done(), [](const std::exception_ptr& escaped) {
-                if (escaped) {
-                    std::rethrow_exception(escaped);
-                }
-            });
+            asio::co_spawn(context_, visit_until_done(i % 2),
+                           [](const std::exception_ptr& escaped) {
+                               if (escaped) {
+                                   std::rethrow_exception(escaped);
+                               }
+                           });
         }
         context_.run();
         elapsed_ = clock::now() - start;
@@ -73,11 +78,12 @@ public:
         return std::chrono::duration<double, std::milli>(which).count();
     }
 
-    /// Whether everybody has got the message of somebody else, who has got theirs.
+    /// Whether everybody has got the message of somebody else, of the other side if there are two, who has got theirs.
     bool is_conserved() const {
         for (std::size_t own = 0; own != partner_.size(); ++own) {
             const std::size_t other = partner_[own];
-            if (other == own || other >= partner_.size() || partner_[other] != own) {
+            if (other == own || other >= partner_.size() || partner_[other] != own ||
+                (red_blue_ && other % 2 == own % 2)) {
                 return false;
             }
         }
@@ -87,11 +93,14 @@ public:
 private:
     static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 
-    /// Whoever is left has a partner: their number is even, and who is alone is not the last.
-    awaitable<void> visit_until_done() {
+    /// Whoever is left has a partner: their number is even, and who is alone is not the last. With two sides,
+    /// even numbers ask, odd ones answer, and there are as many of both.
+    awaitable<void> visit_until_done(std::size_t side) {
         std::vector<std::byte> body(size_);
-        while (next_ != partner_.size()) {
-            const std::size_t own = next_++;
+        std::size_t& next = next_[red_blue_ ? side : 0];
+        const std::size_t step = red_blue_ ? 2 : 1;
+        while (next < partner_.size()) {
+            const std::size_t own = std::exchange(next, next + step);
             const auto start = clock::now();
             partner_[own] = co_await meet(own, body);
             latencies_.push_back(clock::now() - start);
@@ -105,8 +114,8 @@ private:
 
         std::memcpy(body.data(), &own, sizeof own);
         const pairing::header_bytes head = encode(pairing::header{
-            static_cast<std::uint8_t>(pairing::request_kind::exchange),
-            static_cast<std::uint8_t>(room.size()), static_cast<std::uint32_t>(body.size())});
+            static_cast<std::uint8_t>(kind_of(own)), static_cast<std::uint8_t>(room.size()),
+            static_cast<std::uint32_t>(body.size())});
         const std::array<asio::const_buffer, 3> parts{asio::buffer(head), asio::buffer(room),
                                                       asio::buffer(body)};
         co_await asio::async_write(socket, parts, asio::use_awaitable);
@@ -123,12 +132,21 @@ private:
         co_return other;
     }
 
+    pairing::request_kind kind_of(std::size_t number) const noexcept {
+        if (!red_blue_) {
+            return pairing::request_kind::exchange;
+        }
+        return number % 2 == 0 ? pairing::request_kind::ask : pairing::request_kind::answer;
+    }
+
     static constexpr std::string_view room = "load";
 
     asio::io_context context_{1};
     tcp::endpoint server_;
+    bool red_blue_;
     std::size_t size_;
-    std::size_t next_ = 0;
+    /// Of each side; without sides, the first is everybody's.
+    std::array<std::size_t, 2> next_{0, 1};
     std::vector<std::size_t> partner_; ///< Whose message each message was swapped for.
     std::vector<clock::duration> latencies_;
     clock::duration elapsed_{};
@@ -136,8 +154,12 @@ private:
 
 /// One line of the table. @returns whether all was well.
 bool measure(const options& chosen, std::size_t clients, std::size_t size) {
-    pairing::server_process server(chosen.server, {"--threads", std::to_string(chosen.threads)});
-    run one(server.port(), chosen.swaps, size);
+    std::vector<std::string> arguments{"--threads", std::to_string(chosen.threads)};
+    if (chosen.red_blue) {
+        arguments.emplace_back("--red-blue");
+    }
+    pairing::server_process server(chosen.server, arguments);
+    run one(server.port(), chosen.red_blue, chosen.swaps, size);
     one.with(clients);
     const double memory = static_cast<double>(server.peak_memory()) / 1e6;
     const bool good = server.stop() && one.is_conserved();
@@ -152,6 +174,7 @@ void declare(CLI::App& app, options& chosen) {
     app.option_defaults()->always_capture_default();
     app.add_option("--server", chosen.server, "the binary of pairing_server")->required();
     app.add_option("--threads", chosen.threads, "of the server");
+    app.add_flag("--red-blue", chosen.red_blue, "half of the clients ask, and the others answer");
     app.add_option("--swaps", chosen.swaps, "messages given away for each line; even")
         ->check(CLI::Range(2, 100'000'000));
     app.add_option("--clients", chosen.clients, "how many at once")->check(CLI::Range(2, 10'000));

@@ -10,12 +10,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <limits>
+#include <string>
+#include <tuple>
 
 namespace {
 
@@ -24,7 +27,10 @@ void add_seconds(CLI::App& app, const char* name, std::chrono::milliseconds& val
                  const char* what) {
     app.add_option_function<double>(
            name,
-           [&value](double seconds) {
+           [&value, name](double seconds) {
+               if (std::isnan(seconds)) { // which is in every range, or in none
+                   throw CLI::ValidationError(name, "not a number");
+               }
                value = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
            },
            what)
@@ -36,7 +42,12 @@ void add_seconds(CLI::App& app, const char* name, std::chrono::milliseconds& val
 void declare(CLI::App& app, pairing::options& chosen) {
     const CLI::Range some(std::size_t{1}, std::numeric_limits<std::size_t>::max());
     app.option_defaults()->always_capture_default();
-    app.add_option("--address", chosen.address, "where to listen");
+    app.add_option("--address", chosen.address, "where to listen")
+        ->check([](const std::string& text) {
+            asio::error_code wrong;
+            std::ignore = asio::ip::make_address(text, wrong);
+            return wrong ? text + " is no address of IPv4 or IPv6" : std::string();
+        });
     app.add_option("--port", chosen.port, "0: any that is free, and it is printed");
     app.add_option("--threads", chosen.threads, "loops, of one thread each")
         ->check(CLI::Range(1, 256));

@@ -28,7 +28,7 @@ constexpr std::array<description, outcome_count> descriptions{{
     {"statistics", "here are the statistics"},
     {"side_needed", "askers meet answerers here: say which you are"},
     {"no_sides", "here are no askers and answerers: whoever comes next is your partner"},
-    {"disconnected", "the client left"},
+    {"disconnected", "you hung up before there was a partner"},
     {"undelivered", "the client did not take its partner's message"},
 }};
 

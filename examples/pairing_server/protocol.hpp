@@ -17,7 +17,7 @@
 
 namespace pairing {
 
-/// How a visit ends. All but the last two travel as the status of the reply.
+/// How a visit ends. All but the last one travel as the status of the reply.
 enum class outcome : std::uint8_t {
     exchanged, ///< The body is the partner's message. With every other status it is a text.
     timed_out, ///< Nobody came in time.
@@ -31,7 +31,7 @@ enum class outcome : std::uint8_t {
     statistics, ///< The body is the line that was asked for.
     side_needed, ///< Askers meet answerers here, and it did not say which it is.
     no_sides, ///< It said which side it is on, and there are none here.
-    disconnected, ///< The client left before it was paired. Nobody is there to be told.
+    disconnected, ///< The client hung up before it was paired. Seen by those who hung up half.
     undelivered, ///< It was paired, but did not take its partner's message.
 };
 inline constexpr std::size_t outcome_count = 14;

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,10 +29,21 @@ void print(const std::string& line) {
     std::fflush(stdout);
 }
 
+/// That nobody reads it is no reason to stop: not even fmt's, which throws.
+void complain(const std::string& line) {
+    std::fputs((line + '\n').c_str(), stderr);
+}
+
+/// nohup has a program ignore what is not for it.
+bool is_ignored(int signal) noexcept {
+    struct sigaction now{};
+    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 /// Tells a client that it cannot come in. One attempt, without waiting: it is not to cost anything.
-void turn_away(tcp::socket socket) {
-    const auto text = explanation_of(outcome::busy);
-    const header_bytes head = encode({.code = static_cast<std::uint8_t>(outcome::busy),
+void turn_away(tcp::socket socket, outcome why) {
+    const auto text = explanation_of(why);
+    const header_bytes head = encode({.code = static_cast<std::uint8_t>(why),
                                       .name_size = 0,
                                       .body_size = static_cast<std::uint32_t>(text.size())});
     const std::array<asio::const_buffer, 2> parts{asio::buffer(head), asio::buffer(text)};
@@ -79,7 +91,14 @@ server::server(const options& chosen)
       shards_(make_shards(chosen.threads)),
       acceptor_(shards_.front()->loop(), {asio::ip::make_address(chosen.address), chosen.port}),
       termination_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_request_(shards_.front()->loop(), SIGUSR1) {}
+      report_request_(shards_.front()->loop(), SIGUSR1) {
+    if (!is_ignored(SIGHUP)) {
+        termination_.add(SIGHUP);
+    }
+    // Who has gone while it was in the queue is an error like others. Asio would pass over it, and wait for somebody
+    // else to come before it looks at those who are there.
+    acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));
+}
 
 void server::run() {
     asio::io_context& first = shards_.front()->loop();
@@ -90,7 +109,14 @@ void server::run() {
     for (std::size_t i = 1; i != shards_.size(); ++i) {
         others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
     }
-    first.run();
+    try {
+        first.run();
+    } catch (...) {
+        for (const auto& each : shards_) {
+            each->loop().stop(); // or their threads would never be joined
+        }
+        throw;
+    }
 }
 
 std::string server::report() const {
@@ -111,11 +137,14 @@ awaitable<void> server::accept_clients() {
         if (error == asio::error::operation_aborted) {
             break;
         }
+        if (error == asio::error::connection_aborted || error.value() == EPROTO) {
+            continue; // it has gone already
+        }
         // No descriptors left, as a rule. To try at once would only heat the processor: clients that
         // leave give some back, and those that come wait in the listening socket's queue meanwhile.
         house_.visits.pause();
         if (!std::exchange(reported, true)) {
-            fmt::print(stderr, "cannot accept for the moment: {}\n", error.message());
+            complain("cannot accept for the moment: " + error.message());
         }
         timer.expires_after(pause);
         co_await timer.async_wait(use_tuple);
@@ -123,12 +152,17 @@ awaitable<void> server::accept_clients() {
 }
 
 void server::admit(tcp::socket socket, shard& to) {
+    if (!acceptor_.is_open()) {
+        // The last one, who came at the same time as the signal. Its loop may have ended.
+        house_.visits.refuse();
+        return turn_away(std::move(socket), outcome::closed);
+    }
     asio::error_code gone; // it will be noticed when the session reads
     const tcp::endpoint client = socket.remote_endpoint(gone);
     doorkeeper::pass pass = door_.admit(client.address());
     if (!pass) {
         house_.visits.refuse();
-        return turn_away(std::move(socket));
+        return turn_away(std::move(socket), outcome::busy);
     }
     house_.visits.begin();
     to.welcome(house_, std::move(socket), std::move(pass));

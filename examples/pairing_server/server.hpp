@@ -37,8 +37,8 @@ private:
     std::unordered_set<session*> sessions_;
 };
 
-/// SIGTERM and SIGINT drain: nobody is accepted any more, whoever waits is told that the server closes, and
-/// `run` returns when the last has gone; a second signal kills. SIGUSR1 prints the statistics.
+/// SIGTERM, SIGINT and SIGHUP drain: nobody is accepted any more, whoever waits is told that the server closes,
+/// and `run` returns when the last has gone; a second signal kills. SIGUSR1 prints the statistics.
 class server {
 public:
     /// Listens, but accepts nobody yet.

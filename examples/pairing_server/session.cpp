@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
+#include "address.hpp"
+
 #include <tryst/asio.hpp>
 
 #include <exception>
@@ -30,15 +32,18 @@ session::session(house& shared, tcp::socket socket)
     : house_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
 awaitable<outcome> session::run() {
-    outcome end{};
+    outcome status = outcome::failed;
+    bool delivered = false;
     try {
-        end = co_await serve();
+        reply result = co_await serve_or_fail();
+        status = result.status;
+        delivered = co_await send(std::move(result));
     } catch (const std::exception&) {
-        end = outcome::failed; // no memory for this message, say: the others go on
+        delivered = false; // no memory even to tell it: the others go on
     }
     asio::error_code ignored;
     std::ignore = socket_.close(ignored);
-    co_return end;
+    co_return status == outcome::exchanged && !delivered ? outcome::undelivered : status;
 }
 
 void session::interrupt() {
@@ -47,27 +52,32 @@ void session::interrupt() {
     }
 }
 
-awaitable<outcome> session::serve() {
+/// No memory for a message concerns its sender, who is told.
+awaitable<session::reply> session::serve_or_fail() {
+    try {
+        co_return co_await serve();
+    } catch (const std::exception&) {
+        receiving_ = false;
+        co_return refusal(outcome::failed);
+    }
+}
+
+awaitable<session::reply> session::serve() {
     request_decoder decoder(house_.settings.frame);
     receiving_ = true;
     timer_.expires_after(house_.settings.receive_time);
     const std::optional<bool> heard = co_await before(timer_, receive(decoder));
     receiving_ = false;
     if (!heard) {
-        const bool closed = house_.meetings.is_closed();
-        co_return co_await send(refusal(closed ? outcome::closed : outcome::slow));
+        co_return refusal(house_.meetings.is_closed() ? outcome::closed : outcome::slow);
     }
     if (!*heard) {
-        co_return outcome::disconnected;
+        co_return refusal(outcome::disconnected);
     }
     if (const auto why = decoder.refusal()) {
-        co_return co_await send(refusal(*why));
+        co_return refusal(*why);
     }
-    reply result = co_await answer(decoder.take());
-    if (result.status == outcome::disconnected) {
-        co_return outcome::disconnected;
-    }
-    co_return co_await send(std::move(result));
+    co_return co_await answer(decoder.take());
 }
 
 /// @returns false if the client left.
@@ -96,7 +106,7 @@ awaitable<session::reply> session::answer(request asked) {
 session::reply session::report() const {
     asio::error_code error;
     const tcp::endpoint client = socket_.remote_endpoint(error);
-    if (error || !client.address().is_loopback()) {
+    if (error || !plain(client.address()).is_loopback()) {
         return refusal(outcome::forbidden);
     }
     return {outcome::statistics, message(line_of(house_.visits.now(), house_.meetings.count()))};
@@ -119,7 +129,8 @@ awaitable<session::reply> session::exchange(request asked) {
 
     watch();
     auto [error, body] = co_await wait(*guest, std::move(asked));
-    socket_.cancel(); // the watch
+    asio::error_code ignored;
+    std::ignore = socket_.cancel(ignored); // the watch
     if (error) {
         co_return refusal(error);
     }
@@ -168,13 +179,13 @@ void session::watch() {
                           });
 }
 
-awaitable<outcome> session::send(reply what) {
+/// @returns whether the client has had it.
+awaitable<bool> session::send(reply what) {
     bool sent = false;
     timer_.expires_after(house_.settings.send_time);
     const std::optional<bool> taken = co_await before(timer_, deliver(what, sent));
     // A client that took all and does not hang up has had its reply.
-    const bool delivered = taken.value_or(sent);
-    co_return what.status == outcome::exchanged && !delivered ? outcome::undelivered : what.status;
+    co_return taken.value_or(sent);
 }
 
 /// Sends the reply, then waits until the client hangs up. Who closes while bytes are still coming in, those

@@ -32,7 +32,7 @@ class session : public std::enable_shared_from_this<session> {
 public:
     session(house& shared, tcp::socket socket);
 
-    /// Serves the client, then closes the socket. Never throws on account of the client.
+    /// Serves the client, then closes the socket. Never throws.
     /// @returns how it ended.
     awaitable<outcome> run();
 
@@ -45,12 +45,13 @@ private:
         message body;
     };
 
-    awaitable<outcome> serve();
+    awaitable<reply> serve();
+    awaitable<reply> serve_or_fail();
     awaitable<bool> receive(request_decoder& decoder);
     awaitable<reply> answer(request asked);
     awaitable<reply> exchange(request asked);
     awaitable<std::tuple<asio::error_code, message>> wait(const rooms::guest& at, request asked);
-    awaitable<outcome> send(reply what);
+    awaitable<bool> send(reply what);
     awaitable<bool> deliver(const reply& what, bool& sent);
 
     static reply refusal(outcome why) { return {why, message(explanation_of(why))}; }

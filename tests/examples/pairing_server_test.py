@@ -10,6 +10,7 @@ it waits for has happened. Every operation has a timeout, and every test a serve
 
 import argparse
 import contextlib
+import errno
 import hashlib
 import os
 import queue
@@ -18,6 +19,7 @@ import resource
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -29,7 +31,7 @@ import unittest
 TIMEOUT = 30
 HEADER = struct.Struct(">BBBBI")
 (EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
- STATISTICS, SIDE_NEEDED, NO_SIDES) = range(12)
+ STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED) = range(13)
 GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses")
 
 chosen = argparse.Namespace()
@@ -62,12 +64,14 @@ def item(name, size=100):
 class Client:
     """One connection. Closes when it is done, or abruptly with `reset`."""
 
-    def __init__(self, server, data=b"", receive_buffer=None):
-        self.socket = socket.socket()
+    def __init__(self, server, data=b"", receive_buffer=None, source=None):
+        self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
         self.socket.settimeout(TIMEOUT)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if source:
+            self.socket.bind((source, 0))
         try:
             self.socket.connect((server.host, server.port))
             self.send(data)
@@ -114,6 +118,9 @@ class Client:
     def close(self):
         self.socket.close()
 
+    def hang_up_half(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
     def reset(self):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
@@ -125,21 +132,27 @@ class Client:
 class Server:
     """A server on a port of its own; stopped, and its books checked, at the end of `with`."""
 
-    def __init__(self, *options, files=None, address="127.0.0.1"):
-        def limit_files():
+    def __init__(self, *options, files=None, memory=None, ignored=None, errors=None,
+                 environment=None):
+        def prepare():
             if files:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+            if memory:
+                resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+            if ignored:
+                signal.signal(ignored, signal.SIG_IGN)
 
-        self.errors = tempfile.TemporaryFile("w+")
+        self.errors = errors or tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [chosen.server, "--address", address, "--threads", str(chosen.threads), *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=limit_files)
+            [chosen.server, "--threads", str(chosen.threads), *options],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=prepare,
+            env={**os.environ, **(environment or {})})
         self.lines = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
-        self.host = "127.0.0.1" if address == "0.0.0.0" else address
         words = self.line().split()
         assert words[:2] == ["listening", "on"], words
+        self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(words[2], words[2])
         self.port = int(words[-1])
 
     def _read(self):
@@ -156,8 +169,7 @@ class Server:
         if kind is not None:
             self.process.kill()
             self.process.wait(TIMEOUT)
-            self.errors.seek(0)
-            print(self.errors.read(), file=sys.stderr)
+            print(self.complaints(), file=sys.stderr)
         elif self.process.poll() is None:
             self.stop()
         self.process.stdout.close()
@@ -177,9 +189,12 @@ class Server:
         assert status == 0, f"exit status {status}: {self.complaints()}"
         last = checked(self.line())
         assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
+        assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"somebody met nobody: {last}"
         return last
 
     def complaints(self):
+        if not self.errors.seekable():
+            return ""
         self.errors.seek(0)
         return self.errors.read()
 
@@ -214,6 +229,25 @@ def checked(line):
 
 
 # ---- The tests
+
+
+def address_of_this_machine():
+    """One that is not the loopback's, or none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9)) # sends nothing: which address would be ours?
+        except OSError:
+            return None
+        return probe.getsockname()[0]
+
+
+def has_ipv6():
+    with socket.socket(socket.AF_INET6) as probe:
+        try:
+            probe.bind(("::1", 0))
+        except OSError:
+            return False
+        return True
 
 
 class PairingServer(unittest.TestCase):
@@ -289,6 +323,18 @@ class PairingServer(unittest.TestCase):
                 server.until(waiting=1, rooms=1)
                 with Client(server, request(b"a", b"4")) as d:
                     self.assertEqual((a.reply(), d.reply()), ((EXCHANGED, b"4"), (EXCHANGED, b"1")))
+
+    def test_the_name_of_a_room_is_any_bytes(self):
+        names = (b"\0", b"\0\0", b"a\0b", b"a\0c", "k\u00f6k".encode(), b"\xff" * 254 + b"\xfe",
+                 b"\xff" * 255)
+        with Server("--max-room-name=255") as server, contextlib.ExitStack() as stack:
+            first = [stack.enter_context(Client(server, request(name, b"%d" % i)))
+                     for i, name in enumerate(names)]
+            server.until(waiting=len(names), rooms=len(names))
+            for i, name in enumerate(names):
+                with Client(server, request(name, b"to %d" % i)) as second:
+                    self.assertEqual(second.reply(), (EXCHANGED, b"%d" % i))
+                self.assertEqual(first[i].reply(), (EXCHANGED, b"to %d" % i))
 
     def test_who_waits_too_long_is_told(self):
         with Server("--wait-time=0.3") as server:
@@ -424,6 +470,22 @@ class PairingServer(unittest.TestCase):
             self.assertGreaterEqual(time.monotonic() - start, 0.5)
             server.until(slow=1, active=0)
 
+    def test_many_that_send_a_byte_a_second_hold_up_nobody_and_are_told(self):
+        with Server("--receive-time=3") as server, contextlib.ExitStack() as stack:
+            start = time.monotonic()
+            slow = [stack.enter_context(Client(server)) for _ in range(200)]
+            for byte in request(b"room", bytes(1000)):
+                for client in slow:
+                    client.send(bytes([byte]))
+                self.swap(server, room=b"room")
+                if slow[0].is_readable(1):
+                    break
+            for client in slow:
+                self.assertEqual(client.status(), SLOW)
+            self.assertGreaterEqual(time.monotonic() - start, 3)
+            self.assertLess(time.monotonic() - start, 3 + TIMEOUT / 3)
+            server.until(slow=200, active=0)
+
     def test_who_says_nothing_is_told_to_hurry(self):
         with Server("--receive-time=0.2") as server, Client(server) as client:
             self.assertEqual(client.status(), SLOW)
@@ -502,7 +564,7 @@ class PairingServer(unittest.TestCase):
                 self.swap(server)
 
     def test_nobody_is_paired_with_a_client_that_left(self):
-        for leave in (Client.close, Client.reset, lambda c: c.socket.shutdown(socket.SHUT_WR)):
+        for leave in (Client.close, Client.reset, Client.hang_up_half):
             with Server() as server:
                 ghost = Client(server, request(b"room", b"ghost"))
                 server.until(waiting=1)
@@ -514,6 +576,68 @@ class PairingServer(unittest.TestCase):
                         self.assertEqual(one.reply(), (EXCHANGED, b"other"))
                         self.assertEqual(other.reply(), (EXCHANGED, b"one"))
                 ghost.close()
+
+    def test_who_hangs_up_half_is_told_that_it_was_not_paired(self):
+        frame = request(b"room", b"message")
+        with Server() as server:
+            for size in range(len(frame) + 1):
+                with Client(server, frame[:size]) as client:
+                    if size == len(frame):
+                        server.until(waiting=1)
+                    client.hang_up_half()
+                    self.assertEqual(client.status(), DISCONNECTED)
+            server.until(disconnected=len(frame) + 1, active=0, rooms=0)
+
+    def test_who_finds_a_partner_at_once_may_have_hung_up_half(self):
+        with Server() as server, Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            with Client(server, request(b"room", b"other")) as other:
+                other.hang_up_half()
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+
+    def test_who_is_gone_before_it_is_accepted_does_no_harm(self):
+        with Server() as server:
+            server.signal(signal.SIGSTOP)
+            for i in range(100):
+                (Client.close, Client.reset)[i % 2](Client(server, request(b"room") if i % 4 < 2 else b""))
+            server.signal(signal.SIGCONT)
+            last = server.until(accepted=100, active=0, rooms=0)
+            self.assertEqual(last["disconnected"] + last["undelivered"] + last["exchanged"], 100)
+            self.swap(server)
+
+    def test_whoever_leaves_when_nobody_gets_a_message_twice_or_its_own(self):
+        rng = random.Random(4)
+        count = min(2000, chosen.clients)
+        with Server() as server, contextlib.ExitStack() as stack:
+            staying, leaving = {}, []
+            for i in range(count):
+                client = Client(server, request(b"room %d" % rng.randrange(5), b"%d" % i))
+                if rng.random() < 0.6:
+                    staying[i] = stack.enter_context(client)
+                else:
+                    leaving.append(client)
+                if leaving and rng.random() < 0.4:
+                    rng.choice((Client.close, Client.reset))(leaving.pop(rng.randrange(len(leaving))))
+            for client in leaving:
+                rng.choice((Client.close, Client.reset))(client)
+            server.until(accepted=count)
+            server.signal(signal.SIGTERM)
+            got = {}
+            for i, client in staying.items():
+                status, body = client.reply()
+                self.assertIn(status, (EXCHANGED, CLOSED))
+                if status == EXCHANGED:
+                    got[i] = int(body)
+            self.assertEqual(len(set(got.values())), len(got), "a message was delivered twice")
+            for own, other in got.items():
+                self.assertNotEqual(own, other)
+                if other in staying: # who was told that the server closes has kept its message
+                    self.assertEqual(got.get(other), own)
+            self.assertGreater(len(got), count / 4)
+            self.assertLess(len(got), len(staying) + len(leaving))
+            last = server.ended()
+            self.assertGreater(last["disconnected"], 0)
 
     def test_a_client_may_leave_during_its_reply(self):
         with Server("--max-message=32000000") as server:
@@ -577,6 +701,56 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(client.reply(), (EXCHANGED, b"first"))
                 self.assertEqual(clients[1].reply(), (EXCHANGED, b"second"))
 
+    def test_the_limit_for_one_address_is_nothing_to_another(self):
+        with Server("--max-connections-per-address=1") as server, \
+                Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            with Client(server) as client:
+                self.assertEqual(client.status(), BUSY)
+            with Client(server, request(b"room", b"other"), source="127.0.0.2") as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+            server.until(refused=1, active=0)
+
+    def test_it_serves_ipv6_with_the_same_limits(self):
+        if not has_ipv6():
+            self.skipTest("no IPv6")
+        with Server("--address=::1", "--max-connections-per-address=2") as server:
+            self.assertEqual(server.host, "::1")
+            self.swap(server)
+            server.until(active=0)
+            with Client(server, request(b"a")), Client(server, request(b"b")):
+                server.until(waiting=2)
+                with Client(server) as client:
+                    self.assertEqual(client.status(), BUSY)
+            server.until(active=0)
+            with Client(server, STATISTICS_REQUEST) as client:
+                self.assertEqual(client.reply()[0], STATISTICS)
+
+    def test_ipv4_is_what_it_is_where_ipv6_listens_for_both(self):
+        if not has_ipv6():
+            self.skipTest("no IPv6")
+        with Server("--address=::", "--max-connections-per-address=1") as server:
+            with Client(server, request(b"room", b"6")) as six:
+                server.until(waiting=1)
+                server.host = "127.0.0.1"
+                with Client(server, request(b"room", b"4")) as four: # has a place of its own
+                    self.assertEqual(four.reply(), (EXCHANGED, b"6"))
+                self.assertEqual(six.reply(), (EXCHANGED, b"4"))
+            server.until(active=0)
+            with Client(server, STATISTICS_REQUEST) as client:
+                self.assertEqual(client.reply()[0], STATISTICS)
+
+    def test_only_this_machine_can_come_unless_told_otherwise(self):
+        with Server() as server:
+            self.assertEqual(server.host, "127.0.0.1")
+            address = address_of_this_machine()
+            if not address:
+                self.skipTest("no network but the loopback")
+            server.host = address
+            with self.assertRaises(ConnectionRefusedError):
+                Client(server)
+
     def test_without_descriptors_it_goes_on_when_others_leave(self):
         with Server(files=64) as server, contextlib.ExitStack() as stack:
             clients = [stack.enter_context(Client(server, request(b"%d" % i, b"first")))
@@ -594,6 +768,54 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(clients[79].reply(), (EXCHANGED, b"second"))
             self.assertEqual(server.complaints().count("cannot accept"), 1)
 
+    def test_that_nobody_hears_it_complain_of_descriptors_does_not_end_it(self):
+        nobody, errors = os.pipe()
+        os.close(nobody)
+        with Server(files=64, errors=os.fdopen(errors, "w")) as server, \
+                contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(Client(server, request(b"%d" % i))) for i in range(80)]
+            server.until(pauses=lambda count: count >= 3)
+            for client in clients[:40]:
+                client.close()
+            server.until(waiting=40)
+
+    def test_what_accept_fails_with_is_survived(self):
+        if not chosen.preload:
+            self.skipTest("nothing to preload, or a sanitizer that it would have to come before")
+        scarce = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM)
+        aborted = (errno.ECONNABORTED, errno.EPROTO)
+        with Server(environment={"LD_PRELOAD": chosen.preload, "ACCEPT_ERRORS": " ".join(
+                str(number) for number in scarce + aborted)}) as server:
+            # Two connections are lost, and those behind them in the queue are not to wait for others to come.
+            server.signal(signal.SIGSTOP)
+            with contextlib.ExitStack() as stack:
+                lost = [stack.enter_context(Client(server)) for _ in aborted]
+                one = stack.enter_context(Client(server, request(b"room", b"one")))
+                other = stack.enter_context(Client(server, request(b"room", b"other")))
+                server.signal(signal.SIGCONT)
+                self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+                for client in lost:
+                    with self.assertRaises((ConnectionError, EOFError)):
+                        client.status()
+            last = server.stop()
+            self.assertEqual((last["accepted"], last["pauses"]), (2, len(scarce)))
+
+    def test_what_there_is_no_memory_for_is_refused_and_the_others_go_on(self):
+        if not chosen.memory:
+            self.skipTest("a sanitizer takes as much as it needs")
+        with Server("--max-message=1000000000", memory=100_000_000) as server, \
+                Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            with Client(server, HEADER.pack(1, 1, 4, 0, 1_000_000_000) + b"room") as client:
+                while not client.is_readable(0):
+                    client.send(bytes(65536))
+                self.assertEqual(client.status(), FAILED)
+            with Client(server, request(b"room", bytes(10_000_000))) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, bytes(10_000_000)))
+            self.assertEqual(server.stop()["failed"], 1)
+
     # ---- Statistics
 
     def test_statistics_can_be_asked_for(self):
@@ -608,13 +830,10 @@ class PairingServer(unittest.TestCase):
             server.until(statistics=1, active=0)
 
     def test_statistics_are_for_this_machine_only(self):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect(("192.0.2.1", 9)) # sends nothing: which address would be ours?
-            except OSError:
-                self.skipTest("no network but the loopback")
-            address = probe.getsockname()[0]
-        with Server(address="0.0.0.0") as server:
+        address = address_of_this_machine()
+        if not address:
+            self.skipTest("no network but the loopback")
+        with Server("--address=0.0.0.0") as server:
             server.host = address
             with Client(server, STATISTICS_REQUEST) as client:
                 self.assertEqual(client.status(), FORBIDDEN)
@@ -623,7 +842,7 @@ class PairingServer(unittest.TestCase):
     # ---- The end
 
     def test_the_end_is_announced_to_all_who_wait_or_are_still_sending(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Server() as server, contextlib.ExitStack() as stack:
                 waiting = [stack.enter_context(Client(server, request(b"room %d" % i)))
                            for i in range(100)]
@@ -638,6 +857,25 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(last["closed"], 100 + len(frame))
                 with self.assertRaises(ConnectionRefusedError):
                     Client(server)
+
+    def test_who_comes_while_it_ends_is_told_or_was_never_let_in(self):
+        for _ in range(4): # of two threads, now one and now the other has the last client
+            with Server("--receive-time=1000") as server, contextlib.ExitStack() as stack:
+                server.signal(signal.SIGSTOP)
+                clients = [stack.enter_context(Client(server)) for _ in range(50)]
+                server.signal(signal.SIGTERM)
+                server.signal(signal.SIGCONT)
+                told = 0
+                for client in clients:
+                    with contextlib.suppress(ConnectionError):
+                        self.assertEqual(client.status(), CLOSED)
+                        told += 1
+                self.assertEqual(server.ended()["accepted"], told)
+
+    def test_it_outlives_its_terminal_if_it_was_told_to(self):
+        with Server(ignored=signal.SIGHUP) as server: # as nohup does
+            server.signal(signal.SIGHUP)
+            self.swap(server)
 
     def test_a_reply_that_has_begun_is_finished_at_the_end(self):
         body = item("large", 32000000)
@@ -667,12 +905,17 @@ class PairingServer(unittest.TestCase):
 
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
-            for options in (["--address=nowhere"], [f"--port={server.port}"], ["--port=65536"],
-                            ["--threads=0"], ["--max-rooms=0"], ["--max-waiting-per-room=0"], ["--wait-time=-1"], ["--nonsense"]):
-                run = subprocess.run([chosen.server, *options], capture_output=True, text=True,
+            for option, why in (("--address=nowhere", "nowhere"), (f"--port={server.port}", "in use"),
+                                ("--address=192.0.2.1", "Cannot assign"),
+                                ("--port=65536", "65536"), ("--threads=0", "--threads"),
+                                ("--max-rooms=0", "--max-rooms"), ("--max-message=-1", "--max-message"),
+                                ("--max-waiting-per-room=0", "--max-waiting-per-room"),
+                                ("--wait-time=-1", "--wait-time"), ("--wait-time=nan", "--wait-time"),
+                                ("--nonsense", "--nonsense")):
+                run = subprocess.run([chosen.server, option], capture_output=True, text=True,
                                      timeout=TIMEOUT, check=False)
-                self.assertNotEqual(run.returncode, 0, options)
-                self.assertTrue(run.stderr, options)
+                self.assertGreater(run.returncode, 0, option)
+                self.assertIn(why, run.stderr, option)
 
     # ---- pairing_client
 
@@ -743,11 +986,40 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(status("room", "--send", large), 10 + TOO_LARGE)
             self.assertEqual(status("x" * 100, "--send", small), 10 + TOO_LARGE)
             self.assertEqual(status("room", "--send", got), 1) # no such file
+            self.assertEqual(self.client(server, "room", "--host", "nowhere.invalid", "--send",
+                                         small).wait(TIMEOUT), 3)
             self.assertEqual(status("", "--send", small), 2)
             self.assertEqual(status("--nonsense"), 2)
             server.stop()
             self.assertEqual(status("room", "--send", small), 3) # nobody listens
             self.assertEqual(sorted(os.listdir(folder)), ["large", "small"])
+
+    def test_a_client_that_cannot_keep_what_comes_gives_nothing_away(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder, \
+                Client(server, request(b"room", b"one")) as one:
+            server.until(waiting=1)
+            for bad in (os.path.join(folder, "missing", "file"), folder):
+                self.assertEqual(self.client(server, "room", "--receive", bad,
+                                             stdin=subprocess.DEVNULL).wait(TIMEOUT), 1)
+            server.until(waiting=1, accepted=1)
+            with Client(server, request(b"room", b"other")) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
+            self.assertEqual(one.reply(), (EXCHANGED, b"other"))
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_client_writes_into_what_is_no_file_and_does_not_replace_it(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder, \
+                Client(server, request(b"room", b"one")):
+            server.until(waiting=1)
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            self.assertEqual(self.client(server, "room", "--receive", pipe,
+                                         stdin=subprocess.DEVNULL).wait(TIMEOUT), 0)
+            self.assertEqual(os.read(reader, 100), b"one")
+            os.close(reader)
+            self.assertEqual(os.listdir(folder), ["pipe"])
+            self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
 
 def main():
@@ -758,6 +1030,7 @@ def main():
     parser.add_argument("--memory", type=float, default=100,
                         help="MB that the server may take while they do; 0: any, as for sanitizers")
     parser.add_argument("--threads", type=int, default=1, help="of the server")
+    parser.add_argument("--preload", help="failing_accept, a library")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests; all if none")
     parser.parse_args(namespace=chosen)

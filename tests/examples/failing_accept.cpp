@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// To be preloaded: an `accept` that fails with each of the numbers in the environment's ACCEPT_ERRORS in turn, once
+/// for each connection that is there to be accepted, and then works. With ECONNABORTED and EPROTO the
+/// connection is lost, as on systems that have them; with all others it stays in the queue.
+#include <cerrno>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace {
+
+/// @returns 0 at the end of the list.
+int next_error() {
+    // Called by one thread only, that which accepts.
+    static char* rest = std::getenv("ACCEPT_ERRORS");
+    return rest == nullptr ? 0 : static_cast<int>(std::strtol(rest, &rest, 10));
+}
+
+} // namespace
+
+extern "C" int accept(int socket, sockaddr* address, socklen_t* size) {
+    using function = int (*)(int, sockaddr*, socklen_t*);
+    static const auto next = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "accept"));
+    pollfd ready{.fd = socket, .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, 0) != 1) {
+        return next(socket, address, size);
+    }
+    const int error = next_error();
+    if (error == 0) {
+        return next(socket, address, size);
+    }
+    if (error == ECONNABORTED || error == EPROTO) {
+        ::close(next(socket, nullptr, nullptr));
+    }
+    errno = error;
+    return -1;
+}
