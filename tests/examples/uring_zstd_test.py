@@ -150,16 +150,40 @@ class UringZstd(unittest.TestCase):
                         ("--lanes", 64, "--buffer", "64k", "--loops", 3)):
             self.check_each(*options, size=9 * MIB + 1)
 
-    def test_direct_with_any_tail(self):
+    def need_direct(self):
         probe = self.file("in", b"probe")
         try:
             os.close(os.open(probe, os.O_RDONLY | os.O_DIRECT))
         except OSError:
             self.skipTest("no O_DIRECT here")
+
+    def test_direct_with_any_tail(self):
+        self.need_direct()
         for loops in (1, 3):
             for size in (0, 1, 511, 512, 4095, 4096, 4097, 64 * KIB - 1, 64 * KIB, 64 * KIB + 1,
                          5 * MIB + 3):
                 self.check_each("--direct", "--buffer", "64K", "--loops", loops, size=size)
+
+    def test_direct_notices_that_a_file_shrinks(self):
+        self.need_direct()
+        path = self.file("in", b"")
+        os.truncate(path, 256 << 30) # more than it can read meanwhile
+        for loops in (1, 2, 3):
+            process = self.start("in", "--hash", "--direct", "--loops", loops)
+            self.wait_until(lambda process=process: self.has_begun(process))
+            os.truncate(path, MIB + 1) # within a sector
+            self.assertEqual(process.wait(TIMEOUT), 1)
+            self.check_failure(process.stderr.read().decode(),
+                               "in: cannot read: it has shrunk meanwhile")
+            os.truncate(path, 256 << 30)
+
+    @staticmethod
+    def has_begun(process):
+        """It has a ring, hence knows how large its input is."""
+        folder = f"/proc/{process.pid}/fd"
+        with contextlib.suppress(OSError): # one is closed meanwhile
+            return any("io_uring" in os.readlink(os.path.join(folder, each)) for each in os.listdir(folder))
+        return False
 
     def test_direct_is_refused_where_the_file_system_has_it_not(self):
         self.refuses("/proc/cpuinfo", "--direct", "-o", "out",
