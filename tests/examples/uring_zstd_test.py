@@ -15,6 +15,7 @@ import pty
 import random
 import resource
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -193,10 +194,15 @@ class UringZstd(unittest.TestCase):
         self.refuses("pipe", "--direct", "-o", "out", says="not a regular file")
         os.close(keep_open)
 
-    def test_what_only_seems_to_be_empty(self):
+    def test_what_is_not_as_long_as_it_says(self):
         self.run_it("/proc/version", "-o", "out.zst")
         with open("/proc/version", "rb") as file:
             self.check_compressed("out.zst", file.read())
+        out, _ = self.run_it("/proc/kallsyms", "--hash", "--lanes", "3") # whose reads are all short
+        self.assertEqual(out, self.tool("sha256sum", "/proc/kallsyms"))
+        setting = "/sys/devices/system/cpu/possible" # of a page, it says
+        out, _ = self.run_it(setting, "--hash")
+        self.assertEqual(out, self.tool("sha256sum", setting))
 
     def test_a_single_frame_with_checksum_and_size_as_good_as_zstds(self):
         data = data_of(9 * MIB)
@@ -254,6 +260,20 @@ class UringZstd(unittest.TestCase):
             sink.flush()
             self.run_it("--copy", "-", "-o", "-", stdin=source, stdout=sink)
         self.assertEqual(self.content("out"), b"before" + data[1000:])
+
+    def test_what_is_read_is_not_what_is_written(self):
+        data = data_of(MIB)
+        path = self.file("data", data)
+        for options in (("--copy", "-"), ("-",), ("--copy", "data")):
+            with open(path, "rb") as source, open(path, "ab") as sink:
+                _, errors = self.run_it(*options, "-o", "-", stdin=source, stdout=sink, status=1,
+                                        preexec_fn=lambda: self.limit_files(10 * MIB)) # else it would never end
+            self.check_failure(errors, "standard output: cannot write: it is what is read")
+        self.assertEqual(self.content("data"), data)
+
+    @staticmethod
+    def limit_files(most):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     def test_pipes_that_do_not_block(self):
         data = data_of(2 * MIB)
@@ -353,11 +373,8 @@ class UringZstd(unittest.TestCase):
         for options in ((), ("--copy",), ("--loops", "1"), ("--direct",)):
             # Up to the limit the kernel writes, and O_DIRECT not a part of a sector.
             most = MIB if "--direct" in options else MIB + 1
-
-            def limit(most=most):
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-            self.refuses("in", "-f", "-o", "out", *options, preexec_fn=limit,
+            self.refuses("in", "-f", "-o", "out", *options,
+                         preexec_fn=lambda most=most: self.limit_files(most),
                          says="out: cannot write: File too large")
         self.assertEqual(self.content("out"), b"precious")
 
@@ -379,6 +396,28 @@ class UringZstd(unittest.TestCase):
             os.unlink(self.path("in"))
             self.assertEqual(got + process.stdout.read(), data)
             self.assertEqual(process.wait(TIMEOUT), 0)
+
+    def test_a_file_that_grows_meanwhile(self):
+        data = data_of(10 * MIB)
+        for loops in (1, 2, 3):
+            self.file("in", data)
+            process = self.start("in", "--copy", "-o", "-", "--loops", loops)
+            got = process.stdout.read(1) # it cannot get far: the pipe is full
+            with open(self.path("in"), "ab") as file:
+                file.write(data)
+            self.assertEqual(got + process.stdout.read(), data)
+            self.assertEqual(process.wait(TIMEOUT), 0)
+
+    def test_threads_that_there_are_not(self):
+        self.file("in", b"data")
+        shutil.copy(chosen.program, self.path("program"))
+        os.chmod(self.folder, 0o755)
+        other = {"user": 64321, "group": 64321, "extra_groups": []} # root may have any number of threads
+        got = subprocess.run(["./program", "in", "--hash"], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                             capture_output=True, check=False, **(other if os.geteuid() == 0 else {}),
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)))
+        self.assertEqual((got.returncode, got.stdout), (1, b""))
+        self.check_failure(got.stderr.decode(), "cannot start a thread: Resource temporarily unavailable")
 
     def test_a_reader_that_goes_away(self):
         self.file("in", data_of(50 * MIB))
