@@ -70,7 +70,7 @@ private:
         home.stop();
     }
 
-    uring::context context_;
+    uring::context context_{{.entries = 64}}; // for the lanes, and little else
     std::vector<tryst::task<>> stages_; // destroyed first
 };
 
