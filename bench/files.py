@@ -75,8 +75,11 @@ def check(kind, command, source, output):
 def compare(kind, title, commands, source, output):
     """Each command as it is shown, with what stands for files: `IN`, `OUT`."""
     runs = {name: [] for name in commands}
+    names = list(commands)
     for turn in range(ROUNDS + 1):
-        for name, words in commands.items():
+        first = turn % len(names) # each has another's leavings to cope with: what the disk is still at
+        for name in names[first:] + names[:first]:
+            words = commands[name]
             command = [word.replace("IN", source).replace("OUT", output) for word in words]
             if os.path.exists(output):
                 os.remove(output)
@@ -132,7 +135,9 @@ def main():
         }, source, output)]
         found += [compare("copy", "copying past the page cache", {
             "uring_zstd --copy --direct": [*copy, "--direct"],
-            "uring_zstd --copy --direct --loops 1 --lanes 2": [*copy, "--direct", "--loops", "1", "--lanes", "2"],
+            "uring_zstd --copy --direct --buffer 1M": [*copy, "--direct", "--buffer", "1M"],
+            "uring_zstd --copy --direct --buffer 1M --loops 1 --lanes 2": [*copy, "--direct", "--buffer", "1M", "--loops",
+                                                                           "1", "--lanes", "2"],
             "dd bs=1M iflag=direct oflag=direct": ["dd", "bs=1M", "status=none", "iflag=direct", "oflag=direct",
                                                    "if=IN", "of=OUT"],
         }, source, output)]

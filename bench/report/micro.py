@@ -121,13 +121,24 @@ def uring(m: Micro) -> list[str]:
     sizes = (4 << 10, 64 << 10, 256 << 10, 1 << 20)
     ways = (("an exchanger", "by_exchange"), ("two SPSC queues", "by_spsc_queues"),
             ("two channels with a mutex", "by_mutex_channels"), ("no second stage: one ring, two lanes", "one_ring"))
+
+    def speed(way: str, size: int, direct: int) -> float:
+        return m.value(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s") or 0
+
+    def single_ring(direct: int) -> str:
+        """Where it wins."""
+        sizes_won = [f"{size >> 10} KB" for size in sizes
+                     if speed("one_ring", size, direct) > max(speed(way, size, direct) for _, way in ways[:-1])]
+        return f"The single ring is the fastest of all with buffers of {', '.join(sizes_won) or 'no size'}.\n"
+
     copies = [section(f"io_uring, a file copied in two stages, {where}",
                       "A context reads and another writes, each with a thread and a processor; they pass two buffers to and "
                       "fro, full for empty. In GB/s: more is better. 64 MB, or 2,048 buffers if that is less; every copy is "
                       "compared with what was read.",
                       table(["GB/s", "4 KB", "64 KB", "256 KB", "1 MB"], [
                           [label, *(m.counter(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s", 2) for size in sizes)]
-                          for label, way in ways]))
+                          for label, way in ways]),
+                      single_ring(direct))
               for direct, where in ((0, "in the page cache"), (1, "past the page cache (O_DIRECT)"))]
     return [hops, *copies]
 

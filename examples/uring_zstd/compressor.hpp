@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -23,6 +24,9 @@ class compressor {
 public:
     /// With a checksum, and the size if it is known: what the zstd command makes.
     compressor(int level, int workers, std::optional<std::uint64_t> size) {
+        if (!context_) {
+            throw std::bad_alloc();
+        }
         set(ZSTD_c_compressionLevel, level);
         const ZSTD_bounds possible = ZSTD_cParam_getBounds(ZSTD_c_nbWorkers);
         set(ZSTD_c_nbWorkers,

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace uring_zstd {
@@ -24,6 +26,14 @@ std::error_code last_error() noexcept {
 std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+/// Whether a file is as long as it says. Of the kernel's own, those in /proc say that they are empty, those in /sys that
+/// they are a page.
+bool knows_its_size(int open_file, const struct stat& status) noexcept {
+    struct statfs system{};
+    return S_ISREG(status.st_mode) && status.st_size != 0 && ::fstatfs(open_file, &system) == 0 &&
+           system.f_type != SYSFS_MAGIC;
 }
 
 mode_t default_mode() noexcept {
@@ -59,9 +69,7 @@ input::input(const options& chosen) : file(chosen.input, chosen.direct) {
     if (S_ISDIR(status_.st_mode)) {
         throw file_error(name_, "read", "is a directory");
     }
-    if (!S_ISREG(status_.st_mode) || status_.st_size == 0) {
-        stream_ = true; // as is what only seems to be empty, in /proc
-    }
+    stream_ = stream_ || !knows_its_size(open_.get(), status_);
     if (direct_) {
         make_direct();
     }
@@ -79,7 +87,7 @@ output::output(const options& chosen)
     if (name_ == options::standard_stream) {
         name_ = "standard output";
         open_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-        if (!open_) {
+        if (!open_ || ::fstat(open_.get(), &status_) != 0) {
             throw file_error(name_, "open", last_error());
         }
         if (chosen.what == action::compress && !chosen.force && ::isatty(open_.get()) == 1) {
@@ -115,8 +123,13 @@ output::~output() {
     }
 }
 
-void output::create() {
+void output::create(const input& origin) {
     if (stream_) {
+        const struct stat& other = origin.status();
+        if (S_ISREG(status_.st_mode) && status_.st_dev == other.st_dev &&
+            status_.st_ino == other.st_ino) {
+            throw file_error(name_, "write", "it is what is read");
+        }
         return;
     }
     // In the same folder, from where it can be renamed. A short name: that of the output may be as long as

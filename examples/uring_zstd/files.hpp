@@ -68,8 +68,8 @@ public:
     /// Removes what is incomplete.
     ~output();
 
-    /// Makes the file, under its temporary name. @throws file_error
-    void create();
+    /// Makes the file, under its temporary name. @throws file_error: also if it would grow as it is read
+    void create(const input& origin);
 
     /// Gives it the size, its name, and its origin's permissions and time. @throws file_error
     void commit(std::uint64_t size, const input& origin);

@@ -22,6 +22,7 @@
 #include <exception>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -69,7 +70,7 @@ private:
         home.stop();
     }
 
-    uring::context context_;
+    uring::context context_{{.entries = 64}}; // for the lanes, and little else
     std::vector<tryst::task<>> stages_; // destroyed first
 };
 
@@ -168,14 +169,16 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
     }
 
     std::vector<std::jthread> threads;
+    threads.reserve(loops.size());
     try {
         for (stage_loop& each : loops) {
             if (&each != &ours) {
                 threads.emplace_back([&each, &first] { each.run(first); });
             }
         }
-    } catch (...) { // no more threads: those that run have to stop
-        first.report(std::current_exception());
+    } catch (const std::system_error& why) { // no more threads: those that run have to stop
+        first.report(
+            std::make_exception_ptr(std::system_error(why.code(), "cannot start a thread")));
     }
     ours.run(first);
     threads.clear(); // joins them

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -19,7 +20,12 @@ namespace uring_zstd {
 
 class sha256 {
 public:
-    sha256() { check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr)); }
+    sha256() {
+        if (!context_) {
+            throw std::bad_alloc();
+        }
+        check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+    }
 
     void add(std::span<const std::byte> bytes) {
         check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));

@@ -40,14 +40,19 @@ tryst::task<> fill(uring::context& home, const input& from, block& into, std::st
                                                   place_of(from, into.offset + into.size), stop);
         if (would_block(got)) {
             std::ignore = co_await home.poll(from.descriptor(), POLLIN, stop);
-        } else if (!got) {
+            continue;
+        }
+        if (!got) {
             throw file_error(from.name(), "read", got.error());
-        } else if (*got == 0 && from.size()) {
+        }
+        into.size = std::min(into.size + *got, wanted); // the last sector may hold more by now
+        // Of a part of a sector, too, after which O_DIRECT could not go on.
+        const bool at_end = *got == 0 || from.transfer_size(into.size) != into.size;
+        if (at_end && from.size() && into.size != wanted) {
             throw file_error(from.name(), "read", "it has shrunk meanwhile");
-        } else if (*got == 0) {
+        }
+        if (at_end) {
             break;
-        } else {
-            into.size = std::min(into.size + *got, wanted); // the last sector may hold more by now
         }
     }
 }

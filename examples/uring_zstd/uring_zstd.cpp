@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -110,7 +111,7 @@ void work(const options& chosen) {
     const ending_signals
         signals; // until here, where opening a named pipe may wait, they just end us
     if (to) {
-        to->create();
+        to->create(from);
     }
     const outcome got = run_pipeline(chosen, from, to ? &*to : nullptr, signals);
     if (!to) {
@@ -151,8 +152,10 @@ int run(int count, char** arguments) {
 int main(int count, char** arguments) {
     try {
         return run(count, arguments);
+    } catch (const std::bad_alloc&) {
+        std::fputs("uring_zstd: not enough memory\n", stderr);
     } catch (const std::exception& problem) {
         std::fprintf(stderr, "uring_zstd: %s\n", problem.what());
-        return EXIT_FAILURE;
     }
+    return EXIT_FAILURE;
 }
