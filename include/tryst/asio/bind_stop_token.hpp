@@ -153,6 +153,15 @@ struct stop_bound_initiation {
     }
 };
 
+/// What tokens that wrap others, as `redirect_error`, ask of these.
+template <class Result>
+struct return_type_of {};
+template <class Result>
+    requires requires { typename Result::return_type; }
+struct return_type_of<Result> {
+    using return_type = typename Result::return_type;
+};
+
 } // namespace detail
 TRYST_ASIO_END
 
@@ -169,7 +178,9 @@ struct tryst::asio::net::associator<Associator,
 };
 
 template <class Token, class... Signatures>
-class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signatures...> {
+class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signatures...>
+    : public tryst::asio::detail::return_type_of<
+          tryst::asio::net::async_result<Token, Signatures...>> {
 public:
     /// By value: a binder may serve several operations.
     template <class Initiation, class... Args>

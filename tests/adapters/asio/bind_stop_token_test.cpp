@@ -269,6 +269,28 @@ TEST_F(BindStopToken, MayBeGivenToSeveralOperations) {
     expect_failed(got, tryst::exchange_errc::cancelled, 3);
 }
 
+TEST_F(BindStopToken, MayBeWithinOtherTokens) {
+    exchanger ex;
+    completed<int> tuple;
+    completed<int> redirected;
+    net::co_spawn(
+        io,
+        [&]() -> net::awaitable<void> {
+            const auto token = bind_stop_token(stop.get_token(), net::use_awaitable);
+            auto [error, first] = co_await async_exchange(ex, 1, as_tuple(token));
+            tuple.emplace(error, first);
+            const int second = co_await async_exchange(ex, 2, net::redirect_error(token, error));
+            redirected.emplace(error, second);
+        },
+        net::detached);
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    stop.request_stop();
+    step(io);
+    expect_failed(tuple, exchange_errc::cancelled, 1);
+    expect_failed(redirected, exchange_errc::cancelled, 2);
+}
+
 TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
     auto context = std::make_unique<net::io_context>();
     exchanger ex;
