@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <functional>
 #include <memory>
@@ -184,12 +185,14 @@ TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     }
 }
 
-/// A context whose parties are still meeting others when it is stopped and destroyed.
+/// A context whose parties are still meeting others, and being stopped, when it is stopped and destroyed.
 void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
     constexpr std::size_t on_context = 6;
     constexpr std::size_t threads = 2;
     scene s(on_context + threads);
-    std::barrier start(threads + 2);
+    auto& log = s.record[on_context + threads];
+    std::barrier start(threads + 3);
+    std::atomic<bool> over{false};
     std::vector<std::jthread> others;
     for (std::size_t i = 0; i != threads; ++i) {
         others.emplace_back([&s, &start, number = on_context + i] {
@@ -197,6 +200,13 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
             blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
         });
     }
+    std::jthread presser([&] {
+        start.arrive_and_wait();
+        while (!over.load()) {
+            s.button.press(log);
+            std::this_thread::yield();
+        }
+    });
     {
         auto context = std::make_unique<net::io_context>();
         std::optional<asio::task_executor<net::io_context::executor_type>> tasks(*context);
@@ -216,7 +226,9 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
         }
         context.reset();
     }
-    s.record[on_context + threads].close(0, [&s] { s.ex.close(); });
+    over = true;
+    presser.join();
+    log.close(0, [&s] { s.ex.close(); });
     others.clear();
     EXPECT_EQ(s.record.violations(), "");
     EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
@@ -234,6 +246,7 @@ TEST(AsioStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
     }
     EXPECT_GT(abandoned, 10U);
     EXPECT_GT(all.exchanges, 100U);
+    EXPECT_GT(all.failures.at(static_cast<std::size_t>(exchange_errc::cancelled)), 10U);
 }
 
 } // namespace
