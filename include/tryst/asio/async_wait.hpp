@@ -65,7 +65,9 @@ template <class Handler, class T>
 auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
     typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
     task<T> own = std::move(work); // a parameter would outlive the promise, its executor
-    co_return co_await std::move(own);
+    co_await own.when_ready();
+    co_await homecoming();
+    co_return own.take();
 }
 
 /// As above, with a stop token that follows the handler's cancellation slot.
@@ -80,7 +82,10 @@ auto drive_task(initiation<Handler, no_io_executor>& /*from*/, Work work) -> typ
     }
     const auto pass_on = [&source]() noexcept { source.request_stop(); };
     const slot_stop::callback link(slot, pass_on);
-    co_return co_await work(source.get_token());
+    auto own = work(source.get_token());
+    co_await own.when_ready();
+    co_await homecoming(); // the slot is used there only, and `link` with it
+    co_return own.take();
 }
 
 struct initiate_task {

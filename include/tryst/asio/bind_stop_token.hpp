@@ -6,6 +6,7 @@
 
 #include <tryst/asio/detail/net.hpp>
 
+#include <cassert>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -25,8 +26,9 @@ struct stop_token_binder {
 ///
 /// When a stop is requested, on whatever thread, a cancellation of type terminal is emitted on the handler's
 /// associated executor, or the I/O object's if it has none. That must run one handler at a time, and the
-/// operation begin on it, as Asio asks of all who cancel. The handler's own cancellation slot works as before. A
-/// stop that comes too late has no effect.
+/// operation begin on it, as Asio asks of all who cancel; and it must be known here: `bind_stop_token` goes around
+/// `bind_executor`. The handler's own cancellation slot works as before. A stop that comes too late has no effect;
+/// a context that is destroyed while a stop is being requested on another thread waits for that to be posted.
 ///
 /// @allocation one shared state per operation, and what a post takes when a stop is requested.
 template <class Token>
@@ -52,8 +54,11 @@ public:
         }
     }
 
+    /// No stop is on its way to the executor any more, nor will one be. Waits for a request on another thread.
+    void forget() noexcept { callback_.reset(); }
+
     void end() noexcept {
-        callback_.reset();
+        forget();
         own_.clear();
         ended_ = true;
     }
@@ -64,7 +69,7 @@ private:
     struct request {
         stop_link* link;
         void operator()() const {
-            // Null if the operation was destroyed, which waits for us to return.
+            // Null if the operation is being destroyed, which waits for us to return.
             if (auto self = link->weak_from_this().lock()) {
                 net::post(link->executor_, [self = std::move(self)] {
                     if (!self->ended_) {
@@ -85,15 +90,28 @@ private:
 /// A handler whose cancellation slot is the link's. `Io` is the executor of those that have none.
 template <class Handler, class Io>
 class stop_bound_handler {
-    using link_type = stop_link<net::associated_executor_t<Handler, Io>>;
+    using executor = net::associated_executor_t<Handler, Io>;
+    using link_type = stop_link<executor>;
 
 public:
     using cancellation_slot_type = net::cancellation_slot;
 
     stop_bound_handler(Handler&& handler, const Io& io, std::stop_token stop)
-        : link_(std::make_shared<link_type>(net::get_associated_executor(handler, io))),
-          handler_(std::move(handler)) {
+        : handler_(std::move(handler)),
+          link_(std::make_shared<link_type>(net::get_associated_executor(handler_, io))) {
+        // Not static: Asio's concepts try each token with an initiation that has no executor.
+        assert((!std::is_same_v<executor, net::system_executor>) &&
+               "tryst: a stop cannot be emitted on the system executor: bind_stop_token goes "
+               "around bind_executor");
         link_->begin(std::move(stop), net::get_associated_cancellation_slot(handler_));
+    }
+    stop_bound_handler(stop_bound_handler&&) = default;
+    stop_bound_handler& operator=(stop_bound_handler&&) = delete;
+    /// If its context is going, what is being posted there must have arrived before it is gone.
+    ~stop_bound_handler() {
+        if (link_ != nullptr) {
+            link_->forget();
+        }
     }
 
     cancellation_slot_type get_cancellation_slot() const noexcept { return link_->slot(); }
@@ -108,8 +126,8 @@ public:
     }
 
 private:
-    std::shared_ptr<link_type> link_;
     Handler handler_;
+    std::shared_ptr<link_type> link_;
 };
 
 template <class Initiation>
@@ -135,6 +153,15 @@ struct stop_bound_initiation {
     }
 };
 
+/// What tokens that wrap others, as `redirect_error`, ask of these.
+template <class Result>
+struct return_type_of {};
+template <class Result>
+    requires requires { typename Result::return_type; }
+struct return_type_of<Result> {
+    using return_type = typename Result::return_type;
+};
+
 } // namespace detail
 TRYST_ASIO_END
 
@@ -151,7 +178,9 @@ struct tryst::asio::net::associator<Associator,
 };
 
 template <class Token, class... Signatures>
-class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signatures...> {
+class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Signatures...>
+    : public tryst::asio::detail::return_type_of<
+          tryst::asio::net::async_result<Token, Signatures...>> {
 public:
     /// By value: a binder may serve several operations.
     template <class Initiation, class... Args>

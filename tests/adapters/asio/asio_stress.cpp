@@ -7,16 +7,21 @@
 
 #include <tryst/asio.hpp>
 
+#include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/experimental/as_tuple.hpp>
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
+#include <asio/this_coro.hpp>
 #include <asio/thread_pool.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <functional>
 #include <memory>
@@ -111,6 +116,86 @@ void start_callbacks(scene& s, std::size_t number, Executor executor) {
     net::post(executor, [party = std::move(party)] { party->next(); });
 }
 
+/// A signal, and the exchange that it may cancel.
+struct canceller {
+    net::cancellation_signal signal;
+    long item = -1;
+};
+
+/// Cancels the exchange of `item`, if it goes on then, `turns` of the executor later.
+void cancel_soon(scene& s, std::size_t number, const std::shared_ptr<canceller>& by, long item,
+                 history::stop_id stop, const net::any_io_executor& executor, long turns) {
+    net::post(executor, [&s, number, by, item, stop, executor, turns] {
+        if (by->item != item) {
+            return;
+        }
+        if (turns != 0) {
+            return cancel_soon(s, number, by, item, stop, executor, turns - 1);
+        }
+        s.record[number].stop(stop, [&by] { by->signal.emit(net::cancellation_type::terminal); });
+    });
+}
+
+using maybe = std::optional<exchange_result<tracked>>;
+
+/// Ends on `elsewhere`, if there is such a loop.
+task<maybe> exchange_in_task(scene& s, tracked item, std::stop_token stop, run_loop* elsewhere) {
+    auto got = co_await s.ex.exchange(std::move(item), std::move(stop));
+    if (elsewhere != nullptr) {
+        co_await elsewhere->schedule();
+    }
+    co_return std::move(got);
+}
+
+/// How many waits have been cancelled by their signals, in each of the ways of `cancelled_party`.
+std::array<std::atomic<std::size_t>, 3> cancelled{};
+
+/// Follows `by`, its own signal, in each of the ways that a coroutine has. Its executor runs one handler at a
+/// time.
+net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_ptr<canceller> by,
+                                     run_loop* elsewhere) {
+    co_await net::this_coro::throw_if_cancelled(false);
+    const auto executor = co_await net::this_coro::executor;
+    bool open = true;
+    for (long i = 0; open; ++i) {
+        const long given = (static_cast<long>(number) << 32U) + i;
+        const auto stop = static_cast<history::stop_id>(given) | (1ULL << 62U);
+        auto entry = s.record[number].begin({.given = given, .stop = stop});
+        by->item = i;
+        cancel_soon(s, number, by, i, stop, executor, i % 4);
+        tracked item(s.items, given);
+        maybe got;
+        if (i % 3 == 0) {
+            got = co_await asio::wait(
+                [&](auto token) { return s.ex.exchange(std::move(item), token); });
+        } else if (i % 3 == 1) {
+            auto [error, end] = co_await asio::async_exchange(
+                s.ex, std::move(item), net::experimental::as_tuple(net::use_awaitable));
+            got = as_result(error, std::move(end));
+        } else {
+            auto work = [&](std::stop_token token) {
+                return exchange_in_task(s, std::move(item), std::move(token), elsewhere);
+            };
+            got = co_await asio::async_wait(work, net::use_awaitable);
+        }
+        by->item = -1;
+        entry.returned(*got);
+        if (got->error() == exchange_errc::cancelled) {
+            ++cancelled.at(static_cast<std::size_t>(i % 3));
+        }
+        open = got->error() != exchange_errc::closed;
+    }
+    s.left.count_down();
+}
+
+template <class Executor>
+void start_cancelled(scene& s, std::size_t number, const Executor& executor,
+                     run_loop* elsewhere = nullptr) {
+    auto by = std::make_shared<canceller>();
+    net::co_spawn(executor, cancelled_party(s, number, by, elsewhere),
+                  net::bind_cancellation_slot(by->signal.slot(), net::detached));
+}
+
 /// What all scenes have come to.
 struct tally {
     std::array<std::size_t, 5> failures{};
@@ -126,7 +211,7 @@ struct tally {
 
 /// `each` of every kind meet until they close.
 void everybody_meets(std::size_t each, tally& all) {
-    constexpr std::size_t kinds = 7;
+    constexpr std::size_t kinds = 9;
     const std::size_t participants = each * kinds;
     scene s(participants);
     {
@@ -141,6 +226,8 @@ void everybody_meets(std::size_t each, tally& all) {
             net::co_spawn(context, awaitable_party(s, number++), net::detached);
             net::co_spawn(strand, awaitable_party(s, number++), net::detached);
             start_callbacks(s, number++, net::make_strand(pool));
+            start_cancelled(s, number++, net::make_strand(pool));
+            start_cancelled(s, number++, context.get_executor(), &loop);
             tasks.spawn(coroutine_party<task<>>(s, number++));
             pooled_tasks.spawn(coroutine_party<task<>>(s, number++));
             loop.spawn(coroutine_party<task<>>(s, number++));
@@ -182,14 +269,19 @@ TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     for (const auto taken : steps) {
         EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
     }
+    for (const auto& way : cancelled) {
+        EXPECT_GT(way.load(), 10U);
+    }
 }
 
-/// A context whose parties are still meeting others when it is stopped and destroyed.
+/// A context whose parties are still meeting others, and being stopped, when it is stopped and destroyed.
 void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
-    constexpr std::size_t on_context = 6;
+    constexpr std::size_t on_context = 8;
     constexpr std::size_t threads = 2;
     scene s(on_context + threads);
-    std::barrier start(threads + 2);
+    auto& log = s.record[on_context + threads];
+    std::barrier start(threads + 3);
+    std::atomic<bool> over{false};
     std::vector<std::jthread> others;
     for (std::size_t i = 0; i != threads; ++i) {
         others.emplace_back([&s, &start, number = on_context + i] {
@@ -197,12 +289,20 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
             blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
         });
     }
+    std::jthread presser([&] {
+        start.arrive_and_wait();
+        while (!over.load()) {
+            s.button.press(log);
+            std::this_thread::yield();
+        }
+    });
     {
         auto context = std::make_unique<net::io_context>();
         std::optional<asio::task_executor<net::io_context::executor_type>> tasks(*context);
         for (std::size_t number = 0; number != on_context;) {
             net::co_spawn(*context, awaitable_party(s, number++), net::detached);
             start_callbacks(s, number++, context->get_executor());
+            start_cancelled(s, number++, context->get_executor());
             tasks->spawn(coroutine_party<task<>>(s, number++));
         }
         std::jthread runner([&] {
@@ -216,7 +316,9 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
         }
         context.reset();
     }
-    s.record[on_context + threads].close(0, [&s] { s.ex.close(); });
+    over = true;
+    presser.join();
+    log.close(0, [&s] { s.ex.close(); });
     others.clear();
     EXPECT_EQ(s.record.violations(), "");
     EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
@@ -234,6 +336,7 @@ TEST(AsioStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
     }
     EXPECT_GT(abandoned, 10U);
     EXPECT_GT(all.exchanges, 100U);
+    EXPECT_GT(all.failures.at(static_cast<std::size_t>(exchange_errc::cancelled)), 10U);
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -273,6 +274,51 @@ TEST(AsyncWait, KeepsAStopRequestedWhileTheTaskIsAway) {
     EXPECT_FALSE(stopped);
     step(io);
     EXPECT_EQ(stopped, true);
+}
+
+/// Goes to `other`, ends there, and leaves its token with the test.
+task<int> end_on(tryst::run_loop& other, std::stop_token stop, std::stop_token& kept) {
+    kept = std::move(stop);
+    co_await other.schedule();
+    co_return 1;
+}
+
+TEST(AsyncWait, RequestsAStopUntilItHasComeHome) {
+    net::io_context io;
+    net::cancellation_signal signal;
+    tryst::run_loop other;
+    std::stop_token stop;
+    ended end;
+    async_wait([&](std::stop_token asked) { return end_on(other, std::move(asked), stop); },
+               net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, tell(end))));
+    step(io);
+    other.run_until_idle(); // the task has ended, elsewhere
+    EXPECT_TRUE(stop.stop_possible());
+    signal.emit(net::cancellation_type::terminal);
+    EXPECT_TRUE(stop.stop_requested());
+    step(io);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->value, 1);
+}
+
+TEST(AsyncWait, MayBeCancelledWhileItsTaskEndsOnAnotherThread) {
+    loop_thread loop;
+    for (int round = 0; round != 200; ++round) {
+        net::io_context io;
+        net::cancellation_signal signal;
+        std::stop_token stop;
+        ended end;
+        async_wait([&](std::stop_token asked) { return end_on(*loop, std::move(asked), stop); },
+                   net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, tell(end))));
+        io.poll_one();
+        for (int spin = 0; spin != 1'000 * round; ++spin) {
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
+        signal.emit(net::cancellation_type::terminal);
+        io.run();
+        ASSERT_TRUE(end);
+        EXPECT_EQ(end->value, 1);
+    }
 }
 
 TEST(AsyncWait, DestroysWhatTheTaskHoldsBeforeTheHandlerRuns) {

@@ -24,8 +24,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -267,6 +269,28 @@ TEST_F(BindStopToken, MayBeGivenToSeveralOperations) {
     expect_failed(got, tryst::exchange_errc::cancelled, 3);
 }
 
+TEST_F(BindStopToken, MayBeWithinOtherTokens) {
+    exchanger ex;
+    completed<int> tuple;
+    completed<int> redirected;
+    net::co_spawn(
+        io,
+        [&]() -> net::awaitable<void> {
+            const auto token = bind_stop_token(stop.get_token(), net::use_awaitable);
+            auto [error, first] = co_await async_exchange(ex, 1, as_tuple(token));
+            tuple.emplace(error, first);
+            const int second = co_await async_exchange(ex, 2, net::redirect_error(token, error));
+            redirected.emplace(error, second);
+        },
+        net::detached);
+    step(io);
+    ASSERT_TRUE(waits_at_home(ex));
+    stop.request_stop();
+    step(io);
+    expect_failed(tuple, exchange_errc::cancelled, 1);
+    expect_failed(redirected, exchange_errc::cancelled, 2);
+}
+
 TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
     auto context = std::make_unique<net::io_context>();
     exchanger ex;
@@ -276,6 +300,93 @@ TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
     context.reset();
     stop.request_stop();
     EXPECT_FALSE(got);
+}
+
+/// An executor of `io` that takes its time where the stop is requested.
+class hesitant_executor {
+public:
+    struct gate {
+        std::atomic<std::thread::id> stopper;
+        std::latch there{1};
+        std::atomic<bool> posted{false};
+        std::atomic<bool> handler_gone{false};
+    };
+
+    hesitant_executor(net::io_context& io, gate& at) noexcept : io_(&io), gate_(&at) {}
+
+    net::execution_context& query(net::execution::context_t) const noexcept { return *io_; }
+    static constexpr net::execution::blocking_t query(net::execution::blocking_t) noexcept {
+        return net::execution::blocking_t::never_t();
+    }
+    hesitant_executor require(net::execution::blocking_t::never_t) const noexcept { return *this; }
+
+    template <class Function>
+    void execute(Function function) const {
+        const bool hesitates = gate_->stopper.load() == std::this_thread::get_id();
+        if (hesitates) {
+            gate_->there.count_down();
+            // Time enough for a context to end.
+            for (int i = 0; i != 20'000 && !gate_->handler_gone; ++i) {
+                std::this_thread::yield();
+            }
+            gate_->posted = true;
+        }
+        net::execution::execute(net::require(io_->get_executor(), net::execution::blocking.never),
+                                std::move(function));
+    }
+
+    bool operator==(const hesitant_executor&) const noexcept = default;
+
+private:
+    net::io_context* io_;
+    gate* gate_;
+};
+
+/// A handler that must not outlive a request which is on its way to its context.
+class patient {
+public:
+    explicit patient(hesitant_executor::gate& at) noexcept : gate_(&at) {}
+    patient(patient&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
+    patient& operator=(patient&&) = delete;
+    ~patient() {
+        if (gate_ != nullptr) {
+            EXPECT_TRUE(gate_->posted) << "the context ends while a stop is being posted to it";
+            gate_->handler_gone = true;
+        }
+    }
+    template <class... Results>
+    void operator()(Results&&...) const {
+        ADD_FAILURE() << "a handler was called while its context was being destroyed";
+    }
+
+private:
+    hesitant_executor::gate* gate_;
+};
+
+TEST_F(BindStopToken, KeepsTheContextUntilARequestOnAnotherThreadIsPosted) {
+    for (const bool exchanges : {true, false}) {
+        hesitant_executor::gate gate;
+        exchanger ex;
+        stop = std::stop_source();
+        auto context = std::make_unique<net::io_context>();
+        std::optional<timer> of_context(std::in_place, *context, timer::time_point::max());
+        auto token = bind_stop_token(
+            stop.get_token(), net::bind_executor(hesitant_executor(*context, gate), patient(gate)));
+        if (exchanges) {
+            async_exchange(ex, 1, std::move(token));
+        } else {
+            of_context->async_wait(std::move(token));
+        }
+        context->poll();
+        std::thread stopper([&] {
+            gate.stopper = std::this_thread::get_id();
+            stop.request_stop();
+        });
+        gate.there.wait();
+        of_context.reset();
+        context.reset();
+        stopper.join();
+    }
 }
 
 TEST_F(BindStopToken, RacesWithTheEndOfTheOperation) {
@@ -297,5 +408,18 @@ TEST_F(BindStopToken, RacesWithTheEndOfTheOperation) {
     }
     RecordProperty("stopped", stopped);
 }
+
+// ---- Misuse
+
+#ifndef NDEBUG
+TEST_F(BindStopToken, CatchesAHandlerThatGetsItsExecutorOnlyLater) {
+    exchanger ex;
+    const auto start = [&] {
+        async_exchange(ex, 1,
+                       net::bind_executor(io, bind_stop_token(stop.get_token(), [](auto, int) {})));
+    };
+    EXPECT_DEATH(start(), "bind_executor");
+}
+#endif
 
 } // namespace

@@ -8,9 +8,21 @@
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
 
-#ifndef TRYST_BOOST_ASIO
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/append.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/experimental/promise.hpp>
+#include <boost/asio/experimental/use_promise.hpp>
+#include <boost/asio/prepend.hpp>
+#include <boost/asio/steady_timer.hpp>
+#else
+#include <asio/experimental/append.hpp>
 #include <asio/experimental/co_spawn.hpp>
+#include <asio/experimental/parallel_group.hpp>
+#include <asio/experimental/prepend.hpp>
+#include <asio/experimental/promise.hpp>
 #include <asio/experimental/use_coro.hpp>
+#include <asio/steady_timer.hpp>
 #endif
 
 #include <gtest/gtest.h>
@@ -39,6 +51,13 @@ using tryst::test::system_error;
 using tryst::test::tracked;
 using tryst::test::waits_at_home;
 namespace net = tryst::test::net;
+#ifdef TRYST_BOOST_ASIO
+using net::append;
+using net::prepend;
+#else
+using net::experimental::append;
+using net::experimental::prepend;
+#endif
 using exchanger = tryst::exchanger<tracked>; // move-only, and not default constructible
 
 /// One that offers item 1 on `io`, for the test to meet with item 2, or to close on.
@@ -147,6 +166,17 @@ TEST_F(CompletionToken, UseFutureWithAFunctionKeepsTheItemOfAFailedExchange) {
     expect_failed(got, exchange_errc::closed, 1);
 }
 
+TEST_F(CompletionToken, UseFutureIsBrokenIfItsContextEnds) {
+    std::future<tracked> later;
+    {
+        net::io_context context;
+        later = async_exchange(ex, item(1), net::bind_executor(context, net::use_future));
+        context.poll();
+    }
+    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_THROW(later.get(), std::future_error);
+}
+
 TEST_F(CompletionToken, DeferredOffersNothingBeforeItIsCalled) {
     {
         auto operation = async_exchange(ex, item(1), deferred);
@@ -160,10 +190,75 @@ TEST_F(CompletionToken, DeferredOffersNothingBeforeItIsCalled) {
     EXPECT_EQ(items.alive.load(), 1);
 }
 
+TEST_F(CompletionToken, DeferredOffersACopyEachTimeItIsCalled) {
+    tryst::exchanger<int> room;
+    completed<int> first;
+    completed<int> second;
+    const auto operation = async_exchange(room, 7, deferred);
+    operation(keep_on(io, first));
+    operation(keep_on(io, second));
+    step(io);
+    expect_got(first, 7);
+    expect_got(second, 7);
+}
+
 TEST_F(CompletionToken, DetachedGivesTheItemAwayAndDropsTheOther) {
     async_exchange(io.get_executor(), ex, item(1), net::detached);
     meet();
     EXPECT_EQ(items.alive.load(), 0);
+}
+
+TEST_F(CompletionToken, AppendAndPrependAddToTheItem) {
+    long sum = 0;
+    const auto add = [&sum](error_code, const tracked& theirs, long more) {
+        sum = theirs.id() + more;
+    };
+    async_exchange(ex, item(1), append(net::bind_executor(io, add), 10));
+    meet();
+    EXPECT_EQ(sum, 12);
+    const auto add_first = [&sum](long more, error_code, const tracked& theirs) {
+        sum = theirs.id() + more;
+    };
+    async_exchange(ex, item(1), prepend(net::bind_executor(io, add_first), 20));
+    meet();
+    EXPECT_EQ(sum, 22);
+}
+
+TEST_F(CompletionToken, UsePromiseKeepsTheItemOfAFailedExchange) {
+    tryst::exchanger<int> room; // Boost's promise wants items that are default constructible
+    completed<int> kept;
+    auto promise = async_exchange(io.get_executor(), room, 1, net::experimental::use_promise);
+    step(io);
+    room.close();
+    step(io);
+#ifdef TRYST_BOOST_ASIO
+    promise(keep_on(io, kept));
+#else
+    promise.async_wait(keep_on(io, kept));
+#endif
+    step(io);
+    expect_failed(kept, exchange_errc::closed, 1);
+}
+
+/// The group's own handlers have no executor.
+TEST_F(CompletionToken, DeferredInAParallelGroupKeepsTheItemWhoeverIsFirst) {
+    for (const bool meets : {true, false}) {
+        got.reset();
+        net::steady_timer limit(io, meets ? std::chrono::hours(1) : std::chrono::hours(-1));
+        const auto keep = [this](auto /*order*/, error_code error, tracked mine, error_code) {
+            got.emplace(error, std::move(mine));
+        };
+        net::experimental::make_parallel_group(
+            async_exchange(io.get_executor(), ex, item(1), deferred), limit.async_wait(deferred))
+            .async_wait(net::experimental::wait_for_one(), net::bind_executor(io, keep));
+        if (meets) {
+            meet();
+            expect_got(got, 2);
+        } else {
+            step(io);
+            expect_failed(got, exchange_errc::cancelled, 1);
+        }
+    }
 }
 
 #ifndef TRYST_BOOST_ASIO // whose use_coro, in 1.81, forgets that there is an item

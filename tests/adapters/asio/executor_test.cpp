@@ -11,8 +11,10 @@
 
 #ifdef TRYST_BOOST_ASIO
 #include <boost/asio/executor.hpp>
+#include <boost/asio/io_context_strand.hpp>
 #else
 #include <asio/executor.hpp>
+#include <asio/io_context_strand.hpp>
 #endif
 
 #include <gtest/gtest.h>
@@ -77,6 +79,27 @@ TEST(AsioExecutor, MayBeATypeErasedStrand) {
 
 TEST(AsioExecutor, MayBeOneOfTheNetworkingTs) {
     exchange_until_the_end([](net::io_context& io) { return net::executor(io.get_executor()); });
+}
+
+TEST(AsioExecutor, MayBeAStrandOfTheNetworkingTs) {
+    exchange_until_the_end([](net::io_context& io) { return net::io_context::strand(io); });
+}
+
+TEST(AsioExecutor, OfTheNetworkingTsMayRunTasks) {
+    net::io_context io;
+    net::io_context::strand strand(io);
+    tryst::asio::task_executor on_strand(strand);
+    tryst::asio::task_executor erased(net::executor(io.get_executor()));
+    exchanger ex;
+    int sum = 0;
+    const auto party = [](exchanger& room, int mine, int& got) -> tryst::task<> {
+        const auto theirs = co_await room.exchange(mine);
+        got += *theirs;
+    };
+    on_strand.spawn(party(ex, 1, sum));
+    erased.spawn(party(ex, 2, sum));
+    io.run();
+    EXPECT_EQ(sum, 3);
 }
 
 /// An executor that has run what it is given, on another thread, before it comes back to whoever gives it.

@@ -199,11 +199,12 @@ struct limits {
     nanoseconds patience = nanoseconds::max();
 };
 
-/// How it has ended, with what item if any, and whether on the executor where it had to go on.
+/// How it has ended, with what item if any, whether on the executor where it had to go on, and on what thread.
 struct outcome {
     std::error_code error;
     std::optional<long> item;
     bool at_home;
+    std::thread::id thread = std::this_thread::get_id();
 };
 using promise = std::shared_ptr<std::promise<outcome>>;
 
@@ -249,6 +250,10 @@ public:
     virtual ~kind() = default;
     virtual const char* name() const noexcept = 0;
     virtual bool can_be_stopped() const noexcept { return true; }
+    /// Whether it goes on in whoever completes it, as it has no executor.
+    virtual bool is_bare() const noexcept { return false; }
+    /// Whether it goes on, if it need not wait, on the thread on which it came.
+    virtual bool stays() const noexcept { return true; }
     /// Begins an operation; `end` is told of its end.
     virtual void begin(place& at, int item, limits until, promise end) = 0;
 
@@ -280,10 +285,10 @@ class loop_coroutine final : public kind<Side> {
 template <class Side>
 class bare final : public kind<Side> {
     const char* name() const noexcept override { return "bare coroutine"; }
+    bool is_bare() const noexcept override { return true; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         run(at, item, std::move(until), std::move(end));
     }
-    // Goes on in whoever completes it.
     static tryst::test::detached_coroutine run(typename Side::place& at, int item, limits until,
                                                promise end) {
         const auto got = co_await Side::wait(at, item, until.patience, until.stop);
@@ -335,19 +340,44 @@ class callback final : public kind<Side> {
     }
 };
 
+/// On the system's threads, which run several handlers at a time: so nobody may cancel it.
 template <class Side>
 class future final : public kind<Side> {
     context_thread io_;
     std::vector<std::jthread> threads_;
     const char* name() const noexcept override { return "future"; }
     bool can_be_stopped() const noexcept override { return false; }
+    bool stays() const noexcept override { return false; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
+        const auto id = std::this_thread::get_id();
         auto later = Side::start_on((*io_).get_executor(), at, item, until.patience,
-                                    net::use_future([](error_code error, const auto& got) {
-                                        return outcome{error, item_of(got), true};
+                                    net::use_future([this, id](error_code error, const auto& got) {
+                                        const bool elsewhere =
+                                            std::this_thread::get_id() != id && !io_.running_here();
+                                        return outcome{error, item_of(got), elsewhere};
                                     }));
         threads_.emplace_back([end = std::move(end), later = std::move(later)]() mutable {
             end->set_value(later.get());
+        });
+    }
+};
+
+template <class Side>
+class future_on_context final : public kind<Side> {
+    std::vector<std::jthread> threads_;
+    context_thread io_; // first to go: it adds to the threads
+    const char* name() const noexcept override { return "future of an io_context"; }
+    void begin(typename Side::place& at, int item, limits until, promise end) override {
+        net::post(*io_, [this, &at, item, until = std::move(until), end = std::move(end)] {
+            const auto tell = [this](error_code error, const auto& got) {
+                return outcome{error, item_of(got), io_.running_here()};
+            };
+            auto later =
+                Side::start(at, item, until.patience,
+                            tryst::asio::bind_stop_token(
+                                until.stop, net::bind_executor(*io_, net::use_future(tell))));
+            threads_.emplace_back(
+                [end, later = std::move(later)]() mutable { end->set_value(later.get()); });
         });
     }
 };
@@ -502,6 +532,7 @@ std::vector<std::unique_ptr<kind<Side>>> everybody() {
     all.push_back(std::make_unique<thread<Side>>());
     all.push_back(std::make_unique<callback<Side>>());
     all.push_back(std::make_unique<future<Side>>());
+    all.push_back(std::make_unique<future_on_context<Side>>());
     all.push_back(std::make_unique<context_awaitable<Side>>());
     all.push_back(std::make_unique<pool_awaitable<Side>>());
     all.push_back(std::make_unique<strand_awaitable<Side>>());
@@ -553,11 +584,13 @@ std::optional<long> brought(int item) {
     return Side::brings ? std::optional<long>(item) : std::nullopt;
 }
 
-void expect(std::future<outcome>& end, std::error_code error, std::optional<long> item) {
+/// @returns on what thread it has ended.
+std::thread::id expect(std::future<outcome>& end, std::error_code error, std::optional<long> item) {
     const outcome got = end.get();
     EXPECT_EQ(got.error, error);
     EXPECT_EQ(got.item, item);
     EXPECT_TRUE(got.at_home);
+    return got.thread;
 }
 
 TYPED_TEST(AsioMatrix, EveryKindMeetsEveryOther) {
@@ -576,8 +609,14 @@ TYPED_TEST(AsioMatrix, EveryKindMeetsEveryOther) {
             auto waiting = one->start(at, mine);
             first::until_someone_waits(at);
             auto arriving = other->start(at, theirs);
-            expect(waiting, {}, brought<second>(theirs));
-            expect(arriving, {}, brought<first>(mine));
+            const auto there = expect(waiting, {}, brought<second>(theirs));
+            const auto here = expect(arriving, {}, brought<first>(mine));
+            if (one->is_bare() && other->stays()) {
+                EXPECT_EQ(there, here);
+            }
+            if (other->is_bare()) {
+                EXPECT_EQ(here, std::this_thread::get_id()); // it has not waited
+            }
         }
     }
 }

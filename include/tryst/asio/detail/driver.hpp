@@ -96,6 +96,9 @@ public:
 
 struct own_stop_token {};
 
+/// For after a task, which may have ended on another executor.
+struct homecoming {};
+
 /// A parameter of a coroutine that its promise takes no notice of.
 struct anything {
     template <class T>
@@ -144,20 +147,30 @@ public:
 
     coroutine get_return_object() noexcept { return {*this}; }
     std::suspend_always initial_suspend() const noexcept { return {}; }
-    auto final_suspend() noexcept { return last_suspend{}; }
+    auto final_suspend() noexcept {
+        struct last : std::suspend_always {
+            void await_suspend(std::coroutine_handle<driver> self) const noexcept {
+                self.promise().finish();
+            }
+        };
+        return last{};
+    }
 
     /// For `executor_of`.
     executor_ref executor() const noexcept { return base::ref(); }
 
-    /// Before it waits for the first time, it must be known where it sleeps.
+    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it.
     template <class Operation>
     auto await_transform(Operation&& operation) noexcept {
-        if constexpr (requires { operation.await_ready(); }) {
-            return first_await<std::remove_reference_t<Operation>>{operation, *this};
+        if constexpr (Outcome::runs_tasks) {
+            return std::forward<Operation>(operation);
         } else {
-            return std::forward<Operation>(operation).operator co_await();
+            return first_await<std::remove_reference_t<Operation>>{operation, *this};
         }
     }
+
+    /// `co_await homecoming()`: goes on on the handler's executor, if it does not run there.
+    auto await_transform(homecoming /*which*/) noexcept { return way_home(*this); }
 
     /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
     auto await_transform(own_stop_token /*which*/) noexcept {
@@ -221,24 +234,20 @@ private:
         decltype(auto) await_resume() { return operation.await_resume(); }
     };
 
-    /// The work may have ended on another executor: then its last step must come home first.
-    struct last_suspend : executor_node {
-        bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<driver> self) noexcept {
-            promise = &self.promise();
-            if (promise->running_here()) {
-                promise->finish();
-                return;
-            }
+    struct way_home : executor_node {
+        explicit way_home(driver& promise) noexcept : self(promise) {}
+
+        bool await_ready() const noexcept { return self.running_here(); }
+        void await_suspend(std::coroutine_handle<driver> /*self*/) noexcept {
             run = [](executor_node* node) noexcept {
-                static_cast<last_suspend*>(node)->promise->finish();
+                static_cast<way_home*>(node)->self.handle().resume();
             };
-            promise->post(this);
+            self.post(this);
         }
         void await_resume() const noexcept {}
-        driver* promise = nullptr;
+
+        driver& self;
     };
-    friend last_suspend;
 
     struct frame_end {
         void operator()(driver* ended) const noexcept { ended->handle().destroy(); }

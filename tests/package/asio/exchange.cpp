@@ -1,0 +1,31 @@
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+namespace net = boost::asio;
+#else
+#include <asio/bind_executor.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+namespace net = asio;
+#endif
+
+net::awaitable<void> swap(tryst::exchanger<int>& ex, int& theirs) {
+    theirs = *co_await tryst::asio::wait(ex.exchange(1));
+}
+
+int main() {
+    tryst::exchanger<int> ex;
+    net::io_context io;
+    int theirs = 0;
+    int ours = 0;
+    net::co_spawn(io, swap(ex, theirs), net::detached);
+    tryst::asio::async_exchange(ex, 2, net::bind_executor(io, [&](auto, int got) { ours = got; }));
+    io.run();
+    return ours == 1 && theirs == 2 ? 0 : 1;
+}
