@@ -821,6 +821,9 @@ result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
     const auto outcome = [](int error) {
         return result<void>("register_buffers", {error, std::system_category()});
     };
+    if (registration_of(&pool) >= 0) {
+        return outcome(0);
+    }
     if (pool_count_ == pools_.size()) {
         return outcome(ENOSPC);
     }

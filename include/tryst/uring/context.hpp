@@ -70,7 +70,8 @@ public:
     std::size_t run_until_idle();
 
     /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages
-    /// up. Before the context runs, or on it; at most `max_pools` of them. The pool must outlive the context.
+    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The pool must outlive
+    /// the context.
     /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM), too old. The pool's
     ///   buffers serve all the same, as any memory does.
     result<void> register_buffers(const buffer_pool& pool) noexcept;

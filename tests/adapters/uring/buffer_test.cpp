@@ -228,8 +228,10 @@ TEST(UringRegistration, IsForSixteenPools) {
     }
     context loop;
     for (unsigned i = 0; i != context::max_pools; ++i) {
-        const auto registered = loop.register_buffers(*pools[i]);
-        EXPECT_TRUE(registered) << i << ": " << registered.message();
+        for (int again = 0; again != 3; ++again) { // it is one all the same
+            const auto registered = loop.register_buffers(*pools[i]);
+            EXPECT_TRUE(registered) << i << ": " << registered.message();
+        }
     }
     const auto refused = loop.register_buffers(*pools.back());
     EXPECT_EQ(refused.error(), std::errc::no_space_on_device);
