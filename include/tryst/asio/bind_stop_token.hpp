@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/registry.hpp>
 
 #include <cassert>
 #include <memory>
@@ -28,7 +29,7 @@ struct stop_token_binder {
 /// associated executor, or the I/O object's if it has none. That must run one handler at a time, and the
 /// operation begin on it, as Asio asks of all who cancel; and it must be known here: `bind_stop_token` goes around
 /// `bind_executor`. The handler's own cancellation slot works as before. A stop that comes too late has no effect;
-/// a context that is destroyed while a stop is being requested on another thread waits for that to be posted.
+/// a context that is destroyed while a stop is being requested on another thread waits until that is posted.
 ///
 /// @allocation one shared state per operation, and what a post takes when a stop is requested.
 template <class Token>
@@ -42,7 +43,8 @@ namespace detail {
 template <class Executor>
 class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
 public:
-    explicit stop_link(Executor executor) : executor_(std::move(executor)) {}
+    explicit stop_link(const Executor& executor)
+        : executor_(executor), context_(registry::of(executor)) {}
 
     void begin(std::stop_token stop, net::cancellation_slot own) {
         own_ = own;
@@ -71,16 +73,23 @@ private:
         void operator()() const {
             // Null if the operation is being destroyed, which waits for us to return.
             if (auto self = link->weak_from_this().lock()) {
-                net::post(link->executor_, [self = std::move(self)] {
-                    if (!self->ended_) {
-                        self->signal_.emit(net::cancellation_type::terminal);
-                    }
-                });
+                // A scheduler that is being shut down must not be posted to.
+                link->context_.post_unless_ended([&self] { emit_later(std::move(self)); });
             }
         }
     };
 
+    static void emit_later(std::shared_ptr<stop_link> self) {
+        const Executor executor = self->executor_;
+        net::post(executor, [self = std::move(self)] {
+            if (!self->ended_) {
+                self->signal_.emit(net::cancellation_type::terminal);
+            }
+        });
+    }
+
     Executor executor_;
+    registry& context_; // lives until `forget`
     net::cancellation_signal signal_;
     net::cancellation_slot own_;
     bool ended_ = false;

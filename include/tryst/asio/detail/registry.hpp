@@ -108,6 +108,15 @@ public:
         });
     }
 
+    /// Calls `post`, which posts to the context, unless that is going. From any thread, while the registry lives.
+    template <class Post>
+    void post_unless_ended(Post post) {
+        const std::scoped_lock lock(gate_);
+        if (open_) {
+            post();
+        }
+    }
+
 private:
     /// What a thread has found last: Asio's search takes a lock, and that for each operation. Valid while no other
     /// context ends, whose place `context` could have taken.
@@ -141,6 +150,10 @@ private:
     static constexpr net::execution::context_as_t<net::execution_context&> as_context{};
 
     void shutdown() noexcept final {
+        {
+            const std::scoped_lock lock(gate_);
+            open_ = false;
+        }
         std::unique_lock lock(mutex_);
         ended_ = true;
         while (sleeper* const one = first_) {
@@ -169,6 +182,10 @@ private:
     std::recursive_mutex mutex_;
     sleeper* first_ = nullptr;
     bool ended_ = false;
+
+    // Not the same: a sleeper that is destroyed under the other may have to wait for who is posting.
+    std::mutex gate_;
+    bool open_ = true;
 };
 
 } // namespace detail
