@@ -115,11 +115,11 @@ def main():
         output = os.path.join(folder, "output")
         ours = [options.uring_zstd, "-q"]
         copy = [*ours, "--copy", "IN", "-o", "OUT"]
-        for level in ("-1", "-3"):
+        for level, workers in (("-1", "1"), ("-3", "0")): # not the default
             found += [compare("compress", f"compressing, level {level[1:]}", {
                 f"uring_zstd {level}": [*ours, level, "IN", "-o", "OUT"],
                 f"zstd {level} -T1": ["zstd", "-q", level, "-T1", "IN", "-o", "OUT"],
-                f"uring_zstd {level} --workers 0": [*ours, level, "--workers", "0", "IN", "-o", "OUT"],
+                f"uring_zstd {level} --workers {workers}": [*ours, level, "--workers", workers, "IN", "-o", "OUT"],
                 f"zstd {level} --single-thread": ["zstd", "-q", level, "--single-thread", "IN", "-o", "OUT"],
             }, source, output)]
         found += [compare("hash", "hashing", {

@@ -83,7 +83,8 @@ std::optional<std::uint64_t> input::size() const noexcept {
 }
 
 output::output(const options& chosen)
-    : file(chosen.output, chosen.direct), replaces_(chosen.force) {
+    : file(chosen.output, chosen.direct), replaces_(chosen.force),
+      copies_(chosen.what == action::copy) {
     if (name_ == options::standard_stream) {
         name_ = "standard output";
         open_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -145,6 +146,21 @@ void output::create(const input& origin) {
     }
     if (direct_) {
         make_direct();
+        if (copies_) {
+            reserve(origin.size().value_or(0));
+        }
+    }
+}
+
+/// O_DIRECT writes that make a file longer go one by one. Those into what is there already need not: hence its size in
+/// advance, where the file system can do so.
+void output::reserve(std::uint64_t size) {
+    if (size == 0) {
+        return;
+    }
+    const int failed = ::fallocate(open_.get(), 0, 0, static_cast<off_t>(transfer_size(size)));
+    if (failed != 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
+        throw file_error(name_, "write", last_error());
     }
 }
 

@@ -75,9 +75,11 @@ public:
     void commit(std::uint64_t size, const input& origin);
 
 private:
+    void reserve(std::uint64_t size);
     void take_after(const struct stat& origin) noexcept;
 
     bool replaces_;
+    bool copies_;
     std::string temporary_; ///< Empty if there is none.
 };
 

@@ -19,12 +19,15 @@ struct options {
     action what = action::compress;
     int level = 3;
 
-    /// Threads of libzstd's own that compress; 0: the loop's does. The default is for high levels 0: they end only
-    /// after their present job, which then takes seconds, and a stop would have to wait for that.
+    /// Threads of libzstd's own that compress; 0: the loop's does. By default 0 for low levels, for which a worker has
+    /// little to gain, and who feeds it would spin for a fifth of the processor time; and for high ones: workers
+    /// end only after their present job, which then takes seconds, and a stop would have to wait for that.
     std::optional<int> workers;
-    static constexpr int highest_quick_level = 12;
+    static constexpr int lowest_worker_level = 3;
+    static constexpr int highest_worker_level = 12;
     int worker_count() const noexcept {
-        return workers.value_or(level <= highest_quick_level ? 1 : 0);
+        return workers.value_or(level >= lowest_worker_level && level <= highest_worker_level ? 1
+                                                                                              : 0);
     }
 
     // For these three see "Figures" in README.md.

@@ -49,8 +49,8 @@ void declare(CLI::App& app, options& chosen) {
         "--copy", [&chosen] { chosen.what = action::copy; }, "copy FILE to the output instead");
     auto* const workers =
         app.add_option("--workers", chosen.workers,
-                       "threads of libzstd that compress; 0: the loop's own; by default 1, but 0 "
-                       "for levels above 12")
+                       "threads of libzstd that compress; 0: the loop's own; by default 1 for "
+                       "levels 3 to 12, else 0")
             ->check(CLI::Range(0, 64));
     hash->excludes(copy)->excludes(level)->excludes(workers)->excludes("--output");
     copy->excludes(level)->excludes(workers)->needs("--output");

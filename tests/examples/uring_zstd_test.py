@@ -372,7 +372,7 @@ class UringZstd(unittest.TestCase):
         self.file("in", data_of(20 * MIB))
         self.file("out", b"precious")
 
-        for options in ((), ("--copy",), ("--loops", "1"), ("--direct",)):
+        for options in ((), ("--copy",), ("--loops", "1"), ("--direct",), ("--copy", "--direct")):
             # Up to the limit the kernel writes, and O_DIRECT not a part of a sector.
             most = MIB if "--direct" in options else MIB + 1
             self.refuses("in", "-f", "-o", "out", *options,
