@@ -80,7 +80,7 @@ TEST(PortableParker, SleepsUntilAnotherThreadUnparksItAndSeesWhatThatThreadDid) 
 }
 
 TEST(PortableParker, MayBeDestroyedByTheSleeperAsSoonAsItIsAwake) {
-    constexpr int rounds = 20'000;
+    constexpr int rounds = 5'000;
     std::atomic<parker*> current{nullptr};
     std::thread waker([&current] {
         for (int i = 0; i != rounds; ++i) {
