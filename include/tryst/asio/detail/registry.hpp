@@ -129,6 +129,7 @@ private:
 
     static registry& of_context(net::execution_context& context) {
         auto& latest = tryst::detail::per_thread<latest_search>();
+        // Relaxed: see the destructor.
         const std::uint64_t ended = ended_contexts.load(std::memory_order_relaxed);
         if (latest.context != &context || latest.ended != ended) {
             latest = {&context, ended, &net::use_service<registry>(context)};
