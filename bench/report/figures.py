@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The look of all plots: white, ours in strong colours, rivals muted, each line labelled at its end."""
+"""The look of all plots: white, tryst in strong colours, rivals muted, each line labelled at its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from places import spread
 from results import FOLDER
 
-matplotlib.use("agg") # of which SVG takes the sizes of texts
+matplotlib.use("agg") # measures texts for the SVG files
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, for ours; paler ones for a rival's language.
 OURS = {"tryst": "#0072B2", "tryst fifo": "#0072B2", "tryst lifo": "#D55E00", "tryst tasks on Asio": "#009E73",
@@ -28,6 +28,9 @@ INK, PALE = "#222222", "#DDDDDD"
 
 matplotlib.rcParams.update({
     "svg.hashsalt": "tryst", # the same picture from the same results
+    "svg.fonttype": "none", # text stays text: small files, and it can be searched
+    # Room is computed for DejaVu Sans. It is a wide font, so a substitute rarely needs more room.
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
     "font.size": 13, "axes.titlesize": 16, "axes.titleweight": "bold", "axes.labelsize": 13,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": INK, "axes.labelcolor": INK,
     "text.color": INK, "xtick.color": INK, "ytick.color": INK, "figure.facecolor": "white", "savefig.facecolor": "white",

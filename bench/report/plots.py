@@ -136,7 +136,11 @@ def latency(results: Results) -> None:
 
 
 def dots(axes, names: list[str], values: list[float], colours: list[str], texts: list[str]) -> None:
-    """A row for each, the first above. Bars would have no meaning on a log scale."""
+    """Draws one row per name, the first on top, and makes room for names on the left and texts on the right. Set the scale
+    before. Bars would mean nothing on a log scale."""
+    figure = axes.figure
+    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5),
+                           right=0.96 - figures.width_of(figure, texts, 11.5))
     axes.hlines(range(len(names)), axes.get_xlim()[0], values, color=colours, linewidth=1.5, alpha=0.5, zorder=2)
     axes.scatter(values, range(len(names)), color=colours, s=110, zorder=3)
     axes.set_yticks(range(len(names)), names, fontsize=11.5)
@@ -152,8 +156,7 @@ def memory(results: Results) -> None:
         figure, (axes,) = figures.sheet(f"Memory of one of {each['tasks']:,} tasks that wait", caption(results.meta),
                                         height=2 + 0.42 * len(entries))
         names = [entry.label for entry in entries]
-        figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5), right=0.95)
-        axes.set_xlim(min(entry.value for entry in entries) / 3, max(entry.value for entry in entries) * 2)
+        axes.set_xlim(min(entry.value for entry in entries) / 3, max(entry.value for entry in entries) * 1.2)
         figures.log_axis(axes, "x")
         dots(axes, names, [entry.value for entry in entries],
              [figures.colour_of(entry.label, entry.ours, entry.language) for entry in entries],
@@ -170,10 +173,9 @@ def floor(multiples, meta: Json) -> None:
     figure, (axes,) = figures.sheet("Multiples of what the machine needs at least", caption(meta),
                                     height=1.9 + 0.42 * len(multiples))
     most = max(each.ratio for each in multiples)
-    axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 5)
+    axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 1.2)
     figures.log_axis(axes, "x", lambda value: f"{value:g}x")
     names = [each.bound.title for each in multiples]
-    figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5), right=0.97)
     dots(axes, names, [each.ratio for each in multiples], [figures.OURS["tryst"]] * len(multiples),
          [f"{each.ratio:.1f}x  ({nanoseconds(each.ns)} / {nanoseconds(each.floor)} ns)" for each in multiples])
     axes.axvline(1, color=figures.INK, linewidth=1.5, zorder=4)
@@ -182,7 +184,7 @@ def floor(multiples, meta: Json) -> None:
 
 def simulation(data: Json, meta: Json) -> None:
     figure, axes = figures.sheet("SIMULATION, not measured: exchanges against processors",
-                                 "simulated with costs measured here: " + caption(meta), columns=2, height=5.6)
+                                 "simulated; costs: " + caption(meta), columns=2, height=5.6)
     figure.subplots_adjust(left=0.07, right=0.86, wspace=0.5)
     for place, kind in zip(axes, scale.KINDS):
         drawn = [Line(curve["design"], [(point["p"], point["throughput"]) for point in curve["points"]],

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Tests of what the page computes: python3 bench/report/report_test.py"""
 
+import re
 import unittest
+from pathlib import Path
+from xml.etree import ElementTree
 
 import floor
 import rivals
 from places import spread
-from results import Results, caption, hop, work
+from results import FOLDER, Results, caption, hop, work
 
 META = {"commit": "abc", "cpu": "one", "processors": 2, "date": "2026-01-01", "compilers": {"g++": "g++ 12"}}
 
@@ -81,6 +84,36 @@ class Page(unittest.TestCase):
         self.assertEqual(caption(META), "commit abc · one, 2 processors · g++ 12 · 2026-01-01 · line hop unknown")
         self.assertEqual(hop({"line_hop": [36.2, 36.9]}), "line hop 36 ns")
         self.assertEqual(hop({"line_hop": [36, 180]}), "line hop 36 to 180 ns")
+
+
+class Pictures(unittest.TestCase):
+    """The drawings in bench/results."""
+
+    @staticmethod
+    def width_of(text: str, size: float, bold: bool) -> float:
+        """At least that in DejaVu Sans, or in Verdana, which is as wide."""
+        widths = (0.98 if each in "mwMW" else 0.42 if each in "ijlftr.,:;'|() " else 0.64 for each in text)
+        return size * sum(width + 0.08 * bold for width in widths)
+
+    def texts(self, path: Path):
+        """@returns the width of the picture; of each text its content, its left and its right end."""
+        root = ElementTree.parse(path).getroot()
+        texts = []
+        for each in root.iter("{http://www.w3.org/2000/svg}text"):
+            text, style = "".join(each.itertext()), each.get("style", "")
+            size = float(re.search(r"([\d.]+)px", style)[1])
+            place = float(each.get("x") or re.search(r"translate\(([\d.-]+)", each.get("transform"))[1])
+            wide = self.width_of(text, size, bool(re.search("700|bold", style)))
+            left = place - wide * ("middle" in style) / 2 - wide * ("anchor: end" in style)
+            texts.append((text, left, left + wide))
+        return float(root.get("viewBox").split()[2]), texts
+
+    def test_text_is_text_and_none_is_clipped(self):
+        for path in sorted(FOLDER.glob("*.svg")):
+            width, texts = self.texts(path)
+            self.assertGreater(len(texts), 10, path.name)
+            for text, left, right in texts:
+                self.assertTrue(0 <= left and right <= width, f"{path.name}: {text}: {left:.0f} to {right:.0f} of {width:.0f}")
 
 
 class Places(unittest.TestCase):
