@@ -20,13 +20,14 @@ ITS_OWN = {"name", "family_index", "per_family_instance_index", "run_name", "run
 
 
 def medians(benchmarks: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """By name, without what Google Benchmark adds to it: ns and our counters."""
+    """By name, without what Google Benchmark adds to it: ns, our counters, and of how many samples."""
     found = {}
     for each in benchmarks:
         if each.get("aggregate_name") == "median" or each.get("repetitions") == 1:
             name = re.sub("/(iterations:1|repeats:1|manual_time)(?=/|$)", "", each["run_name"])
             counters = {key: value for key, value in each.items() if key not in ITS_OWN}
-            found[name] = {"ns": float(f"{each['real_time']:.5g}"), **{key: float(f"{n:.5g}") for key, n in counters.items()}}
+            found[name] = {"ns": float(f"{each['real_time']:.5g}"), **{key: float(f"{n:.5g}") for key, n in counters.items()},
+                           "samples": each.get("repetitions", 1)}
     return found
 
 

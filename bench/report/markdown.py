@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Figures and tables in Markdown."""
 
+import textwrap
+
+GENERATED = "<!-- Made by bench/report from bench/results: change those instead. -->\n"
+
 
 def figure(value: float | None) -> str:
-    """Three digits are enough, and what is large is grouped."""
+    """Three digits are enough; large numbers are grouped."""
     if value is None:
         return ""
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
@@ -13,13 +17,20 @@ def ratio(value: float) -> str:
     return f"{value:.2f}x" if value < 2 else f"{value:.1f}x" if value < 100 else f"{value:,.0f}x"
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph, or with an indent the item of a list."""
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def table(head: list[str], rows: list[list[str]], words: bool = False) -> str:
+    """Columns of figures, right-aligned, or of words."""
+    rule = " --- |" if words else " ---: |"
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + rule * (len(head) - 1)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
-def section(title: str, note: str, *parts: str) -> str:
-    return "\n".join([f"## {title}\n", *([note + "\n"] if note else []), *parts])
+def section(title: str, note: str, *parts: str, level: int = 2) -> str:
+    return "\n".join([f"{'#' * level} {title}\n", *([wrapped(note)] if note else []), *filter(None, parts)])
 
 
 def picture(name: str, says: str) -> str:

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""The sections about variants of tryst, from micro.json: what `./dev bench --micro` has measured."""
+"""The sections about forms of tryst, from micro.json, the results of `./dev bench --micro`."""
 
-from markdown import figure, ratio, section, table
-from results import Json
+from functools import partial
 
-INTRO = """What follows compares forms of tryst with each other, and its adapters with what their libraries have, by Google
-Benchmark: medians of {repetitions} samples of 0.2 s, taken in random order. Two-loop figures compare only within this run.
+import markdown
+from evidence import MARK, marked, samples
+from markdown import figure, ratio, table, wrapped
+from results import Json, caption
 
-{caption}
-"""
+section = partial(markdown.section, level=3) # all are parts of one
+
+INTRO = ("`./dev bench --micro` compares forms of tryst with each other, and its adapters with the channels of their libraries. "
+         "Figures are medians of {repetitions} samples of 0.2 s, taken in random order. Compare figures of two loops only "
+         "within one run.")
 
 
 class Micro:
     def __init__(self, data: Json):
-        self.meta: Json = data["meta"]
+        self.data = data
         self.medians: Json = data["medians"]
 
     def value(self, name: str, key: str = "ns") -> float | None:
         return self.medians.get(name, {}).get(key)
 
+    def mark(self, name: str) -> str:
+        return f" {MARK}" if name in self.medians and samples(self.data, self.medians[name], name) < 2 else ""
+
     def time(self, name: str) -> str:
-        return figure(self.value(name))
+        return figure(self.value(name)) + self.mark(name)
 
     def counter(self, name: str, key: str, digits: int = 3) -> str:
         value = self.value(name, key)
-        return "" if value is None else f"{value:.{digits}f}"
+        return "" if value is None else f"{value:.{digits}f}" + self.mark(name)
 
     def ratio(self, name: str, to: str) -> str:
         value, base = self.value(name), self.value(to)
@@ -41,40 +48,56 @@ def arena(m: Micro) -> str:
                 m.ratio(slot, many)]
 
     return section("The arena against one slot",
-                   "Coroutines that exchange for ever on one loop, and on two with a thread and a processor each.",
-                   table(["coroutines on each loop", "one loop", "two loops, arena", "fairness", "two loops, one slot",
-                          "one slot to arena"], [row(n) for n in (1, 2, 16, 1000, 100000)]))
+                   "Swaps without end on one loop, and on two loops. With an arena each loop finds a slot of its own; with one "
+                   "slot the loops share it. Time of one swap, in ns.",
+                   table(["tasks on each loop", "one loop", "two loops, arena", "fairness", "two loops, one slot",
+                          "one slot / arena"], [row(n) for n in (1, 2, 16, 1000, 100000)]))
+
+
+def one_way(m: Micro) -> str:
+    ways = {"fifo": "fifo", "lifo": "lifo", "locked": "lists under a mutex"}
+
+    def row(loops: str, n: int) -> list[str]:
+        return [f"{loops}, {n:,} tasks" + (" on each" if loops == "two loops" else ""),
+                *(m.time(f"channel_on_{loops.replace(' ', '_')}<{way}>/coroutines:{n}") for way in ways)]
+
+    return section("One way: two orders and a mutex",
+                   "Half of the tasks send and half receive, through a `synchronous_channel` of either order or through two lists "
+                   "of waiting tasks under a mutex. Time of one item handed over, in ns.",
+                   table(["ns", *ways.values()], [row(loops, n) for loops in ("one loop", "two loops")
+                                                  for n in (2, 16, 1000, 100000)]))
 
 
 def stops(m: Micro) -> str:
     return section("Stops and deadlines",
-                   "One loop, 16 coroutines. Below, many parked coroutines, each in an exchanger of its own, ended by one "
-                   "stop request: the time of one of them, from the request to the end of its frame.",
+                   "The first three rows: one swap among 16 tasks on one loop. The others: many tasks wait, each in an exchanger "
+                   "of its own, and one stop request ends all of them; the time for one task, from the request to the end of its "
+                   "frame.",
                    table(["", "ns"], [
-                       ["an exchange", m.time("one_loop/coroutines:16")],
-                       ["an exchange with a deadline", m.time("one_loop_with_deadline/coroutines:16")],
-                       ["an exchange with a stop token", m.time("one_loop_with_stop_token/coroutines:16")],
-                       ["a stop of 1,000 parked", m.time("cancel_storm/parked:1000")],
-                       ["a stop of 100,000 parked", m.time("cancel_storm/parked:100000")]]))
+                       ["a swap", m.time("one_loop/coroutines:16")],
+                       ["a swap with a deadline", m.time("one_loop_with_deadline/coroutines:16")],
+                       ["a swap with a stop token", m.time("one_loop_with_stop_token/coroutines:16")],
+                       ["a stop of 1,000 waiting tasks", m.time("cancel_storm/parked:1000")],
+                       ["a stop of 100,000 waiting tasks", m.time("cancel_storm/parked:100000")]]))
 
 
 def giving_up(m: Micro) -> str:
     ways = ("fifo", "lifo")
     growth = [m.counter(f"channel_timeouts<{way}>/timeouts:10000000", "KiB", 0) for way in ways]
     return section("Giving up",
-                   "Receivers in one channel. The stop is one request for all of them: the time of one, from the request to "
-                   "the end of its frame. Of the timeouts 1,000 are under way at a time, behind one that waits for ever; "
-                   f"from the millionth to the ten millionth, resident memory grew by {growth[0]} KiB (fifo) and "
-                   f"{growth[1]} KiB (lifo).",
+                   "Receivers wait in one channel. One stop request ends all of them; the time for one receiver, from the request "
+                   "to the end of its frame. Of the ten million timeouts 1,000 are pending at a time, behind one receiver that "
+                   "waits without a limit. From the millionth to the ten millionth, resident memory grew by "
+                   f"{growth[0]} KiB (fifo) and {growth[1]} KiB (lifo).",
                    table(["ns", *ways], [
                        [label, *(m.time(name.format(way)) for way in ways)] for label, name in (
                            ("a stop of 1,000", "channel_cancel_storm<{}>/parked:1000"),
                            ("a stop of 100,000", "channel_cancel_storm<{}>/parked:100000"),
-                           ("a timeout, of ten million", "channel_timeouts<{}>/timeouts:10000000"))]))
+                           ("one timeout of ten million", "channel_timeouts<{}>/timeouts:10000000"))]))
 
 
 def adapter(m: Micro, title: str, note: str, unit: str, ways: list[tuple[str, str, str]], one: str, two: str) -> str:
-    """One line for each way: on one thread, then on two."""
+    """One row for each way: on one thread, then on two."""
     counts = ((2, 16, 1000), (1, 16, 1000))
     head = [f"{n:,} {unit}" for n in counts[0]] + [f"two threads, {n:,} each" for n in counts[1]]
     rows = [[label] + [m.time(f"{one}<{way}>/{unit}:{n}") for n in counts[0]] +
@@ -85,9 +108,11 @@ def adapter(m: Micro, title: str, note: str, unit: str, ways: list[tuple[str, st
 def adapters(m: Micro) -> list[str]:
     return [
         adapter(m, "Asio, all forms",
-                "Coroutines on one `io_context`, or on two with a thread and a processor each, that exchange for ever; each "
-                "context knows that it has one thread. The rivals are Asio's own channels, one for each direction; on two "
-                "threads, its concurrent ones. `any_io_executor` is what awaitables have by default.", "coroutines",
+                "Coroutines swap without end on one `io_context`, or on two that have a thread and a processor each. Each context "
+                "is told that it has one thread. The rivals are two of Asio's own channels, one for each direction; on two "
+                "threads, its concurrent channels. They wait at once, without calling `try_send` or `try_receive` first, which "
+                "is faster on one context ([swap, one loop](benchmarks-all.md#swap-one-loop)). `any_io_executor` is the default executor of "
+                "awaitables.", "coroutines",
                 [("`tryst::task` on a `task_executor`", "tasks", "tasks"),
                  ("`wait` in an awaitable", "waiting<direct>", "waiting<direct>"),
                  ("`async_exchange` with `use_awaitable`", "initiating<direct>", "initiating<direct>"),
@@ -95,8 +120,8 @@ def adapters(m: Micro) -> list[str]:
                  ("`wait`, `any_io_executor`", "waiting<erased>", ""),
                  ("`async_exchange`, `any_io_executor`", "initiating<erased>", ""),
                  ("two Asio channels, `any_io_executor`", "channels<erased>", "")], "one_context", "two_contexts"),
-        adapter(m, "Fibers", "Fibers of Boost.Fiber on one thread, or on two with a processor each. The rival is two of its "
-                "unbuffered channels.", "fibers",
+        adapter(m, "Fibers", "Fibers of Boost.Fiber swap on one thread, or on two threads that have a processor each. The "
+                "rival is two of its unbuffered channels.", "fibers",
                 [("`fiber::wait`", "one_exchanger", "one_exchanger"),
                  ("two unbuffered channels", "two_channels", "two_channels")], "one_thread", "two_threads"),
     ]
@@ -105,19 +130,20 @@ def adapters(m: Micro) -> list[str]:
 def uring(m: Micro) -> list[str]:
     two = [name for name in m.medians if name.startswith("two_loops/coroutines:1/")]
     hops = section("io_uring, awake and asleep",
-                   "Two contexts with a thread and a processor each. A hop is a coroutine that goes from one to the other; "
-                   "sleeping contexts do so as soon as they are idle. The bare rings are set up alike and call each other by "
-                   "one system call. Below, the same between loops without a ring, and a bare wake-up.",
+                   "Two contexts that have a thread and a processor each. In a change of context a coroutine moves from one "
+                   "context to the other. A sleeping context blocks in the kernel as soon as it is idle. The bare rings are set "
+                   "up in the same way and wake each other by one system call. The last two rows are for comparison, without a "
+                   "ring.",
                    table(["ns", "awake", "asleep"], [
-                       ["an exchange, one coroutine on each context", m.time("two_contexts/coroutines:1"),
+                       ["a swap, one coroutine on each context", m.time("two_contexts/coroutines:1"),
                         m.time("two_sleeping_contexts/coroutines:1")],
-                       ["16 coroutines on each", m.time("two_contexts/coroutines:16"), ""],
-                       ["1,000 coroutines on each", m.time("two_contexts/coroutines:1000"), ""],
-                       ["a hop", m.time("hop_awake"), m.time("hop_asleep")],
+                       ["a swap, 16 coroutines on each", m.time("two_contexts/coroutines:16"), ""],
+                       ["a swap, 1,000 coroutines on each", m.time("two_contexts/coroutines:1000"), ""],
+                       ["a change of context", m.time("hop_awake"), m.time("hop_asleep")],
                        ["bare rings, a message (MSG_RING)", "", m.time("bare_msg_ring")],
                        ["bare rings, an eventfd", "", m.time("bare_eventfd")],
-                       ["an exchange between two `run_loop`s", m.time(max(two, default="")), m.time("two_sleeping_loops")],
-                       ["two threads that wake each other through eventfds", "", m.time("eventfd_wake")]]))
+                       ["a swap between two `run_loop`s", m.time(max(two, default="")), m.time("two_sleeping_loops")],
+                       ["two threads wake each other by eventfds", "", m.time("eventfd_wake")]]))
     sizes = (4 << 10, 64 << 10, 256 << 10, 1 << 20)
     ways = (("an exchanger", "by_exchange"), ("two SPSC queues", "by_spsc_queues"),
             ("two channels with a mutex", "by_mutex_channels"), ("no second stage: one ring, two lanes", "one_ring"))
@@ -126,16 +152,16 @@ def uring(m: Micro) -> list[str]:
         return m.value(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s") or 0
 
     def single_ring(direct: int) -> str:
-        """Where it wins."""
-        sizes_won = [f"{size >> 10} KB" for size in sizes
+        """The sizes of buffers at which it wins."""
+        sizes_won = [f"{size >> 10} KiB" for size in sizes
                      if speed("one_ring", size, direct) > max(speed(way, size, direct) for _, way in ways[:-1])]
-        return f"The single ring is the fastest of all with buffers of {', '.join(sizes_won) or 'no size'}.\n"
+        return f"The single ring is the fastest with buffers of {', '.join(sizes_won) or 'no size'}.\n"
 
     copies = [section(f"io_uring, a file copied in two stages, {where}",
-                      "A context reads and another writes, each with a thread and a processor; they pass two buffers to and "
-                      "fro, full for empty. In GB/s: more is better. 64 MB, or 2,048 buffers if that is less; every copy is "
-                      "compared with what was read.",
-                      table(["GB/s", "4 KB", "64 KB", "256 KB", "1 MB"], [
+                      "One context reads and another writes, each with a thread and a processor; they swap a full buffer for an "
+                      "empty one. 64 MiB, or 2,048 buffers if that is less; every copy is compared with its source. GB/s, by "
+                      "size of buffer: more is better.",
+                      table(["GB/s", "4 KiB", "64 KiB", "256 KiB", "1 MiB"], [
                           [label, *(m.counter(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s", 2) for size in sizes)]
                           for label, way in ways]),
                       single_ring(direct))
@@ -143,6 +169,39 @@ def uring(m: Micro) -> list[str]:
     return [hops, *copies]
 
 
+def lifo_is_faster_on_two_loops(data: Json) -> bool:
+    m = Micro(data)
+    pairs = [[m.value(f"channel_on_two_loops<{order}>/coroutines:{n}") for order in ("lifo", "fifo")]
+             for n in (2, 16, 1000, 100000)]
+    return all(lifo and fifo and lifo < fifo for lifo, fifo in pairs)
+
+
+def arena_is_faster(data: Json) -> bool:
+    """Whether two loops with an arena swap more than one loop, and several times as much as with one slot."""
+    m = Micro(data)
+    times = [[m.value(name.format(n)) for name in ("two_loops/coroutines:{}/capacity:2", "one_loop/coroutines:{}",
+                                                   "two_loops/coroutines:{}/capacity:0")] for n in (16, 1000, 100000)]
+    return all(two and one and slot and two < one and 3 * two < slot for two, one, slot in times)
+
+
+def same_loop_is_faster(data: Json) -> bool:
+    """Whether two tasks swap at least three times as fast on one loop as on two."""
+    m = Micro(data)
+    same, apart = m.value("one_loop/coroutines:2"), m.value("two_loops/coroutines:1/capacity:0")
+    return bool(same and apart and 3 * same < apart)
+
+
+def intro(data: Json) -> str:
+    return "\n".join(filter(None, [wrapped(INTRO.format(repetitions=data["meta"]["repetitions"])), marked(data),
+                                   caption(data["meta"]) + "\n"]))
+
+
+def in_short(data: Json) -> list[str]:
+    """For the front page: tryst's own forms beside a mutex."""
+    m = Micro(data)
+    return [arena(m), one_way(m), stops(m)]
+
+
 def sections(data: Json) -> list[str]:
     m = Micro(data)
-    return [arena(m), stops(m), giving_up(m), *adapters(m), *uring(m)]
+    return [*in_short(data), giving_up(m), *adapters(m), *uring(m)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every plot of the page."""
+"""Every plot of the pages."""
 
 import math
 import textwrap
@@ -43,7 +43,8 @@ def tasks(results: Results, name: str, title: str, workload: str, loops: int) ->
     limits(axes, drawn)
     figures.log_axis(axes, "y", figures.nanoseconds)
     axes.set_xlabel("tasks" + (" on each loop" if loops == 2 else "") + ", log scale")
-    axes.set_title("time of one, log scale: lower is better", loc="left", fontsize=12, fontweight="normal")
+    one = "swap" if workload.startswith("swap") else "item handed over"
+    axes.set_title(f"time of one {one}, log scale: lower is better", loc="left", fontsize=12, fontweight="normal")
     figures.draw(axes, drawn)
     figures.save(figure, name)
 
@@ -63,7 +64,7 @@ def threads(results: Results) -> None:
         axes.set_xlabel("threads, log scale")
     limits(top, speed)
     figures.log_axis(top, "y", lambda value: figures.plain(value))
-    top.set_title("exchanges per second, log scale: higher is better", loc="left", fontsize=12, fontweight="normal")
+    top.set_title("swaps per second, log scale: higher is better", loc="left", fontsize=12, fontweight="normal")
     bottom.set_ylim(min(0, *(y for line in success for _, y in line.points)), 105)
     bottom.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
     bottom.set_title("attempts that succeed: higher is better", loc="left", fontsize=12, fontweight="normal")
@@ -92,7 +93,7 @@ def salesman(data: Json) -> None:
 
 
 def span(axes, entries: list[Entry], y: int) -> None:
-    """A line from the median to the 99th percentile, for each of those who do the same."""
+    """A line from the median to the 99th percentile of each entry."""
     for each in entries:
         colour = figures.colour_of(each.label, each.ours, each.language)
         p50, p99 = each.run["p50"], each.run["p99"]
@@ -112,7 +113,7 @@ def latency(results: Results) -> None:
     if not found:
         return
     order = sorted(found, key=lambda key: -sum(math.log(each.value) for each in found[key].values()) / len(found[key]))
-    figure, axes = figures.sheet("Latency: until the one who waits on the other processor runs", caption(results.meta), columns=2,
+    figure, axes = figures.sheet("Latency: until the waiting party on the other processor runs", caption(results.meta), columns=2,
                                  height=2.1 + 0.34 * len(order))
     names = [textwrap.fill(f"{label}, {kind}", 36) for label, kind in order]
     figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 10.5), right=0.97, wspace=0.08)
@@ -153,7 +154,7 @@ def dots(axes, names: list[str], values: list[float], colours: list[str], texts:
 def memory(results: Results) -> None:
     for each in results.select("memory-tasks"):
         entries = sorted(results.entries(each), key=lambda entry: entry.value)
-        figure, (axes,) = figures.sheet(f"Memory of one of {each['tasks']:,} tasks that wait", caption(results.meta),
+        figure, (axes,) = figures.sheet(f"Memory for each of {each['tasks']:,} waiting tasks", caption(results.meta),
                                         height=2 + 0.42 * len(entries))
         names = [entry.label for entry in entries]
         axes.set_xlim(min(entry.value for entry in entries) / 3, max(entry.value for entry in entries) * 1.2)
@@ -163,14 +164,14 @@ def memory(results: Results) -> None:
              [f"{entry.value:,.0f}" for entry in entries])
         for label, entry in zip(axes.get_yticklabels(), entries):
             label.set(fontweight="bold" if entry.ours else "normal")
-        axes.set_title("bytes of resident memory, log scale: shorter is better", loc="left", fontsize=12, fontweight="normal")
+        axes.set_title("bytes of resident memory, log scale: lower is better", loc="left", fontsize=12, fontweight="normal")
         figures.save(figure, "memory")
 
 
 def floor(multiples, meta: Json) -> None:
     if not multiples:
         return
-    figure, (axes,) = figures.sheet("Multiples of what the machine needs at least", caption(meta),
+    figure, (axes,) = figures.sheet("tryst's times as multiples of the machine's floor", caption(meta),
                                     height=1.9 + 0.42 * len(multiples))
     most = max(each.ratio for each in multiples)
     axes.set_xlim(min(1, *(each.ratio for each in multiples)) * 0.9, most * 1.2)
@@ -183,7 +184,7 @@ def floor(multiples, meta: Json) -> None:
 
 
 def simulation(data: Json, meta: Json) -> None:
-    figure, axes = figures.sheet("SIMULATION, not measured: exchanges against processors",
+    figure, axes = figures.sheet("SIMULATION, not measured: swaps against processors",
                                  "simulated; costs: " + caption(meta), columns=2, height=5.6)
     figure.subplots_adjust(left=0.07, right=0.86, wspace=0.5)
     for place, kind in zip(axes, scale.KINDS):
@@ -193,7 +194,7 @@ def simulation(data: Json, meta: Json) -> None:
         limits(place, drawn)
         figures.log_axis(place, "y")
         place.set_xlabel("simulated processors, log scale")
-        place.set_title(f"{scale.title(data, kind)}:\nexchanges per us, log scale: higher is better", loc="left", fontsize=11,
+        place.set_title(f"{scale.title(data, kind)}:\nswaps per us, log scale: higher is better", loc="left", fontsize=11,
                         fontweight="normal")
         figures.draw(place, drawn)
     figures.save(figure, "scale")

@@ -7,12 +7,19 @@ import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
+import appendix
+import evidence
 import floor
+import front
+import micro
 import rivals
+import scale
+from pages import DOCS, pages
 from places import spread
-from results import FOLDER, Results, caption, hop, work
+from results import FOLDER, Results, caption, hop, load, work
 
-META = {"commit": "abc", "cpu": "one", "processors": 2, "date": "2026-01-01", "compilers": {"g++": "g++ 12"}}
+META = {"commit": "abc", "cpu": "one", "processors": 2, "kernel": "Linux", "date": "2026-01-01",
+        "compilers": {"g++": "g++ 12"}, "seconds": 1, "warmup": 1, "repetitions": 3}
 
 
 def run(implementation, median, least=None, most=None, workload="swap-tasks", language="cpp", loops=1, tasks=2, **more):
@@ -59,9 +66,9 @@ class Page(unittest.TestCase):
     def test_losses_are_marked_and_listed(self):
         text = rivals.summary(self.FOUND)
         self.assertIn("| Swap, one loop | 0.80x to 1.50x | **1 of 2** | tryst | asio |", text)
-        self.assertIn("Where a rival is better, 1 of 2:\n\n- Swap, one loop, tasks 16: tryst 25.0, asio 20.0 ns\n", text)
+        self.assertIn("Where a rival is better, 1 of 2:\n\n- Swap, one loop, 16 tasks: tryst 25.0, asio 20.0 ns\n", text)
         table = rivals.family_section(self.FOUND, rivals.FAMILIES[0])
-        self.assertIn("| **best rival to best of tryst** | 1.50x | **0.80x ▼** |", table)
+        self.assertIn("| **best rival / best of tryst** | 1.50x | **0.80x ▼** |", table)
 
     def test_without_losses_it_says_so(self):
         self.assertIn("No rival is better in any of the 1 comparisons.", rivals.summary(results(run("tryst", 20), run("asio", 30))))
@@ -81,9 +88,117 @@ class Page(unittest.TestCase):
         self.assertEqual([(each.ns, each.floor, each.ratio) for each in found], [(20, 2, 10)])
 
     def test_a_caption_says_where_hops_wander(self):
-        self.assertEqual(caption(META), "commit abc · one, 2 processors · g++ 12 · 2026-01-01 · line hop unknown")
+        self.assertEqual(caption(META), "commit abc · one, 2 processors · g++ 12 · 2026-01-01")
+        self.assertIn("commit abc with uncommitted changes · ", caption({**META, "commit": "abc+"}))
+        self.assertTrue(caption({**META, "repetitions": 1}).endswith(" · one sample"))
         self.assertEqual(hop({"line_hop": [36.2, 36.9]}), "line hop 36 ns")
         self.assertEqual(hop({"line_hop": [36, 180]}), "line hop 36 to 180 ns")
+
+
+def committed(files):
+    """As if everything had been measured several times, and with committed sources."""
+    def better(data):
+        data = {**data, "meta": {**data["meta"], "commit": "abc", "repetitions": 3}}
+        return {**data, "runs": [{**each, "samples": [1, 2, 3]} for each in data["runs"]]} if "runs" in data else data
+    return {name: better(data) for name, data in files.items()}
+
+
+class FrontPage(unittest.TestCase):
+    """No figure of one sample, and none from sources with uncommitted changes."""
+
+    FILES = load()
+    SLOT = "two_loops/coroutines:16/capacity:2"
+
+    @staticmethod
+    def files(commit="abc", samples=3):
+        """Figures that occur nowhere else: 4321 and 6543, 1.51x, 8765."""
+        both = [run("tryst", 4321, samples=[4321] * samples), run("asio", 6543, samples=[6543] * samples)]
+        meta = {**META, "commit": commit, "repetitions": samples}
+        return {"rivals.json": {"meta": meta, "runs": both},
+                "micro.json": {"meta": meta, "medians": {FrontPage.SLOT: {"ns": 8765}}}}
+
+    def assert_shown(self, files, shown):
+        page, rest = front.page(files), appendix.page(files)
+        for figure in ("4,321", "6,543", "1.51x", "8,765"):
+            self.assertEqual(figure in page, shown and figure not in ("4,321", "6,543"), figure) # won: only the ratio
+            self.assertIn(figure, rest)
+
+    def test_shows_several_samples_of_committed_sources(self):
+        self.assert_shown(self.files(), True)
+        self.assertNotIn("Not on the front page", appendix.page(self.files()))
+
+    def test_leaves_uncommitted_changes_to_the_appendix(self):
+        self.assert_shown(self.files("abc+"), False)
+        self.assertEqual(appendix.page(self.files("abc+")).count("*Not on the front page: uncommitted changes.*"), 3)
+        self.assertIn("tryst wins throughout: swap, one loop.", front.page(self.files("abc+")))
+
+    def test_leaves_an_unknown_commit_to_the_appendix(self):
+        self.assert_shown(self.files(None), False)
+        self.assertIn("*Not on the front page: commit unknown.*", appendix.page(self.files(None)))
+
+    def test_leaves_one_sample_to_the_appendix(self):
+        self.assert_shown(self.files(samples=1), False)
+        self.assertIn("*Not on the front page: one sample.*", appendix.page(self.files(samples=1)))
+        self.assertIn("| **tryst** | 4,321 ¹ |", appendix.page(self.files(samples=1)))
+
+    def test_one_run_of_one_sample_is_left_out_alone(self):
+        files = self.files()
+        files["rivals.json"]["runs"] += [run("tryst", 20, tasks=16, samples=[20]), run("asio", 90, tasks=16, samples=[90])]
+        self.assert_shown(files, True)
+        self.assertNotIn("4.5x", front.page(files))
+        self.assertIn("| **tryst** | 4,321 | 20.0 ¹ |", appendix.page(files))
+
+    def test_what_runs_once_is_marked_among_what_runs_often(self):
+        name = "channel_timeouts<fifo>/timeouts:10000000"
+        for each in ({"ns": 9876}, {"ns": 9876, "samples": 1}):
+            data = {"meta": META, "medians": {name: each, self.SLOT: {"ns": 1}}}
+            self.assertEqual(list(evidence.headline(data)["medians"]), [self.SLOT])
+            self.assertIn("9,876 ¹", micro.giving_up(micro.Micro(data)))
+
+    def test_metadata_that_says_nothing_is_one_sample(self):
+        self.assertEqual(evidence.faults({"meta": {}}), [evidence.UNKNOWN, evidence.ONE_SAMPLE])
+        self.assertEqual(evidence.faults({"meta": {"commit": "abc"}, "rounds": 7}), [])
+
+    def test_is_short_now_and_with_all_figures(self):
+        for files in (self.FILES, committed(self.FILES)):
+            self.assertLessEqual(front.page(files).count("\n"), 250)
+        self.assertIn("best rival against best of tryst", front.page(committed(self.FILES)))
+
+    def test_no_page_for_users_shows_a_picture_of_other_figures(self):
+        for page in [DOCS.parent / "README.md", *DOCS.glob("*.md")]:
+            if page.name != "benchmarks-all.md":
+                for name in re.findall(r"bench/results/(\w+)\.svg", page.read_text(encoding="utf-8")):
+                    self.assertTrue(evidence.may_show(name, self.FILES), f"{page.name} shows {name}.svg")
+        for name in ("swap_one_loop", "floor", "scale"):
+            self.assertTrue(evidence.may_show(name, committed(self.FILES)))
+        self.assertTrue(evidence.may_show("memory", self.files()))
+        for worse in (self.files("abc+"), self.files(samples=1), {}):
+            self.assertFalse(evidence.may_show("memory", worse))
+
+    def test_the_pages_are_made_of_the_results(self):
+        for path, text in pages(self.FILES).items():
+            self.assertEqual(path.read_text(encoding="utf-8"), text, f"{path.name}: run ./dev bench --report")
+
+
+class Words(unittest.TestCase):
+    """What README.md, docs/choosing.md and docs/asio.md say without figures. If a result differs, change the pages."""
+
+    FILES = load()
+
+    def test_two_colours_do_not_scale_with_cores_as_an_arena_does(self):
+        self.assertTrue(scale.colours_do_not_scale(self.FILES["scale.json"]))
+        self.assertTrue(scale.arena_scales(self.FILES["scale.json"]))
+        self.assertTrue(micro.arena_is_faster(self.FILES["micro.json"]))
+        self.assertTrue(micro.lifo_is_faster_on_two_loops(self.FILES["micro.json"]))
+
+    def test_asios_channel_is_better_one_way_on_one_context(self):
+        self.assertTrue(rivals.asios_own_is_better(Results(self.FILES["rivals.json"])))
+
+    def test_advice_that_results_do_not_support_is_left_out(self):
+        self.assertEqual(len(front.advice(self.FILES)), 5)
+        better = {"kind": "loops", "points": [{"p": p, "throughput": 10 * p} for p in (1, 8)]}
+        files = {"scale.json": {"meta": {}, "curves": [{**better, "design": each} for each in ("fifo", "lifo", "mutex")]}}
+        self.assertEqual(front.advice(files), [])
 
 
 class Pictures(unittest.TestCase):
@@ -114,6 +229,9 @@ class Pictures(unittest.TestCase):
             self.assertGreater(len(texts), 10, path.name)
             for text, left, right in texts:
                 self.assertTrue(0 <= left and right <= width, f"{path.name}: {text}: {left:.0f} to {right:.0f} of {width:.0f}")
+
+    def test_each_has_its_results(self):
+        self.assertEqual({path.stem for path in FOLDER.glob("*.svg")}, set(evidence.PICTURES))
 
 
 class Places(unittest.TestCase):

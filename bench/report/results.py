@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: MIT
-"""What rivals.json says, arranged by work, and what follows from it: who is best, by how much, within which noise."""
+"""The contents of rivals.json by work, and what follows: which implementation is best, by how much, within which noise."""
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from evidence import MARK, ONE_SAMPLE, UNCOMMITTED, Json, samples
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LANGUAGES = {"cpp": "", "java": "Java ", "go": "Go ", "rust": "Rust "}
+FILES = ("rivals.json", "micro.json", "salesman.json", "floor.json", "scale.json", "files.json")
 
-Json = dict[str, Any]
 
-
-def load(name: str) -> Json | None:
-    """A file of results, if it has been made."""
-    path = FOLDER / name
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+def load() -> dict[str, Json | None]:
+    """Each file of results by its name; None where there is none."""
+    return {name: json.loads(path.read_text(encoding="utf-8")) if (path := FOLDER / name).exists() else None
+            for name in FILES}
 
 
 @dataclass(frozen=True)
 class Work:
-    """What is done: a workload with all its parameters."""
+    """A workload with all its parameters."""
 
     workload: str
     parameters: tuple[tuple[str, int], ...]
@@ -35,35 +36,37 @@ def work(workload: str, **parameters: int) -> Work:
 
 @dataclass
 class Entry:
-    """How one implementation has done one work."""
+    """The figures of one implementation at one work."""
 
     label: str
     language: str
     ours: bool
-    value: float # ns, or bytes; the less the better
+    value: float # ns or bytes; lower is better
     least: float
     most: float
     run: Json = field(repr=False, default_factory=dict)
+    mark: str = "" # behind a figure from one sample
 
 
-def entry(run: Json) -> Entry:
-    """Of a latency the median counts, of anything else the mean of a sample; then of the samples the median."""
+def entry(data: Json, run: Json) -> Entry:
+    """A sample is the median of its latencies, or the mean of anything else; the value is the median of the samples."""
+    mark = f" {MARK}" if samples(data, run) < 2 else ""
     label = LANGUAGES.get(run["language"], run["language"] + " ") + run["implementation"]
     ours = run["language"] == "cpp" and run["implementation"].split()[0] == "tryst"
     if run["workload"].startswith("latency"):
-        return Entry(label, run["language"], ours, run["p50"], run["p50"], run["p50"], run)
-    return Entry(label, run["language"], ours, run["median"], run["min"], run["max"], run)
+        return Entry(label, run["language"], ours, run["p50"], run["p50"], run["p50"], run, mark)
+    return Entry(label, run["language"], ours, run["median"], run["min"], run["max"], run, mark)
 
 
 class Duel(NamedTuple):
-    """The best of ours against the best rival."""
+    """The best of tryst against the best rival."""
 
     ours: Entry
     rival: Entry
 
     @property
     def ratio(self) -> float:
-        """How many times faster, or smaller, we are."""
+        """How many times faster, or smaller, tryst is."""
         return self.rival.value / self.ours.value
 
     @property
@@ -80,10 +83,11 @@ class Results:
     """Every run of rivals.json by its work."""
 
     def __init__(self, data: Json):
+        self.data = data
         self.meta: Json = data["meta"]
         self.works: dict[Work, list[Entry]] = {}
         for run in data["runs"]:
-            self.works.setdefault(work(run["workload"], **run["parameters"]), []).append(entry(run))
+            self.works.setdefault(work(run["workload"], **run["parameters"]), []).append(entry(data, run))
 
     def select(self, workload: str, **fixed: int) -> list[Work]:
         return [each for each in self.works if each.workload == workload
@@ -104,7 +108,7 @@ class Results:
         return Duel(ours, rival) if ours and rival else None
 
     def labels(self, works: list[Work]) -> list[str]:
-        """Of all that did one of these: ours, then rivals, each from fast to slow by their rank."""
+        """All implementations that did one of these works: tryst's, then rivals, each from fast to slow by average rank."""
         ranks: dict[str, list[float]] = {}
         ours: dict[str, bool] = {}
         for each in works:
@@ -116,15 +120,21 @@ class Results:
 
 
 def hop(meta: Json) -> str:
-    """The line hops of the rounds, which say how near the processors were."""
+    """The line hops of the rounds, if known. They tell how near to each other the two processors were."""
     hops = meta.get("line_hop") or []
     if not hops:
-        return "line hop unknown"
+        return ""
     least, most = min(hops), max(hops)
     return f"line hop {least:.0f} ns" if most - least < 2 else f"line hop {least:.0f} to {most:.0f} ns"
 
 
+def commit(meta: Json) -> str:
+    name = meta.get("commit")
+    return "unknown" if not name else f"{name[:-1]} with {UNCOMMITTED}" if name.endswith("+") else name
+
+
 def caption(meta: Json) -> str:
     compiler = meta.get("compilers", {}).get("g++", "")
-    return " · ".join([f"commit {meta['commit']}", f"{meta['cpu']}, {meta['processors']} processors", compiler or "g++",
-                       meta["date"], hop(meta)])
+    parts = [f"commit {commit(meta)}", f"{meta['cpu']}, {meta['processors']} processors", compiler or "g++", meta["date"],
+             hop(meta), ONE_SAMPLE if meta.get("repetitions") == 1 else ""]
+    return " · ".join(filter(None, parts))

@@ -3,15 +3,16 @@
 
 from dataclasses import dataclass
 
-from markdown import figure, picture, ratio, section, table
-from results import Duel, Results, Work
+from evidence import MARK, marked
+from markdown import figure, picture, ratio, section, table, wrapped
+from results import Duel, Entry, Results, Work
 
 LOST, CLOSE = "▼", "≈"
 
 
 @dataclass
 class Family:
-    """Works that differ in one parameter, which are the columns of one table."""
+    """Works that differ in one parameter: one table, with a column for each."""
 
     title: str
     workload: str
@@ -28,41 +29,50 @@ class Family:
         return f"{each[self.column]:,}"
 
 
-SWAP = "So many tasks on each loop exchange with anybody, for ever. Time of one exchange, two participants served, in ns."
-HANDOFF = "Half of the tasks send, the others receive, through one channel. Time of one item handed over, in ns."
-LATENCY = ("From the moment when one party comes to the moment when its partner, who has waited, runs on the other "
-           "processor: medians, in ns. After 20 us the one who waits may still be awake, after 2 ms it sleeps. Go binds "
-           "no goroutine to a processor: there A may run on B's own.")
-TIMED = "Swaps that give up after {} us. Time of one exchange, in ns; below, the share of attempts that succeeded."
+SWAP = ("The tasks of each loop, as many as the head of the column says, swap without end, each with any partner. Time of "
+        "one swap, both parties served, in ns.")
+HANDOFF = ("Half of the tasks send and half receive through one channel; the head of the column says how many there are on "
+           "each loop. Time of one item handed over, in ns.")
+LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
+           "does not bind goroutines to processors, so there both parties may run on one processor.")
+TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
+         "succeeded.")
 
 FAMILIES = [
     Family("Swap, one loop", "swap-tasks", {"loops": 1}, "tasks", SWAP, "swap_one_loop"),
     Family("Swap, two loops", "swap-tasks", {"loops": 2}, "tasks", SWAP, "swap_two_loops"),
     Family("One way, one loop", "handoff-tasks", {"loops": 1}, "tasks", HANDOFF, "handoff_one_loop"),
     Family("One way, two loops", "handoff-tasks", {"loops": 2}, "tasks", HANDOFF, "handoff_two_loops"),
-    Family("Swap, threads", "swap-threads", {}, "threads", "Threads that exchange for ever. Time of one exchange, in ns."),
+    Family("Swap, threads", "swap-threads", {}, "threads", "Threads swap without end. Time of one swap, in ns."),
     Family("Swap, threads with a patience of 100 us", "timed-threads", {"patience_us": 100}, "threads", TIMED.format(100),
            "threads"),
     Family("Swap, threads with a patience of 10 us", "timed-threads", {"patience_us": 10}, "threads", TIMED.format(10)),
     Family("Swap, threads with a patience of 1 ms", "timed-threads", {"patience_us": 1000}, "threads", TIMED.format("1,000")),
     Family("One way, threads", "handoff-threads", {}, "threads",
-           "Half of the threads send, the others receive. Time of one item handed over, in ns."),
+           "Half of the threads send and half receive. Time of one item handed over, in ns."),
     Family("Cancelled", "cancel-tasks", {}, "tasks",
-           "So many tasks wait on one loop, and one request ends them all: the time of one, in ns, until the last has ended."),
+           "Waiting tasks on one loop are cancelled by one request. Time for each task, in ns: from the request to the end of "
+           "the last task, divided by the number of tasks."),
     Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
     Family("Memory", "memory-tasks", {}, "tasks",
-           "So many tasks wait in one exchanger or channel: growth of resident memory for each, in bytes, frames and stacks "
-           "included.", "memory", "bytes"),
+           "Tasks wait in one exchanger or channel. Growth of resident memory for each task, in bytes, coroutine frames and "
+           "stacks included.", "memory", "bytes"),
 ]
-# An adapter is also set against what its platform itself has for the same coroutines or fibers.
+# An adapter is also compared with the channel of its platform, for the same coroutines or fibers.
 PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
 HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
 
 
 def is_close(each: Work, duel: Duel) -> bool:
-    """Of latencies only medians are known."""
+    """The noise of latencies is unknown: only their medians are kept."""
     return duel.close and not each.workload.startswith("latency")
+
+
+def figures_of(found: list[Entry | None], key: str = "", form=figure) -> list[str]:
+    """The cells of one row: values, or another figure of the same runs."""
+    values = [None if entry is None else entry.run.get(key) if key else entry.value for entry in found]
+    return ["" if value is None else form(value) + entry.mark for value, entry in zip(values, found)]
 
 
 def duel_row(title: str, works: list[Work], duels: list[Duel | None]) -> list[str]:
@@ -76,14 +86,13 @@ def duel_row(title: str, works: list[Work], duels: list[Duel | None]) -> list[st
 
 
 def extra_table(results: Results, family: Family, works: list[Work], key: str) -> str:
-    """The same table of another figure; nothing where none is known."""
+    """The same table for another figure; empty if no run has that figure."""
+    form = figure if key == "p99" else "{:.3f}".format
     rows = []
     for label in results.labels(works):
-        found = [results.find(each, label) for each in works]
-        values = [entry.run.get(key) if entry else None for entry in found]
-        if any(value is not None for value in values):
-            shown = figure if key in ("p99",) else lambda value: "" if value is None else f"{value:.3f}"
-            rows.append([label, *(shown(value) for value in values)])
+        cells = figures_of([results.find(each, label) for each in works], key, form)
+        if any(cells):
+            rows.append([label, *cells])
     heads = {"fairness": "fairness", "success": "success", "p99": "99th percentile, ns"}
     return table([heads[key], *(family.heading(each) for each in works)], rows) if rows else ""
 
@@ -96,12 +105,12 @@ def family_section(results: Results, family: Family) -> str:
     for label in results.labels(works):
         found = [results.find(each, label) for each in works]
         name = f"**{label}**" if any(entry and entry.ours for entry in found) else label
-        rows.append([name, *(figure(entry.value if entry else None) for entry in found)])
-    rows.append(duel_row("best rival to best of tryst", works, [results.duel(each) for each in works]))
+        rows.append([name, *figures_of(found)])
+    rows.append(duel_row("best rival / best of tryst", works, [results.duel(each) for each in works]))
     for platform, names in PLATFORMS.items():
         duels = [results.duel(each, *names) for each in works]
         if any(duels):
-            rows.append(duel_row(f"{platform}'s own to tryst on it", works, duels))
+            rows.append(duel_row(f"{platform}'s own / tryst on {platform}", works, duels))
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
@@ -111,26 +120,51 @@ def family_section(results: Results, family: Family) -> str:
         parts.append(extra_table(results, family, works, "p99"))
     if family.plot:
         parts.insert(0, picture(family.plot, f"{family.title}: tryst and its rivals"))
-    return section(family.title, family.note, *filter(None, parts))
+    return section(family.title, family.note, marked(results.data), *parts, level=3)
 
 
 class Score:
-    """Of duels about one kind of work."""
+    """The duels of one family."""
 
     def __init__(self, family: Family, duels: list[tuple[Work, Duel]]):
         self.family, self.duels = family, duels
         self.lost = [pair for pair in duels if pair[1].lost]
+        self.mark = f" {MARK}" if any(entry.mark for _, duel in duels for entry in duel) else ""
 
     def row(self) -> list[str]:
         ratios = [duel.ratio for _, duel in self.duels]
         spread = ratio(min(ratios)) + (f" to {ratio(max(ratios))}" if len(ratios) > 1 else "")
-        return [self.family.title, spread, f"**{len(self.lost)} of {len(self.duels)}**" if self.lost else "none",
+        return [self.family.title, spread + self.mark, f"**{len(self.lost)} of {len(self.duels)}**" if self.lost else "none",
                 *("; ".join(sorted({entry.label for entry in side})) for side in zip(*(duel for _, duel in self.duels)))]
 
     def losses(self) -> list[str]:
-        return [f"- {self.family.title}, {HEADS[self.family.column]} {self.family.heading(each)}: {duel.ours.label} "
-                f"{figure(duel.ours.value)}, {duel.rival.label} {figure(duel.rival.value)} {self.family.unit}"
-                + (" (within the noise)" if is_close(each, duel) else "") for each, duel in self.lost]
+        return [f"- {self.family.title}, {self.at([(each, duel)])}: {duel.ours.label} {figure(duel.ours.value)}{duel.ours.mark}, "
+                f"{duel.rival.label} {figure(duel.rival.value)}{duel.rival.mark} {self.family.unit}"
+                for each, duel in self.lost]
+
+    def at(self, duels: list[tuple[Work, Duel]]) -> str:
+        """Sizes of works: tasks or threads, of each loop or in all, or the length of a pause."""
+        sizes = [self.family.heading(each) + (CLOSE if is_close(each, duel) else "") for each, duel in duels]
+        unit = "us of pause" if self.family.column == "pause_us" else self.family.column
+        unit = unit.removesuffix("s") if sizes == ["1"] and unit in ("tasks", "threads") else unit
+        return f"{' and '.join(filter(None, [', '.join(sizes[:-1]), sizes[-1]]))} {unit}"
+
+    def losses_in_words(self) -> str:
+        """At which sizes, and to which rivals, without figures."""
+        labels = "; ".join(dict.fromkeys(duel.rival.label for _, duel in self.lost))
+        return f"{lower(self.family.title)}, at {self.at(self.lost)} ({labels})"
+
+    def win_in_words(self) -> str:
+        close = [(each, duel) for each, duel in self.duels if is_close(each, duel)]
+        return lower(self.family.title) + (f" ({self.at(close)})" if close else "")
+
+    @property
+    def all_lost(self) -> bool:
+        return len(self.lost) == len(self.duels)
+
+
+def lower(title: str) -> str:
+    return title[0].lower() + title[1:]
 
 
 def scores(results: Results, ours: str = "", rival: str = "") -> list[Score]:
@@ -140,7 +174,7 @@ def scores(results: Results, ours: str = "", rival: str = "") -> list[Score]:
 
 
 def verdict(found: list[Score], head: str) -> str:
-    text = table([head, "rival by tryst", "lost", "tryst", "rival"], [score.row() for score in found])
+    text = table([head, "rival / tryst", "lost", "tryst", "rival"], [score.row() for score in found])
     losses = [line for score in found for line in score.losses()]
     count = sum(len(score.duels) for score in found)
     if losses:
@@ -149,12 +183,35 @@ def verdict(found: list[Score], head: str) -> str:
 
 
 def summary(results: Results) -> str:
-    """Who is fastest where, by the data."""
-    parts = [verdict(scores(results), "the best rival against the best of tryst")]
+    """Tables of wins and losses, and a list of each loss."""
+    parts = [verdict(scores(results), "best rival against best of tryst")]
     for platform, names in PLATFORMS.items():
         if found := scores(results, *names):
             parts.append(verdict(found, f"{platform}'s own against tryst on {platform}"))
     return "\n".join(parts)
+
+
+def asios_own_is_better(results: Results) -> bool:
+    """Whether Asio's channel wins on one context at each size one way, at cancellation, and by memory."""
+    found = {score.family.title: score for score in scores(results, *PLATFORMS["Asio"])}
+    return all(title in found and found[title].all_lost for title in ("One way, one loop", "Cancelled", "Memory"))
+
+
+def words(results: Results) -> str:
+    """Wins and losses without figures, for the front page: a list for each comparison."""
+    items = []
+    for head, names in {"The best rival in any language, against the best of tryst": (),
+                        **{f"{platform}'s own channel, against tryst on {platform}": names
+                           for platform, names in PLATFORMS.items()}}.items():
+        found = scores(results, *names)
+        if not found:
+            continue
+        verdicts = {"tryst wins throughout": [score.win_in_words() for score in found if not score.lost],
+                    "tryst loses in part": [score.losses_in_words() for score in found if score.lost and not score.all_lost],
+                    "tryst loses throughout": [score.losses_in_words() for score in found if score.all_lost]}
+        items.append(f"**{head}**\n" + "".join(wrapped(f"  - {verdict}: {'; '.join(each)}.", "    ")
+                                              for verdict, each in verdicts.items() if each))
+    return "".join(f"- {item}" for item in items)
 
 
 def sections(results: Results) -> list[str]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The section about the travelling salesman, from salesman.json."""
 
+from evidence import marked
 from markdown import figure, picture, ratio, section, table
-from results import Json
+from results import Json, caption
 
 FORMS = {"red-blue": "red-blue exchanger", "symmetric": "exchanger", "mutex": "mutex and condition variables"}
 
@@ -21,12 +22,14 @@ def sections(data: Json) -> list[str]:
              *(figure(runs[n]["generations_per_second"]) if n in runs else "" for n in threads)]
             for form, runs in forms.items()]
     speeds = {n: {form: runs[n]["generations_per_second"] for form, runs in forms.items() if n in runs} for n in threads}
-    rows.append(["best of tryst to mutex", *(
+    rows.append(["best of tryst / mutex", *(
         ratio(max(each["red-blue"], each["symmetric"]) / each["mutex"]) if "mutex" in each else "" for each in speeds.values())])
-    note = (f"The paper's second benchmark, [tsp](../examples/tsp): a genetic algorithm whose breeders exchange genes. "
-            f"{meta['cities']} cities, {meta['population']:,} chromosomes, {meta['breeders']} breeders, as in the paper, and "
-            f"{meta['generations']:,} generations, where the paper has 20,000. Generations per second: more is better. The "
-            f"rival is the same program with plain threads, a mutex and a condition variable for each who waits, of whom "
-            f"one alone would have nobody to meet. Medians of {meta['repetitions']} runs, which take turns.")
-    return [section("The travelling salesman", note, picture("salesman", "The travelling salesman: time and generations per "
-                                                             "second against threads"), table(["threads", *map(str, threads)], rows))]
+    times = meta["repetitions"]
+    note = (f"The second benchmark of the 2005 paper, [tsp](../examples/tsp): a genetic algorithm whose breeders exchange "
+            f"genes. It has {meta['cities']} cities, {meta['population']:,} chromosomes and {meta['breeders']} breeders, as in the "
+            f"paper, and {meta['generations']:,} generations instead of the paper's 20,000. Generations per second: more is "
+            f"better. The rival is the same program with plain threads, a mutex, and a condition variable for each waiting "
+            f"thread; it needs at least two threads. " + (f"Medians of {times} runs, which take turns." if times > 1 else "One run of each."))
+    return [section("The travelling salesman", note, marked(data), caption(meta) + "\n",
+                    picture("salesman", "The travelling salesman: time and generations per second against threads"),
+                    table(["threads", *map(str, threads)], rows))]

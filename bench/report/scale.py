@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The section about more processors than there are, from scale.json: a simulation."""
+"""The section about more processors than the machine has, from scale.json: a simulation."""
 
+from evidence import marked
 from markdown import figure, picture, section, table
 from results import Json
 
-KINDS = {"loops": "{} coroutines on each of as many loops", "threads": "as many threads"}
+KINDS = {"loops": "one loop on each processor, {} coroutines on each loop", "threads": "one thread on each processor"}
 RIVALS = ("mutex", "ticket")
 
 
@@ -22,20 +23,45 @@ def throughputs(found: list[Json]) -> str:
     for curve in found:
         by_place = {point["p"]: point["throughput"] for point in curve["points"]}
         rows.append([curve["design"], *(figure(by_place.get(place)) for place in places)])
-    return table(["simulated: exchanges per us", *(f"{place:,}" for place in places)], rows)
+    return table(["simulated: swaps per us", *(f"{place:,}" for place in places)], rows)
+
+
+def throughput(data: Json, design: str) -> dict[int, float]:
+    """Of coroutines on loops, by the number of processors."""
+    return {point["p"]: point["throughput"] for curve in curves(data, "loops") if curve["design"] == design
+            for point in curve["points"]}
+
+
+def arena_scales(data: Json) -> bool:
+    """Whether an exchanger gains by each doubling of loops."""
+    values = [value for _, value in sorted(throughput(data, "arena").items())]
+    return len(values) > 1 and all(more > 1.2 * less for less, more in zip(values, values[1:]))
+
+
+MANY = 8 # loops
+
+
+def colours_do_not_scale(data: Json) -> bool:
+    """Whether on many loops both orders of two colours serve less than on one, and less than a mutex does."""
+    mutex = throughput(data, "mutex")
+    found = [(value < curve[1] and value < mutex[cores]) for curve in (throughput(data, "fifo"), throughput(data, "lifo"))
+             for cores, value in curve.items() if cores >= MANY]
+    return bool(found) and all(found)
 
 
 def sections(data: Json) -> list[str]:
-    note = ("**A simulation, not a measurement**: the library's own headers on a simulated machine, in which each atomic "
-            "access costs what the probe has measured for a cache line on this one, and a line serves one processor at a "
-            "time. `mutex` is an exchanger with a lock, `ticket` a bare fetch-and-add on one word, which no design with one hot "
-            f"word can beat. Costs from {data['parameters']['source']}.")
-    parts = [picture("scale", "SIMULATION: exchanges per microsecond against processors")]
+    note = ("**A simulation, not a measurement**: the library's own headers run on a simulated machine. Each atomic access "
+            "costs what was measured on the real machine for a cache line, and a line serves one processor at a time. "
+            "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo` and `lifo` are a "
+            "`red_blue_exchanger` of either order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
+            "one word, which bounds every design that makes all parties update one word. Swaps per microsecond: more is "
+            f"better. One run with seed {data['meta']['seed']}. Costs: {data['parameters']['source']}.")
+    parts = [marked(data), picture("scale", "SIMULATION: swaps per microsecond against processors")]
     for kind in KINDS:
         if found := curves(data, kind):
-            parts += [f"Processors with {title(data, kind)}:\n", throughputs(found)]
+            parts += [f"Simulated, {title(data, kind)}; columns are processors:\n", throughputs(found)]
     if data.get("check"):
-        parts += ["Where the machine has as many processors, the simulation beside what was measured:\n",
+        parts += ["The simulation beside measurements, for as many processors as the machine has:\n",
                   table(["", "processors", "simulated, ns", "measured, ns", "ratio"],
                         [[f"{each['kind']}, {each['design']}", str(each["p"]), figure(each["simulated_ns"]),
                           figure(each["measured_ns"]), f"{each['simulated_ns'] / each['measured_ns']:.2f}x"]

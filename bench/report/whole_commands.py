@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The section about whole commands, from files.json: what `./dev bench-files` has measured."""
+"""The section about whole commands, from files.json, the results of `./dev bench-files`."""
 
+from evidence import marked
 from markdown import section, table
-from results import Json
+from results import Json, commit
 
-HEAD = ["seconds", "of them least", "to the fastest", "processor seconds", "MB/s"]
+HEAD = ["seconds, median", "seconds, least", "median / fastest", "processor seconds", "MB/s"]
 
 
 def rows(commands: list[Json], size: int) -> list[list[str]]:
@@ -18,6 +19,7 @@ def comparison(each: Json, size: int) -> str:
 
 
 def sections(data: Json) -> list[str]:
-    note = (f"One file of {data['size'] / 1e6:,.0f} MB, which is in the page cache. The commands take turns; each result is "
-            f"compared with what it should be. Medians of {data['rounds']} rounds.")
-    return [section("io_uring, whole commands", note, *(comparison(each, data["size"]) for each in data["comparisons"]))]
+    note = (f"One file of {data['size'] / 1e6:,.0f} MB (of 1,000,000 bytes), which is in the page cache. The commands take "
+            f"turns, and the output of each is checked. Medians of {data['rounds']} rounds. MB/s: more is better.")
+    return [section("io_uring, whole commands", note, marked(data), f"commit {commit(data['meta'])}\n",
+                    *(comparison(each, data["size"]) for each in data["comparisons"]))]

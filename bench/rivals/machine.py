@@ -27,7 +27,7 @@ def cpu() -> str:
 
 def commit() -> str:
     """With a `+` where the sources are not those of the commit. What results are made into does not count."""
-    changed = output("git", "status", "--porcelain", "--", ".", ":!bench/results", ":!docs/benchmarks.md")
+    changed = output("git", "status", "--porcelain", "--", ".", ":!bench/results", ":!docs/benchmarks*.md")
     return output("git", "rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The appendix, docs/benchmarks-all.md: every figure, with the faults that keep it from the front page."""
+
+import floor
+import micro
+import rivals
+import salesman
+import scale
+import whole_commands
+from evidence import MARK, Json, marked
+from markdown import GENERATED, wrapped
+from results import Results, caption
+
+INTRO = f"""Every figure of [bench/results](../bench/results). [Benchmarks](benchmarks.md), the front page, says in short what
+follows from them, and defines the [terms and units](benchmarks.md#terms-and-units). A section is marked *not on the front page*
+if its figures come from one sample, or from sources with uncommitted changes or of an unknown commit: treat them as
+provisional. {MARK} marks a single figure that comes from one sample."""
+
+REPEAT = """`./dev bench --report` makes both pages from the results. `./dev bench --all` first takes all results anew, on a quiet
+machine. Each sample checks that items were conserved: as many, and the same, came out as went in."""
+
+RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals), each at its best settings. They take turns. A
+sample takes {seconds:g} s after {warmup:g} s to warm up, or three times as long where 100,000 tasks meet. Each figure is the
+median of {repetitions} samples, after a round that does not count. A ratio is the best rival's figure divided by the best of
+tryst's: above 1 tryst is better. {lost} marks a loss of tryst, {close} a difference within the noise."""
+
+
+def packages(meta: Json) -> str:
+    compilers = meta.get("compilers", {})
+    versions = [*compilers.values(), *(f"{name} {version}" for name, version in meta.get("packages", {}).items()
+                                       if name not in compilers)]
+    return wrapped(f"Versions: {', '.join(versions)}; {meta['kernel']}.")
+
+
+def left_out(meta: Json) -> str:
+    names = "; ".join(f"`{name}`" for name in meta.get("left_out", []))
+    return wrapped(f"Left out, because a run takes minutes: {names}.") if names else ""
+
+
+def page(files: dict[str, Json | None]) -> str:
+    parts = ["# Benchmarks: all figures\n", GENERATED, wrapped(INTRO), wrapped(REPEAT)]
+    results = None
+    if data := files.get("rivals.json"):
+        results, meta = Results(data), data["meta"]
+        parts += ["## Tryst and its rivals\n", wrapped(RIVALS.format(**meta, lost=rivals.LOST, close=rivals.CLOSE)),
+                  marked(data), caption(meta) + "\n", rivals.summary(results), packages(meta), left_out(meta),
+                  *rivals.sections(results)]
+    if data := files.get("salesman.json"):
+        parts += salesman.sections(data)
+    if data := files.get("floor.json"):
+        parts += floor.sections(results, data)
+    if data := files.get("scale.json"):
+        parts += scale.sections(data)
+    if data := files.get("micro.json"):
+        parts += ["## Forms of tryst\n", micro.intro(data), *micro.sections(data)]
+    if data := files.get("files.json"):
+        parts += whole_commands.sections(data)
+    return "\n".join(filter(None, parts))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""Which figures may stand on the front page: medians of several samples, measured with committed sources. All others are in
+the appendix only, marked with their faults."""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+ONE_SAMPLE, UNCOMMITTED, UNKNOWN = "one sample", "uncommitted changes", "commit unknown"
+MARK = "¹" # in the appendix, beside a figure from one sample
+ONCE = "channel_timeouts" # of micro.json; runs once, which older files do not say
+
+# The results from which each picture is drawn.
+PICTURES = {**dict.fromkeys(("swap_one_loop", "swap_two_loops", "handoff_one_loop", "handoff_two_loops", "threads", "latency",
+                             "memory"), ["rivals.json"]),
+            "salesman": ["salesman.json"], "floor": ["rivals.json", "floor.json"], "scale": ["scale.json"]}
+
+
+def source_faults(data: Json) -> list[str]:
+    commit = data["meta"].get("commit")
+    return [UNKNOWN] if not commit else [UNCOMMITTED] if commit.endswith("+") else []
+
+
+def samples(data: Json, run: Json | None = None, name: str = "") -> int:
+    """How many samples a figure is the median of: this run's, or each run's by the file's metadata. 1 if neither says."""
+    if run is not None and "samples" in run:
+        return run["samples"] if isinstance(run["samples"], int) else len(run["samples"])
+    if name.startswith(ONCE):
+        return 1
+    meta = data["meta"]
+    return meta.get("repetitions") or meta.get("samples") or data.get("rounds") or 1
+
+
+def faults(data: Json, run: Json | None = None, name: str = "") -> list[str]:
+    """Why a figure may not stand on the front page; empty if it may."""
+    return source_faults(data) + ([ONE_SAMPLE] if samples(data, run, name) < 2 else [])
+
+
+def fewest_samples(data: Json) -> int:
+    return min((samples(data, run) for run in data["runs"]), default=1) if "runs" in data else samples(data)
+
+
+def all_faults(data: Json) -> list[str]:
+    """The faults of any figure in a file of results."""
+    found = [faults(data, run) for run in data["runs"]] if "runs" in data else [faults(data)]
+    return list(dict.fromkeys(fault for each in found for fault in each))
+
+
+def headline(data: Json | None) -> Json | None:
+    """What the front page may show of a file of results; None if nothing."""
+    if data is None:
+        return None
+    if "runs" in data:
+        runs = [run for run in data["runs"] if not faults(data, run)]
+        return {**data, "runs": runs} if runs else None
+    if "medians" in data:
+        medians = {name: each for name, each in data["medians"].items() if not faults(data, each, name)}
+        return {**data, "medians": medians} if medians else None
+    return None if faults(data) else data
+
+
+def may_show(picture: str, files: dict[str, Json | None]) -> bool:
+    """Whether a picture contains nothing that must not stand on the front page."""
+    return all((data := files.get(name)) is not None and not all_faults(data) for name in PICTURES[picture])
+
+
+def marked(*files: Json | None) -> str:
+    """For the appendix: the line that marks a section's figures; empty if they have no fault."""
+    found = dict.fromkeys(fault for data in files if data for fault in all_faults(data))
+    return f"*Not on the front page: {', '.join(found)}.*\n" if found else ""

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""The front page, docs/benchmarks.md: what to use, what is won and lost, and figures that evidence.py admits."""
+
+import evidence
+import micro
+import rivals
+import scale
+from evidence import Json
+from markdown import GENERATED, picture, table, wrapped
+from results import Results, caption, commit
+
+INTRO = """What tryst costs beside other implementations, and when to use something else. In a *swap* two parties meet, and each
+leaves with the other's item. *One way*, a sender hands its item to a receiver. A *task* is a coroutine, a goroutine or a
+fiber. A *loop* is a thread that runs tasks, with a processor of its own. The machine has {processors} processors. What is
+*simulated* was not measured: the library's headers ran on a simulated machine with more processors."""
+
+EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. Two loops swap a little more than "
+             "one, and several times as much as through one shared slot; beyond two, throughput grows with the loops "
+             "(simulated).")
+CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
+           "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
+           "([the difference](choosing.md#two-colours)).")
+COLOURS = ("**One way, or two colours, on more loops: not one of these for all loops.** They do not scale with cores today: "
+           "simulated, they serve less on many loops than on one, and less than a mutex does. Use an `exchanger` if any two "
+           "parties may pair, a channel for each loop or pair of loops, or lists under a mutex.")
+ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is faster than tryst's channel on Asio, cancels faster "
+        "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
+NEAR = "**Two tasks that only meet each other: the same loop.** Across processors a swap takes several times as long."
+WON = """These verdicts count every case of [all figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an
+attempt waits before it gives up. *Latency* is the time from the arrival of one party until its partner, which has been waiting
+on the other processor, runs. ≈ marks a difference *within the noise*: some sample of the slower one is better than some sample
+of the faster one."""
+WORDS_ONLY = "The results come from {faults}, so their figures are not repeated here."
+
+TERMS = [
+    ["figure", "The median of several samples, unless marked otherwise."],
+    ["ns, us, ms; KiB", "10⁻⁹, 10⁻⁶ and 10⁻³ seconds; 1,024 bytes"],
+    ["ratio, such as 1.5x", "The rival's figure divided by tryst's: above 1, tryst is better. ▼ marks a loss of tryst."],
+    ["fairness", "The service of the least served task as a share of the most served task's, among receivers if one way: 1 is "
+                 "equal, 0.000 means that some task got next to nothing."],
+    ["cancelled", "Ended by a request, such as a stop token's, before a partner came."],
+    ["slot, arena", "Where parties of an `exchanger` meet: one word in memory, or several "
+                    "([concepts](concepts.md#many-parties))."],
+    ["line hop, or hop", "The time in which a cache line gets from one processor to the other: half a round trip. It tells how "
+                         "near they are. A virtual machine may change that at any time, so compare figures of two loops or two "
+                         "threads only at similar hops."],
+    ["floor", "The cost of a step of the machine that no implementation can avoid, such as resuming a coroutine."],
+]
+RULE = """A figure is on this page only if it is the median of several samples and was measured with committed sources. The
+program that makes this page enforces that. [All figures](benchmarks-all.md) has the others, too, and marks them."""
+SOURCES = {evidence.UNCOMMITTED: "sources with uncommitted changes", evidence.UNKNOWN: "an unknown commit",
+           evidence.ONE_SAMPLE: "single samples"}
+SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "forms of tryst", "salesman.json": "the travelling salesman",
+         "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands"}
+
+Files = dict[str, Json | None]
+
+
+def advice(files: Files) -> list[str]:
+    """What to use. An item is left out if the results do not support it."""
+    simulated, forms, others = (files.get(name) for name in ("scale.json", "micro.json", "rivals.json"))
+    items = {EXCHANGER: simulated and forms and scale.arena_scales(simulated) and micro.arena_is_faster(forms),
+             CHANNEL: forms and micro.lifo_is_faster_on_two_loops(forms),
+             COLOURS: simulated and scale.colours_do_not_scale(simulated),
+             ASIO: others and rivals.asios_own_is_better(Results(others)),
+             NEAR: forms and micro.same_loop_is_faster(forms)}
+    return [item for item, holds in items.items() if holds]
+
+
+def bullets(items: list[str]) -> str:
+    return "".join(wrapped("- " + item, "  ") for item in items)
+
+
+def sources(files: Files, shown: Files) -> str:
+    rows = [[f"[{name}](../bench/results/{name}), {SHOWN[name]}", commit(data["meta"]), str(evidence.fewest_samples(data)),
+             "no" if not shown[name] or name not in ("rivals.json", "micro.json") else "yes"]
+            for name, data in files.items() if data]
+    return table(["results", "commit", "samples of each figure", "figures on this page"], rows, words=True)
+
+
+def page(files: Files) -> str:
+    shown = {name: evidence.headline(data) for name, data in files.items()}
+    meta = next((data["meta"] for data in files.values() if data), {})
+    parts = ["# Benchmarks\n", GENERATED, wrapped(INTRO.format(processors=meta.get("processors", "few"))),
+             "## What to use\n", bullets(advice(files))]
+    if data := files.get("rivals.json"):
+        faults = evidence.all_faults(data)
+        words_only = WORDS_ONLY.format(faults=" and ".join(SOURCES[fault] for fault in faults)) if faults else ""
+        parts += ["## Won and lost\n", wrapped(f"{WON} {words_only}"), rivals.words(Results(data))]
+    parts += ["## Terms and units\n", table(["term", "meaning"], TERMS, words=True),
+              "## Where the figures come from\n", wrapped(RULE), sources(files, shown)]
+    if data := shown.get("rivals.json"):
+        parts += ["## Tryst and its rivals\n", caption(data["meta"]) + "\n", rivals.summary(Results(data))]
+        parts += [picture(name, f"{says}: tryst and its rivals") for name, says in
+                  (("swap_one_loop", "Swap, one loop"), ("swap_two_loops", "Swap, two loops")) if evidence.may_show(name, files)]
+    if data := shown.get("micro.json"):
+        parts += ["## Forms of tryst\n", micro.intro(data), *micro.in_short(data)]
+    return "\n".join(parts)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""The two pages, by the files they go to."""
+
+from pathlib import Path
+
+import appendix
+import front
+from evidence import Json
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def pages(files: dict[str, Json | None]) -> dict[Path, str]:
+    return {DOCS / "benchmarks.md": front.page(files), DOCS / "benchmarks-all.md": appendix.page(files)}
