@@ -60,7 +60,7 @@ def advice(files: Files) -> list[str]:
     """What to use. An item is left out if the results do not support it."""
     simulated, forms, others = (files.get(name) for name in ("scale.json", "micro.json", "rivals.json"))
     items = {EXCHANGER: simulated and forms and scale.arena_scales(simulated) and micro.arena_is_faster(forms),
-             CHANNEL: forms and micro.lifo_is_faster_on_two_loops(forms),
+             CHANNEL: forms and micro.fifo_pays_on_two_loops(forms),
              COLOURS: simulated and scale.colours_do_not_scale(simulated),
              ASIO: others and rivals.asios_own_is_better(Results(others)),
              NEAR: forms and micro.same_loop_is_faster(forms)}

@@ -189,7 +189,7 @@ class Words(unittest.TestCase):
         self.assertTrue(scale.colours_do_not_scale(self.FILES["scale.json"]))
         self.assertTrue(scale.arena_scales(self.FILES["scale.json"]))
         self.assertTrue(micro.arena_is_faster(self.FILES["micro.json"]))
-        self.assertTrue(micro.lifo_is_faster_on_two_loops(self.FILES["micro.json"]))
+        self.assertTrue(micro.fifo_pays_on_two_loops(self.FILES["micro.json"]))
 
     def test_asios_channel_is_better_one_way_on_one_context(self):
         self.assertTrue(rivals.asios_own_is_better(Results(self.FILES["rivals.json"])))
