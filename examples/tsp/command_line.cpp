@@ -79,7 +79,8 @@ void declare(CLI::App& app, options& chosen) {
     auto* const file =
         app.add_option(
                "FILE", chosen.problem,
-               "A problem of TSPLIB, with EDGE_WEIGHT_TYPE EUC_2D. Default: a grid of cities")
+               "A symmetric problem of TSPLIB, with EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, GEO "
+               "or EXPLICIT. Default: a grid of cities")
             ->check(refuse_empty)
             ->type_name(" ");
     app.add_option("--side", chosen.side,

@@ -78,8 +78,14 @@ void refuse_same_files(const options& chosen) {
 class output_files {
 public:
     /// @throws std::runtime_error now, rather than after hours, if one cannot be written.
-    explicit output_files(const options& chosen) {
+    output_files(const options& chosen, const instance& problem) {
         if (!chosen.svg.empty()) {
+            if (problem.points().empty()) {
+                throw std::runtime_error(
+                    fmt::format("{}: cannot draw: the problem has no coordinates; leave out --svg, "
+                                "or add a DISPLAY_DATA_SECTION",
+                                chosen.problem));
+            }
             svg_.emplace(chosen.svg);
         }
         if (!chosen.tour.empty()) {
@@ -159,7 +165,7 @@ int work(options& chosen) {
     if (!chosen.optimum) {
         chosen.optimum = problem.optimum();
     }
-    const output_files files(chosen);
+    const output_files files(chosen, problem);
     const ending_signals signals;
 
     const auto start = clock::now();

@@ -36,8 +36,58 @@ def distance(a, b):
     return int(math.hypot(a[0] - b[0], a[1] - b[1]) + 0.5)
 
 
+def ceil_2d(a, b):
+    return math.ceil(math.hypot(a[0] - b[0], a[1] - b[1]))
+
+
+def att(a, b):
+    exact = math.sqrt(((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) / 10)
+    nearest = int(exact + 0.5)
+    return nearest + 1 if nearest < exact else nearest
+
+
+def geo(a, b):
+    def radians(x):
+        degrees = int(x)
+        return 3.141592 * (degrees + 5 * (x - degrees) / 3) / 180
+
+    q1 = math.cos(radians(a[1]) - radians(b[1]))
+    q2 = math.cos(radians(a[0]) - radians(b[0]))
+    q3 = math.cos(radians(a[0]) + radians(b[0]))
+    return int(6378.388 * math.acos(0.5 * ((1 + q1) * q2 - (1 - q1) * q3)) + 1)
+
+
 def length_of(points, tour, metric=distance):
     return sum(metric(points[a], points[b]) for a, b in zip(tour, tour[1:] + tour[:1]))
+
+
+# For each EDGE_WEIGHT_FORMAT of TSPLIB 95: the pairs of cities whose distances are listed, in order.
+FORMATS = {
+    "FULL_MATRIX": lambda n: [(i, j) for i in range(n) for j in range(n)],
+    "UPPER_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i < j],
+    "LOWER_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i > j],
+    "UPPER_DIAG_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i <= j],
+    "LOWER_DIAG_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i >= j],
+    "UPPER_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i < j],
+    "LOWER_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i > j],
+    "UPPER_DIAG_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i <= j],
+    "LOWER_DIAG_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i >= j],
+}
+
+
+def shortest(cities, distance_of):
+    """The length of the shortest tour, by dynamic programming (Held and Karp, 1962)."""
+    last = cities - 1
+    best = {(1 << c, c): distance_of(last, c) for c in range(last)}
+    for _ in range(last - 1):
+        longer = {}
+        for (seen, at), length in best.items():
+            for c in range(last):
+                if not seen >> c & 1:
+                    key = (seen | 1 << c, c)
+                    longer[key] = min(longer.get(key, math.inf), length + distance_of(at, c))
+        best = longer
+    return min(length + distance_of(at, last) for (_, at), length in best.items())
 
 
 class Tsp(unittest.TestCase):
@@ -57,6 +107,11 @@ class Tsp(unittest.TestCase):
     def file(self, name, text):
         with open(self.path(name), "w", encoding="ascii") as file:
             file.write(text)
+
+    def explicit(self, cities, form, weights):
+        self.file("some", f"DIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
+                  f"EDGE_WEIGHT_FORMAT: {form}\nDISPLAY_DATA_TYPE: TWOD_DISPLAY\n"
+                  f"EDGE_WEIGHT_SECTION\n{weights}")
 
     def start(self, *arguments, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
@@ -117,6 +172,11 @@ class Tsp(unittest.TestCase):
         for each in says:
             self.assertIn(each, text)
 
+    def circles(self, name):
+        """@returns where the cities are drawn: all x, and all y."""
+        found = xml.parse(self.path(name)).getroot().findall(f".//{SVG}circle")
+        return [float(each.get("cx")) for each in found], [float(each.get("cy")) for each in found]
+
     def length_in(self, out):
         return int(re.search(r"length (\d+)", out).group(1))
 
@@ -165,6 +225,70 @@ class Tsp(unittest.TestCase):
                 with open(self.path("first"), encoding="ascii") as first, \
                         open(self.path("second"), encoding="ascii") as second:
                     self.assertEqual(first.read(), second.read())
+
+    # ---- Distances
+
+    def test_distances_by_functions(self):
+        source = random.Random(2)
+        earth = [(f"{source.randrange(-89, 90)}.{source.randrange(60):02}",
+                  f"{source.randrange(-179, 180)}.{source.randrange(60):02}") for _ in range(11)]
+        plane = [(str(source.randrange(1000)), f"{source.randrange(1000)}.5") for _ in range(11)]
+        for kind, metric, written in (("EUC_2D", distance, plane), ("CEIL_2D", ceil_2d, plane),
+                                      ("ATT", att, plane), ("GEO", geo, earth)):
+            points = [tuple(map(float, each)) for each in written]
+            self.file("some", f"DIMENSION: 11\nEDGE_WEIGHT_TYPE: {kind}\nNODE_COORD_SECTION\n" +
+                      "".join(f"{i + 1} {x} {y}\n" for i, (x, y) in enumerate(written)))
+            with self.subTest(kind):
+                optimum = shortest(11, lambda a, b: metric(points[a], points[b]))
+                self.run_it("some", "--optimum", optimum, "--svg", "out.svg", "--tour", "out")
+                self.check_tour("out", optimum, points, metric)
+                self.check_svg("out.svg", points, ("11 cities", "optimal"))
+
+    def test_a_map_has_north_on_top_and_east_on_the_right(self):
+        cities = ((50, 0), (0, 10), (0, -20)) # latitudes and longitudes
+        self.file("some", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n" + "".join(
+            f"{i + 1} {latitude} {longitude}\n" for i, (latitude, longitude) in enumerate(cities)))
+        self.run_it("some", "--generations", 1, "--svg", "out.svg")
+        x, y = self.circles("out.svg")
+        self.assertLess(y[0], y[1])
+        self.assertLess(x[2], x[0])
+        self.assertLess(x[0], x[1])
+
+    def test_explicit_distances_in_every_format(self):
+        source = random.Random(3)
+        matrix = [[0] * 11 for _ in range(11)]
+        for i, j in FORMATS["UPPER_ROW"](11):
+            matrix[i][j] = matrix[j][i] = source.randrange(1000)
+        optimum = shortest(11, lambda a, b: matrix[a][b])
+        for name, listed in FORMATS.items():
+            for separator in ("\n", " "):
+                self.explicit(11, name, separator.join(str(matrix[i][j]) for i, j in listed(11)) +
+                              "\nEOF\n")
+                with self.subTest(name):
+                    self.run_it("some", "--optimum", optimum, "--tour", "out")
+                    self.check_tour("out", optimum, range(11), lambda a, b: matrix[a][b])
+
+    def test_a_row_of_distances_may_be_longer_than_other_lines(self):
+        self.explicit(500, "FULL_MATRIX", "".join(
+            " ".join(str(abs(i - j)) for j in range(500)) + "\n" for i in range(500)))
+        self.run_it("some", "--generations", 1, "--tour", "out")
+
+    def test_explicit_distances_are_drawn_where_the_file_says(self):
+        self.explicit(3, "UPPER_ROW", "7 8\n9\nDISPLAY_DATA_SECTION\n1 0 0\n3 100 0\n2 100 50\nEOF\n")
+        out, _ = self.run_it("some", "--generations", 1, "--svg", "out.svg")
+        self.assertEqual(self.length_in(out), 24)
+        self.check_svg("out.svg", range(3), ("3 cities, length 24",))
+        x, y = self.circles("out.svg")
+        self.assertEqual(x[1], x[2])
+        self.assertLess(x[0], x[1])
+        self.assertEqual(y[0], y[2])
+        self.assertLess(y[1], y[0])
+
+    def test_a_drawing_needs_coordinates(self):
+        self.explicit(3, "UPPER_ROW", "7 8\n9\n")
+        self.refuses("some", "--svg", "out.svg",
+                     says="some: cannot draw: the problem has no coordinates")
+        self.run_it("some", "--generations", 1)
 
     # ---- Nobody is stranded
 
