@@ -19,13 +19,17 @@ std::string refuse_empty(const std::string& name) {
     return name.empty() ? "the name of the file is empty" : "";
 }
 
-/// Makes `option` take one of the names, and shows these in --help.
+/// Makes `option` take one of the names, but not the number of a value, and shows the names in
+/// --help.
 template <class Value>
 void accept_names(CLI::Option* option, const std::map<std::string, Value>& values,
                   const std::string& shown) {
-    CLI::CheckedTransformer by_name(values);
+    CLI::Transformer by_name(values);
+    CLI::IsMember is_name(values);
     by_name.description("");
-    option->transform(by_name)->type_name(shown);
+    is_name.description("");
+    option->transform(by_name)->transform(is_name); // the last one is applied first
+    option->type_name(shown);
 }
 
 void declare_method(CLI::App& app, options& chosen) {

@@ -274,8 +274,8 @@ private:
         }
         if (!is_explicit) {
             weights_.emplace(coordinates_, type_->distance);
-            if (type_->distance ==
-                geo) { // as on a map: the longitude to the right, the latitude up
+            if (type_->distance == geo) {
+                // As on a map: the longitude to the right, the latitude up.
                 for (point& each : coordinates_) {
                     each = {.x = geo_degrees(each.y), .y = geo_degrees(each.x)};
                 }

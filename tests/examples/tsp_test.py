@@ -554,6 +554,7 @@ class Tsp(unittest.TestCase):
     def test_options_that_are_refused(self):
         for options in (("--nonsense",), ("a", "b"), ("--exchange", "x"), ("--improve", "x"),
                         ("--exchange", "7"), ("--improve", "7"),
+                        ("--exchange", "1"), ("--improve", "1"),
                         ("--threads", "0"), ("--threads", "x"), ("--breeders", "1000"),
                         ("--breeders", "7"), ("--breeders", "0"), ("--population", "1"),
                         ("--partners", "0"), ("--partners", "2", "--last-partners", "3"),
