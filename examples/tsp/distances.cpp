@@ -11,8 +11,8 @@ double square_of_distance(point a, point b) noexcept {
     return (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
 }
 
-// TSPLIB's own constants: with more digits some distances would be others.
-constexpr double pi = 3.141592;
+// TSPLIB's own constants: with more digits, some distances would differ from TSPLIB's.
+constexpr double pi = 3.141592; // NOLINT(modernize-use-std-numbers)
 constexpr double earth_radius = 6378.388;
 
 double geo_radians(double degrees_and_minutes) noexcept {
