@@ -2,7 +2,6 @@
 #include "instance.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -15,22 +14,16 @@ constexpr std::size_t longest_neighbour_list = 8;
 
 } // namespace
 
-std::int32_t distance_between(point a, point b) noexcept {
-    return static_cast<std::int32_t>(
-        std::lround(std::sqrt((a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y))));
+instance::instance(std::string name, distance_matrix distances, std::vector<point> points,
+                   std::optional<std::int64_t> optimum)
+    : name_(std::move(name)), distances_(std::move(distances)), points_(std::move(points)),
+      optimum_(optimum), neighbour_count_(std::min(longest_neighbour_list, size() - 1)),
+      neighbours_(size() * neighbour_count_) {
+    find_neighbours();
 }
 
 instance::instance(std::string name, std::vector<point> points, std::optional<std::int64_t> optimum)
-    : name_(std::move(name)), points_(std::move(points)), optimum_(optimum),
-      distances_(size() * size()), neighbour_count_(std::min(longest_neighbour_list, size() - 1)),
-      neighbours_(size() * neighbour_count_) {
-    for (std::size_t a = 0; a != size(); ++a) {
-        for (std::size_t b = 0; b != size(); ++b) {
-            distances_[a * size() + b] = distance_between(points_[a], points_[b]);
-        }
-    }
-    find_neighbours();
-}
+    : instance(std::move(name), distance_matrix(points, euc_2d), points, optimum) {}
 
 void instance::find_neighbours() {
     std::vector<city> others(size());

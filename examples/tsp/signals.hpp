@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The signals that ask to end, as something to look at.
+/// The signals that ask to end, as something to look at; and those of failed writes, ignored.
 /// POSIX.
 #pragma once
 
@@ -31,5 +31,12 @@ private:
     static inline std::atomic<bool> arrived{false};
     static_assert(std::atomic<bool>::is_always_lock_free);
 };
+
+/// A write to a pipe without a reader, or beyond the limit of a file's size, then fails with an
+/// error instead of ending the program.
+inline void ignore_signals_of_writes() noexcept {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+}
 
 } // namespace tsp

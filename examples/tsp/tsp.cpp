@@ -4,9 +4,11 @@
 // the files.
 
 #include "breeding.hpp"
+#include "command_line.hpp"
 #include "evolution.hpp"
 #include "generated.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
 #include "svg.hpp"
@@ -16,19 +18,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <future>
-#include <map>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -38,107 +39,9 @@ using namespace tsp;
 
 constexpr int exit_usage = 2;
 constexpr int exit_interrupted = 130;
-constexpr double default_seconds = 10;
 
-void declare_method(CLI::App& app, options& chosen) {
-    const std::map<std::string, exchange_form> forms{{"red-blue", exchange_form::red_blue},
-                                                     {"symmetric", exchange_form::symmetric},
-                                                     {"mutex", exchange_form::mutex}};
-    app.add_option("--exchange", chosen.exchange,
-                   "how breeders meet: red-blue, each with one of the other colour; symmetric, "
-                   "each with any other, with timeouts; mutex, as symmetric, but without tryst: "
-                   "plain threads that block, for comparison only")
-        ->transform(CLI::Transformer(forms))
-        ->type_name("FORM")
-        ->default_str("red-blue");
-    app.add_option(
-           "--threads", chosen.threads,
-           "loops, or with mutex threads, each with a share of the breeders; by default as many as "
-           "processors")
-        ->check(CLI::Range(1, 1024));
-    app.add_option("--population", chosen.population, "tours that compete")
-        ->check(CLI::Range(2, 100'000))
-        ->capture_default_str();
-    app.add_option("--breeders", chosen.breeders, "of them breed in a generation; so many die")
-        ->check(CLI::Range(1, 99'999))
-        ->capture_default_str();
-    app.add_option("--partners", chosen.partners, "for each breeder, to begin with")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    app.add_option("--last-partners", chosen.last_partners, "for each breeder, in the end")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    const std::map<std::string, improvement> kinds{{"none", improvement::none},
-                                                   {"2-opt", improvement::two_opt},
-                                                   {"or-opt", improvement::or_opt}};
-    app.add_option("--improve", chosen.improve,
-                   "what is done for each child: none; 2-opt; or-opt, which is 2-opt and Or-opt")
-        ->transform(CLI::Transformer(kinds))
-        ->type_name("HOW")
-        ->default_str("or-opt");
-    app.add_option("--seed", chosen.seed, "of all random numbers")->capture_default_str();
-}
-
-void declare(CLI::App& app, options& chosen) {
-    app.set_help_flag("-h,--help", "print this and exit");
-    auto* const file =
-        app.add_option("FILE", chosen.problem, "a problem of TSPLIB, of EDGE_WEIGHT_TYPE EUC_2D")
-            ->type_name(" ");
-    app.add_option("--side", chosen.side,
-                   "of the grid of cities that is solved without FILE; an even number")
-        ->check(CLI::Range(2, 70))
-        ->capture_default_str()
-        ->excludes(file);
-    app.add_option("--generations", chosen.generations, "end after so many")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 53));
-    app.add_option("--seconds", chosen.seconds,
-                   "end after so many; 10 by default, unless --generations or --target is given")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--target", chosen.target,
-                   "end with a tour that is at most so many percent longer than the optimum; "
-                   "0 by default, unless --generations is given")
-        ->check(CLI::NonNegativeNumber);
-    app.add_option("--optimum", chosen.optimum,
-                   "the length of the shortest tour, known for the built-in problem")
-        ->check(CLI::PositiveNumber);
-    declare_method(app, chosen);
-    app.add_option("--svg", chosen.svg, "draw the best tour")->type_name("FILE");
-    app.add_option("--tour", chosen.tour, "write the best tour as TSPLIB does")->type_name("FILE");
-    app.add_flag("-q,--quiet", chosen.quiet, "no progress on standard error");
-}
-
-/// What follows from what was chosen. @throws CLI::ValidationError
-void complete(options& chosen) {
-    if (chosen.breeders >= chosen.population) {
-        throw CLI::ValidationError("--breeders", "must be fewer than the --population");
-    }
-    if (chosen.exchange == exchange_form::red_blue && chosen.breeders % 2 != 0) {
-        throw CLI::ValidationError("--breeders", "must be even, as many red as blue");
-    }
-    if (chosen.side % 2 != 0) {
-        throw CLI::ValidationError("--side", "must be even");
-    }
-    if (chosen.last_partners > chosen.partners) {
-        throw CLI::ValidationError("--last-partners", "must not be more than --partners");
-    }
-    if (chosen.target && !chosen.problem.empty() && !chosen.optimum) {
-        throw CLI::ValidationError("--target", "needs the --optimum");
-    }
-    // Which CLI11 lets pass.
-    if (std::isnan(chosen.seconds.value_or(0)) || std::isnan(chosen.target.value_or(0))) {
-        throw CLI::ValidationError("nan", "is not a number");
-    }
-    if (!chosen.seconds && !chosen.generations && !chosen.target) {
-        chosen.seconds = default_seconds;
-    }
-    if (!chosen.target && !chosen.generations) {
-        chosen.target = 0;
-    }
-}
-
-[[noreturn]] void fail(const std::string& file, const char* what) {
-    throw std::runtime_error(
-        fmt::format("{}: cannot {}: {}", file, what, std::generic_category().message(errno)));
+void complain(const std::exception& problem) {
+    std::fprintf(stderr, "tsp: %s\n", problem.what());
 }
 
 instance problem_of(const options& chosen) {
@@ -147,36 +50,75 @@ instance problem_of(const options& chosen) {
     }
     std::ifstream from(chosen.problem);
     if (!from) {
-        fail(chosen.problem, "open");
+        fail_by_errno(chosen.problem, "open");
     }
     return read_problem(from, chosen.problem);
 }
 
-/// A file that is not wanted if it has no name.
-class output {
+/// @throws std::runtime_error if two of the files are the same: one would be lost
+void refuse_same_files(const options& chosen) {
+    struct file {
+        const char* what;
+        const std::string& path;
+        std::optional<file_identity> identity = path.empty() ? std::nullopt : identify(path);
+    };
+    const file problem{"the problem", chosen.problem};
+    const file svg{"--svg", chosen.svg};
+    const file tour{"--tour", chosen.tour};
+    for (const auto& [one, other] : {std::pair(&svg, &problem), {&tour, &problem}, {&tour, &svg}}) {
+        if (one->identity && one->identity == other->identity) {
+            throw std::runtime_error(fmt::format("{}: cannot write {}: it is the file of {}; name "
+                                                 "another one",
+                                                 one->path, one->what, other->what));
+        }
+    }
+}
+
+/// The files that were asked for. If one fails, the other is written all the same.
+class output_files {
 public:
-    /// Fails now rather than after hours; what is in the file stays there until then.
-    explicit output(std::string name) : name_(std::move(name)) {
-        if (!name_.empty() && !std::ofstream(name_, std::ios::app)) {
-            fail(name_, "open");
+    /// @throws std::runtime_error now, rather than after hours, if one cannot be written.
+    output_files(const options& chosen, const instance& problem) {
+        if (!chosen.svg.empty()) {
+            if (problem.points().empty()) {
+                throw std::runtime_error(
+                    fmt::format("{}: cannot draw: the problem has no coordinates; leave out --svg, "
+                                "or add a DISPLAY_DATA_SECTION",
+                                chosen.problem));
+            }
+            svg_.emplace(chosen.svg);
+        }
+        if (!chosen.tour.empty()) {
+            tour_.emplace(chosen.tour);
         }
     }
 
-    template <class Write>
-    void write(Write write) const {
-        if (name_.empty()) {
-            return;
-        }
-        std::ofstream to(name_);
-        write(to);
-        to.close();
-        if (!to) {
-            fail(name_, "write");
-        }
+    /// Reports failures on standard error. @returns whether there was none
+    bool write(const options& chosen, const instance& problem, std::span<const city> tour) const {
+        const bool drawn =
+            write(svg_, [&](std::ostream& to) { write_svg(to, problem, tour, chosen.optimum); });
+        const bool listed = write(tour_, [&](std::ostream& to) { write_tour(to, problem, tour); });
+        return drawn && listed;
     }
 
 private:
-    std::string name_;
+    template <class Print>
+    static bool write(const std::optional<output>& file, Print print) {
+        try {
+            if (file) {
+                std::ostringstream text;
+                print(text);
+                file->write(text.view());
+            }
+            return true;
+        } catch (const std::exception& problem) {
+            complain(problem);
+            return false;
+        }
+    }
+
+    std::optional<output> svg_;
+    std::optional<output> tour_;
 };
 
 void watch(evolution& all, const options& chosen, const ending_signals& signals,
@@ -205,19 +147,25 @@ std::string summary(const instance& problem, const options& chosen, const evolut
     }
     const gene_count& genes = all.count();
     return text + fmt::format("\n{} generations in {:.2f} s, {:.0f}/s; {} matings, {} genes "
-                              "exchanged, {} taken by whoever was the only one left\n",
+                              "exchanged, {} taken without a partner\n",
                               generations, seconds, static_cast<double>(generations) / seconds,
                               genes.matings, genes.received, genes.own);
 }
 
+void print(const std::string& text) {
+    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+        fail_by_errno("standard output", "write");
+    }
+}
+
 int work(options& chosen) {
     using clock = std::chrono::steady_clock;
+    refuse_same_files(chosen);
     const instance problem = problem_of(chosen);
     if (!chosen.optimum) {
         chosen.optimum = problem.optimum();
     }
-    const output svg(chosen.svg);
-    const output tour(chosen.tour);
+    const output_files files(chosen, problem);
     const ending_signals signals;
 
     const auto start = clock::now();
@@ -229,24 +177,29 @@ int work(options& chosen) {
     const std::chrono::duration<double> elapsed = clock::now() - start;
 
     const std::string text = summary(problem, chosen, all, elapsed.count());
-    svg.write([&](std::ostream& to) { write_svg(to, problem, all.best(), chosen.optimum); });
-    tour.write([&](std::ostream& to) { write_tour(to, problem, all.best()); });
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-        fail("standard output", "write");
+    const bool written = files.write(chosen, problem, all.best());
+    print(text);
+    if (!written) {
+        return EXIT_FAILURE;
     }
     return signals.have_arrived() ? exit_interrupted : EXIT_SUCCESS;
 }
 
 int run(int count, char** arguments) {
+    ignore_signals_of_writes();
     options chosen;
     chosen.threads = std::max(1U, std::thread::hardware_concurrency());
-    CLI::App app("Looks for a short tour through cities, by a genetic algorithm.", "tsp");
+    CLI::App app("Looks for a short round trip through cities with a genetic algorithm.", "tsp");
     declare(app, chosen);
     try {
         app.parse(count, arguments);
         complete(chosen);
     } catch (const CLI::ParseError& problem) {
-        return app.exit(problem) == 0 ? EXIT_SUCCESS : exit_usage;
+        // The text of --help or --version goes to standard output, which may be full.
+        std::ostringstream text;
+        const bool is_error = app.exit(problem, text, std::cerr) != 0;
+        print(text.str());
+        return is_error ? exit_usage : EXIT_SUCCESS;
     }
     return work(chosen);
 }
@@ -257,7 +210,7 @@ int main(int count, char** arguments) {
     try {
         return run(count, arguments);
     } catch (const std::exception& problem) {
-        std::fprintf(stderr, "tsp: %s\n", problem.what());
+        complain(problem);
         return EXIT_FAILURE;
     }
 }

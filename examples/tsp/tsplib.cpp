@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "tsplib.hpp"
 
+#include "text_reader.hpp"
 #include "tour.hpp"
+#include "weights.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <istream>
+#include <cstdint>
 #include <optional>
 #include <ostream>
-#include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,120 +23,88 @@ namespace tsp {
 
 namespace {
 
-constexpr std::string_view blanks = " \t\r\v\f";
-
-std::string_view trimmed(std::string_view text) noexcept {
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-/// Cuts the first word off `rest`.
-std::string_view next_word(std::string_view& rest) noexcept {
-    const std::size_t end = std::min(rest.find_first_of(blanks), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest = trimmed(rest.substr(end));
-    return word;
-}
-
-bool is_printable(char c) noexcept {
-    return c >= ' ' && c <= '~';
-}
-
-/// Fit for a message, or for a name, whatever the file is.
-std::string printable(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::string shown(text.substr(0, longest));
-    std::ranges::replace_if(shown, [](char c) { return !is_printable(c); }, '?');
-    return text.size() > longest ? shown + "..." : shown;
-}
+constexpr std::array sections{std::string_view("NODE_COORD_SECTION"),
+                              std::string_view("DISPLAY_DATA_SECTION"),
+                              std::string_view("EDGE_WEIGHT_SECTION")};
 
 class problem_reader {
 public:
-    problem_reader(std::istream& from, const std::string& file) : from_(from), file_(file) {}
+    problem_reader(std::istream& from, const std::string& file) : in_(from, file) {}
 
     instance read() {
-        bool has_coordinates = false;
-        while (next_line() && line_ != "EOF") {
-            if (keyword() == "NODE_COORD_SECTION") {
-                read_coordinates();
-                has_coordinates = true;
-                break;
-            }
-            read_entry();
-        }
-        if (!has_coordinates) {
-            fail("there is no NODE_COORD_SECTION");
-        }
-        if (line_ != "EOF") {
-            while (next_line() && line_ != "EOF") {
-                fail("'{}' where EOF was expected", printable(line_));
+        bool in_specification = true;
+        while (in_.read_line() && in_.text() != "EOF") {
+            if (keyword().ends_with("_SECTION")) {
+                read_section();
+                in_specification = false;
+            } else if (in_specification) {
+                read_entry();
+            } else if (std::string_view rest = in_.text();
+                       after_weights_ && number<double>(next_word(rest))) {
+                fail("'{}' after the last weight: {}", printable(in_.text()), expected_weights());
+            } else {
+                fail("'{}' where EOF was expected", printable(in_.text()));
             }
         }
-        return {name_.empty() ? file_ : name_, std::move(points_)};
+        return problem();
     }
 
 private:
     template <class... Args>
     [[noreturn]] void fail(fmt::format_string<Args...> what, Args&&... args) const {
-        throw std::runtime_error(fmt::format("{}:{}: {}", file_, line_number_,
-                                             fmt::format(what, std::forward<Args>(args)...)));
+        in_.fail(what, std::forward<Args>(args)...);
     }
 
-    /// The next line that is not blank. @returns false at the end of the file.
-    bool next_line() {
-        do {
-            from_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-            if (from_.bad()) {
-                fail("cannot be read");
-            }
-            if (from_.gcount() == 0) {
-                line_ = {};
-                return false;
-            }
-            ++line_number_;
-            if (from_.fail()) { // it did not fit
-                fail("a line of more than {} characters", buffer_.size() - 2);
-            }
-            // The delimiter is counted, unless the file ends without.
-            const auto count = static_cast<std::size_t>(from_.gcount()) - (from_.eof() ? 0U : 1U);
-            line_ = trimmed({buffer_.data(), count});
-        } while (line_.empty());
-        return true;
-    }
+    std::string_view keyword() const { return trimmed(in_.text().substr(0, in_.text().find(':'))); }
 
-    std::string_view keyword() const { return trimmed(line_.substr(0, line_.find(':'))); }
+    // ---- The specification
 
     void read_entry() {
-        const std::size_t colon = line_.find(':');
+        const std::size_t colon = in_.text().find(':');
         if (colon == std::string_view::npos) {
-            fail("'{}' is not 'KEYWORD: value'", printable(line_));
+            fail("'{}' is not 'KEYWORD: value'", printable(in_.text()));
         }
-        const std::string_view value = trimmed(line_.substr(colon + 1));
+        const std::string_view value = trimmed(in_.text().substr(colon + 1));
         const std::string_view key = keyword();
         if (key == "NAME") {
             name_ = printable(value);
         } else if (key == "DIMENSION") {
             read_dimension(value);
         } else if (key == "EDGE_WEIGHT_TYPE") {
-            require(value, "EUC_2D");
-            has_metric_ = true;
+            choose(type_, weight_types, value);
+        } else if (key == "EDGE_WEIGHT_FORMAT") {
+            choose(format_, weight_formats, value);
         } else if (key == "TYPE") {
             std::string_view rest = value; // "TSP (M.~Hofmeister)" exists
-            require(next_word(rest), "TSP");
+            const std::string_view type = next_word(rest);
+            require(type == "TSP", type, "TSP");
         } else if (key == "NODE_COORD_TYPE") {
-            require(value, "TWOD_COORDS");
+            require(value == "TWOD_COORDS" || value == "NO_COORDS", value,
+                    "TWOD_COORDS, NO_COORDS");
         } else if (key != "COMMENT" && key != "DISPLAY_DATA_TYPE") {
             fail("the keyword '{}' is unknown", printable(key));
         }
     }
 
-    void require(std::string_view value, std::string_view supported) const {
-        if (value != supported) {
+    void require(bool is_supported, std::string_view value, std::string_view supported) const {
+        if (!is_supported) {
             fail("{} '{}' is not supported, only {}", keyword(), printable(value), supported);
         }
+    }
+
+    /// Finds `value` by its name among `all`.
+    template <class Value, std::size_t Count>
+    void choose(const Value*& chosen, const std::array<Value, Count>& all, std::string_view value) {
+        if (chosen != nullptr) {
+            fail("{} for the second time", keyword());
+        }
+        const auto found = std::ranges::find(all, value, &Value::name);
+        if (found == all.end()) {
+            std::vector<std::string_view> names(Count);
+            std::ranges::transform(all, names.begin(), &Value::name);
+            require(false, value, fmt::format("{}", fmt::join(names, ", ")));
+        }
+        chosen = &*found;
     }
 
     void read_dimension(std::string_view value) {
@@ -156,40 +123,61 @@ private:
         dimension_ = static_cast<std::size_t>(*got);
     }
 
-    void read_coordinates() {
-        if (line_ != "NODE_COORD_SECTION" && trimmed(line_.substr(line_.find(':') + 1)) != "") {
-            fail("'{}' is not NODE_COORD_SECTION alone", printable(line_));
+    // ---- The data
+
+    void read_section() {
+        const std::string section(keyword());
+        if (std::ranges::find(sections, section) == sections.end()) {
+            fail("{} is not supported, only {}", printable(section), fmt::join(sections, ", "));
+        }
+        if (in_.text() != section &&
+            !trimmed(in_.text().substr(in_.text().find(':') + 1)).empty()) {
+            fail("'{}' is not {} alone", printable(in_.text()), section);
         }
         if (dimension_ == 0) {
-            fail("NODE_COORD_SECTION before DIMENSION");
+            fail("{} before DIMENSION", section);
         }
-        if (!has_metric_) {
-            fail("NODE_COORD_SECTION before EDGE_WEIGHT_TYPE");
+        if (type_ == nullptr) {
+            fail("{} before EDGE_WEIGHT_TYPE", section);
         }
-        points_.resize(dimension_);
+        after_weights_ = section == "EDGE_WEIGHT_SECTION";
+        if (section == "NODE_COORD_SECTION") {
+            read_points(coordinates_, type_->distance == geo);
+        } else if (section == "DISPLAY_DATA_SECTION") {
+            read_points(display_, false);
+        } else {
+            read_weights();
+        }
+    }
+
+    void read_points(std::vector<point>& points, bool on_earth) {
+        if (!points.empty()) {
+            fail("{} for the second time", keyword());
+        }
+        points.resize(dimension_);
         std::vector<std::size_t> line_of(dimension_);
         for (std::size_t i = 0; i != dimension_; ++i) {
-            if (!next_line() || line_ == "EOF") {
+            if (!in_.read_line() || in_.text() == "EOF") {
                 const auto missing = std::ranges::find(line_of, 0U);
                 fail("the file ends after {} of {} cities; city {} is missing", i, dimension_,
                      missing - line_of.begin() + 1);
             }
-            const std::size_t id = read_city();
+            const std::size_t id = read_point(points, on_earth);
             if (line_of[id - 1] != 0) {
                 fail("city {} was on line {} already", id, line_of[id - 1]);
             }
-            line_of[id - 1] = line_number_;
+            line_of[id - 1] = in_.line_number();
         }
     }
 
-    /// @returns its number in the file.
-    std::size_t read_city() {
-        std::string_view rest = line_;
+    /// @returns the city's number in the file.
+    std::size_t read_point(std::vector<point>& points, bool on_earth) {
+        std::string_view rest = in_.text();
         const std::string_view id = next_word(rest);
         const std::string_view x = next_word(rest);
         const std::string_view y = next_word(rest);
         if (y.empty() || !rest.empty()) {
-            fail("'{}' is not a city's number and two coordinates", printable(line_));
+            fail("'{}' is not a city's number and two coordinates", printable(in_.text()));
         }
         const std::optional<std::int64_t> got = number<std::int64_t>(id);
         if (!got) {
@@ -199,46 +187,113 @@ private:
             fail("city {} is not from 1 to {}, the DIMENSION", *got, dimension_);
         }
         const auto index = static_cast<std::size_t>(*got);
-        points_[index - 1] = {.x = coordinate(x), .y = coordinate(y)};
+        if (on_earth) {
+            points[index - 1] = {.x = coordinate("latitude", x, 90),
+                                 .y = coordinate("longitude", y, 360)};
+        } else {
+            points[index - 1] = {.x = coordinate("coordinate", x, instance::largest_coordinate),
+                                 .y = coordinate("coordinate", y, instance::largest_coordinate)};
+        }
         return index;
     }
 
-    double coordinate(std::string_view word) const {
+    double coordinate(std::string_view what, std::string_view word, double largest) const {
         const std::optional<double> got = number<double>(word);
         if (!got) {
-            fail("the coordinate '{}' is not a number", printable(word));
+            fail("the {} '{}' is not a number", what, printable(word));
         }
         // So written because it is false of a NaN, too.
-        if (!(std::abs(*got) <= instance::largest_coordinate)) {
-            fail("the coordinate {} is not within +-{}", printable(word),
-                 instance::largest_coordinate);
+        if (!(std::abs(*got) <= largest)) {
+            fail("the {} {} is not within +-{}", what, printable(word), largest);
         }
         return *got;
     }
 
-    /// All of `word`, which may begin with a plus sign.
-    template <class Number>
-    static std::optional<Number> number(std::string_view word) noexcept {
-        if (word.size() > 1 && word[0] == '+' && word[1] != '-') {
-            word.remove_prefix(1);
+    void read_weights() {
+        if (type_->distance != nullptr) {
+            fail("EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_TYPE is {}, not EXPLICIT", type_->name);
         }
-        Number value{};
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error != std::errc() || end != word.data() + word.size()) {
-            return std::nullopt;
+        if (format_ == nullptr) {
+            fail("EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT");
         }
-        return value;
+        if (format_->listed == weight_format::part::none) {
+            fail("EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_FORMAT is {}", format_->name);
+        }
+        if (weights_) {
+            fail("EDGE_WEIGHT_SECTION for the second time");
+        }
+        weights_.emplace(dimension_);
+        std::size_t count = 0;
+        for (std::size_t row = 0; row != dimension_; ++row) {
+            const auto [first, end] = format_->columns(row, dimension_);
+            for (std::size_t column = first; column != end; ++column) {
+                read_weight(row, column, count++);
+            }
+        }
     }
 
-    std::istream& from_;
-    const std::string& file_;
-    std::array<char, 1024> buffer_{}; // lines are bounded, whatever the file is
-    std::string_view line_;
-    std::size_t line_number_ = 0;
+    std::string expected_weights() const {
+        return fmt::format("{} of {} cities has {}", format_->name, dimension_,
+                           format_->weights(dimension_));
+    }
+
+    void read_weight(std::size_t row, std::size_t column, std::size_t count) {
+        if (!in_.read_word() || in_.text() == "EOF" ||
+            in_.text().find("_SECTION") != std::string_view::npos) {
+            fail("EDGE_WEIGHT_SECTION ends after {} weights: {}", count, expected_weights());
+        }
+        const std::optional<std::int64_t> got = number<std::int64_t>(in_.text());
+        if (!got) {
+            fail("the weight '{}' is not an integer", printable(in_.text()));
+        }
+        if (*got < 0 || *got > distance_matrix::longest) {
+            fail("the weight {} is not from 0 to {}", *got, distance_matrix::longest);
+        }
+        if (row == column) { // never used, whatever it is
+            return;
+        }
+        const auto weight = static_cast<std::int32_t>(*got);
+        if (format_->listed == weight_format::part::all && column < row &&
+            (*weights_)(row, column) != weight) {
+            fail("the weight from city {} to {} is {}, but from {} to {} it is {}: the problem is "
+                 "not symmetric",
+                 row + 1, column + 1, weight, column + 1, row + 1, (*weights_)(row, column));
+        }
+        weights_->set(row, column, weight);
+    }
+
+    // ---- The problem
+
+    instance problem() {
+        const bool is_explicit = type_ != nullptr && type_->distance == nullptr;
+        if (is_explicit && !weights_) {
+            fail("there is no EDGE_WEIGHT_SECTION");
+        }
+        if (!is_explicit && coordinates_.empty()) {
+            fail("there is no NODE_COORD_SECTION");
+        }
+        if (!is_explicit) {
+            weights_.emplace(coordinates_, type_->distance);
+            if (type_->distance == geo) {
+                // As on a map: the longitude to the right, the latitude up.
+                for (point& each : coordinates_) {
+                    each = {.x = geo_degrees(each.y), .y = geo_degrees(each.x)};
+                }
+            }
+        }
+        return {name_.empty() ? in_.file() : name_, std::move(*weights_),
+                std::move(display_.empty() ? coordinates_ : display_)};
+    }
+
+    text_reader in_;
     std::string name_;
     std::size_t dimension_ = 0;
-    bool has_metric_ = false;
-    std::vector<point> points_;
+    const weight_type* type_ = nullptr;
+    const weight_format* format_ = nullptr;
+    std::vector<point> coordinates_;
+    std::vector<point> display_;
+    std::optional<distance_matrix> weights_;
+    bool after_weights_ = false;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// TSPLIB's files (Reinelt, "TSPLIB - A traveling salesman problem library", 1991): problems of type EUC_2D, and tours.
+/// TSPLIB's files (Reinelt, "TSPLIB - A traveling salesman problem library", 1991): symmetric
+/// problems, and tours.
 #pragma once
 
 #include "instance.hpp"

@@ -111,12 +111,61 @@ std::string refusal(const std::string& text) {
     return "none";
 }
 
-TEST(TspDistance, IsRoundedToTheNearestInteger) {
-    EXPECT_EQ(distance_between({0, 0}, {3, 4}), 5);
-    EXPECT_EQ(distance_between({0, 0}, {1, 1}), 1);
-    EXPECT_EQ(distance_between({0, 0}, {0, 2.5}), 3);
-    EXPECT_EQ(distance_between({0, 0}, {0, 2.49}), 2);
-    EXPECT_EQ(distance_between({-5e8, -5e8}, {5e8, 5e8}), 1'414'213'562);
+TEST(TspDistance, Euc2dIsRoundedToTheNearestInteger) {
+    EXPECT_EQ(euc_2d({0, 0}, {3, 4}), 5);
+    EXPECT_EQ(euc_2d({0, 0}, {1, 1}), 1);
+    EXPECT_EQ(euc_2d({0, 0}, {0, 2.5}), 3);
+    EXPECT_EQ(euc_2d({0, 0}, {0, 2.49}), 2);
+    EXPECT_EQ(euc_2d({-5e8, -5e8}, {5e8, 5e8}), 1'414'213'562);
+}
+
+TEST(TspDistance, Ceil2dIsRoundedUp) {
+    EXPECT_EQ(ceil_2d({0, 0}, {3, 4}), 5);
+    EXPECT_EQ(ceil_2d({0, 0}, {1, 1}), 2);
+    EXPECT_EQ(ceil_2d({0, 0}, {0, 2.01}), 3);
+    EXPECT_EQ(ceil_2d({-5e8, -5e8}, {5e8, 5e8}), 1'414'213'563);
+}
+
+TEST(TspDistance, AttIsDividedByTheRootOfTenAndRoundedUp) {
+    EXPECT_EQ(att({0, 0}, {0, 0}), 0);
+    EXPECT_EQ(att({0, 0}, {10, 30}), 10);
+    EXPECT_EQ(att({0, 0}, {10, 30.1}), 11);
+    EXPECT_EQ(att({0, 0}, {1, 0}), 1);
+    EXPECT_EQ(att({-5e8, -5e8}, {5e8, 5e8}), 447'213'596);
+}
+
+TEST(TspDistance, GeoIsInKilometresAndHasMinutesAsTheFraction) {
+    EXPECT_EQ(geo({0, 0}, {0, 1}), 112); // 111.32, rounded as TSPLIB does
+    EXPECT_EQ(geo({0, 0}, {1.30, 0}), 167); // a degree and a half
+    EXPECT_EQ(geo({-1.30, 0}, {0, 0}), 167);
+    EXPECT_EQ(geo({60, 0}, {60, 1}), 56); // half as far as at the equator
+    EXPECT_EQ(geo({0, -179}, {0, 179}), 223); // the shorter way
+    EXPECT_EQ(geo({0, 0}, {0, 180}), 20039); // half the circumference
+    EXPECT_EQ(geo({90, 0}, {-90, 0}), 20039);
+}
+
+TEST(TspDistance, GeoIsDefinedForPointsThatAreCloseOrOpposite) {
+    for (int latitude = -90; latitude <= 90; ++latitude) {
+        for (int longitude = 0; longitude <= 180; ++longitude) {
+            const point here{.x = static_cast<double>(latitude),
+                             .y = static_cast<double>(longitude)};
+            ASSERT_EQ(geo(here, here), 1); // by the formula
+            ASSERT_EQ(geo(here, {.x = here.x, .y = here.y + 1e-9}), 1);
+            ASSERT_EQ(geo(here, {.x = -here.x, .y = here.y - 180}), 20039);
+        }
+    }
+}
+
+TEST(TspDistance, MatrixIsSymmetricAndZeroOnTheDiagonal) {
+    const std::vector<point> points{{10, 20}, {30, 40.3}, {-50, 60}};
+    for (const metric each : {euc_2d, ceil_2d, att, geo}) {
+        const distance_matrix distances(points, each);
+        for (std::size_t a = 0; a != 3; ++a) {
+            for (std::size_t b = 0; b != 3; ++b) {
+                EXPECT_EQ(distances(a, b), a == b ? 0 : each(points[a], points[b]));
+            }
+        }
+    }
 }
 
 TEST(TspInstance, NeighboursAreTheNearestInOrder) {
@@ -197,10 +246,18 @@ TEST(TspReader, SaysOnWhichLineAHeaderIsWrong) {
     EXPECT_EQ(refusal("NAME: x\nhello\n"), "FILE:2: 'hello' is not 'KEYWORD: value'");
     EXPECT_EQ(refusal("NAMES: x\n"), "FILE:1: the keyword 'NAMES' is unknown");
     EXPECT_EQ(refusal("TYPE: ATSP\n"), "FILE:1: TYPE 'ATSP' is not supported, only TSP");
-    EXPECT_EQ(refusal("NAME: x\nEDGE_WEIGHT_TYPE: GEO\n"),
-              "FILE:2: EDGE_WEIGHT_TYPE 'GEO' is not supported, only EUC_2D");
-    EXPECT_EQ(refusal("NODE_COORD_TYPE: THREED_COORDS\n"),
-              "FILE:1: NODE_COORD_TYPE 'THREED_COORDS' is not supported, only TWOD_COORDS");
+    EXPECT_EQ(refusal("NAME: x\nEDGE_WEIGHT_TYPE: XRAY1\n"),
+              "FILE:2: EDGE_WEIGHT_TYPE 'XRAY1' is not supported, only EUC_2D, CEIL_2D, ATT, GEO, "
+              "EXPLICIT");
+    EXPECT_EQ(refusal("EDGE_WEIGHT_FORMAT: LOWER\n"),
+              "FILE:1: EDGE_WEIGHT_FORMAT 'LOWER' is not supported, only FUNCTION, FULL_MATRIX, "
+              "UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW, UPPER_COL, LOWER_COL, "
+              "UPPER_DIAG_COL, LOWER_DIAG_COL");
+    EXPECT_EQ(refusal("EDGE_WEIGHT_TYPE: GEO\nEDGE_WEIGHT_TYPE: GEO\n"),
+              "FILE:2: EDGE_WEIGHT_TYPE for the second time");
+    EXPECT_EQ(
+        refusal("NODE_COORD_TYPE: THREED_COORDS\n"),
+        "FILE:1: NODE_COORD_TYPE 'THREED_COORDS' is not supported, only TWOD_COORDS, NO_COORDS");
     EXPECT_EQ(refusal("EDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"),
               "FILE:2: NODE_COORD_SECTION before DIMENSION");
     EXPECT_EQ(refusal("DIMENSION: 3\nNODE_COORD_SECTION\n"),
@@ -251,6 +308,118 @@ TEST(TspReader, SaysWhichCoordinateIsNoneItCanUse) {
         EXPECT_EQ(refusal(section + fmt::format("1 {} 0\n", bad)),
                   fmt::format("FILE:6: the coordinate {} is not within +-500000000", bad));
     }
+}
+
+TEST(TspReader, SaysWhichSectionItCannotRead) {
+    EXPECT_EQ(refusal(header + "FIXED_EDGES_SECTION\n1 2\n-1\n"),
+              "FILE:5: FIXED_EDGES_SECTION is not supported, only NODE_COORD_SECTION, "
+              "DISPLAY_DATA_SECTION, EDGE_WEIGHT_SECTION");
+    EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\nNODE_COORD_SECTION\n"),
+              "FILE:9: NODE_COORD_SECTION for the second time");
+    EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\nNAME: y\n"),
+              "FILE:9: 'NAME: y' where EOF was expected");
+    EXPECT_EQ(refusal(header + "DISPLAY_DATA_SECTION\n1 0 0\n2 1 1\n3 2 2\n"),
+              "FILE:8: there is no NODE_COORD_SECTION");
+    EXPECT_EQ(refusal(header + "EDGE_WEIGHT_SECTION\n"),
+              "FILE:5: EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_TYPE is EUC_2D, not EXPLICIT");
+}
+
+TEST(TspReader, RefusesPlacesThatAreNotOnEarth) {
+    const std::string start = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n";
+    EXPECT_EQ(refusal(start + "1 90.01 0\n"), "FILE:4: the latitude 90.01 is not within +-90");
+    EXPECT_EQ(refusal(start + "1 -90 361\n"), "FILE:4: the longitude 361 is not within +-360");
+    EXPECT_EQ(refusal(start + "1 0 nan\n"), "FILE:4: the longitude nan is not within +-360");
+    EXPECT_EQ(refusal(start + "1 x 0\n"), "FILE:4: the latitude 'x' is not a number");
+}
+
+// ---- Explicit distances
+
+std::string explicit_problem(const std::string& format, const std::string& rest) {
+    return "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: " + format +
+           "\nEDGE_WEIGHT_SECTION\n" + rest;
+}
+
+TEST(TspWeights, AreReadInEveryFormat) {
+    for (const auto& [format, weights] : {std::pair("FULL_MATRIX", "0 1 2\n1 0 3\n2 3 0"),
+                                          {"FULL_MATRIX", "9 1 2 1 9 3 2 3 9"},
+                                          {"UPPER_ROW", "1 2\n3"},
+                                          {"LOWER_ROW", "1\n2 3"},
+                                          {"UPPER_DIAG_ROW", "0 1 2\n0 3\n0"},
+                                          {"LOWER_DIAG_ROW", "0\n1 0\n2 3 0"},
+                                          {"UPPER_COL", "1\n2 3"},
+                                          {"LOWER_COL", "1 2\n3"},
+                                          {"UPPER_DIAG_COL", "0\n1 0\n2 3 0"},
+                                          {"LOWER_DIAG_COL", "0 1 2\n0 3\n0"},
+                                          {"UPPER_ROW", " \t1\r\n\n+2   3 "}}) {
+        for (const std::string end : {"", "\n", "\nEOF\n", " EOF", "\n\nEOF"}) {
+            const instance problem = read(explicit_problem(format, weights + end));
+            EXPECT_EQ(problem.distance(0, 1), 1) << format;
+            EXPECT_EQ(problem.distance(0, 2), 2) << format;
+            EXPECT_EQ(problem.distance(2, 1), 3) << format;
+            EXPECT_EQ(problem.distance(1, 2), 3) << format;
+            EXPECT_EQ(problem.distance(1, 1), 0) << format;
+            EXPECT_TRUE(problem.points().empty());
+        }
+    }
+}
+
+TEST(TspWeights, MayBeFollowedOrPrecededByPlacesToDraw) {
+    const std::string places = "DISPLAY_DATA_SECTION\n1 5 5\n2 6 6\n3 7 7\n";
+    const instance followed = read(explicit_problem("UPPER_ROW", "1 2 3\n" + places));
+    EXPECT_EQ(followed.points()[1].x, 6);
+    const instance preceded =
+        read("DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\n" + places +
+             "EDGE_WEIGHT_SECTION\n1 2 3\n");
+    EXPECT_EQ(preceded.points()[2].x, 7);
+    EXPECT_EQ(preceded.distance(1, 2), 3);
+}
+
+TEST(TspWeights, AreCounted) {
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1\n2\n")),
+              "FILE:6: EDGE_WEIGHT_SECTION ends after 2 weights: UPPER_ROW of 3 cities has 3");
+    EXPECT_EQ(refusal(explicit_problem("FULL_MATRIX", "0 1 2\n1 0\nEOF\n")),
+              "FILE:7: EDGE_WEIGHT_SECTION ends after 5 weights: FULL_MATRIX of 3 cities has 9");
+    EXPECT_EQ(refusal(explicit_problem("LOWER_DIAG_ROW", "0\nDISPLAY_DATA_SECTION\n")),
+              "FILE:6: EDGE_WEIGHT_SECTION ends after 1 weights: LOWER_DIAG_ROW of 3 cities has 6");
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2\n3 4 5\n")),
+              "FILE:6: '4 5' after the last weight: UPPER_ROW of 3 cities has 3");
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\n\n-4\nEOF\n")),
+              "FILE:7: '-4' after the last weight: UPPER_ROW of 3 cities has 3");
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\nhello\n")),
+              "FILE:6: 'hello' where EOF was expected");
+}
+
+TEST(TspWeights, AreIntegersFromZero) {
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1\n2 -3\n")),
+              "FILE:6: the weight -3 is not from 0 to 2147483647");
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 2147483648\n")),
+              "FILE:5: the weight 2147483648 is not from 0 to 2147483647");
+    for (const std::string bad : {"1.5", "x", "nan", "1e3", "1,", "99999999999999999999"}) {
+        EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2\n" + bad + "\n")),
+                  fmt::format("FILE:6: the weight '{}' is not an integer", bad));
+    }
+    EXPECT_EQ(read(explicit_problem("UPPER_ROW", "0 1 2147483647\n")).distance(1, 2), 2147483647);
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2\n" + std::string(2000, '1'))),
+              "FILE:6: a word of more than 1022 characters");
+}
+
+TEST(TspWeights, MustBeSymmetric) {
+    EXPECT_EQ(refusal(explicit_problem("FULL_MATRIX", "0 1 2\n1 0 3\n2 4 0\n")),
+              "FILE:7: the weight from city 3 to 2 is 4, but from 2 to 3 it is 3: the problem is "
+              "not symmetric");
+}
+
+TEST(TspWeights, NeedAFormatBeforeThem) {
+    const std::string start = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\n";
+    EXPECT_EQ(refusal(start + "EDGE_WEIGHT_SECTION\n"),
+              "FILE:3: EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT");
+    EXPECT_EQ(refusal(explicit_problem("FUNCTION", "1 2 3\n")),
+              "FILE:4: EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_FORMAT is FUNCTION");
+    EXPECT_EQ(refusal(start), "FILE:2: there is no EDGE_WEIGHT_SECTION");
+    EXPECT_EQ(refusal(start + "NODE_COORD_SECTION\n1 0 0\n2 1 1\n3 2 2\n"),
+              "FILE:6: there is no EDGE_WEIGHT_SECTION");
+    EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\nEDGE_WEIGHT_SECTION\n1 2 3\n")),
+              "FILE:6: EDGE_WEIGHT_SECTION for the second time");
 }
 
 TEST(TspReader, WritesATourAsTsplibDoes) {

@@ -14,11 +14,14 @@ import os
 import pty
 import random
 import re
+import resource
 import select
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -33,8 +36,58 @@ def distance(a, b):
     return int(math.hypot(a[0] - b[0], a[1] - b[1]) + 0.5)
 
 
-def length_of(points, tour):
-    return sum(distance(points[a], points[b]) for a, b in zip(tour, tour[1:] + tour[:1]))
+def ceil_2d(a, b):
+    return math.ceil(math.hypot(a[0] - b[0], a[1] - b[1]))
+
+
+def att(a, b):
+    exact = math.sqrt(((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) / 10)
+    nearest = int(exact + 0.5)
+    return nearest + 1 if nearest < exact else nearest
+
+
+def geo(a, b):
+    def radians(x):
+        degrees = int(x)
+        return 3.141592 * (degrees + 5 * (x - degrees) / 3) / 180
+
+    q1 = math.cos(radians(a[1]) - radians(b[1]))
+    q2 = math.cos(radians(a[0]) - radians(b[0]))
+    q3 = math.cos(radians(a[0]) + radians(b[0]))
+    return int(6378.388 * math.acos(0.5 * ((1 + q1) * q2 - (1 - q1) * q3)) + 1)
+
+
+def length_of(points, tour, metric=distance):
+    return sum(metric(points[a], points[b]) for a, b in zip(tour, tour[1:] + tour[:1]))
+
+
+# For each EDGE_WEIGHT_FORMAT of TSPLIB 95: the pairs of cities whose distances are listed, in order.
+FORMATS = {
+    "FULL_MATRIX": lambda n: [(i, j) for i in range(n) for j in range(n)],
+    "UPPER_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i < j],
+    "LOWER_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i > j],
+    "UPPER_DIAG_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i <= j],
+    "LOWER_DIAG_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i >= j],
+    "UPPER_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i < j],
+    "LOWER_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i > j],
+    "UPPER_DIAG_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i <= j],
+    "LOWER_DIAG_COL": lambda n: [(i, j) for j in range(n) for i in range(n) if i >= j],
+}
+
+
+def shortest(cities, distance_of):
+    """The length of the shortest tour, by dynamic programming (Held and Karp, 1962)."""
+    last = cities - 1
+    best = {(1 << c, c): distance_of(last, c) for c in range(last)}
+    for _ in range(last - 1):
+        longer = {}
+        for (seen, at), length in best.items():
+            for c in range(last):
+                if not seen >> c & 1:
+                    key = (seen | 1 << c, c)
+                    longer[key] = min(longer.get(key, math.inf), length + distance_of(at, c))
+        best = longer
+    return min(length + distance_of(at, last) for (_, at), length in best.items())
 
 
 class Tsp(unittest.TestCase):
@@ -54,6 +107,11 @@ class Tsp(unittest.TestCase):
     def file(self, name, text):
         with open(self.path(name), "w", encoding="ascii") as file:
             file.write(text)
+
+    def explicit(self, cities, form, weights):
+        self.file("some", f"DIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EXPLICIT\n"
+                  f"EDGE_WEIGHT_FORMAT: {form}\nDISPLAY_DATA_TYPE: TWOD_DISPLAY\n"
+                  f"EDGE_WEIGHT_SECTION\n{weights}")
 
     def start(self, *arguments, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
@@ -81,10 +139,16 @@ class Tsp(unittest.TestCase):
         found = re.search(r"^(\d+) generations in .*; (\d+) matings", out, re.MULTILINE)
         return tuple(map(int, found.groups()))
 
-    def check_tour(self, name, length, points):
-        """It is a tour of TSPLIB's, through all cities, of that length."""
+    def content(self, name):
         with open(self.path(name), encoding="ascii") as file:
-            lines = file.read().splitlines()
+            return file.read()
+
+    def check_tour(self, name, length, points, metric=distance):
+        """It is a tour of TSPLIB's, through all cities, of that length."""
+        self.check_tour_text(self.content(name), length, points, metric)
+
+    def check_tour_text(self, text, length, points, metric=distance):
+        lines = text.splitlines()
         header = dict(re.split(r" *: *", each, maxsplit=1) for each in lines[:4])
         self.assertEqual(header["TYPE"], "TOUR")
         self.assertEqual(header["DIMENSION"], str(len(points)))
@@ -92,7 +156,7 @@ class Tsp(unittest.TestCase):
         self.assertEqual(lines[-2:], ["-1", "EOF"])
         tour = [int(each) - 1 for each in lines[5:-2]]
         self.assertEqual(sorted(tour), list(range(len(points))))
-        self.assertEqual(length_of(points, tour), length)
+        self.assertEqual(length_of(points, tour, metric), length)
 
     def check_svg(self, name, points, says):
         root = xml.parse(self.path(name)).getroot()
@@ -107,6 +171,11 @@ class Tsp(unittest.TestCase):
         text = " ".join(root.itertext())
         for each in says:
             self.assertIn(each, text)
+
+    def circles(self, name):
+        """@returns where the cities are drawn: all x, and all y."""
+        found = xml.parse(self.path(name)).getroot().findall(f".//{SVG}circle")
+        return [float(each.get("cx")) for each in found], [float(each.get("cy")) for each in found]
 
     def length_in(self, out):
         return int(re.search(r"length (\d+)", out).group(1))
@@ -157,6 +226,70 @@ class Tsp(unittest.TestCase):
                         open(self.path("second"), encoding="ascii") as second:
                     self.assertEqual(first.read(), second.read())
 
+    # ---- Distances
+
+    def test_distances_by_functions(self):
+        source = random.Random(2)
+        earth = [(f"{source.randrange(-89, 90)}.{source.randrange(60):02}",
+                  f"{source.randrange(-179, 180)}.{source.randrange(60):02}") for _ in range(11)]
+        plane = [(str(source.randrange(1000)), f"{source.randrange(1000)}.5") for _ in range(11)]
+        for kind, metric, written in (("EUC_2D", distance, plane), ("CEIL_2D", ceil_2d, plane),
+                                      ("ATT", att, plane), ("GEO", geo, earth)):
+            points = [tuple(map(float, each)) for each in written]
+            self.file("some", f"DIMENSION: 11\nEDGE_WEIGHT_TYPE: {kind}\nNODE_COORD_SECTION\n" +
+                      "".join(f"{i + 1} {x} {y}\n" for i, (x, y) in enumerate(written)))
+            with self.subTest(kind):
+                optimum = shortest(11, lambda a, b: metric(points[a], points[b]))
+                self.run_it("some", "--optimum", optimum, "--svg", "out.svg", "--tour", "out")
+                self.check_tour("out", optimum, points, metric)
+                self.check_svg("out.svg", points, ("11 cities", "optimal"))
+
+    def test_a_map_has_north_on_top_and_east_on_the_right(self):
+        cities = ((50, 0), (0, 10), (0, -20)) # latitudes and longitudes
+        self.file("some", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n" + "".join(
+            f"{i + 1} {latitude} {longitude}\n" for i, (latitude, longitude) in enumerate(cities)))
+        self.run_it("some", "--generations", 1, "--svg", "out.svg")
+        x, y = self.circles("out.svg")
+        self.assertLess(y[0], y[1])
+        self.assertLess(x[2], x[0])
+        self.assertLess(x[0], x[1])
+
+    def test_explicit_distances_in_every_format(self):
+        source = random.Random(3)
+        matrix = [[0] * 11 for _ in range(11)]
+        for i, j in FORMATS["UPPER_ROW"](11):
+            matrix[i][j] = matrix[j][i] = source.randrange(1000)
+        optimum = shortest(11, lambda a, b: matrix[a][b])
+        for name, listed in FORMATS.items():
+            for separator in ("\n", " "):
+                self.explicit(11, name, separator.join(str(matrix[i][j]) for i, j in listed(11)) +
+                              "\nEOF\n")
+                with self.subTest(name):
+                    self.run_it("some", "--optimum", optimum, "--tour", "out")
+                    self.check_tour("out", optimum, range(11), lambda a, b: matrix[a][b])
+
+    def test_a_row_of_distances_may_be_longer_than_other_lines(self):
+        self.explicit(500, "FULL_MATRIX", "".join(
+            " ".join(str(abs(i - j)) for j in range(500)) + "\n" for i in range(500)))
+        self.run_it("some", "--generations", 1, "--tour", "out")
+
+    def test_explicit_distances_are_drawn_where_the_file_says(self):
+        self.explicit(3, "UPPER_ROW", "7 8\n9\nDISPLAY_DATA_SECTION\n1 0 0\n3 100 0\n2 100 50\nEOF\n")
+        out, _ = self.run_it("some", "--generations", 1, "--svg", "out.svg")
+        self.assertEqual(self.length_in(out), 24)
+        self.check_svg("out.svg", range(3), ("3 cities, length 24",))
+        x, y = self.circles("out.svg")
+        self.assertEqual(x[1], x[2])
+        self.assertLess(x[0], x[1])
+        self.assertEqual(y[0], y[2])
+        self.assertLess(y[1], y[0])
+
+    def test_a_drawing_needs_coordinates(self):
+        self.explicit(3, "UPPER_ROW", "7 8\n9\n")
+        self.refuses("some", "--svg", "out.svg",
+                     says="some: cannot draw: the problem has no coordinates")
+        self.run_it("some", "--generations", 1)
+
     # ---- Nobody is stranded
 
     def test_no_form_strands_anybody_on_any_number_of_threads(self):
@@ -187,7 +320,7 @@ class Tsp(unittest.TestCase):
                                          "--partners", 3, "--last-partners", 3, "--improve", "none")
                     self.assertEqual(self.generations_and_matings(out), (300, 300 * 4 * 3))
                     if form == "red-blue":
-                        self.assertIn(" 0 taken by whoever was the only one left", out)
+                        self.assertIn(" 0 taken without a partner", out)
 
     def test_more_threads_than_breeders(self):
         for form in FORMS:
@@ -251,29 +384,182 @@ class Tsp(unittest.TestCase):
         self.file("bad", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 nan 1\n")
         self.refuses("bad", says="bad:5: the coordinate nan is not within")
 
-    def test_outputs_that_cannot_be_written(self):
+    def test_a_problem_is_opened_once(self):
+        os.mkfifo(self.path("fifo"))
+        process = self.start("fifo", "--generations", 1, "--tour", "out")
+        with open(self.path("fifo"), "w", encoding="ascii") as fifo:
+            fifo.write(self.content("some.tsp"))
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0, errors)
+        self.check_tour("out", self.length_in(out.decode()), self.points)
+
+    # ---- Outputs
+
+    def fails(self, *arguments, says, **options):
+        """It computes, prints its summary, and says what failed. @returns the length."""
+        process = self.start("some.tsp", "--generations", 1, "-q", *arguments, **options)
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(errors.decode(), "".join(f"tsp: {each}\n" for each in says))
+        self.assertEqual(self.generations_and_matings(out.decode())[0], 1)
+        return self.length_in(out.decode())
+
+    def test_outputs_that_cannot_be_opened(self):
+        self.file("file", "precious")
+        os.symlink("loop", self.path("loop"))
         for option in ("--svg", "--tour"):
-            self.refuses("some.tsp", option, "nowhere/out", says="nowhere/out: cannot open: No such file")
-            self.refuses("some.tsp", "--generations", 1, "-q", option, "/dev/full",
-                         says="/dev/full: cannot write: No space left")
+            self.refuses("some.tsp", option, "nowhere/out",
+                         says="nowhere/out: cannot create a file in its folder: No such file")
+            self.refuses("some.tsp", option, ".", says=".: cannot open: Is a directory")
+            self.refuses("some.tsp", option, "file/out",
+                         says="file/out: cannot open: Not a directory")
+            self.refuses("some.tsp", option, "loop",
+                         says="loop: cannot open: Too many levels of symbolic links")
+            self.refuses("some.tsp", option, "/proc/version", says="/proc/version: cannot")
+        self.assertEqual(self.content("file"), "precious")
+
+    def test_a_failed_output_loses_nothing_else(self):
+        says = "/dev/full: cannot write: No space left on device"
+        length = self.fails("--svg", "/dev/full", "--tour", "out", says=[says])
+        self.check_tour("out", length, self.points)
+        length = self.fails("--tour", "/dev/full", "--svg", "out.svg", says=[says])
+        self.check_svg("out.svg", self.points, (f"length {length}",))
+        self.fails("--svg", "/dev/full", "--tour", "/dev/full", says=[says, says])
+
+    def test_a_summary_that_cannot_be_printed_loses_nothing_else(self):
         with open("/dev/full", "wb") as full:
-            process = self.start("some.tsp", "--generations", 1, "-q", stdout=full)
+            process = self.start("some.tsp", "--generations", 1, "-q", "--tour", "out", stdout=full)
             _, errors = process.communicate(timeout=TIMEOUT)
-            self.assertEqual(process.returncode, 1)
-            self.assertIn(b"standard output: cannot write: No space left", errors)
+        self.assertEqual(process.returncode, 1)
+        self.assertEqual(errors, b"tsp: standard output: cannot write: No space left on device\n")
+        self.assertTrue(self.content("out").endswith("-1\nEOF\n"))
+
+    def test_an_output_that_becomes_too_large_keeps_what_it_has(self):
+        limit = 2000
+        self.file("out.svg", "precious")
+        length = self.fails(
+            "--svg", "out.svg", "--tour", "out.tour",
+            says=["out.svg: cannot write: File too large"],
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(self.content("out.svg"), "precious")
+        self.check_tour("out.tour", length, self.points)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out.svg", "out.tour", "some.tsp"])
+
+    def test_an_output_that_cannot_be_renamed_stays_under_another_name(self):
+        process = self.start("some.tsp", "--seconds", 1000, "--tour", "out")
+        process.stderr.readline() # a generation has passed
+        os.mkdir(self.path("out"))
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 1)
+        found = re.search(r"^tsp: out: cannot replace: Is a directory; the new content is in "
+                          r"\./(.*)$", errors.decode(), re.MULTILINE)
+        self.check_tour(found.group(1), self.length_in(out.decode()), self.points)
+
+    def test_a_pipe_without_a_reader_loses_nothing_else(self):
+        ours, its = os.pipe()
+        os.close(ours)
+        length = self.fails("--svg", f"/dev/fd/{its}", "--tour", "out", pass_fds=(its,),
+                            says=[f"/dev/fd/{its}: cannot write: Broken pipe"])
+        os.close(its)
+        self.check_tour("out", length, self.points)
 
     def test_an_output_keeps_what_it_has_if_the_problem_is_refused(self):
         self.file("out", "precious")
         self.refuses("missing", "--tour", "out", says="missing")
-        with open(self.path("out"), encoding="ascii") as file:
-            self.assertEqual(file.read(), "precious")
+        self.assertEqual(self.content("out"), "precious")
+
+    def test_an_output_is_replaced_as_a_whole(self):
+        self.file("out", "old")
+        os.chmod(self.path("out"), 0o640)
+        with open(self.path("out"), encoding="ascii") as old:
+            out, _ = self.run_it("some.tsp", "--generations", 1, "--tour", "out")
+            self.assertEqual(old.read(), "old")
+        self.check_tour("out", self.length_in(out), self.points)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o640)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out", "some.tsp"])
+
+    def test_the_mode_of_a_new_output_is_that_of_other_files(self):
+        self.start("some.tsp", "--generations", 1, "--tour", "out",
+                   preexec_fn=lambda: os.umask(0o027)).communicate(timeout=TIMEOUT)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o640)
+
+    def test_symbolic_links_stay(self):
+        os.mkdir(self.path("folder"))
+        self.file("folder/old", "old")
+        os.symlink("folder/to_old", self.path("first"))
+        os.symlink("old", self.path("folder/to_old"))
+        os.symlink(self.path("folder/new"), self.path("second"))
+        out, _ = self.run_it("some.tsp", "--generations", 1, "--tour", "first", "--svg", "second")
+        self.assertEqual(os.readlink(self.path("first")), "folder/to_old")
+        self.assertEqual(os.readlink(self.path("folder/to_old")), "old")
+        self.assertEqual(os.readlink(self.path("second")), self.path("folder/new"))
+        self.check_tour("folder/old", self.length_in(out), self.points)
+        self.check_svg("folder/new", self.points, (out.split()[4],))
+        self.assertEqual(sorted(os.listdir(self.path("folder"))), ["new", "old", "to_old"])
+
+    def test_a_fifo_gets_the_whole_output(self):
+        os.mkfifo(self.path("fifo"))
+        got = []
+        reader = threading.Thread(target=lambda: got.append(self.content("fifo")), daemon=True)
+        reader.start()
+        out, _ = self.run_it("some.tsp", "--generations", 1, "--tour", "fifo")
+        reader.join(TIMEOUT)
+        self.check_tour_text(got[0], self.length_in(out), self.points)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
+
+    def test_standard_output_gets_the_tour_and_then_the_summary(self):
+        out, _ = self.run_it("some.tsp", "--generations", 1, "--tour", "/dev/stdout")
+        with open(self.path("both"), "w", encoding="ascii") as both:
+            both.write("before\n")
+            both.flush()
+            self.start("some.tsp", "--generations", 1, "--tour", "/dev/stdout",
+                       stdout=both).communicate(timeout=TIMEOUT)
+        for text in (out, self.content("both").removeprefix("before\n")):
+            tour, summary = text.split("EOF\n")
+            self.check_tour_text(tour + "EOF\n", self.length_in(summary), self.points)
+            self.assertEqual(self.generations_and_matings(summary)[0], 1)
+
+    def test_no_output_replaces_the_problem_or_another_output(self):
+        precious = self.content("some.tsp")
+        os.symlink("some.tsp", self.path("link"))
+        os.link(self.path("some.tsp"), self.path("twin"))
+        os.symlink("new", self.path("to_new"))
+        folder = os.path.basename(self.folder)
+        for option in ("--svg", "--tour"):
+            for name in ("some.tsp", "link", "twin", f"../{folder}/some.tsp"):
+                self.refuses("some.tsp", "--generations", 1, option, name,
+                             says=f"{name}: cannot write {option}: it is the file of the problem")
+        self.refuses("link", "--generations", 1, "--tour", "twin",
+                     says="it is the file of the problem")
+        self.file("old", "old")
+        for svg, tour in (("old", "./old"), ("new", f"../{folder}/new"), ("new", "to_new"),
+                          ("to_new", "new")):
+            self.refuses("some.tsp", "--generations", 1, "--svg", svg, "--tour", tour,
+                         says=f"{tour}: cannot write --tour: it is the file of --svg")
+        self.assertEqual(self.content("some.tsp"), precious)
+        self.assertEqual(self.content("old"), "old")
+        self.run_it("some.tsp", "--generations", 1, "--svg", "/dev/null", "--tour", "/dev/null")
+
+    # ---- The command line
+
+    def test_version(self):
+        out, _ = self.run_it("--version")
+        self.assertRegex(out, r"^tsp \(tryst \d+\.\d+\.\d+\)\n$")
+        with open("/dev/full", "wb") as full:
+            process = self.start("--version", stdout=full)
+            process.communicate(timeout=TIMEOUT)
+            self.assertEqual(process.returncode, 1)
 
     def test_options_that_are_refused(self):
         for options in (("--nonsense",), ("a", "b"), ("--exchange", "x"), ("--improve", "x"),
+                        ("--exchange", "7"), ("--improve", "7"),
+                        ("--exchange", "1"), ("--improve", "1"),
                         ("--threads", "0"), ("--threads", "x"), ("--breeders", "1000"),
                         ("--breeders", "7"), ("--breeders", "0"), ("--population", "1"),
                         ("--partners", "0"), ("--partners", "2", "--last-partners", "3"),
-                        ("--side", "5"), ("--side", "72"), ("--side", "0"), ("--side", "4", "some.tsp"),
+                        ("",), ("--svg", ""), ("--tour", ""), ("--side", "5"),
+                        ("--side", "72"), ("--side", "0"), ("--side", "4", "some.tsp"),
                         ("--generations", "-1"), ("--seconds", "0"), ("--seconds", "nan"),
                         ("--target", "-1"), ("--target", "nan"),
                         ("some.tsp", "--target", "1"), ("--optimum", "0")):
@@ -282,6 +568,8 @@ class Tsp(unittest.TestCase):
                 self.assertNotEqual(errors, "")
         out, _ = self.run_it("--help")
         self.assertIn("for comparison only", " ".join(out.split()))
+        self.assertIn("red-blue|symmetric|mutex", out)
+        self.assertTrue(out.replace("\n", "").isprintable(), out)
 
     # ---- What it says meanwhile
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Reads a text line by line or word by word, and knows the line's number. Uses constant memory.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <istream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tsp {
+
+/// Without blanks at both ends.
+std::string_view trimmed(std::string_view text) noexcept;
+
+/// Cuts the first word off `rest`.
+std::string_view next_word(std::string_view& rest) noexcept;
+
+/// Fit for a message, or for a name, whatever the text is.
+std::string printable(std::string_view text);
+
+/// All of `word`, which may begin with a plus sign.
+template <class Number>
+std::optional<Number> number(std::string_view word) noexcept {
+    if (word.size() > 1 && word[0] == '+' && word[1] != '-') {
+        word.remove_prefix(1);
+    }
+    Number value{};
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size()) {
+        return std::nullopt;
+    }
+    return value;
+}
+
+class text_reader {
+public:
+    static constexpr std::size_t longest_line = 1022; ///< Where lines are read, not words.
+
+    /// @param file  what to call it in messages.
+    text_reader(std::istream& from, const std::string& file) : from_(from), file_(file) {}
+
+    const std::string& file() const noexcept { return file_; }
+    std::size_t line_number() const noexcept { return line_number_; }
+
+    /// The line or the word that was read last, trimmed; empty at the end of the file.
+    std::string_view text() const noexcept { return text_; }
+
+    /// Reads the next line, or what is left of a line that words were read of, that is not blank.
+    /// @returns false at the end of the file.
+    bool read_line();
+
+    /// Reads the next word; lines end words. @returns false at the end of the file.
+    bool read_word();
+
+    /// @throws std::runtime_error "FILE:LINE: what"
+    template <class... Args>
+    [[noreturn]] void fail(fmt::format_string<Args...> what, Args&&... args) const {
+        throw std::runtime_error(fmt::format("{}:{}: {}", file_, line_number_,
+                                             fmt::format(what, std::forward<Args>(args)...)));
+    }
+
+private:
+    bool read_char(char& c);
+
+    std::istream& from_;
+    const std::string& file_;
+    std::array<char, longest_line> buffer_{};
+    std::string_view text_;
+    std::size_t line_number_ = 0;
+    bool line_has_ended_ = true;
+};
+
+} // namespace tsp
