@@ -698,6 +698,26 @@ class PairingServer(unittest.TestCase):
                 server.signal(signal.SIGTERM)
                 self.assertEqual(server.process.wait(TIMEOUT), -signal.SIGTERM)
 
+    # ---- Memory
+
+    def test_the_memory_of_large_messages_is_given_back_when_their_clients_have_left(self):
+        size, count = 3000000, 50
+        with Server(f"--max-message={size}") as server:
+            before = server.memory()
+            with Client(server, request(b"a small message", b"keeps its place")):
+                with contextlib.ExitStack() as stack:
+                    for i in range(count):
+                        stack.enter_context(Client(server, request(b"%d" % i, bytes(size))))
+                    server.until(waiting=count + 1)
+                    self.assertGreater(server.memory(), before + size * count / 1e6)
+                server.until(active=1)
+                end = time.monotonic() + TIMEOUT # soon, not at once
+                while server.memory() > before + 20:
+                    self.assertLess(time.monotonic(), end, f"{server.memory()} MB, {before} MB at first")
+                    time.sleep(0.05)
+
+    # ---- The command line
+
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
             for option, why in (("--address=nowhere", "nowhere"), (f"--port={server.port}", "in use"),
