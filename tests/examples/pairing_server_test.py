@@ -698,6 +698,26 @@ class PairingServer(unittest.TestCase):
                 server.signal(signal.SIGTERM)
                 self.assertEqual(server.process.wait(TIMEOUT), -signal.SIGTERM)
 
+    def test_shutdown_takes_no_longer_than_the_send_time(self):
+        send_time = 2
+        body = bytes(32000000)
+        with Server("--receive-time=1000", "--wait-time=1000", f"--send-time={send_time}",
+                    "--max-message=32000000") as server, contextlib.ExitStack() as stack:
+            lazy = stack.enter_context(Client(server, request(b"room", b"small"), receive_buffer=4096))
+            server.until(waiting=1)
+            with Client(server, request(b"room", body)) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+            self.assertTrue(lazy.is_readable(TIMEOUT)) # and reads none of it
+            stack.enter_context(Client(server)) # neither sends anything nor hangs up
+            stack.enter_context(Client(server, request(b"room", body)[:1000000]))
+            stack.enter_context(Client(server, request(b"another room")))
+            server.until(active=4, waiting=1)
+            start = time.monotonic()
+            server.signal(signal.SIGTERM)
+            last = server.ended()
+            self.assertLess(time.monotonic() - start, send_time + TIMEOUT / 3)
+            self.assertEqual((last["closed"], last["undelivered"]), (3, 1))
+
     # ---- Memory
 
     def test_the_memory_of_large_messages_is_given_back_when_their_clients_have_left(self):
