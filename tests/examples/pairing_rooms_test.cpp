@@ -18,9 +18,9 @@ namespace {
 
 using namespace pairing;
 
-/// Names that `std::hash` of libstdc++ maps to one value. It is MurmurHash64A with a fixed seed. Each of its rounds
-/// takes eight bytes in and can be inverted, so for any first eight bytes there are last eight that lead to the
-/// same state.
+/// Names of 16 bytes that `std::hash` of libstdc++ maps to one value. It is MurmurHash64A with a
+/// fixed seed. Each of its rounds takes eight bytes and can be inverted. So for any first eight
+/// bytes the last eight can be computed that lead to a given state.
 class colliding_names {
 public:
     std::string name(std::uint64_t first) const {
@@ -53,8 +53,7 @@ private:
     std::uint64_t inverse_ = inverse_of_factor();
 };
 
-/// Seconds of this process for entering and leaving all of these rooms; the best of three, as others may have used
-/// the caches meanwhile.
+/// CPU seconds for entering and leaving all of these rooms; the best of three runs.
 double time_of(const std::vector<std::string>& names) {
     options chosen;
     chosen.most_rooms = names.size();

@@ -738,18 +738,38 @@ class PairingServer(unittest.TestCase):
 
     # ---- The command line
 
+    def run_server(self, *options):
+        return subprocess.run([chosen.server, *options], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+
+    def test_it_tells_its_version(self):
+        run = self.run_server("--version")
+        self.assertEqual((run.returncode, run.stdout, run.stderr),
+                         (0, f"pairing_server (tryst {chosen.version})\n", ""))
+
+    def test_the_load_test_has_the_same_command_line(self):
+        def run(option):
+            return subprocess.run([chosen.load, option], capture_output=True, text=True, timeout=TIMEOUT,
+                                  check=False)
+
+        version = run("--version")
+        self.assertEqual((version.returncode, version.stdout),
+                         (0, f"pairing_load (tryst {chosen.version})\n"))
+        for option in ("--clients=1", "--nonsense", "--swaps=2"):
+            self.assertEqual(run(option).returncode, 2, option)
+
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
-            for option, why in (("--address=nowhere", "nowhere"), (f"--port={server.port}", "in use"),
-                                ("--address=192.0.2.1", "Cannot assign"),
-                                ("--port=65536", "65536"), ("--threads=0", "--threads"),
-                                ("--max-rooms=0", "--max-rooms"), ("--max-message=-1", "--max-message"),
-                                ("--max-waiting-per-room=0", "--max-waiting-per-room"),
-                                ("--wait-time=-1", "--wait-time"), ("--wait-time=nan", "--wait-time"),
-                                ("--nonsense", "--nonsense")):
-                run = subprocess.run([chosen.server, option], capture_output=True, text=True,
-                                     timeout=TIMEOUT, check=False)
-                self.assertGreater(run.returncode, 0, option)
+            for status, option, why in (
+                    (1, f"--port={server.port}", "in use"), (1, "--address=192.0.2.1", "Cannot assign"),
+                    (2, "--address=nowhere", "nowhere"), (2, "--port=65536", "65536"),
+                    (2, "--threads=0", "--threads"), (2, "--max-rooms=0", "--max-rooms"),
+                    (2, "--max-message=-1", "--max-message"),
+                    (2, "--max-waiting-per-room=0", "--max-waiting-per-room"),
+                    (2, "--wait-time=-1", "--wait-time"), (2, "--wait-time=nan", "--wait-time"),
+                    (2, "--nonsense", "--nonsense"), (2, "nonsense", "nonsense")):
+                run = self.run_server(option)
+                self.assertEqual(run.returncode, status, option)
                 self.assertIn(why, run.stderr, option)
 
 

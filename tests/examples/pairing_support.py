@@ -230,6 +230,8 @@ def main(case, what):
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--server", required=True, help="the binary of pairing_server")
     parser.add_argument("--client", help="the binary of pairing_client")
+    parser.add_argument("--load", help="the binary of pairing_load")
+    parser.add_argument("--version", help="of tryst, which the programs should tell")
     parser.add_argument("--clients", type=int, default=8000, help="how many wait at once")
     parser.add_argument("--memory", type=float, default=100,
                         help="MB that the server may take while they do; 0: any, as for sanitizers")
