@@ -189,9 +189,9 @@ reply swap_in_time(const options& chosen, const message& mine) {
     if (!result) {
         // The destructor of `context` would wait for a look-up of the host, which cannot be
         // interrupted.
-        std::_Exit(complain(exit_timed_out,
-                            fmt::format("{} (--timeout {})", late,
-                                        static_cast<double>(chosen.timeout.count()) / 1000)));
+        std::exit(complain(exit_timed_out,
+                           fmt::format("{} (--timeout {})", late,
+                                       static_cast<double>(chosen.timeout.count()) / 1000)));
     }
     return *std::move(result);
 }

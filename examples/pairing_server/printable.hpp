@@ -3,12 +3,13 @@
 /// Text from strangers, made safe for a terminal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace pairing {
 
-enum class line_ends {
+enum class line_ends : std::uint8_t {
     keep, ///< And tabs.
     escape,
 };

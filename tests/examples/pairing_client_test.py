@@ -81,9 +81,10 @@ class PairingClient(unittest.TestCase):
                 self.assertEqual(partner.reply(), (EXCHANGED, b""))
             return status
 
-    def run_client(self, *arguments):
+    def run_client(self, *arguments, **environment):
         return subprocess.run([chosen.client, *arguments], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False,
+                              env={**os.environ, **environment})
 
     def test_two_terminals_swap_two_files(self):
         with Server("--max-message=5000000") as server, tempfile.TemporaryDirectory() as folder:
@@ -249,14 +250,14 @@ class PairingClient(unittest.TestCase):
 
     # ---- The timeout
 
-    def assert_times_out(self, port, stage, *arguments):
-        run = self.run_client("--port", str(port), "--timeout=0.3", "room", *arguments)
-        self.assertEqual(run.returncode, TOOK_TOO_LONG, run.stderr)
-        self.assertEqual((run.stdout, run.stderr), ("", f"pairing_client: {stage} (--timeout 0.3)\n"))
+    def assert_times_out(self, port, timeout, stage, **environment):
+        run = self.run_client("--port", str(port), "--timeout", timeout, "room", **environment)
+        self.assertEqual((run.returncode, run.stdout, run.stderr),
+                         (TOOK_TOO_LONG, "", f"pairing_client: {stage} (--timeout {timeout})\n"))
 
     def test_a_client_waits_for_a_partner_no_longer_than_its_timeout(self):
         with Server() as server:
-            self.assert_times_out(server.port, "no partner came in time")
+            self.assert_times_out(server.port, "2", "no partner came in time")
             server.until(disconnected=1, active=0)
 
     def test_a_client_waits_for_a_connection_no_longer_than_its_timeout(self):
@@ -265,12 +266,17 @@ class PairingClient(unittest.TestCase):
                 waiting = stack.enter_context(socket.socket())
                 waiting.setblocking(False)
                 waiting.connect_ex(("127.0.0.1", listener.port))
-            self.assert_times_out(listener.port, "no connection in time")
+            self.assert_times_out(listener.port, "0.3", "no connection in time")
+
+    def test_a_client_waits_for_the_address_of_the_server_no_longer_than_its_timeout(self):
+        if not chosen.preload_lookup:
+            self.skipTest("nothing to preload, or a sanitizer that it would have to come before")
+        self.assert_times_out(1, "0.3", "no connection in time", LD_PRELOAD=chosen.preload_lookup)
 
     def test_a_client_waits_for_the_rest_of_a_reply_no_longer_than_its_timeout(self):
         with Listener() as listener, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
-            with self.client(listener, "--timeout=0.5", "room", "--receive", path, stdin=subprocess.DEVNULL,
+            with self.client(listener, "--timeout=2", "room", "--receive", path, stdin=subprocess.DEVNULL,
                              stderr=subprocess.PIPE) as client, listener.accept(request(b"room")) as stranger:
                 stranger.sendall(HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half")
                 self.assertEqual(client.wait(TIMEOUT), TOOK_TOO_LONG)

@@ -237,6 +237,7 @@ def main(case, what):
                         help="MB that the server may take while they do; 0: any, as for sanitizers")
     parser.add_argument("--threads", type=int, default=1, help="of the server")
     parser.add_argument("--preload", help="failing_accept, a library")
+    parser.add_argument("--preload-lookup", help="hanging_lookup, a library")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests; all if none")
     parser.parse_args(namespace=chosen)
