@@ -52,4 +52,13 @@ std::vector<std::span<const std::byte>> message::blocks() const {
     return parts;
 }
 
+std::string message::text() const {
+    std::string all;
+    all.reserve(size_);
+    for (const block& each : blocks_) {
+        all.append(reinterpret_cast<const char*>(each.bytes.get()), each.used);
+    }
+    return all;
+}
+
 } // namespace pairing

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,9 @@ public:
 
     /// The bytes, block by block.
     std::vector<std::span<const std::byte>> blocks() const;
+
+    /// A copy of the bytes in one piece.
+    std::string text() const;
 
 private:
     struct block {

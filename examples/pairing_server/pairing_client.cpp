@@ -6,39 +6,44 @@
 //
 // On a server with --red-blue, --ask and --answer say who meets whom.
 //
-// Exit status: 0 exchanged; 1 a file cannot be read or written; 2 wrong usage; 3 no connection, or it broke;
-// 10 + the status of the reply if the server had another answer (README.md lists them).
+// README.md lists the exit statuses.
 
+#include "asio_words.hpp"
+#include "command_line.hpp"
+#include "output.hpp"
+#include "printable.hpp"
 #include "protocol.hpp"
 
 #include <CLI/CLI.hpp>
 #include <asio.hpp>
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
+#include <chrono>
+#include <clocale>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
 
-using asio::ip::tcp;
+using pairing::awaitable;
 using pairing::message;
 using pairing::outcome;
+using pairing::tcp;
 
-constexpr int file_trouble = 1;
-constexpr int wrong_usage = 2;
-constexpr int no_connection = 3;
-constexpr int other_answer = 10;
+constexpr int exit_file_trouble = 1;
+constexpr int exit_no_connection = 3;
+constexpr int exit_timed_out = 4;
+constexpr int exit_other_answer = 10;
 
 struct options {
     std::string host = "127.0.0.1";
@@ -47,10 +52,12 @@ struct options {
     pairing::request_kind kind = pairing::request_kind::exchange;
     std::string send; ///< Empty: standard input.
     std::string receive; ///< Empty: standard output.
+    std::chrono::milliseconds timeout{
+        0}; ///< From the look-up of the host to the end of the reply; 0: none.
 };
 
 struct reply {
-    outcome status;
+    outcome status = outcome::failed;
     message body;
 };
 
@@ -82,70 +89,18 @@ message read_input(const std::string& path) {
     return read_all(file);
 }
 
-void write_all(std::ostream& out, const message& body) {
-    for (const auto& block : body.blocks()) {
-        out.write(reinterpret_cast<const char*>(block.data()),
-                  static_cast<std::streamsize>(block.size()));
-    }
-    if (!out.flush()) {
-        throw std::runtime_error("cannot write");
-    }
-}
+/// @param late  What to say if time is over before it returns.
+awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
+                                   std::string_view& late) {
+    late = "no connection in time";
+    const auto executor = co_await asio::this_coro::executor;
+    tcp::resolver resolver(executor);
+    const auto endpoints =
+        co_await resolver.async_resolve(chosen.host, chosen.port, asio::use_awaitable);
+    tcp::socket socket(executor);
+    co_await asio::async_connect(socket, endpoints, asio::use_awaitable);
 
-/// A pipe or a device is written into, and not replaced.
-bool is_replaced(const std::string& path) {
-    const auto what = std::filesystem::status(path);
-    return !std::filesystem::exists(what) || std::filesystem::is_regular_file(what);
-}
-
-std::string unfinished_name(const std::string& path) {
-    return fmt::format("{}.{}.part", path, ::getpid());
-}
-
-/// Who could not keep what comes must not take it from its partner.
-void try_output(const std::string& path) {
-    if (path.empty()) {
-        return;
-    }
-    bool good = !std::filesystem::is_directory(path);
-    if (good && is_replaced(path)) {
-        const std::string unfinished = unfinished_name(path);
-        good = std::ofstream(unfinished).good();
-        std::error_code ignored;
-        std::filesystem::remove(unfinished, ignored);
-    }
-    if (!good) {
-        throw std::runtime_error("cannot write " + path);
-    }
-}
-
-/// Under another name first: whoever sees the file sees all of it.
-void write_output(const std::string& path, const message& body) {
-    if (path.empty()) {
-        return write_all(std::cout, body);
-    }
-    if (!is_replaced(path)) {
-        std::ofstream file(path, std::ios::binary);
-        return write_all(file, body);
-    }
-    const std::string unfinished = unfinished_name(path);
-    try {
-        std::ofstream file(unfinished, std::ios::binary);
-        write_all(file, body);
-        file.close();
-        std::filesystem::rename(unfinished, path);
-    } catch (...) {
-        std::error_code ignored;
-        std::filesystem::remove(unfinished, ignored);
-        throw;
-    }
-}
-
-reply swap_with_partner(const options& chosen, const message& mine) {
-    asio::io_context context;
-    tcp::socket socket(context);
-    asio::connect(socket, tcp::resolver(context).resolve(chosen.host, chosen.port));
-
+    late = "the server did not take the message in time";
     const pairing::header_bytes head =
         pairing::encode({.code = static_cast<std::uint8_t>(chosen.kind),
                          .name_size = static_cast<std::uint8_t>(chosen.room.size()),
@@ -154,86 +109,125 @@ reply swap_with_partner(const options& chosen, const message& mine) {
     for (const auto& block : mine.blocks()) {
         parts.emplace_back(block.data(), block.size());
     }
-    // A server that refuses may not take all of it, and its reply is already there.
-    asio::error_code refused;
-    asio::write(socket, parts, refused);
+    // Errors are ignored: a server that refuses may not take all of it, but has sent its reply.
+    co_await asio::async_write(socket, parts, pairing::use_tuple);
 
+    late = "no partner came in time";
     pairing::header_bytes answer{};
-    asio::read(socket, asio::buffer(answer));
+    co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
     const auto fields = pairing::decode(answer);
     if (!fields || fields->code >= pairing::outcome_count) {
         throw std::runtime_error("this server speaks another protocol");
     }
+
+    late = "the reply did not end in time";
     reply result{static_cast<outcome>(fields->code), {}};
     while (result.body.size() != fields->body_size) {
         const auto space = result.body.space(fields->body_size - result.body.size());
-        result.body.commit(socket.read_some(asio::buffer(space.data(), space.size())));
+        const std::size_t size = co_await socket.async_read_some(
+            asio::buffer(space.data(), space.size()), asio::use_awaitable);
+        result.body.commit(size);
     }
-    return result;
+    co_return result;
 }
 
 void declare(CLI::App& app, options& chosen) {
-    app.add_option("--host", chosen.host, "where the server is")->capture_default_str();
-    app.add_option("--port", chosen.port, "its port")->required();
-    auto* const ask = app.add_flag_callback(
-        "--ask", [&chosen] { chosen.kind = pairing::request_kind::ask; },
-        "meet one who answers, on a server with --red-blue");
-    app.add_flag_callback(
-           "--answer", [&chosen] { chosen.kind = pairing::request_kind::answer; },
-           "meet one who asks")
-        ->excludes(ask);
-    app.add_option("--send", chosen.send, "the file to give away, instead of standard input");
-    app.add_option("--receive", chosen.receive,
-                   "the file to make of what comes, instead of standard output");
-    app.add_option("ROOM", chosen.room, "the room to meet in")
+    app.add_option("ROOM", chosen.room, "Name of the room to meet in")
         ->required()
+        ->type_name(" ")
         ->check([](const std::string& name) {
             return name.empty() || name.size() > 255 ? "the name of a room has 1 to 255 bytes" : "";
         });
+    app.add_option("--host", chosen.host, "Name or address of the server")->capture_default_str();
+    app.add_option("--port", chosen.port, "Port of the server")->required();
+    auto* const ask = app.add_flag_callback(
+        "--ask", [&chosen] { chosen.kind = pairing::request_kind::ask; },
+        "Meet a client that answers; the server needs --red-blue");
+    app.add_flag_callback(
+           "--answer", [&chosen] { chosen.kind = pairing::request_kind::answer; },
+           "Meet a client that asks; the server needs --red-blue")
+        ->excludes(ask);
+    app.add_option("--send", chosen.send, "Send this file instead of standard input")
+        ->type_name("FILE");
+    app.add_option("--receive", chosen.receive,
+                   "Write the partner's message to this file instead of standard output")
+        ->type_name("FILE");
+    pairing::add_seconds(app, "--timeout", chosen.timeout,
+                         "Give up this long after starting to connect, unless the whole reply has "
+                         "arrived")
+        ->default_str("no limit");
+    app.footer(
+        "Exit status: 0 exchanged; 1 a file cannot be read or written; 2 wrong usage;\n"
+        "3 no connection, or it broke; 4 timed out (--timeout); 10 and more: refused by the\n"
+        "server, for example 11 no partner came in time.");
 }
 
-int complain(int status, const std::exception& problem) {
-    std::cerr << "pairing_client: " << problem.what() << '\n';
+int complain(int status, std::string_view problem) {
+    std::cerr << "pairing_client: " << problem << '\n';
     return status;
 }
 
-int run(const options& chosen) {
-    message mine;
-    try {
-        try_output(chosen.receive);
-        mine = read_input(chosen.send);
-    } catch (const std::exception& problem) {
-        return complain(file_trouble, problem);
+/// @throws what went wrong with the connection. Does not return if time is over.
+reply swap_in_time(const options& chosen, const message& mine) {
+    asio::io_context context;
+    std::string_view late;
+    std::exception_ptr failure;
+    std::optional<reply> result;
+    asio::co_spawn(context, swap_with_partner(chosen, mine, late),
+                   [&](const std::exception_ptr& thrown, reply returned) {
+                       failure = thrown;
+                       result = std::move(returned);
+                   });
+    if (chosen.timeout.count() == 0) {
+        context.run();
+    } else {
+        context.run_for(chosen.timeout);
     }
-    reply result{};
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
+    if (!result) {
+        // The destructor of `context` would wait for a look-up of the host, which cannot be
+        // interrupted.
+        std::exit(complain(exit_timed_out,
+                           fmt::format("{} (--timeout {})", late,
+                                       static_cast<double>(chosen.timeout.count()) / 1000)));
+    }
+    return *std::move(result);
+}
+
+int run(const options& chosen) {
+    const pairing::output to(chosen.receive);
+    const message mine = read_input(chosen.send);
+    reply result;
     try {
-        result = swap_with_partner(chosen, mine);
+        result = swap_in_time(chosen, mine);
     } catch (const std::exception& problem) {
-        return complain(no_connection, problem);
+        return complain(exit_no_connection, problem.what());
     }
     if (result.status != outcome::exchanged) {
-        write_all(std::cerr, result.body);
-        std::cerr << '\n';
-        return other_answer + static_cast<int>(result.status);
+        return complain(exit_other_answer + static_cast<int>(result.status),
+                        pairing::printable(result.body.text(), pairing::line_ends::escape));
     }
-    write_output(chosen.receive, result.body);
+    to.write(result.body);
     return EXIT_SUCCESS;
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
+    std::setlocale(LC_CTYPE, ""); // for pairing::printable
     try {
         options chosen;
-        CLI::App app("Swaps a message with whoever comes to the same room of a pairing_server.");
+        CLI::App app("Swaps a message with the next client that comes to the same room of a "
+                     "pairing_server.",
+                     "pairing_client");
         declare(app, chosen);
-        try {
-            app.parse(count, arguments);
-        } catch (const CLI::ParseError& problem) {
-            return app.exit(problem) == 0 ? EXIT_SUCCESS : wrong_usage;
+        if (const auto status = pairing::parse(app, count, arguments)) {
+            return *status;
         }
         return run(chosen);
     } catch (const std::exception& problem) {
-        return complain(file_trouble, problem);
+        return complain(exit_file_trouble, problem.what());
     }
 }

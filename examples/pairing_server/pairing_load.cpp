@@ -10,6 +10,7 @@
 // --red-blue half of the clients ask, and the others answer.
 
 #include "asio_words.hpp"
+#include "command_line.hpp"
 #include "descriptor_limit.hpp"
 #include "protocol.hpp"
 #include "server_process.hpp"
@@ -172,13 +173,17 @@ bool measure(const options& chosen, std::size_t clients, std::size_t size) {
 
 void declare(CLI::App& app, options& chosen) {
     app.option_defaults()->always_capture_default();
-    app.add_option("--server", chosen.server, "the binary of pairing_server")->required();
-    app.add_option("--threads", chosen.threads, "of the server");
-    app.add_flag("--red-blue", chosen.red_blue, "half of the clients ask, and the others answer");
-    app.add_option("--swaps", chosen.swaps, "messages given away for each line; even")
+    app.add_option("--server", chosen.server, "Path of the pairing_server to start")->required();
+    app.add_option("--threads", chosen.threads, "Threads of the server");
+    app.add_flag("--red-blue", chosen.red_blue, "Half of the clients ask, and the others answer");
+    app.add_option("--swaps", chosen.swaps,
+                   "Messages for each line of the table; an odd number is rounded up")
         ->check(CLI::Range(2, 100'000'000));
-    app.add_option("--clients", chosen.clients, "how many at once")->check(CLI::Range(2, 10'000));
-    app.add_option("--size", chosen.sizes, "bytes of a message")->check(CLI::Range(8, 1 << 20));
+    app.add_option("--clients", chosen.clients,
+                   "Clients at once; several numbers give several lines")
+        ->check(CLI::Range(2, 10'000));
+    app.add_option("--size", chosen.sizes, "Bytes of a message; several numbers give several lines")
+        ->check(CLI::Range(8, 1 << 20));
 }
 
 int measure_all(const options& chosen) {
@@ -196,9 +201,11 @@ int measure_all(const options& chosen) {
 
 int run_program(int count, char** arguments) {
     options chosen;
-    CLI::App app("Measures a pairing_server.");
+    CLI::App app("Measures a pairing_server, and checks that no message is lost.", "pairing_load");
     declare(app, chosen);
-    CLI11_PARSE(app, count, arguments);
+    if (const auto status = pairing::parse(app, count, arguments)) {
+        return *status;
+    }
     chosen.swaps += chosen.swaps % 2; // with an odd number one would wait for ever
     return measure_all(chosen);
 }
@@ -209,7 +216,7 @@ int main(int count, char** arguments) {
     try {
         return run_program(count, arguments);
     } catch (const std::exception& problem) {
-        std::cerr << arguments[0] << ": " << problem.what() << '\n';
+        std::cerr << "pairing_load: " << problem.what() << '\n';
         return EXIT_FAILURE;
     }
 }

@@ -3,6 +3,7 @@
 // A server that pairs its clients: two who name the same room get each other's message, or, with --red-blue, one
 // who asks there and one who answers. README.md has the protocol and a tour of the files.
 
+#include "command_line.hpp"
 #include "descriptor_limit.hpp"
 #include "options.hpp"
 #include "server.hpp"
@@ -10,7 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <cmath>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -22,52 +23,51 @@
 
 namespace {
 
-/// An option in seconds. `0.5` is half of one.
-void add_seconds(CLI::App& app, const char* name, std::chrono::milliseconds& value,
-                 const char* what) {
-    app.add_option_function<double>(
-           name,
-           [&value, name](double seconds) {
-               if (std::isnan(seconds)) { // which is in every range, or in none
-                   throw CLI::ValidationError(name, "not a number");
-               }
-               value = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-           },
-           what)
-        ->type_name("SECONDS")
-        ->default_str(fmt::format("{}", static_cast<double>(value.count()) / 1000))
-        ->check(CLI::Range(0.001, 1e6));
+/// An option in seconds that shows its default.
+void add_time(CLI::App& app, const char* name, std::chrono::milliseconds& value, const char* what) {
+    pairing::add_seconds(app, name, value, what)
+        ->default_str(fmt::format("{}", static_cast<double>(value.count()) / 1000));
 }
 
 void declare(CLI::App& app, pairing::options& chosen) {
     const CLI::Range some(std::size_t{1}, std::numeric_limits<std::size_t>::max());
     app.option_defaults()->always_capture_default();
-    app.add_option("--address", chosen.address, "where to listen")
+    app.add_option("--address", chosen.address, "IP address to listen on")
         ->check([](const std::string& text) {
             asio::error_code wrong;
             std::ignore = asio::ip::make_address(text, wrong);
-            return wrong ? text + " is no address of IPv4 or IPv6" : std::string();
+            return wrong ? text + " is not an IPv4 or IPv6 address" : std::string();
         });
-    app.add_option("--port", chosen.port, "0: any that is free, and it is printed");
-    app.add_option("--threads", chosen.threads, "loops, of one thread each")
+    app.add_option("--port", chosen.port, "Port to listen on; 0: any free port, which is printed");
+    app.add_option("--threads", chosen.threads, "Threads, each with a loop of its own")
         ->check(CLI::Range(1, 256));
-    app.add_flag("--red-blue", chosen.red_blue, "askers meet answerers only");
-    add_seconds(app, "--wait-time", chosen.wait_time, "how long a client waits for a partner");
-    add_seconds(app, "--receive-time", chosen.receive_time, "for a whole request");
-    add_seconds(app, "--send-time", chosen.send_time, "for a whole reply");
-    app.add_option("--max-message", chosen.frame.body, "bytes")
+    app.add_flag("--red-blue", chosen.red_blue,
+                 "Pair clients that ask only with clients that answer");
+    add_time(app, "--wait-time", chosen.wait_time, "How long a client may wait for a partner");
+    add_time(app, "--receive-time", chosen.receive_time,
+             "How long a client may take to send its whole request");
+    add_time(app, "--send-time", chosen.send_time,
+             "How long a client may take to read its whole reply and hang up; also the longest "
+             "time that a shutdown takes");
+    app.add_option("--max-message", chosen.frame.body, "Largest message, in bytes")
         ->check(CLI::Range(std::size_t{0}, std::size_t{0xFFFFFFFF}));
-    app.add_option("--max-room-name", chosen.frame.name, "bytes")->check(CLI::Range(1, 255));
-    app.add_option("--max-rooms", chosen.most_rooms, "rooms with somebody inside")->check(some);
-    app.add_option("--max-waiting", chosen.most_waiting, "clients that wait for a partner")
+    app.add_option("--max-room-name", chosen.frame.name, "Longest name of a room, in bytes")
+        ->check(CLI::Range(1, 255));
+    app.add_option("--max-rooms", chosen.most_rooms, "Rooms in use at once")->check(some);
+    app.add_option("--max-waiting", chosen.most_waiting, "Clients that wait for a partner at once")
         ->check(some);
     app.add_option("--max-waiting-per-room", chosen.most_waiting_in_one_room,
-                   "clients that wait for a partner in one room")
+                   "Clients that wait for a partner in one room")
         ->check(some);
-    app.add_option("--max-connections", chosen.most_connections, "clients in all")->check(some);
+    app.add_option("--max-connections", chosen.most_connections, "Connections at once")
+        ->check(some);
     app.add_option("--max-connections-per-address", chosen.most_connections_of_one_address,
-                   "clients of one address")
+                   "Connections at once from one IPv4 address or one IPv6 /64 network")
         ->check(some);
+    app.footer(
+        "There is neither encryption nor authentication: anyone who can connect and names a\n"
+        "room takes the message that waits there. Exit status: 0 shut down by SIGTERM, SIGINT\n"
+        "or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage.");
 }
 
 int serve(const pairing::options& chosen) {
@@ -84,9 +84,12 @@ int serve(const pairing::options& chosen) {
 
 int run(int count, char** arguments) {
     pairing::options chosen;
-    CLI::App app("Pairs clients: two who name the same room get each other's message.");
+    CLI::App app("Pairs clients: two that name the same room get each other's message.",
+                 "pairing_server");
     declare(app, chosen);
-    CLI11_PARSE(app, count, arguments);
+    if (const auto status = pairing::parse(app, count, arguments)) {
+        return *status;
+    }
     return serve(chosen);
 }
 
@@ -96,7 +99,7 @@ int main(int count, char** arguments) {
     try {
         return run(count, arguments);
     } catch (const std::exception& problem) {
-        std::cerr << arguments[0] << ": " << problem.what() << '\n';
+        std::cerr << "pairing_server: " << problem.what() << '\n';
         return EXIT_FAILURE;
     }
 }

@@ -12,11 +12,11 @@
 #include <tryst/red_blue_exchanger.hpp>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <variant>
 
 namespace pairing {
@@ -38,7 +38,9 @@ class rooms {
         std::size_t guests = 0;
         std::size_t waiting = 0;
     };
-    using directory = std::unordered_map<std::string, room>;
+    // Clients choose the names, and could choose names that collide in a hash table. To enter and
+    // leave one of 10,000 rooms takes 2 us longer than with a hash table.
+    using directory = std::map<std::string, room>;
 
     struct leave_room {
         rooms* owner;

@@ -2,6 +2,7 @@
 #include "server.hpp"
 
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <cerrno>
 #include <chrono>
@@ -91,7 +92,7 @@ server::server(const options& chosen)
       shards_(make_shards(chosen.threads)),
       acceptor_(shards_.front()->loop(), {asio::ip::make_address(chosen.address), chosen.port}),
       termination_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_request_(shards_.front()->loop(), SIGUSR1) {
+      report_request_(shards_.front()->loop(), SIGUSR1), housekeeping_(shards_.front()->loop()) {
     if (!is_ignored(SIGHUP)) {
         termination_.add(SIGHUP);
     }
@@ -105,6 +106,7 @@ void server::run() {
     asio::co_spawn(first, accept_clients(), rethrow);
     asio::co_spawn(first, await_termination(), rethrow);
     asio::co_spawn(first, print_on_request(), rethrow);
+    asio::co_spawn(first, return_memory(), rethrow);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i != shards_.size(); ++i) {
         others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
@@ -184,9 +186,28 @@ awaitable<void> server::print_on_request() {
     }
 }
 
+/// Messages consist of many blocks below malloc's threshold for mmap, and malloc itself returns free
+/// memory only at the end of its heap. So every second, if clients have left, this returns all free
+/// pages. It takes 0.13 ms per MB.
+awaitable<void> server::return_memory() {
+    constexpr auto interval = std::chrono::seconds(1);
+    std::uint64_t last_left = 0;
+    while (acceptor_.is_open()) {
+        housekeeping_.expires_after(interval);
+        co_await housekeeping_.async_wait(use_tuple);
+        const statistics::counts counts = house_.visits.now();
+        const std::uint64_t left = counts.accepted - counts.active;
+        if (left != last_left) {
+            ::malloc_trim(0);
+            last_left = left;
+        }
+    }
+}
+
 void server::drain() {
     acceptor_.close();
     report_request_.cancel();
+    housekeeping_.cancel();
     // First the rooms: a request that is complete by now finds them closed, and all others are interrupted.
     house_.meetings.close();
     for (const auto& each : shards_) {

@@ -57,6 +57,7 @@ private:
     awaitable<void> accept_clients();
     awaitable<void> await_termination();
     awaitable<void> print_on_request();
+    awaitable<void> return_memory();
     void admit(tcp::socket socket, shard& to);
     void drain();
 
@@ -66,6 +67,7 @@ private:
     tcp::acceptor acceptor_;
     asio::signal_set termination_;
     asio::signal_set report_request_;
+    asio::steady_timer housekeeping_;
 };
 
 } // namespace pairing

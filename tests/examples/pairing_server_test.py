@@ -2,233 +2,28 @@
 # SPDX-License-Identifier: MIT
 """Tests of pairing_server over real sockets, by a client that shares no code with it.
 
-usage: pairing_server_test.py --server BINARY --client BINARY [options] [TEST...]
-
-Nothing here sleeps to order things: a test asks the server for its statistics until they say that what
-it waits for has happened. Every operation has a timeout, and every test a server of its own.
+usage: pairing_server_test.py --server BINARY [options] [TEST...]
 """
 
-import argparse
 import contextlib
 import errno
-import hashlib
 import os
-import queue
 import random
 import resource
-import select
 import signal
 import socket
-import stat
-import struct
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 import unittest
 
-TIMEOUT = 30
-HEADER = struct.Struct(">BBBBI")
-(EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
- STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED) = range(13)
-GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses")
+sys.dont_write_bytecode = True # in the source tree
 
-chosen = argparse.Namespace()
+from pairing_support import (
+    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, NO_SIDES, SIDE_NEEDED,
+    SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client, Server, answer, ask,
+    checked, chosen, item, main, request)
 
-
-# ---- The client
-
-
-def request(room, body=b"", kind=1):
-    return HEADER.pack(1, kind, len(room), 0, len(body)) + room + body
-
-
-def ask(room, body=b""):
-    return request(room, body, 3)
-
-
-def answer(room, body=b""):
-    return request(room, body, 4)
-
-
-STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
-
-
-def item(name, size=100):
-    """A message that is like no other, of any size."""
-    seed = hashlib.sha256(str(name).encode()).digest()
-    return (seed * (size // len(seed) + 1))[:size]
-
-
-class Client:
-    """One connection. Closes when it is done, or abruptly with `reset`."""
-
-    def __init__(self, server, data=b"", receive_buffer=None, source=None):
-        self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
-        self.socket.settimeout(TIMEOUT)
-        if receive_buffer:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if source:
-            self.socket.bind((source, 0))
-        try:
-            self.socket.connect((server.host, server.port))
-            self.send(data)
-        except OSError:
-            self.close()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def send(self, data):
-        self.socket.sendall(data)
-
-    def receive(self, size):
-        data = bytearray()
-        while len(data) < size:
-            more = self.socket.recv(size - len(data))
-            if not more:
-                raise EOFError(f"end after {len(data)} of {size} bytes")
-            data += more
-        return bytes(data)
-
-    def reply(self):
-        """The status and the body of the reply, after which there must be nothing else."""
-        version, status, zero, also_zero, size = HEADER.unpack(self.receive(HEADER.size))
-        assert (version, zero, also_zero) == (1, 0, 0)
-        body = self.receive(size)
-        assert self.socket.recv(1) == b"", "bytes after the reply"
-        self.close()
-        return status, body
-
-    def status(self):
-        """The status of a reply whose body is a text."""
-        status, text = self.reply()
-        assert text.decode("ascii"), "no text"
-        return status
-
-    def is_readable(self, patience):
-        return bool(select.select([self.socket], [], [], patience)[0])
-
-    def close(self):
-        self.socket.close()
-
-    def hang_up_half(self):
-        self.socket.shutdown(socket.SHUT_WR)
-
-    def reset(self):
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
-
-
-# ---- The server
-
-
-class Server:
-    """A server on a port of its own; stopped, and its books checked, at the end of `with`."""
-
-    def __init__(self, *options, files=None, memory=None, ignored=None, errors=None,
-                 environment=None):
-        def prepare():
-            if files:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-            if memory:
-                resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-            if ignored:
-                signal.signal(ignored, signal.SIG_IGN)
-
-        self.errors = errors or tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [chosen.server, "--threads", str(chosen.threads), *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=prepare,
-            env={**os.environ, **(environment or {})})
-        self.lines = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-        words = self.line().split()
-        assert words[:2] == ["listening", "on"], words
-        self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(words[2], words[2])
-        self.port = int(words[-1])
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip("\n"))
-
-    def line(self):
-        return self.lines.get(timeout=TIMEOUT)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *_):
-        if kind is not None:
-            self.process.kill()
-            self.process.wait(TIMEOUT)
-            print(self.complaints(), file=sys.stderr)
-        elif self.process.poll() is None:
-            self.stop()
-        self.process.stdout.close()
-        self.errors.close()
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def stop(self):
-        """SIGTERM. The last statistics, which must account for every connection."""
-        self.signal(signal.SIGTERM)
-        return self.ended()
-
-    def ended(self):
-        status = self.process.wait(TIMEOUT)
-        self.reader.join(TIMEOUT)
-        assert status == 0, f"exit status {status}: {self.complaints()}"
-        last = checked(self.line())
-        assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
-        assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"somebody met nobody: {last}"
-        return last
-
-    def complaints(self):
-        if not self.errors.seekable():
-            return ""
-        self.errors.seek(0)
-        return self.errors.read()
-
-    def statistics(self):
-        """By signal, because a connection would be counted, too."""
-        self.signal(signal.SIGUSR1)
-        return checked(self.line())
-
-    def until(self, **expected):
-        """Waits until the statistics are as expected: equal, or as a predicate has it."""
-        end = time.monotonic() + TIMEOUT
-        while True:
-            now = self.statistics()
-            if all(value(now[name]) if callable(value) else now[name] == value
-                   for name, value in expected.items()):
-                return now
-            assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
-
-    def memory(self):
-        """Resident, in MB."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            line = next(line for line in status if line.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024 / 1e6
-
-
-def checked(line):
-    """A line of statistics. Every connection is in it exactly once."""
-    counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
-    outcomes = sum(value for name, value in counts.items() if name not in GAUGES)
-    assert counts["accepted"] == counts["refused"] + counts["active"] + outcomes, line
-    return counts
-
-
-# ---- The tests
 
 
 def address_of_this_machine():
@@ -903,144 +698,80 @@ class PairingServer(unittest.TestCase):
                 server.signal(signal.SIGTERM)
                 self.assertEqual(server.process.wait(TIMEOUT), -signal.SIGTERM)
 
+    def test_shutdown_takes_no_longer_than_the_send_time(self):
+        send_time = 2
+        body = bytes(32000000)
+        with Server("--receive-time=1000", "--wait-time=1000", f"--send-time={send_time}",
+                    "--max-message=32000000") as server, contextlib.ExitStack() as stack:
+            lazy = stack.enter_context(Client(server, request(b"room", b"small"), receive_buffer=4096))
+            server.until(waiting=1)
+            with Client(server, request(b"room", body)) as other:
+                self.assertEqual(other.reply(), (EXCHANGED, b"small"))
+            self.assertTrue(lazy.is_readable(TIMEOUT)) # and reads none of it
+            stack.enter_context(Client(server)) # neither sends anything nor hangs up
+            stack.enter_context(Client(server, request(b"room", body)[:1000000]))
+            stack.enter_context(Client(server, request(b"another room")))
+            server.until(active=4, waiting=1)
+            start = time.monotonic()
+            server.signal(signal.SIGTERM)
+            last = server.ended()
+            self.assertLess(time.monotonic() - start, send_time + TIMEOUT / 3)
+            self.assertEqual((last["closed"], last["undelivered"]), (3, 1))
+
+    # ---- Memory
+
+    def test_the_memory_of_large_messages_is_given_back_when_their_clients_have_left(self):
+        size, count = 3000000, 50
+        with Server(f"--max-message={size}") as server:
+            before = server.memory()
+            with Client(server, request(b"a small message", b"keeps its place")):
+                with contextlib.ExitStack() as stack:
+                    for i in range(count):
+                        stack.enter_context(Client(server, request(b"%d" % i, bytes(size))))
+                    server.until(waiting=count + 1)
+                    self.assertGreater(server.memory(), before + size * count / 1e6)
+                server.until(active=1)
+                end = time.monotonic() + TIMEOUT # soon, not at once
+                while server.memory() > before + 20:
+                    self.assertLess(time.monotonic(), end, f"{server.memory()} MB, {before} MB at first")
+                    time.sleep(0.05)
+
+    # ---- The command line
+
+    def run_server(self, *options):
+        return subprocess.run([chosen.server, *options], capture_output=True, text=True,
+                              timeout=TIMEOUT, check=False)
+
+    def test_it_tells_its_version(self):
+        run = self.run_server("--version")
+        self.assertEqual((run.returncode, run.stdout, run.stderr),
+                         (0, f"pairing_server (tryst {chosen.version})\n", ""))
+
+    def test_the_load_test_has_the_same_command_line(self):
+        def run(option):
+            return subprocess.run([chosen.load, option], capture_output=True, text=True, timeout=TIMEOUT,
+                                  check=False)
+
+        version = run("--version")
+        self.assertEqual((version.returncode, version.stdout),
+                         (0, f"pairing_load (tryst {chosen.version})\n"))
+        for option in ("--clients=1", "--nonsense", "--swaps=2"):
+            self.assertEqual(run(option).returncode, 2, option)
+
     def test_what_it_cannot_do_it_says_at_the_start(self):
         with Server() as server:
-            for option, why in (("--address=nowhere", "nowhere"), (f"--port={server.port}", "in use"),
-                                ("--address=192.0.2.1", "Cannot assign"),
-                                ("--port=65536", "65536"), ("--threads=0", "--threads"),
-                                ("--max-rooms=0", "--max-rooms"), ("--max-message=-1", "--max-message"),
-                                ("--max-waiting-per-room=0", "--max-waiting-per-room"),
-                                ("--wait-time=-1", "--wait-time"), ("--wait-time=nan", "--wait-time"),
-                                ("--nonsense", "--nonsense")):
-                run = subprocess.run([chosen.server, option], capture_output=True, text=True,
-                                     timeout=TIMEOUT, check=False)
-                self.assertGreater(run.returncode, 0, option)
+            for status, option, why in (
+                    (1, f"--port={server.port}", "in use"), (1, "--address=192.0.2.1", "Cannot assign"),
+                    (2, "--address=nowhere", "nowhere"), (2, "--port=65536", "65536"),
+                    (2, "--threads=0", "--threads"), (2, "--max-rooms=0", "--max-rooms"),
+                    (2, "--max-message=-1", "--max-message"),
+                    (2, "--max-waiting-per-room=0", "--max-waiting-per-room"),
+                    (2, "--wait-time=-1", "--wait-time"), (2, "--wait-time=nan", "--wait-time"),
+                    (2, "--nonsense", "--nonsense"), (2, "nonsense", "nonsense")):
+                run = self.run_server(option)
+                self.assertEqual(run.returncode, status, option)
                 self.assertIn(why, run.stderr, option)
-
-    # ---- pairing_client
-
-    def client(self, server, *arguments, **options):
-        return subprocess.Popen([chosen.client, "--port", str(server.port), *arguments],
-                                stderr=subprocess.DEVNULL, **options)
-
-    def test_two_terminals_swap_two_files(self):
-        with Server("--max-message=5000000") as server, tempfile.TemporaryDirectory() as folder:
-            def path(name):
-                return os.path.join(folder, name)
-
-            def contents(name):
-                with open(path(name), "rb") as file:
-                    return file.read()
-
-            for name, size in (("mine", 4000000), ("theirs", 300)):
-                with open(path(name), "wb") as file:
-                    file.write(item(name, size))
-            with open(path("mine"), "rb") as mine, open(path("got"), "wb") as got:
-                one = self.client(server, "room", stdin=mine, stdout=got)
-                other = self.client(server, "room", "--send", path("theirs"),
-                                    "--receive", path("came"))
-                self.assertEqual((one.wait(TIMEOUT), other.wait(TIMEOUT)), (0, 0))
-            self.assertEqual(contents("got"), contents("theirs"))
-            self.assertEqual(contents("came"), contents("mine"))
-            self.assertEqual(sorted(os.listdir(folder)), ["came", "got", "mine", "theirs"])
-
-    def test_a_client_asks_and_another_answers(self):
-        with Server("--red-blue") as server:
-            def run(*arguments):
-                return self.client(server, "room", *arguments, stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE)
-
-            asking, waiting = run("--ask"), run("--ask")
-            with asking, waiting:
-                asking.stdin.write(b"question")
-                asking.stdin.close()
-                server.until(waiting=1)
-                waiting.stdin.close()
-                server.until(waiting=2)
-                with run("--answer") as answering:
-                    self.assertEqual(answering.communicate(b"answer", TIMEOUT)[0], b"question")
-                self.assertEqual(asking.stdout.read(), b"answer")
-                self.assertEqual(asking.wait(TIMEOUT), 0)
-                with run("--answer") as answering:
-                    self.assertEqual(answering.communicate(b"late", TIMEOUT)[0], b"")
-                self.assertEqual(waiting.stdout.read(), b"late")
-            with run() as neither:
-                neither.communicate(b"", TIMEOUT)
-            self.assertEqual(neither.returncode, 10 + SIDE_NEEDED)
-            with run("--ask", "--answer") as both:
-                both.communicate(b"", TIMEOUT)
-            self.assertEqual(both.returncode, 2)
-
-    def test_the_client_says_why_and_leaves_no_file(self):
-        with Server("--wait-time=0.2", "--max-message=10") as server, \
-                tempfile.TemporaryDirectory() as folder:
-            large, small, got = (os.path.join(folder, name) for name in ("large", "small", "got"))
-            for name, size in ((large, 1000000), (small, 5)):
-                with open(name, "wb") as file:
-                    file.write(bytes(size))
-
-            def status(*arguments):
-                return self.client(server, *arguments, "--receive", got).wait(TIMEOUT)
-
-            self.assertEqual(status("room", "--send", small), 10 + TIMED_OUT)
-            self.assertEqual(status("room", "--send", large), 10 + TOO_LARGE)
-            self.assertEqual(status("x" * 100, "--send", small), 10 + TOO_LARGE)
-            self.assertEqual(status("room", "--send", got), 1) # no such file
-            self.assertEqual(self.client(server, "room", "--host", "nowhere.invalid", "--send",
-                                         small).wait(TIMEOUT), 3)
-            self.assertEqual(status("", "--send", small), 2)
-            self.assertEqual(status("--nonsense"), 2)
-            server.stop()
-            self.assertEqual(status("room", "--send", small), 3) # nobody listens
-            self.assertEqual(sorted(os.listdir(folder)), ["large", "small"])
-
-    def test_a_client_that_cannot_keep_what_comes_gives_nothing_away(self):
-        with Server() as server, tempfile.TemporaryDirectory() as folder, \
-                Client(server, request(b"room", b"one")) as one:
-            server.until(waiting=1)
-            for bad in (os.path.join(folder, "missing", "file"), folder):
-                self.assertEqual(self.client(server, "room", "--receive", bad,
-                                             stdin=subprocess.DEVNULL).wait(TIMEOUT), 1)
-            server.until(waiting=1, accepted=1)
-            with Client(server, request(b"room", b"other")) as other:
-                self.assertEqual(other.reply(), (EXCHANGED, b"one"))
-            self.assertEqual(one.reply(), (EXCHANGED, b"other"))
-            self.assertEqual(os.listdir(folder), [])
-
-    def test_a_client_writes_into_what_is_no_file_and_does_not_replace_it(self):
-        with Server() as server, tempfile.TemporaryDirectory() as folder, \
-                Client(server, request(b"room", b"one")):
-            server.until(waiting=1)
-            pipe = os.path.join(folder, "pipe")
-            os.mkfifo(pipe)
-            reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-            self.assertEqual(self.client(server, "room", "--receive", pipe,
-                                         stdin=subprocess.DEVNULL).wait(TIMEOUT), 0)
-            self.assertEqual(os.read(reader, 100), b"one")
-            os.close(reader)
-            self.assertEqual(os.listdir(folder), ["pipe"])
-            self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--server", required=True, help="the binary of pairing_server")
-    parser.add_argument("--client", required=True, help="the binary of pairing_client")
-    parser.add_argument("--clients", type=int, default=8000, help="how many wait at once")
-    parser.add_argument("--memory", type=float, default=100,
-                        help="MB that the server may take while they do; 0: any, as for sanitizers")
-    parser.add_argument("--threads", type=int, default=1, help="of the server")
-    parser.add_argument("--preload", help="failing_accept, a library")
-    parser.add_argument("--list", action="store_true", help="print the names of the tests")
-    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
-    parser.parse_args(namespace=chosen)
-    if chosen.list:
-        print(*(name.removeprefix("test_")
-                for name in unittest.defaultTestLoader.getTestCaseNames(PairingServer)), sep="\n")
-        return
-    names = [f"PairingServer.test_{name}" for name in chosen.tests] or None
-    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
 
 
 if __name__ == "__main__":
-    main()
+    main(PairingServer, __doc__.splitlines()[0])

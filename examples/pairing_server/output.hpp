@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Where the client puts the message that it receives. POSIX.
+#pragma once
+
+#include "message.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace pairing {
+
+/// Standard output, a file that is replaced as a whole, or a pipe or device that is written into.
+/// On a terminal, control characters are escaped.
+class output {
+public:
+    /// Checks that the output can be written. To be called before the own message is given away.
+    /// @param path  Empty: standard output. Symbolic links are followed.
+    /// @throws std::system_error if it cannot.
+    explicit output(const std::string& path);
+
+    /// Writes the message. A file has its old contents until it has all of the new ones. It keeps
+    /// its mode, and its owner and group as far as we may set them.
+    /// @throws std::system_error if it cannot; a file is as it was then.
+    void write(const message& body) const;
+
+private:
+    void replace(const message& body) const;
+
+    std::filesystem::path path_;
+    bool is_replaced_ = false;
+};
+
+} // namespace pairing

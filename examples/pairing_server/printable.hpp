@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Text from strangers, made safe for a terminal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pairing {
+
+enum class line_ends : std::uint8_t {
+    keep, ///< And tabs.
+    escape,
+};
+
+/// Returns `text` with each byte that is not part of a printable character written as `\x1b`, for
+/// example. So a stranger cannot move the cursor, clear the screen or make a terminal answer.
+/// The locale (LC_CTYPE) says what is printable.
+std::string printable(std::string_view text, line_ends ends);
+
+} // namespace pairing

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of pairing_server and of pairing_client share: a client of their own, a server to start, the
+command line.
+
+Nothing here sleeps to order things: a test asks the server for its statistics until they say that what
+it waits for has happened. Every operation has a timeout, and every test a server of its own.
+"""
+
+import argparse
+import hashlib
+import os
+import queue
+import resource
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+TIMEOUT = 30
+HEADER = struct.Struct(">BBBBI")
+(EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
+ STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED) = range(13)
+GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses")
+
+chosen = argparse.Namespace()
+
+
+# ---- The client
+
+
+def request(room, body=b"", kind=1):
+    return HEADER.pack(1, kind, len(room), 0, len(body)) + room + body
+
+
+def ask(room, body=b""):
+    return request(room, body, 3)
+
+
+def answer(room, body=b""):
+    return request(room, body, 4)
+
+
+STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
+
+
+def item(name, size=100):
+    """A message that is like no other, of any size."""
+    seed = hashlib.sha256(str(name).encode()).digest()
+    return (seed * (size // len(seed) + 1))[:size]
+
+
+class Client:
+    """One connection. Closes when it is done, or abruptly with `reset`."""
+
+    def __init__(self, server, data=b"", receive_buffer=None, source=None):
+        self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
+        self.socket.settimeout(TIMEOUT)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if source:
+            self.socket.bind((source, 0))
+        try:
+            self.socket.connect((server.host, server.port))
+            self.send(data)
+        except OSError:
+            self.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def receive(self, size):
+        data = bytearray()
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            if not more:
+                raise EOFError(f"end after {len(data)} of {size} bytes")
+            data += more
+        return bytes(data)
+
+    def reply(self):
+        """The status and the body of the reply, after which there must be nothing else."""
+        version, status, zero, also_zero, size = HEADER.unpack(self.receive(HEADER.size))
+        assert (version, zero, also_zero) == (1, 0, 0)
+        body = self.receive(size)
+        assert self.socket.recv(1) == b"", "bytes after the reply"
+        self.close()
+        return status, body
+
+    def status(self):
+        """The status of a reply whose body is a text."""
+        status, text = self.reply()
+        assert text.decode("ascii"), "no text"
+        return status
+
+    def is_readable(self, patience):
+        return bool(select.select([self.socket], [], [], patience)[0])
+
+    def close(self):
+        self.socket.close()
+
+    def hang_up_half(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def reset(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+
+# ---- The server
+
+
+class Server:
+    """A server on a port of its own; stopped, and its books checked, at the end of `with`."""
+
+    def __init__(self, *options, files=None, memory=None, ignored=None, errors=None,
+                 environment=None):
+        def prepare():
+            if files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+            if memory:
+                resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+            if ignored:
+                signal.signal(ignored, signal.SIG_IGN)
+
+        self.errors = errors or tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [chosen.server, "--threads", str(chosen.threads), *options],
+            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=prepare,
+            env={**os.environ, **(environment or {})})
+        self.lines = queue.Queue()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        words = self.line().split()
+        assert words[:2] == ["listening", "on"], words
+        self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(words[2], words[2])
+        self.port = int(words[-1])
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def line(self):
+        return self.lines.get(timeout=TIMEOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.process.kill()
+            self.process.wait(TIMEOUT)
+            print(self.complaints(), file=sys.stderr)
+        elif self.process.poll() is None:
+            self.stop()
+        self.process.stdout.close()
+        self.errors.close()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """SIGTERM. The last statistics, which must account for every connection."""
+        self.signal(signal.SIGTERM)
+        return self.ended()
+
+    def ended(self):
+        status = self.process.wait(TIMEOUT)
+        self.reader.join(TIMEOUT)
+        assert status == 0, f"exit status {status}: {self.complaints()}"
+        last = checked(self.line())
+        assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
+        assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"somebody met nobody: {last}"
+        return last
+
+    def complaints(self):
+        if not self.errors.seekable():
+            return ""
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def statistics(self):
+        """By signal, because a connection would be counted, too."""
+        self.signal(signal.SIGUSR1)
+        return checked(self.line())
+
+    def until(self, **expected):
+        """Waits until the statistics are as expected: equal, or as a predicate has it."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            now = self.statistics()
+            if all(value(now[name]) if callable(value) else now[name] == value
+                   for name, value in expected.items()):
+                return now
+            assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
+
+    def memory(self):
+        """Resident, in MB."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            line = next(line for line in status if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024 / 1e6
+
+
+def checked(line):
+    """A line of statistics. Every connection is in it exactly once."""
+    counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
+    outcomes = sum(value for name, value in counts.items() if name not in GAUGES)
+    assert counts["accepted"] == counts["refused"] + counts["active"] + outcomes, line
+    return counts
+
+
+# ---- The command line
+
+
+def main(case, what):
+    """Runs the tests of `case` that the command line names. `what` is the description of the script."""
+    parser = argparse.ArgumentParser(description=what)
+    parser.add_argument("--server", required=True, help="the binary of pairing_server")
+    parser.add_argument("--client", help="the binary of pairing_client")
+    parser.add_argument("--load", help="the binary of pairing_load")
+    parser.add_argument("--version", help="of tryst, which the programs should tell")
+    parser.add_argument("--clients", type=int, default=8000, help="how many wait at once")
+    parser.add_argument("--memory", type=float, default=100,
+                        help="MB that the server may take while they do; 0: any, as for sanitizers")
+    parser.add_argument("--threads", type=int, default=1, help="of the server")
+    parser.add_argument("--preload", help="failing_accept, a library")
+    parser.add_argument("--preload-lookup", help="hanging_lookup, a library")
+    parser.add_argument("--list", action="store_true", help="print the names of the tests")
+    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.parse_args(namespace=chosen)
+    if chosen.list:
+        print(*(name.removeprefix("test_")
+                for name in unittest.defaultTestLoader.getTestCaseNames(case)), sep="\n")
+        return
+    names = [f"{case.__name__}.test_{name}" for name in chosen.tests] or None
+    unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
