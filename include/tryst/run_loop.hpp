@@ -35,9 +35,11 @@ struct run_loop_options {
 ///
 /// @tparam Clock  a type whose `now()` returns a `steady_clock::time_point`; a test's own may stand
 ///   still. Deadlines of operations awaited on the loop are read on this clock.
-template <class Clock>
-class basic_run_loop : public detail::event_loop<basic_run_loop<Clock>> {
-    using base = detail::event_loop<basic_run_loop>;
+/// @tparam Temporary  whether the loop ends with a single operation, as that of `sync_wait` does, so that
+///   coroutines without an executor of their own must not wait on it.
+template <class Clock, bool Temporary = false>
+class basic_run_loop : public detail::event_loop<basic_run_loop<Clock, Temporary>, Temporary> {
+    using base = detail::event_loop<basic_run_loop, Temporary>;
     friend base;
 
 public:

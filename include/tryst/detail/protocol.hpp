@@ -427,6 +427,8 @@ private:
         if (q.executor) {
             q.executor.post(&q);
         } else {
+            // What it awaits next must not be resumed on an executor that it happens to run on.
+            const executor_scope none{executor_ref()};
             q.run(&q);
         }
     }

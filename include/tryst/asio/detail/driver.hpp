@@ -96,9 +96,6 @@ public:
 
 struct own_stop_token {};
 
-/// For after a task, which may have ended on another executor.
-struct homecoming {};
-
 /// A parameter of a coroutine that its promise takes no notice of.
 struct anything {
     template <class T>
@@ -115,11 +112,10 @@ struct anything {
  *   it `runs_tasks`, which may wait on the driver as well. */
 template <class Handler, class IoExecutor, class Outcome>
 class driver final
-    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>,
-                             !Outcome::runs_tasks>,
+    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>, true>,
       public Outcome {
     using queue = work_queue<completion_executor<Handler, IoExecutor>, true>;
-    using base = serial_executor<queue, !Outcome::runs_tasks>;
+    using base = serial_executor<queue, true>;
     using memory = frame_memory<Handler>;
 
 public:
@@ -161,16 +157,13 @@ public:
 
     /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it.
     template <class Operation>
-    auto await_transform(Operation&& operation) noexcept {
+    decltype(auto) await_transform(Operation&& operation) noexcept {
         if constexpr (Outcome::runs_tasks) {
             return std::forward<Operation>(operation);
         } else {
             return first_await<std::remove_reference_t<Operation>>{operation, *this};
         }
     }
-
-    /// `co_await homecoming()`: goes on on the handler's executor, if it does not run there.
-    auto await_transform(homecoming /*which*/) noexcept { return way_home(*this); }
 
     /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
     auto await_transform(own_stop_token /*which*/) noexcept {
@@ -232,21 +225,6 @@ private:
             return operation.await_suspend(handle);
         }
         decltype(auto) await_resume() { return operation.await_resume(); }
-    };
-
-    struct way_home : executor_node {
-        explicit way_home(driver& promise) noexcept : self(promise) {}
-
-        bool await_ready() const noexcept { return self.running_here(); }
-        void await_suspend(std::coroutine_handle<driver> /*self*/) noexcept {
-            run = [](executor_node* node) noexcept {
-                static_cast<way_home*>(node)->self.handle().resume();
-            };
-            self.post(this);
-        }
-        void await_resume() const noexcept {}
-
-        driver& self;
     };
 
     struct frame_end {
