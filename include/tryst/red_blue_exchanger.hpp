@@ -7,6 +7,7 @@
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/dual_queue.hpp>
 #include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/item.hpp>
 #include <tryst/detail/protocol.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
@@ -67,6 +68,9 @@ class red_blue_exchanger {
         "tryst::red_blue_exchanger<Red, Blue>: items must be non-array, non-const object types "
         "with nothrow destructors and nothrow move constructors, because an exchange that has "
         "begun cannot be taken back");
+    static_assert(detail::fits_frames<Red> && detail::fits_frames<Blue>,
+                  "tryst::red_blue_exchanger<Red, Blue>: items must not be over-aligned, because "
+                  "compilers do not align coroutine frames for them; exchange a std::unique_ptr");
 
 public:
     using red_type = Red; ///< What red parties bring.

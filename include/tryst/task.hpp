@@ -6,6 +6,7 @@
 
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/continuation.hpp>
+#include <tryst/detail/item.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
@@ -153,6 +154,9 @@ template <class T>
 class [[nodiscard]] task {
     static_assert(std::is_void_v<T> || std::is_object_v<T>,
                   "tryst::task<T>: T must be an object type or void");
+    static_assert(detail::fits_frames<T>,
+                  "tryst::task<T>: T must not be over-aligned, because compilers do not align "
+                  "coroutine frames for it; return a std::unique_ptr<T> instead");
 
 public:
     using promise_type = detail::task_promise<T>; ///< For the compiler.
