@@ -63,8 +63,8 @@ public:
 
     /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
     /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
-    /// while its partner is still on the way back. Waits for stops and deadlines that are withdrawing a
-    /// waiter at this moment.
+    /// while its partner is still on the way back, or while the close that it learnt of is still under way
+    /// elsewhere. Waits for closes, and for stops and deadlines that are withdrawing a waiter, at this moment.
     ~exchanger() = default;
 
     /// Offers `item`; waits until a partner swaps.
@@ -120,7 +120,8 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.  @allocation none.
-    /// @resumes those that waited on their executors; here, before it returns, those without one.
+    /// @resumes those that waited on their executors; here, before it returns, those without one, the last of
+    ///   which may destroy the exchanger.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

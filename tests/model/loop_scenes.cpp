@@ -239,8 +239,8 @@ void task_ends_inline() {
     bool met = false;
     run_threads(
         [&] {
-            [](channel& ex, int& got) -> test::detached_coroutine {
-                got = co_await nested(ex);
+            [](channel& at, int& theirs) -> test::detached_coroutine {
+                theirs = co_await nested(at);
             }(ex, got);
         },
         [&] { met = ex.try_exchange(std::make_unique<int>(2)).has_value(); });

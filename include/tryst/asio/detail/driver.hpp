@@ -109,7 +109,7 @@ struct anything {
  * follows the last node, when the frame is destroyed already: it may throw, and may reuse the memory.
  *
  * @tparam Outcome  what the coroutine returns, how a handler is told; whether its slot is `stoppable`, and whether
- *   it `runs_tasks`, which may wait on the driver as well. */
+ *   it `runs_tasks`. */
 template <class Handler, class IoExecutor, class Outcome>
 class driver final
     : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>, true>,
@@ -155,14 +155,11 @@ public:
     /// For `executor_of`.
     executor_ref executor() const noexcept { return base::ref(); }
 
-    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it.
+    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it for
+    /// tasks.
     template <class Operation>
-    decltype(auto) await_transform(Operation&& operation) noexcept {
-        if constexpr (Outcome::runs_tasks) {
-            return std::forward<Operation>(operation);
-        } else {
-            return first_await<std::remove_reference_t<Operation>>{operation, *this};
-        }
+    auto await_transform(Operation&& operation) noexcept {
+        return first_await<std::remove_reference_t<Operation>>{operation, *this};
     }
 
     /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
@@ -216,8 +213,10 @@ private:
 
         bool await_ready() {
             const bool ready = operation.await_ready();
-            if (!ready) {
-                self.sleep_in_context();
+            if constexpr (!Outcome::runs_tasks) {
+                if (!ready) {
+                    self.sleep_in_context();
+                }
             }
             return ready;
         }
