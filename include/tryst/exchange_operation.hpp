@@ -54,9 +54,12 @@ struct limits {
 };
 struct no_deadline {};
 
-/// The callback type that belongs to a stop token.
+/// The callback type that belongs to a stop token; none if that is no stop token.
 template <class StopToken, class Callback>
-struct callback_of {
+struct callback_of {};
+template <class StopToken, class Callback>
+    requires requires { typename StopToken::template callback_type<Callback>; }
+struct callback_of<StopToken, Callback> {
     using type = typename StopToken::template callback_type<Callback>;
 };
 template <class Callback>

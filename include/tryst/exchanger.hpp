@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
+#include <tryst/detail/item.hpp>
 #include <tryst/detail/protocol.hpp>
 #include <tryst/detail/slot.hpp>
 #include <tryst/exchange_operation.hpp>
@@ -26,7 +27,8 @@ namespace tryst {
 ///
 /// All members may be called from any thread at any time, the constructor and the destructor excepted.
 ///
-/// @tparam T  what is exchanged: any object type whose move constructor and destructor do not throw.
+/// @tparam T  what is exchanged: any object type whose move constructor and destructor do not throw, and that
+///   is not over-aligned (`alignof(T)` is at most that of `operator new`, as a rule 16).
 template <class T>
 class exchanger {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
@@ -39,6 +41,9 @@ class exchanger {
         std::is_nothrow_move_constructible_v<T>,
         "tryst::exchanger<T>: T must be nothrow move constructible, because an exchange that "
         "has begun cannot be taken back; mark its move constructor noexcept");
+    static_assert(detail::fits_frames<T>,
+                  "tryst::exchanger<T>: T must not be over-aligned, because compilers do not align "
+                  "coroutine frames for it; exchange a std::unique_ptr<T> instead");
 
 public:
     using value_type = T; ///< What is exchanged.
@@ -58,8 +63,8 @@ public:
 
     /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
     /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
-    /// while its partner is still on the way back. Waits for stops and deadlines that are withdrawing a
-    /// waiter at this moment.
+    /// while its partner is still on the way back, or while the close that it learnt of is still under way
+    /// elsewhere. Waits for closes, and for stops and deadlines that are withdrawing a waiter, at this moment.
     ~exchanger() = default;
 
     /// Offers `item`; waits until a partner swaps.
@@ -115,7 +120,8 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.  @allocation none.
-    /// @resumes those that waited on their executors; here, before it returns, those without one.
+    /// @resumes those that waited on their executors; here, before it returns, those without one, the last of
+    ///   which may destroy the exchanger.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -163,10 +163,22 @@ concept has_executor = requires(const Promise& promise) {
     { promise.executor() } noexcept -> std::convertible_to<executor_ref>;
 };
 
+namespace detail {
+
+/// A promise that means to name an executor, with or without the right qualifiers.
+template <class Promise>
+concept names_executor = requires(Promise& promise) {
+    { promise.executor() } -> std::convertible_to<executor_ref>;
+};
+
+} // namespace detail
+
 /// Where a coroutine that suspends now is to be resumed: its promise's executor if it names one, else
 /// the executor running on this thread, else none (whoever completes the wait resumes it inline).
 template <class Promise>
 executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
+    static_assert(has_executor<Promise> || !detail::names_executor<Promise>,
+                  "tryst: promise_type::executor() must be const and noexcept");
     if constexpr (has_executor<Promise>) {
         if (const executor_ref executor = coroutine.promise().executor()) {
             return executor;
@@ -177,7 +189,8 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 }
 
 /// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor, while
-/// it is queued.
+/// it is queued. A coroutine whose promise has `set_executor(executor_ref)`, such as a task, stays on that
+/// executor: it is told the new one.
 /// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
 /// @cancellation none.  @allocation none, but for what the executor's `post` says.
 class [[nodiscard]] schedule_operation : private executor_node {
@@ -198,8 +211,12 @@ public:
     bool await_ready() const noexcept { return false; }
 
     /// For `co_await`: posts the coroutine.
-    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
+        if constexpr (requires { coroutine.promise().set_executor(executor_); }) {
+            coroutine.promise().set_executor(executor_);
+        }
         run = [](executor_node* node) noexcept {
             static_cast<schedule_operation*>(node)->coroutine_.resume();
         };

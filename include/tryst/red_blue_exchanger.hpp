@@ -7,6 +7,7 @@
 #include <tryst/detail/atomic.hpp>
 #include <tryst/detail/dual_queue.hpp>
 #include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/item.hpp>
 #include <tryst/detail/protocol.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
@@ -67,6 +68,9 @@ class red_blue_exchanger {
         "tryst::red_blue_exchanger<Red, Blue>: items must be non-array, non-const object types "
         "with nothrow destructors and nothrow move constructors, because an exchange that has "
         "begun cannot be taken back");
+    static_assert(detail::fits_frames<Red> && detail::fits_frames<Blue>,
+                  "tryst::red_blue_exchanger<Red, Blue>: items must not be over-aligned, because "
+                  "compilers do not align coroutine frames for them; exchange a std::unique_ptr");
 
 public:
     using red_type = Red; ///< What red parties bring.
@@ -92,9 +96,9 @@ public:
     red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
 
     /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
-    /// own exchange has returned may destroy the exchanger if it knows that no other waits, arrives or closes
-    /// it, even while its partner is still on the way back. Waits for stops and deadlines that are withdrawing
-    /// a waiter at this moment.
+    /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
+    /// while its partner is still on the way back, or while the close that it learnt of is still under way
+    /// elsewhere. Waits for closes, and for stops and deadlines that are withdrawing a waiter, at this moment.
     ~red_blue_exchanger() = default;
 
     /// Offers `item` as a red party; waits until a blue one swaps. With a stop token, until a stop is requested:
@@ -160,7 +164,8 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress lock-free; linear in the number of those who wait.
-    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without one.
+    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without
+    ///   one, the last of which may destroy the exchanger (and none while others wait).
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

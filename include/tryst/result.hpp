@@ -7,6 +7,9 @@
 #include <tryst/detail/item.hpp>
 
 #include <cassert>
+#include <concepts>
+#include <functional>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -27,8 +30,9 @@ enum class exchange_errc : unsigned char {
 };
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` they resemble:
-/// timed_out, operation_canceled, operation_would_block for `no_partner`, and not_enough_memory.
-inline const std::error_category& exchange_category() noexcept {
+/// timed_out, operation_canceled, operation_would_block for `no_partner`, and not_enough_memory. Visible,
+/// because errors compare equal only if a program and its shared libraries have one category.
+[[gnu::visibility("default")]] inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {
     public:
         const char* name() const noexcept override { return "tryst.exchange"; }
@@ -76,12 +80,6 @@ inline std::error_code make_error_code(exchange_errc error) noexcept {
 
 namespace detail {
 
-/// What stands for an item where there is none.
-struct nothing {};
-
-template <class T>
-using object_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
-
 /// One of two items: the partner's or the own one.
 template <class Theirs, class Own>
 class either_item {
@@ -89,23 +87,38 @@ public:
     explicit either_item(Theirs&& item) noexcept : item_(std::in_place_index<0>, std::move(item)) {}
     explicit either_item(Own&& item) noexcept : item_(std::in_place_index<1>, std::move(item)) {}
 
-    Theirs& theirs() noexcept { return std::get_if<0>(&item_)->get(); }
-    Own& own() noexcept { return std::get_if<1>(&item_)->get(); }
+    Theirs& theirs() noexcept { return *std::get_if<0>(&item_); }
+    Own& own() noexcept { return *std::get_if<1>(&item_); }
 
 private:
-    std::variant<item<Theirs>, item<Own>> item_;
+    std::variant<Theirs, Own> item_;
 };
 template <class T>
 class either_item<T, T> {
 public:
     explicit either_item(T&& value) noexcept : item_(std::move(value)) {}
 
-    T& theirs() noexcept { return item_.get(); }
-    T& own() noexcept { return item_.get(); }
+    T& theirs() noexcept { return item_; }
+    T& own() noexcept { return item_; }
 
 private:
-    item<T> item_;
+    T item_;
 };
+
+} // namespace detail
+
+template <class T, class Own = T>
+class exchange_result;
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_result = false;
+template <class T, class Own>
+inline constexpr bool is_result<exchange_result<T, Own>> = true;
+
+template <class T>
+concept comparable = std::is_void_v<T> || std::equality_comparable<T>;
 
 } // namespace detail
 
@@ -113,10 +126,15 @@ private:
 /// hands your own item back. Exactly one of the two is inside: `*result` after success,
 /// `result.returned()` after failure. Taking the wrong one is a misuse, caught by assert.
 ///
+/// `value_or`, `and_then`, `transform` and `or_else` are those of `std::expected`, except that a failure
+/// carries the own item along. On an rvalue they move the items, else they copy them.
+///
 /// @tparam T    the partner's item, or void if it brings none.
 /// @tparam Own  the caller's own item, or void if it brings none.
-template <class T, class Own = T>
+template <class T, class Own>
 class [[nodiscard]] exchange_result {
+    template <class, class>
+    friend class exchange_result;
     using theirs_t = detail::object_t<T>;
     using own_t = detail::object_t<Own>;
 
@@ -157,12 +175,12 @@ public:
     theirs_t* operator->() noexcept
         requires(!std::is_void_v<T>)
     {
-        return &partners();
+        return std::addressof(partners());
     }
     const theirs_t* operator->() const noexcept
         requires(!std::is_void_v<T>)
     {
-        return &**this;
+        return std::addressof(**this);
     }
     /// @}
 
@@ -218,8 +236,135 @@ public:
     }
     /// @}
 
+    /// @{
+    /// The partner's item, or `other` if there is none; the own item is then lost with the result.
+    template <class U>
+    T value_or(U&& other) const&
+        requires(!std::is_void_v<T>)
+    {
+        return has_value() ? **this : static_cast<T>(std::forward<U>(other));
+    }
+    template <class U>
+        T value_or(U&& other) &&
+        requires(!std::is_void_v<T>) {
+            return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(other));
+        }
+        /// @}
+
+        /// @{
+        /// What `next` returns for the partner's item: an `exchange_result` with the same `Own`. A failure is
+        /// passed on, with the own item in it.
+        template <class F>
+        auto and_then(F&& next) const& {
+        return then(*this, std::forward<F>(next));
+    }
+    template <class F>
+    auto and_then(F&& next) && {
+        return then(std::move(*this), std::forward<F>(next));
+    }
+    /// @}
+
+    /// @{
+    /// A success that holds what `change` returns for the partner's item. A failure is passed on, with the
+    /// own item in it.
+    template <class F>
+    auto transform(F&& change) const& {
+        return then(*this, in_result(change));
+    }
+    template <class F>
+    auto transform(F&& change) && {
+        return then(std::move(*this), in_result(change));
+    }
+    /// @}
+
+    /// @{
+    /// What `recover` returns for the error and the own item (for the error alone, if `Own` is void): an
+    /// `exchange_result` with the same `T`. A success is passed on.
+    template <class F>
+    auto or_else(F&& recover) const& {
+        return otherwise(*this, std::forward<F>(recover));
+    }
+    template <class F>
+    auto or_else(F&& recover) && {
+        return otherwise(std::move(*this), std::forward<F>(recover));
+    }
+    /// @}
+
 private:
     static constexpr exchange_errc success{};
+
+    /// `f` of the partner's item, if it brings one.
+    template <class Self, class F>
+    static decltype(auto) apply(Self&& self, F&& f) {
+        if constexpr (std::is_void_v<T>) {
+            return std::invoke(std::forward<F>(f));
+        } else {
+            return std::invoke(std::forward<F>(f), *std::forward<Self>(self));
+        }
+    }
+
+    template <class Self, class F>
+    static auto then(Self&& self, F&& next) {
+        using result = std::remove_cvref_t<decltype(apply(std::forward<Self>(self), next))>;
+        static_assert(detail::is_result<result>,
+                      "tryst: and_then needs a function that returns an exchange_result");
+        static_assert(std::is_same_v<typename result::returned_type, Own>,
+                      "tryst: and_then must keep the type of the own item, which it hands back");
+        if (self.has_value()) {
+            return result(apply(std::forward<Self>(self), std::forward<F>(next)));
+        }
+        return result(self.error_, own_of(std::forward<Self>(self)));
+    }
+
+    /// `change`, with what it returns as a success.
+    template <class F>
+    static auto in_result(F& change) {
+        return [&change]<class... Item>(Item&&... item) {
+            using changed = std::remove_cv_t<std::invoke_result_t<F&, Item...>>;
+            if constexpr (std::is_void_v<changed>) {
+                std::invoke(change, std::forward<Item>(item)...);
+                return exchange_result<void, Own>(detail::nothing());
+            } else {
+                return exchange_result<changed, Own>(
+                    std::invoke(change, std::forward<Item>(item)...));
+            }
+        };
+    }
+
+    template <class Self, class F>
+    static auto otherwise(Self&& self, F&& recover) {
+        const auto recovered = [&]() -> decltype(auto) {
+            if constexpr (std::is_void_v<Own>) {
+                return std::invoke(std::forward<F>(recover), self.error());
+            } else {
+                return std::invoke(std::forward<F>(recover), self.error(),
+                                   std::forward<Self>(self).returned());
+            }
+        };
+        using result = std::remove_cvref_t<decltype(recovered())>;
+        static_assert(detail::is_result<result>,
+                      "tryst: or_else needs a function that returns an exchange_result");
+        static_assert(std::is_same_v<typename result::value_type, T>,
+                      "tryst: or_else must keep the type of the partner's item");
+        if (!self.has_value()) {
+            return result(recovered());
+        }
+        if constexpr (std::is_void_v<T>) {
+            return result(detail::nothing());
+        } else {
+            return result(theirs_t(*std::forward<Self>(self)));
+        }
+    }
+
+    /// The own item, moved or copied out of a failure.
+    template <class Self>
+    static own_t own_of(Self&& self) {
+        if constexpr (std::is_void_v<Own>) {
+            return {};
+        } else {
+            return std::forward<Self>(self).returned();
+        }
+    }
 
     void throw_if_failed() const {
         if (!has_value()) {
@@ -240,6 +385,39 @@ private:
     detail::either_item<theirs_t, own_t> item_;
     exchange_errc error_ = success;
 };
+
+/// Whether both succeeded with equal items, or failed for the same reason with equal items.
+template <detail::comparable T, detail::comparable Own>
+bool operator==(const exchange_result<T, Own>& a, const exchange_result<T, Own>& b) {
+    if (a.error() != b.error()) {
+        return false;
+    }
+    if (a.has_value()) {
+        if constexpr (!std::is_void_v<T>) {
+            return *a == *b;
+        }
+    } else if constexpr (!std::is_void_v<Own>) {
+        return a.returned() == b.returned();
+    }
+    return true;
+}
+
+/// Whether the exchange succeeded with an item equal to `value`.
+template <class T, class Own, class Value>
+    requires(!std::is_void_v<T> && !detail::is_result<Value>)
+bool operator==(const exchange_result<T, Own>& result, const Value& value)
+    requires requires {
+        { *result == value } -> std::convertible_to<bool>;
+    }
+{
+    return result.has_value() && *result == value;
+}
+
+/// Whether the exchange failed for that reason.
+template <class T, class Own>
+bool operator==(const exchange_result<T, Own>& result, exchange_errc error) noexcept {
+    return result.error() == error;
+}
 
 /// @}
 } // namespace tryst

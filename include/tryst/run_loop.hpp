@@ -30,14 +30,19 @@ struct run_loop_options {
 ///
 /// Work is run first in, first out. `spawn`, `post`, `stop` and `executor` may be called from any
 /// thread; `run` and `run_until_idle` by one thread at a time, from which the loop resumes everything
-/// that waits on it. The destructor destroys the frames of all spawned tasks that have not finished;
-/// whatever else waits on the loop must not outlive it.
+/// that waits on it. The destructor destroys the frames of all spawned tasks that have not finished, none of
+/// which may be running on another loop at that moment; whatever else waits on the loop must not outlive it.
+///
+/// A loop that is stopped, and neither run again nor destroyed, does not withdraw what its coroutines have
+/// offered: for a bounded offer above an exchanger's first slot this means that a partner may not find it.
 ///
 /// @tparam Clock  a type whose `now()` returns a `steady_clock::time_point`; a test's own may stand
 ///   still. Deadlines of operations awaited on the loop are read on this clock.
-template <class Clock>
-class basic_run_loop : public detail::event_loop<basic_run_loop<Clock>> {
-    using base = detail::event_loop<basic_run_loop>;
+/// @tparam Temporary  whether the loop ends with a single operation, as that of `sync_wait` does, so that
+///   coroutines without an executor of their own must not wait on it.
+template <class Clock, bool Temporary = false>
+class basic_run_loop : public detail::event_loop<basic_run_loop<Clock, Temporary>, Temporary> {
+    using base = detail::event_loop<basic_run_loop, Temporary>;
     friend base;
 
 public:

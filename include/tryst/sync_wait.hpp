@@ -20,11 +20,12 @@ namespace detail {
 template <class Operation>
 concept waitable = requires(Operation&& operation) { std::forward<Operation>(operation).wait(); };
 
+using sync_wait_loop = basic_run_loop<clock, true>;
+
 /// Runs `work` to its end and leaves the result in it.
 template <class T>
-task<> finish_on(run_loop& loop, task<T>& work) {
+task<> finish_on(sync_wait_loop& loop, task<T>& work) {
     co_await work.when_ready();
-    co_await loop.schedule(); // it may have ended elsewhere, and this frame is the loop's
     loop.stop();
 }
 
@@ -49,7 +50,7 @@ auto sync_wait(Operation&& operation) noexcept(
 template <class T>
 T sync_wait(task<T> work) {
     assert(!current_executor() && "tryst: a loop's own thread must not block");
-    run_loop loop;
+    detail::sync_wait_loop loop;
     loop.spawn(detail::finish_on(loop, work));
     loop.run();
     return work.take();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
+#include <tryst/detail/item.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
@@ -33,6 +34,9 @@ class synchronous_channel {
         "nothrow "
         "destructor and a nothrow move constructor, because a transfer that has begun cannot be "
         "taken back");
+    static_assert(detail::fits_frames<T>,
+                  "tryst::synchronous_channel<T>: T must not be over-aligned, because compilers do "
+                  "not align coroutine frames for it; send a std::unique_ptr<T> instead");
 
 public:
     using value_type = T; ///< What is sent.
@@ -124,7 +128,8 @@ public:
     /// Ends the channel: whoever waits, and whoever comes later, gets `closed`, senders with their items.
     /// There is nothing to drain, because there is no buffer. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in the number of those who wait.
-    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without one.
+    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without
+    ///   one, the last of which may destroy the channel (and none while others wait).
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -4,9 +4,15 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/continuation.hpp>
+#include <tryst/detail/item.hpp>
+#include <tryst/executor.hpp>
+
 #include <cassert>
 #include <concepts>
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -21,24 +27,70 @@ class task;
 
 namespace detail {
 
+/* How a task completes
+ * The awaiter starts the task by resuming it, on its own stack. A task that completes before it has
+ * suspended for the first time returns there, and the awaiter goes on without having suspended: a loop of
+ * such awaits uses no stack, whether or not the compiler makes tail calls of symmetric transfers.
+ *
+ *   started --await[T1]----> awaited     the awaiter: the task has suspended, and so does the awaiter
+ *   started --complete[T2]-> completed   the task: its awaiter is still starting it
+ *   awaited --complete[T2]-> (no change) the task: its awaiter is suspended, and is resumed by the task
+ *
+ * Both are CAS on one word, since a task that has suspended may complete on another thread while its
+ * awaiter is on the way to T1. Whoever comes second goes on with the awaiter, so it is resumed once.
+ *
+ * Rejected: symmetric transfer to the task, which costs stack for each await below -O2 (g++). */
 class task_promise_base {
 public:
     std::suspend_always initial_suspend() noexcept { return {}; }
 
-    struct resume_awaiter {
+    struct completion {
         bool await_ready() const noexcept { return false; }
         template <class Promise>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
-            return self.promise().continuation_;
+            return self.promise().complete();
         }
         void await_resume() const noexcept {}
     };
-    resume_awaiter final_suspend() noexcept { return {}; }
+    completion final_suspend() noexcept { return {}; }
 
-    void continue_with(std::coroutine_handle<> awaiter) noexcept { continuation_ = awaiter; }
+    /// Where the task is resumed, whatever it awaits: where it was awaited, until it is scheduled
+    /// elsewhere.
+    executor_ref executor() const noexcept { return executor_; }
+    void set_executor(executor_ref executor) noexcept { executor_ = executor; }
+
+    /// Runs `self` up to its first suspension. Out of line, because it must not touch the awaiter's frame
+    /// once the task may resume that, and compilers inlining it into a coroutine may.
+    /// @returns whether the awaiter is suspended; else the task has completed.
+    [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
+        awaiter_ = &awaiter;
+        executor_ = awaiter.executor();
+        self.resume();
+        progress seen = progress::started;
+        // [T1] release, pairs with [T2]: the awaiter's frame, as the thread that resumes it finds it.
+        // Failure acquire, pairs with [T2]: what the task did.
+        return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
+                                                 std::memory_order_acquire);
+    }
 
 private:
-    std::coroutine_handle<> continuation_;
+    enum class progress : std::uint8_t { started, awaited, completed };
+
+    /// @returns what goes on after the task. Nothing of the task may be touched after.
+    std::coroutine_handle<> complete() noexcept {
+        continuation& awaiter = *awaiter_;
+        progress seen = progress::started;
+        // [T2] release, pairs with [T1]: what the task did. Failure acquire, pairs with [T1].
+        if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
+                                              std::memory_order_acquire)) {
+            return std::noop_coroutine();
+        }
+        return awaiter.resume();
+    }
+
+    continuation* awaiter_ = nullptr;
+    executor_ref executor_;
+    atomic<progress> progress_{progress::started};
 };
 
 template <class T>
@@ -87,12 +139,24 @@ private:
 /// The result of calling a coroutine that has not started yet. It starts when it is awaited, once, and
 /// gives its awaiter what it returns or throws. Destroying a task destroys its frame, started or not.
 ///
-/// @resumes  the awaiter, by symmetric transfer, where the task finishes; it does not change executors.
+/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on. Whatever it awaits,
+/// it is resumed there, until it moves by `co_await executor.schedule()`. That moves the task alone, not its
+/// awaiter.
+///
+/// @resumes  the awaiter on its own executor: at once if the task completes there, else by way of its queue;
+///           without an executor, where the task completes. A task that completes without suspending does
+///           not suspend its awaiter.
+/// @throws   what the task throws.
+/// @sync     all that the task did happens-before the awaiter goes on.
+/// @cancellation  none of its own: give what the task awaits a stop token.
 /// @allocation  one coroutine frame when it is called; none when it is awaited.
 template <class T>
 class [[nodiscard]] task {
     static_assert(std::is_void_v<T> || std::is_object_v<T>,
                   "tryst::task<T>: T must be an object type or void");
+    static_assert(detail::fits_frames<T>,
+                  "tryst::task<T>: T must not be over-aligned, because compilers do not align "
+                  "coroutine frames for it; return a std::unique_ptr<T> instead");
 
 public:
     using promise_type = detail::task_promise<T>; ///< For the compiler.
@@ -118,16 +182,14 @@ public:
     /// Runs the task. @throws whatever it throws.
     auto operator co_await() && noexcept {
         struct awaiter : ready_awaiter {
-            T await_resume() { return this->coroutine.promise().take(); }
+            using ready_awaiter::ready_awaiter;
+            T await_resume() { return this->task_.promise().take(); }
         };
-        return awaiter{when_ready()};
+        return awaiter(checked());
     }
 
     /// Runs the task to its end, but leaves what it returned or threw in it, for `take`.
-    auto when_ready() noexcept {
-        assert(coroutine_ && !coroutine_.done() && "tryst: a task can be awaited only once");
-        return ready_awaiter{coroutine_};
-    }
+    auto when_ready() noexcept { return ready_awaiter(checked()); }
 
     /// What the task returned. Precondition: `when_ready` was awaited. @throws what it threw.
     T take() { return coroutine_.promise().take(); }
@@ -135,16 +197,29 @@ public:
 private:
     friend promise_type;
 
-    struct ready_awaiter {
-        std::coroutine_handle<promise_type> coroutine;
+    class [[nodiscard]] ready_awaiter {
+    public:
+        explicit ready_awaiter(std::coroutine_handle<promise_type> work) noexcept : task_(work) {}
 
         bool await_ready() const noexcept { return false; }
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
-            coroutine.promise().continue_with(awaiting);
-            return coroutine;
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+            awaiter_.set(awaiting);
+            return task_.promise().start(task_, awaiter_);
         }
         void await_resume() const noexcept {}
+
+    protected:
+        std::coroutine_handle<promise_type> task_;
+
+    private:
+        detail::continuation awaiter_;
     };
+
+    std::coroutine_handle<promise_type> checked() const noexcept {
+        assert(coroutine_ && !coroutine_.done() && "tryst: a task can be awaited only once");
+        return coroutine_;
+    }
 
     explicit task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
+#include <tryst/detail/continuation.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 
@@ -34,7 +35,7 @@ struct join_counter {
     }
 
     atomic<std::size_t> left;
-    std::coroutine_handle<> awaiter;
+    continuation awaiter;
 };
 
 /// A coroutine that runs one task of a group, and resumes the awaiter of the group if it is the last.
@@ -54,14 +55,15 @@ public:
             std::coroutine_handle<>
             await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
                 join_counter& all = self.promise().group;
-                const std::coroutine_handle<> awaiter = all.awaiter;
-                return all.arrive() ? awaiter : std::noop_coroutine();
+                return all.arrive() ? all.awaiter.resume() : std::noop_coroutine();
             }
             void await_resume() const noexcept {}
         };
         finish final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); } // when_ready does not throw
+
+        executor_ref executor() const noexcept { return group.awaiter.executor(); }
 
         join_counter& group;
     };
@@ -96,8 +98,9 @@ struct join_all {
     Children& children;
 
     bool await_ready() const noexcept { return false; }
-    bool await_suspend(std::coroutine_handle<> awaiter) noexcept {
-        group.awaiter = awaiter;
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+        group.awaiter.set(awaiting);
         for (join_child& child : children) {
             child.start();
         }
@@ -132,16 +135,12 @@ joined_value<T> take_joined(task<T>& work) {
 /// @allocation  a frame for each task, one for all, and a list of them.
 template <class... T>
 task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
-    const executor_ref home = current_executor();
     detail::join_counter group(sizeof...(T));
     {
         std::vector<detail::join_child> children;
         children.reserve(sizeof...(T));
         (children.push_back(detail::join(work, group)), ...);
         co_await detail::join_all<std::vector<detail::join_child>>{group, children};
-    }
-    if (home && !home.running_here()) {
-        co_await home.schedule();
     }
     co_return std::tuple<detail::joined_value<T>...>{detail::take_joined(work)...};
 }
@@ -151,7 +150,6 @@ task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
 template <class T>
 task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joined_value<T>>>>
 when_all(std::vector<task<T>> work) {
-    const executor_ref home = current_executor();
     detail::join_counter group(work.size());
     {
         std::vector<detail::join_child> children;
@@ -160,9 +158,6 @@ when_all(std::vector<task<T>> work) {
             children.push_back(detail::join(each, group));
         }
         co_await detail::join_all<std::vector<detail::join_child>>{group, children};
-    }
-    if (home && !home.running_here()) {
-        co_await home.schedule();
     }
     std::vector<detail::joined_value<T>> results;
     results.reserve(std::is_void_v<T> ? 0 : work.size());

@@ -1,17 +1,22 @@
 # SOURCE must compile with MISTAKE=0: then nothing else is wrong with it. With MISTAKE=1 it must be
-# refused by a static_assert that says what SOURCE announces: `// diagnostic: <regex>`.
+# refused by a static_assert, or by a warning that is an error, as ERROR says, with what SOURCE announces:
+# `// diagnostic: <regex>`.
 file(STRINGS ${SOURCE} diagnostic REGEX "^// diagnostic: .+")
 string(REGEX REPLACE "^// diagnostic: " "" diagnostic "${diagnostic}")
 if(NOT diagnostic)
     message(FATAL_ERROR "${SOURCE} announces no diagnostic")
 endif()
 
-set(compile ${CXX} -std=c++20 -I${TOP}/include -S -o /dev/null ${SOURCE})
+set(start "error: static assertion failed")
+if(ERROR STREQUAL warning)
+    set(start "error: ")
+endif()
+set(compile ${CXX} -std=c++20 -Werror=unused-result -I${TOP}/include -S -o /dev/null ${SOURCE})
 execute_process(COMMAND ${compile} -DMISTAKE=0 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${compile} -DMISTAKE=1 RESULT_VARIABLE status ERROR_VARIABLE output)
 if(status EQUAL 0)
     message(FATAL_ERROR "the mistake in ${SOURCE} was accepted")
 endif()
-if(NOT output MATCHES "error: static assertion failed[^\n]*${diagnostic}")
+if(NOT output MATCHES "${start}[^\n]*${diagnostic}")
     message(FATAL_ERROR "refused, but without \"${diagnostic}\":\n${output}")
 endif()

@@ -167,7 +167,10 @@ private:
     }
 
     void close() {
-        home_->close([](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); });
+        const auto expel = [](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); };
+        if (detail::waiter* const last = home_->close(expel)) {
+            expel(*last);
+        }
     }
 
     /// Ends the wait of `w`, which is the caller's.

@@ -2,6 +2,7 @@
 // run_loop as it is shipped: its mailbox, how it sleeps, wakes up and stops; and what runs on it.
 #include "model/platform.hpp"
 #include "model/scenes.hpp"
+#include "support/bare_coroutine.hpp"
 
 #include <tryst/tryst.hpp>
 
@@ -225,6 +226,47 @@ void join_on_two_loops() {
         [&] { other.run(); });
 }
 
+task<int> nested(channel& ex) {
+    auto got = co_await ex.exchange(std::make_unique<int>(1));
+    co_return **got;
+}
+
+/// A coroutine without executor awaits a task, which its partner may complete before the coroutine has
+/// suspended.
+void task_ends_inline() {
+    channel ex(0);
+    int got = 0;
+    bool met = false;
+    run_threads(
+        [&] {
+            [](channel& at, int& theirs) -> test::detached_coroutine {
+                theirs = co_await nested(at);
+            }(ex, got);
+        },
+        [&] { met = ex.try_exchange(std::make_unique<int>(2)).has_value(); });
+    if (!met) {
+        require(ex.try_exchange(std::make_unique<int>(2)).has_value(), "nobody waits");
+    }
+    require(got == 2, "the awaiter was not resumed");
+}
+
+// ---- Ends of life
+
+using lifo = red_blue_exchanger<int, int, order::lifo>;
+
+/// A party destroys the exchanger once it has found it closed, while the close may still be under way.
+template <class Exchanger, auto Try>
+void destroyed_during_close() {
+    auto ex = std::make_unique<Exchanger>(1);
+    run_threads([at = ex.get()] { at->close(); },
+                [&] {
+                    if (((*ex).*Try)(1).error() == exchange_errc::closed) {
+                        the_checker().reached(0, "closed before", site::current());
+                        ex.reset();
+                    }
+                });
+}
+
 // clang-format off
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
@@ -236,6 +278,11 @@ constexpr std::array all{
     scene{"exchange_between_loops_in_arena", "the same, and a try_exchange", exchange_between_loops_in_arena},
     scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop", task_ends_elsewhere},
     scene{"join_on_two_loops", "the children of a when_all end on two loops", join_on_two_loops},
+    scene{"task_ends_inline", "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
+    scene{"destroyed_during_close", "a party that finds the exchanger closed destroys it",
+          destroyed_during_close<exchanger<int>, &exchanger<int>::try_exchange>, reaches(0)},
+    scene{"lifo_destroyed_during_close", "the same, a dual stack",
+          destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
 };
 // clang-format on
 

@@ -70,6 +70,7 @@ struct job {
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); }
 
+        tryst::executor_ref executor() const noexcept { return home; } // where it is resumed
         tryst::executor_ref home;
     };
 };

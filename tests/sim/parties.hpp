@@ -39,7 +39,8 @@ public:
     explicit change_of_loop(looper& to) noexcept : to_(&to), inner_(to.loop->schedule()) {}
 
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         looper& to = *to_; // outlives us
         ++to.posters;
         inner_.await_suspend(coroutine);

@@ -116,7 +116,7 @@ TYPED_TEST(DualHome, ClosingHandsOverAllWhoWaitInOrder) {
     expected.erase(expected.begin());
 
     std::vector<waiter*> expelled;
-    this->home_.close([&](waiter& w) { expelled.push_back(&w); });
+    expelled.push_back(this->home_.close([&](waiter& w) { expelled.push_back(&w); }));
     EXPECT_EQ(expelled, expected);
     EXPECT_TRUE(this->home_.is_closed());
     EXPECT_FALSE(this->home_.withdraw(blues[3], blue));
@@ -126,7 +126,7 @@ TYPED_TEST(DualHome, ClosingHandsOverAllWhoWaitInOrder) {
         EXPECT_EQ(this->home_.search(side).what, sight::closed);
         EXPECT_NE(this->home_.settle(late, side).what, sight::offered);
     }
-    this->home_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; });
+    EXPECT_EQ(this->home_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
 }
 
 /// Over many turns of its places, with roles that change: a queue is one; whom a stack serves, waits. (It is none:

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/exchanger.hpp>
 
+#include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
 
+#include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 
@@ -13,6 +15,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -25,6 +28,7 @@ using namespace std::chrono_literals;
 using tryst::exchange_errc;
 using tryst::test::bare_coroutine;
 using tryst::test::bare_party;
+using tryst::test::detached_coroutine;
 using tryst::test::grow;
 using tryst::test::party;
 using tryst::test::received;
@@ -196,6 +200,31 @@ TEST(ExchangerClose, MayResumeInlineWhoeverDestroysTheExchanger) {
     ex->close();
     EXPECT_FALSE(ex);
     expect_closed(got, 1);
+}
+
+template <class Exchanger>
+detached_coroutine end_with_the_last_of_three(std::unique_ptr<Exchanger>& ex, int& closed) {
+    auto got = co_await ex->red(1);
+    if (got.error() == exchange_errc::closed && ++closed == 3) {
+        ex.reset();
+    }
+}
+
+template <class Exchanger>
+void close_over_the_last_of_three() {
+    auto ex = std::make_unique<Exchanger>();
+    int closed = 0;
+    for (int i = 0; i != 3; ++i) {
+        end_with_the_last_of_three(ex, closed);
+    }
+    ex->close();
+    EXPECT_EQ(closed, 3);
+    EXPECT_EQ(ex, nullptr);
+}
+
+TEST(RedBlueClose, MayResumeInlineTheLastWaiterThoughItDestroysTheExchanger) {
+    close_over_the_last_of_three<tryst::red_blue_exchanger<int>>();
+    close_over_the_last_of_three<tryst::red_blue_exchanger<int, int, tryst::order::lifo>>();
 }
 
 TEST(ExchangerStop, MayResumeInlineWhoeverDestroysTheExchanger) {

@@ -8,6 +8,7 @@
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
 
+#include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 
@@ -315,6 +316,41 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfAThreadWhosePartnerIsALoops) {
 }
 
 // ---- The same, while a stop or a deadline is on its way to the waiter that was just taken.
+
+/// A thread finds what `Make` makes closed by `arrive`, and destroys it while the close may still be under way.
+template <class Make, class Arrive>
+void close_and_destroy_elsewhere(Make make, Arrive arrive) {
+    for (int round = 0; round != 2'000; ++round) {
+        auto owned = make();
+        auto* const closing = owned.get();
+        std::atomic<bool> begun{false};
+        std::thread party([&] {
+            begun = true;
+            while (arrive(*owned).error() != tryst::exchange_errc::closed) {
+            }
+            owned.reset();
+        });
+        while (!begun) {
+        }
+        closing->close();
+        party.join();
+    }
+}
+
+TEST(ExchangerLifetime, MayBeEndedByAPartyThatFoundItClosedDuringTheClose) {
+    close_and_destroy_elsewhere([] { return std::make_unique<tryst::exchanger<int>>(255); },
+                                [](auto& ex) { return ex.try_exchange(1); });
+}
+
+TEST(ExchangerLifetime, MayBeEndedByAPartyThatFoundItsTwoColoursClosedDuringTheClose) {
+    close_and_destroy_elsewhere([] { return std::make_unique<tryst::red_blue_exchanger<int>>(); },
+                                [](auto& ex) { return ex.try_blue(1); });
+    close_and_destroy_elsewhere(
+        [] {
+            return std::make_unique<tryst::red_blue_exchanger<int, int, tryst::order::lifo>>(255);
+        },
+        [](auto& ex) { return ex.try_blue(1); });
+}
 
 TEST(ExchangerLifetime, OutlastsAStopThatComesTooLate) {
     constexpr int rounds = 3'000;

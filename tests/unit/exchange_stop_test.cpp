@@ -54,6 +54,11 @@ tryst::task<> request(std::stop_source stop) {
     co_return;
 }
 
+// What is no token is none, and no error.
+static_assert(tryst::stoppable_token<std::stop_token>);
+static_assert(!tryst::stoppable_token<std::stop_source>);
+static_assert(!tryst::stoppable_token<int>);
+
 TEST(ExchangeStop, RequestedBeforeTheStartCancelsAtOnce) {
     exchanger ex;
     std::stop_source stop;

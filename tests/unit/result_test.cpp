@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdint>
+#include <concepts>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace {
 
@@ -35,23 +35,14 @@ text failure(exchange_errc error, std::string own) {
     return {error, std::move(own)};
 }
 
-/// An over-aligned, counted value that checks its own address whenever it is asked for its id.
-class alignas(256) wide {
-public:
-    wide(census& kept, long id) noexcept : counted_(kept, id) {}
-
-    long id() const noexcept {
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(this) % alignof(wide), 0U);
-        return counted_.id();
+/// A pointer whose `&` gives its pointee away, as COM's do.
+struct greedy {
+    int value = 3;
+    greedy* operator&() noexcept { // NOLINT(google-runtime-operator)
+        value = 0;
+        return this;
     }
-
-private:
-    tracked counted_;
-};
-
-struct alignas(64) wide_text {
-    explicit wide_text(std::string from) : value(std::move(from)) {}
-    std::string value;
+    const greedy* operator&() const noexcept = delete;
 };
 
 } // namespace
@@ -162,7 +153,6 @@ TEST(ExchangeResult, CopiesIfItsItemDoes) {
     EXPECT_EQ(*assigned, "theirs");
     EXPECT_EQ(*copy, "theirs");
     static_assert(!std::is_copy_constructible_v<exchange_result<tracked>>);
-    static_assert(!std::is_copy_constructible_v<exchange_result<wide>>);
 }
 
 TEST(ExchangeResult, NeedsNoDefaultConstructorAndDestroysItsItemOnce) {
@@ -178,38 +168,115 @@ TEST(ExchangeResult, NeedsNoDefaultConstructorAndDestroysItsItemOnce) {
     EXPECT_EQ(kept.alive, 0);
 }
 
-TEST(ExchangeResult, KeepsAnOverAlignedItemAlignedWhereverItIsMoved) {
+TEST(ExchangeResult, TakesTheAddressOfAnItemThatOverloadsTheOperator) {
+    exchange_result<greedy> result{greedy{}};
+    EXPECT_EQ(result->value, 3);
+    EXPECT_EQ(std::as_const(result)->value, 3);
+}
+
+TEST(ExchangeResult, GivesAValueInsteadOfAMissingItem) {
+    EXPECT_EQ(success("theirs").value_or("none"), "theirs");
+    EXPECT_EQ(failure(exchange_errc::closed, "mine").value_or("none"), "none");
+    const text won = success("theirs");
+    EXPECT_EQ(won.value_or("none"), "theirs");
+    EXPECT_EQ(*won, "theirs");
+
+    exchange_result<std::unique_ptr<int>> owner(std::make_unique<int>(1));
+    EXPECT_EQ(*std::move(owner).value_or(nullptr), 1);
+}
+
+TEST(ExchangeResult, GoesOnWithThePartnersItem) {
+    const auto longer = [](std::string theirs) { return success(theirs + "!"); };
+    EXPECT_EQ(*success("theirs").and_then(longer), "theirs!");
+    const text lost = failure(exchange_errc::closed, "mine").and_then(longer);
+    EXPECT_EQ(lost.error(), exchange_errc::closed);
+    EXPECT_EQ(lost.returned(), "mine");
+
+    // Not only by its value: what it does may fail in its own way, and another type may come of it.
+    using length = exchange_result<std::size_t, std::string>;
+    const auto measure = [](const std::string& theirs) {
+        return theirs.empty() ? length(exchange_errc::no_partner, "given up")
+                              : length(std::size_t{theirs.size()});
+    };
+    EXPECT_EQ(*success("four").and_then(measure), 4U);
+    EXPECT_EQ(success("").and_then(measure).returned(), "given up");
+    EXPECT_EQ(failure(exchange_errc::timed_out, "mine").and_then(measure).returned(), "mine");
+}
+
+TEST(ExchangeResult, TransformsThePartnersItemAndKeepsTheOwn) {
+    const auto size = [](const std::string& item) { return item.size(); };
+    const exchange_result<std::size_t, std::string> won = success("theirs").transform(size);
+    EXPECT_EQ(*won, 6U);
+    const auto lost = failure(exchange_errc::cancelled, "mine").transform(size);
+    EXPECT_EQ(lost.error(), exchange_errc::cancelled);
+    EXPECT_EQ(lost.returned(), "mine");
+
+    std::string seen;
+    const exchange_result<void, std::string> done =
+        success("theirs").transform([&](std::string item) { seen = std::move(item); });
+    EXPECT_TRUE(done);
+    EXPECT_EQ(seen, "theirs");
+}
+
+TEST(ExchangeResult, RecoversFromAFailureWithTheOwnItem) {
+    const auto recover = [](std::error_code why, std::string own) {
+        return success(own + " after " + why.message());
+    };
+    const text lost = failure(exchange_errc::closed, "mine");
+    EXPECT_EQ(*lost.or_else(recover), "mine after the exchanger is closed");
+    EXPECT_EQ(lost.returned(), "mine");
+    EXPECT_EQ(*success("theirs").or_else(recover), "theirs");
+}
+
+TEST(ExchangeResult, MovesOnlyOnceThroughAChain) {
     census kept;
     {
-        // A vector that grows moves its elements, and places each differently.
-        std::vector<exchange_result<wide>> results;
-        for (long id = 0; id != 20; ++id) {
-            if (id % 2 == 0) {
-                results.emplace_back(wide(kept, id));
-            } else {
-                results.emplace_back(exchange_errc::timed_out, wide(kept, id));
-            }
-        }
-        for (long id = 0; id != 20; ++id) {
-            auto& result = results[static_cast<std::size_t>(id)];
-            EXPECT_EQ(result ? result->id() : result.returned().id(), id);
-        }
-        EXPECT_EQ(kept.alive, 20);
-        results.front() = std::move(results.back());
-        EXPECT_EQ(kept.alive, 19);
-        EXPECT_EQ(results.front().returned().id(), 19);
+        using result = exchange_result<tracked>;
+        const auto same = [](tracked&& item) { return result(std::move(item)); };
+        const auto retry = [](std::error_code, tracked&& own) { return result(std::move(own)); };
+        const result won = result(tracked(kept, 1)).and_then(same).or_else(retry);
+        EXPECT_EQ(won->id(), 1);
+        const result lost =
+            result(exchange_errc::closed, tracked(kept, 2)).and_then(same).or_else(retry);
+        EXPECT_EQ(lost->id(), 2);
+        EXPECT_EQ(kept.alive, 2);
     }
     EXPECT_EQ(kept.alive, 0);
 }
 
-TEST(ExchangeResult, CopiesAnOverAlignedItem) {
-    const exchange_result<wide_text> original(wide_text("theirs"));
-    exchange_result<wide_text> copy(original);
-    copy->value += "!";
-    EXPECT_EQ(original->value, "theirs");
-    EXPECT_EQ(copy->value, "theirs!");
-    copy = original;
-    EXPECT_EQ(copy->value, "theirs");
+TEST(ExchangeResult, ChainsWithoutItems) {
+    using sent = exchange_result<void, std::string>;
+    using received = exchange_result<std::string, void>;
+    const auto nothing = [] { return tryst::detail::nothing(); };
+    EXPECT_TRUE(sent(nothing()).and_then([&] { return sent(nothing()); }));
+    EXPECT_EQ(*sent(nothing()).transform([] { return 5; }), 5);
+    EXPECT_EQ(*received(exchange_errc::closed, nothing()).or_else([](std::error_code why) {
+        return received(why.message());
+    }),
+              "the exchanger is closed");
+    EXPECT_TRUE(sent(exchange_errc::closed, "mine").or_else([&](std::error_code, std::string) {
+        return sent(nothing());
+    }));
+}
+
+TEST(ExchangeResult, ComparesOutcomesAndItems) {
+    EXPECT_EQ(success("a"), success("a"));
+    EXPECT_NE(success("a"), success("b"));
+    EXPECT_NE(success("a"), failure(exchange_errc::closed, "a"));
+    EXPECT_EQ(failure(exchange_errc::closed, "a"), failure(exchange_errc::closed, "a"));
+    EXPECT_NE(failure(exchange_errc::closed, "a"), failure(exchange_errc::closed, "b"));
+    EXPECT_NE(failure(exchange_errc::closed, "a"), failure(exchange_errc::timed_out, "a"));
+
+    EXPECT_TRUE(success("a") == "a");
+    EXPECT_FALSE(failure(exchange_errc::closed, "a") == "a");
+    EXPECT_TRUE(failure(exchange_errc::closed, "a") == exchange_errc::closed);
+    EXPECT_TRUE(exchange_errc::closed != success("a"));
+
+    using sent = exchange_result<void, int>;
+    EXPECT_EQ(sent(tryst::detail::nothing()), sent(tryst::detail::nothing()));
+    EXPECT_EQ(sent(exchange_errc::closed, 1), sent(exchange_errc::closed, 1));
+    struct opaque {};
+    static_assert(!std::equality_comparable<exchange_result<opaque>>);
 }
 
 TEST(ExchangeErrc, ComparesWithTheGeneralErrorsItResembles) {

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/task.hpp>
 
+#include <tryst/exchanger.hpp>
 #include <tryst/run_loop.hpp>
+#include <tryst/when_all.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/tracked.hpp"
 
 #include <gtest/gtest.h>
 
+#include <coroutine>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace {
 
+using tryst::exchanger;
 using tryst::run_loop;
 using tryst::task;
 using tryst::test::bare_coroutine;
@@ -236,18 +241,91 @@ TEST(Task, FreesEachAwaitedTaskAtTheEndOfItsExpression) {
     EXPECT_EQ(kept.created, 2);
 }
 
-TEST(Task, ResumesItsAwaiterWhereItEnds) {
+namespace {
+
+task<> move_to(run_loop& loop) {
+    co_await loop.schedule();
+}
+
+} // namespace
+
+TEST(Task, ResumesItsAwaiterOnTheAwaitersExecutorWhereverItCompletes) {
     run_loop a;
     run_loop b;
-    std::vector<bool> at_b;
-    a.spawn([](run_loop& b, std::vector<bool>& at_b) -> task<> {
-        at_b.push_back(b.running_here());
-        co_await [](run_loop& b) -> task<> { co_await b.schedule(); }(b);
-        at_b.push_back(b.running_here());
-    }(b, at_b));
+    std::vector<bool> at_a;
+    a.spawn([](run_loop& a, run_loop& b, std::vector<bool>& at_a) -> task<> {
+        co_await move_to(b);
+        at_a.push_back(a.running_here());
+        co_await when_all(move_to(b), move_to(a));
+        at_a.push_back(a.running_here());
+    }(a, b, at_a));
+    for (int i = 0; i != 3; ++i) {
+        a.run_until_idle();
+        b.run_until_idle();
+    }
+    EXPECT_EQ(at_a, (std::vector{true, true}));
+}
+
+TEST(Task, KeepsToTheExecutorItIsScheduledOn) {
+    run_loop a;
+    run_loop b;
+    exchanger<int> ex;
+    bool at_b = false;
+    a.spawn([](run_loop& b, exchanger<int>& ex, bool& at_b) -> task<> {
+        co_await b.schedule();
+        static_cast<void>(co_await ex.exchange(1));
+        at_b = b.running_here();
+    }(b, ex, at_b));
     a.run_until_idle();
     b.run_until_idle();
-    EXPECT_EQ(at_b, (std::vector{false, true}));
+    EXPECT_TRUE(ex.try_exchange(2));
+    a.run_until_idle();
+    EXPECT_FALSE(at_b);
+    b.run_until_idle();
+    EXPECT_TRUE(at_b);
+}
+
+TEST(Task, ReturnsToItsExecutorAfterAwaitingWhatResumesItElsewhere) {
+    // An awaitable of somebody else's, which knows nothing of executors.
+    struct elsewhere {
+        std::coroutine_handle<>& waiting;
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> self) const noexcept { waiting = self; }
+        void await_resume() const noexcept {}
+    };
+    run_loop loop;
+    exchanger<int> ex;
+    std::coroutine_handle<> waiting;
+    bool back = false;
+    loop.spawn([](run_loop& loop, exchanger<int>& ex, std::coroutine_handle<>& waiting,
+                  bool& back) -> task<> {
+        co_await elsewhere{waiting};
+        static_cast<void>(co_await ex.exchange(1));
+        back = loop.running_here();
+    }(loop, ex, waiting, back));
+    loop.run_until_idle();
+    std::thread([&] { waiting.resume(); }).join();
+    EXPECT_TRUE(ex.try_exchange(2));
+    EXPECT_FALSE(back);
+    loop.run_until_idle();
+    EXPECT_TRUE(back);
+}
+
+TEST(Task, MayBeDestroyedWithItsLoopWhileItsResumptionIsQueued) {
+    census kept;
+    run_loop b;
+    {
+        run_loop a;
+        a.spawn([](run_loop& b, census& kept) -> task<> {
+            const tracked local(kept, 1);
+            co_await move_to(b);
+            ADD_FAILURE() << "resumed on a loop that nobody runs";
+        }(b, kept));
+        a.run_until_idle();
+        b.run_until_idle();
+        EXPECT_EQ(kept.alive, 1);
+    }
+    EXPECT_EQ(kept.alive, 0);
 }
 
 TEST(Task, CanBeAwaitedByAnyCoroutineWithoutALoop) {

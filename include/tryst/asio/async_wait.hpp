@@ -66,7 +66,6 @@ auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
     typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
     task<T> own = std::move(work); // a parameter would outlive the promise, its executor
     co_await own.when_ready();
-    co_await homecoming();
     co_return own.take();
 }
 
@@ -84,7 +83,6 @@ auto drive_task(initiation<Handler, no_io_executor>& /*from*/, Work work) -> typ
     const slot_stop::callback link(slot, pass_on);
     auto own = work(source.get_token());
     co_await own.when_ready();
-    co_await homecoming(); // the slot is used there only, and `link` with it
     co_return own.take();
 }
 
@@ -113,7 +111,7 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 /// @throws      std::bad_alloc, and what making the handler throws; `work` is then destroyed unstarted.
 /// @resumes     the handler on its associated executor. If that executor's context is destroyed first, the
 ///              frames of the task and the handler are destroyed; the task must not be on another executor
-///              then, and coroutines that it starts and does not await must not wait here after its end.
+///              then.
 /// @cancellation none; see below.
 /// @sync        all that the task did happens-before the handler.
 /// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.

@@ -12,8 +12,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <stop_token>
 #include <thread>
+#include <version>
+
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
 
 #if defined(__linux__) && !defined(TRYST_NO_FUTEX)
 #define TRYST_HAS_FUTEX 1
@@ -34,9 +38,15 @@ template <class T>
 using atomic = std::atomic<T>;
 
 using clock = std::chrono::steady_clock;
+#ifdef __cpp_lib_jthread
 using stop_token = std::stop_token;
 template <class Callback>
 using stop_callback = std::stop_callback<Callback>;
+#else // libc++ 19 has them with -fexperimental-library only; tokens of other types work all the same.
+class stop_token;
+template <class Callback>
+class stop_callback;
+#endif
 
 /// The calling thread's own `T`. Visible, as all is that a program and a shared library of ours must have but
 /// once: what is kept for a thread, and functions by whose addresses something is told.
@@ -108,10 +118,12 @@ public:
         if (since.count() <= 0) {
             return;
         }
-        const auto whole = std::chrono::duration_cast<std::chrono::seconds>(since);
+        using seconds = std::chrono::duration<decltype(timespec::tv_sec)>;
+        using nanoseconds = std::chrono::duration<decltype(timespec::tv_nsec), std::nano>;
+        const auto whole = std::chrono::duration_cast<seconds>(since);
         // libstdc++'s and libc++'s steady_clock is CLOCK_MONOTONIC, which is what the futex counts in.
-        const timespec at{static_cast<std::time_t>(whole.count()),
-                          static_cast<long>(std::chrono::nanoseconds(since - whole).count())};
+        const timespec at{whole.count(),
+                          std::chrono::duration_cast<nanoseconds>(since - whole).count()};
         futex(FUTEX_WAIT_BITSET_PRIVATE, seen, &at);
     }
 

@@ -169,18 +169,27 @@ public:
         if (distance(end, at) < 0) {
             std::swap(at, end);
         }
+        waiter* last = nullptr;
         while (distance(end, at) > 0) {
             if (at_end(at)) {
                 at = start_of(
                     successor(segments_[segment_of(at)].next.load(std::memory_order_acquire)));
-            } else {
-                if (const sight last = visit(at, nullptr); last.what == sight::partner) {
-                    each(*last.claimed);
-                }
-                at = after(at);
+                continue;
             }
+            // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
+            const word seen = cell_of(at).load(std::memory_order_relaxed);
+            if (last != nullptr && seen != empty && seen != gone) {
+                each(*std::exchange(last, nullptr));
+            }
+            if (const sight found = visit(at, nullptr); found.what == sight::partner) {
+                if (last != nullptr) {
+                    each(*last);
+                }
+                last = found.claimed;
+            }
+            at = after(at);
         }
-        return nullptr;
+        return last;
     }
 
     bool is_closed() const noexcept {

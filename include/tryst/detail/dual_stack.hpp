@@ -136,14 +136,22 @@ public:
     template <class Each>
     waiter* close(Each each) noexcept {
         const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel); // [D2]
+        waiter* last = nullptr;
         for (number n = top_of(head); n != pool::none;) {
             const number next = nodes_[n].next.load(std::memory_order_relaxed);
+            // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
+            if (last != nullptr && nodes_[n].content.load(std::memory_order_relaxed) > disowned) {
+                each(*std::exchange(last, nullptr));
+            }
             if (waiter* const q = empty(n)) {
-                each(*q);
+                if (last != nullptr) {
+                    each(*last);
+                }
+                last = q;
             }
             n = next;
         }
-        return nullptr;
+        return last;
     }
 
     bool is_closed() const noexcept {

@@ -18,7 +18,7 @@
 
 namespace tryst::detail {
 
-/// A single-threaded executor with timers, of which `Loop` derives. `Loop` has
+/// A single-threaded executor with timers, of which `Loop` derives; `Temporary` as in `executor_vtable`. `Loop` has
 ///   - `void deliver(executor_node*)`, for other threads: puts a node where `take_mail` finds it, and wakes
 ///     the loop if it sleeps;
 ///   - `executor_node* take_mail()`, a list in the order of delivery;
@@ -26,7 +26,7 @@ namespace tryst::detail {
 ///   - `void fetch_events()`, which may make nodes ready;
 ///   - `void sleep()` and `void sleep_until(deadline)`, until there are events;
 ///   - `time_point now()`, the clock of its timers.
-template <class Loop>
+template <class Loop, bool Temporary = false>
 class [[gnu::visibility("default")]] event_loop {
 public:
     using time_point = timer_node::time_point; ///< Of the `steady_clock`.
@@ -132,6 +132,7 @@ private:
     static constexpr executor_vtable vtable{
         .post         = [](void* context, executor_node* node) noexcept { loop(context).post(node); },
         .serial       = true,
+        .temporary    = Temporary,
         .running_here = [](const void* context) noexcept {
             return static_cast<const event_loop*>(context)->running_here();
         },

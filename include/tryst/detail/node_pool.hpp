@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 
 namespace tryst::detail {
@@ -81,7 +82,7 @@ public:
 
 private:
     static unsigned block_of(number n) noexcept {
-        return static_cast<unsigned>(std::bit_width(n)) - 1;
+        return static_cast<unsigned>(std::numeric_limits<number>::digits - 1 - std::countl_zero(n));
     }
     static Node* to_nodes(std::uintptr_t block) noexcept { return reinterpret_cast<Node*>(block); }
 

@@ -213,8 +213,10 @@ public:
         return true;
     }
 
-    /// Closes for ever, and completes all that wait with `closed`.
+    /// Closes for ever, and completes all that wait with `closed`. Any party that finds it closed may
+    /// destroy the exchanger, which waits until this close has let go of it.
     void close() noexcept {
+        arena_.begin_straggling();
         waiter* const last = arena_.home().close([&](waiter& q) { expel(q); });
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             const slot::word seen = arena_.at(i).peek();
@@ -224,7 +226,9 @@ public:
             }
             // Offers made here from now on find slot 0 closed when they expire.
         }
-        if (last != nullptr) { // and the exchanger is not needed any more
+        arena_.end_straggling();
+        if (last !=
+            nullptr) { // whom this may resume inline, and who may then destroy the exchanger
             expel(*last);
         }
     }
@@ -427,6 +431,8 @@ private:
         if (q.executor) {
             q.executor.post(&q);
         } else {
+            // What it awaits next must not be resumed on an executor that it happens to run on.
+            const executor_scope none{executor_ref()};
             q.run(&q);
         }
     }

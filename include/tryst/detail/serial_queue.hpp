@@ -118,20 +118,17 @@ private:
 
         struct finish {
             bool await_ready() const noexcept { return false; }
+            // On `home`: the task that it awaited has come back there.
             void await_suspend(std::coroutine_handle<spawned> self) noexcept {
-                spawned& root = self.promise();
-                root.run = end;
-                if (root.home.running_here()) {
-                    end(&root);
-                } else {
-                    root.home.post(&root);
-                }
+                self.promise().destroy();
             }
             void await_resume() const noexcept {}
         };
         finish final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); }
+
+        executor_ref executor() const noexcept { return home; }
 
         void destroy() noexcept {
             (previous == nullptr ? queue->first_ : previous->following) = following;
@@ -153,7 +150,6 @@ private:
             self.link();
             std::coroutine_handle<spawned>::from_promise(self).resume();
         }
-        static void end(executor_node* node) noexcept { static_cast<spawned*>(node)->destroy(); }
 
         serial_queue* queue;
         executor_ref home;

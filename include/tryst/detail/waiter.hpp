@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/atomic.hpp>
-#include <tryst/detail/item.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
@@ -97,24 +96,24 @@ public:
     item_waiter& operator=(const item_waiter&) = delete;
     ~item_waiter() {
         if (result == outcome::exchanged) {
-            std::destroy_at(&got);
+            got.~Theirs();
         } else {
-            std::destroy_at(&brought);
+            brought.~Own();
         }
     }
 
     /// Precondition: not exchanged.
-    Own& own() noexcept { return brought.get(); }
+    Own& own() noexcept { return brought; }
     /// Precondition: exchanged.
-    Theirs& theirs() noexcept { return got.get(); }
+    Theirs& theirs() noexcept { return got; }
 
     /// Swaps the items of two waiters, both of which are the caller's, and are `exchanged` after.
     void swap_items(partner& other) noexcept {
-        item<Own> held(std::move(brought));
-        std::destroy_at(&brought);
-        std::construct_at(&got, std::move(other.brought));
-        std::destroy_at(&other.brought);
-        std::construct_at(&other.got, std::move(held));
+        Own held(std::move(brought));
+        brought.~Own();
+        std::construct_at(std::addressof(got), std::move(other.brought));
+        other.brought.~Theirs();
+        std::construct_at(std::addressof(other.got), std::move(held));
     }
 
 private:
@@ -122,8 +121,8 @@ private:
     friend class item_waiter;
 
     union {
-        item<Own> brought;
-        item<Theirs> got;
+        Own brought;
+        Theirs got;
     };
 };
 

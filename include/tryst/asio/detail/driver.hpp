@@ -96,9 +96,6 @@ public:
 
 struct own_stop_token {};
 
-/// For after a task, which may have ended on another executor.
-struct homecoming {};
-
 /// A parameter of a coroutine that its promise takes no notice of.
 struct anything {
     template <class T>
@@ -112,14 +109,13 @@ struct anything {
  * follows the last node, when the frame is destroyed already: it may throw, and may reuse the memory.
  *
  * @tparam Outcome  what the coroutine returns, how a handler is told; whether its slot is `stoppable`, and whether
- *   it `runs_tasks`, which may wait on the driver as well. */
+ *   it `runs_tasks`. */
 template <class Handler, class IoExecutor, class Outcome>
 class driver final
-    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>,
-                             !Outcome::runs_tasks>,
+    : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>, true>,
       public Outcome {
     using queue = work_queue<completion_executor<Handler, IoExecutor>, true>;
-    using base = serial_executor<queue, !Outcome::runs_tasks>;
+    using base = serial_executor<queue, true>;
     using memory = frame_memory<Handler>;
 
 public:
@@ -159,18 +155,12 @@ public:
     /// For `executor_of`.
     executor_ref executor() const noexcept { return base::ref(); }
 
-    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it.
+    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it for
+    /// tasks.
     template <class Operation>
     auto await_transform(Operation&& operation) noexcept {
-        if constexpr (Outcome::runs_tasks) {
-            return std::forward<Operation>(operation);
-        } else {
-            return first_await<std::remove_reference_t<Operation>>{operation, *this};
-        }
+        return first_await<std::remove_reference_t<Operation>>{operation, *this};
     }
-
-    /// `co_await homecoming()`: goes on on the handler's executor, if it does not run there.
-    auto await_transform(homecoming /*which*/) noexcept { return way_home(*this); }
 
     /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
     auto await_transform(own_stop_token /*which*/) noexcept {
@@ -223,8 +213,10 @@ private:
 
         bool await_ready() {
             const bool ready = operation.await_ready();
-            if (!ready) {
-                self.sleep_in_context();
+            if constexpr (!Outcome::runs_tasks) {
+                if (!ready) {
+                    self.sleep_in_context();
+                }
             }
             return ready;
         }
@@ -232,21 +224,6 @@ private:
             return operation.await_suspend(handle);
         }
         decltype(auto) await_resume() { return operation.await_resume(); }
-    };
-
-    struct way_home : executor_node {
-        explicit way_home(driver& promise) noexcept : self(promise) {}
-
-        bool await_ready() const noexcept { return self.running_here(); }
-        void await_suspend(std::coroutine_handle<driver> /*self*/) noexcept {
-            run = [](executor_node* node) noexcept {
-                static_cast<way_home*>(node)->self.handle().resume();
-            };
-            self.post(this);
-        }
-        void await_resume() const noexcept {}
-
-        driver& self;
     };
 
     struct frame_end {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What docs/compilers.md shows.
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <stop_token>
+#include <string>
+#include <utility>
+
+namespace {
+
+struct message {
+    int number;
+    std::string text;
+};
+using exchanger = tryst::exchanger<message>;
+
+[[maybe_unused]] tryst::task<> name_the_item(exchanger& ex) {
+    message mine{1, "the item has a name"};
+    auto got = co_await ex.exchange(std::move(mine));
+    static_cast<void>(got);
+}
+
+[[maybe_unused]] tryst::task<> name_the_operation(exchanger& ex) {
+    auto swap = ex.exchange({2, "the operation has a name"});
+    auto got = co_await swap;
+    static_cast<void>(got);
+}
+
+[[maybe_unused]] tryst::task<> name_the_token(exchanger& ex, std::stop_source& stop, bool hurried) {
+    std::stop_token token = hurried ? stop.get_token() : std::stop_token();
+    message mine{3, "the stop token has a name"};
+    auto got = co_await ex.exchange(std::move(mine), std::move(token));
+    static_cast<void>(got);
+}
+
+[[maybe_unused]] asio::awaitable<void> name_the_lambda(exchanger& ex, message mine) {
+    auto start = [&ex, item = std::move(mine)](auto stop) mutable {
+        return ex.exchange(std::move(item), std::move(stop));
+    };
+    auto got = co_await tryst::asio::wait(std::move(start));
+    static_cast<void>(got);
+}
+
+} // namespace
