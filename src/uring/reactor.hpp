@@ -64,9 +64,14 @@ public:
     int registration_of(const buffer_pool* pool) const noexcept;
     io_uring* ring() noexcept { return &ring_; }
     std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
+    /// Whether this is a child process' copy of a context that its parent made: the ring is the parent's.
+    bool is_in_child() const noexcept;
 
 private:
     using state = operation_base::state;
+
+    void enable();
+    void expect_no_fork() const noexcept;
 
     static void resume(executor_node* node) noexcept;
     static void expire(timer_node* node) noexcept;
@@ -101,6 +106,7 @@ private:
     context& loop_;
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
+    unsigned forks_; ///< Before the context was made.
     io_uring ring_{};
     descriptor eventfd_;
     std::uint8_t quiet_ =

@@ -54,13 +54,14 @@ class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<
 public:
     /// Sets up a ring with the best the kernel has: a single issuer, task work deferred until it is asked
     /// for; without what it does not know.
-    /// @throws std::system_error: "io_uring_setup", "eventfd"; std::bad_alloc.
+    /// @throws std::system_error: "io_uring_setup", with the setting or limit that forbids it, or "eventfd";
+    ///   std::bad_alloc.
     explicit context(context_options options = {});
     ~context();
 
     /// Runs until stopped; sleeps in the kernel while there is nothing to do.
     /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
-    /// @throws std::system_error if another thread ran it before.
+    /// @throws std::system_error if another thread ran it before, or if its first run cannot enable the ring.
     std::size_t run();
 
     /// Runs all that is ready, due timers and completed operations included, and whatever that makes

@@ -3,6 +3,7 @@
 
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
+#include "adapters/uring/process.hpp"
 
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
@@ -29,7 +30,6 @@
 
 #include <grp.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -285,18 +285,6 @@ int transfer_with_locked_memory(rlim_t most) {
     }
     expect_transfers(*loop, pool);
     return testing::Test::HasFailure() ? not_transferred : transferred;
-}
-
-/// The exit status of `body`, run in a process of its own.
-template <class Body>
-int status_of(Body body) {
-    const pid_t child = checked(::fork(), "fork");
-    if (child == 0) {
-        ::_exit(body());
-    }
-    int status = 0;
-    checked(::waitpid(child, &status, 0), "waitpid");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /// How much of this process' memory the kernel has pinned, as it says itself.
