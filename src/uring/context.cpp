@@ -50,6 +50,10 @@ result<void> context::register_buffers(const buffer_pool& pool) noexcept {
     return reactor_->register_buffers(pool);
 }
 
+result<void> context::unregister_buffers(const buffer_pool& pool) noexcept {
+    return reactor_->unregister_buffers(pool);
+}
+
 unsigned context::setup_flags() const noexcept {
     return reactor_->setup_flags();
 }

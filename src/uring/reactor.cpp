@@ -19,7 +19,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace tryst::uring::detail {
@@ -870,43 +869,6 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
         operation.cancelled_ = set_aside;
     }
     finish(operation, result, flags);
-}
-
-// ---- Registered buffers.
-
-result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
-    const auto outcome = [](int error) {
-        return result<void>("register_buffers", {error, std::system_category()});
-    };
-    if (registration_of(&pool) >= 0) {
-        return outcome(0);
-    }
-    if (pool_count_ == pools_.size()) {
-        return outcome(ENOSPC);
-    }
-    if (!has_table_) {
-        const int error = -io_uring_register_buffers_sparse(&ring_, context::max_pools);
-        if (error != 0) {
-            return outcome(error);
-        }
-        has_table_ = true;
-    }
-    // One entry of the table for all buffers of the pool: an operation may use any part of one.
-    const std::span<std::byte> memory = pool.memory();
-    const iovec whole{memory.data(), memory.size()};
-    const __u64 tag = 0;
-    const int changed = io_uring_register_buffers_update_tag(&ring_, pool_count_, &whole, &tag, 1);
-    if (changed < 0) {
-        return outcome(-changed);
-    }
-    pools_[pool_count_++] = &pool;
-    return outcome(0);
-}
-
-int reactor::registration_of(const buffer_pool* pool) const noexcept {
-    const auto end = pools_.begin() + pool_count_;
-    const auto found = std::find(pools_.begin(), end, pool);
-    return found == end ? -1 : static_cast<int>(found - pools_.begin());
 }
 
 } // namespace tryst::uring::detail

@@ -13,7 +13,9 @@
 #include <tryst/uring/detail/stream.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <liburing.h>
 
@@ -61,6 +63,7 @@ public:
 
     // ---- What the kernel knows of memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
+    result<void> unregister_buffers(const buffer_pool& pool) noexcept;
     int registration_of(const buffer_pool* pool) const noexcept;
     io_uring* ring() noexcept { return &ring_; }
     std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
@@ -103,6 +106,9 @@ private:
     void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
     void called() noexcept;
 
+    int change_registration(int entry, std::span<std::byte> memory) noexcept;
+    bool is_in_use(int registration) const noexcept;
+
     context& loop_;
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
@@ -124,8 +130,8 @@ private:
     list_links cancels_; ///< Operations in flight whose cancellation does.
     list_links in_flight_;
 
-    std::array<const buffer_pool*, context::max_pools> pools_{};
-    unsigned pool_count_ = 0;
+    /// The serial numbers of the registered pools; 0: a free entry of the kernel's table.
+    std::array<std::uint64_t, context::max_pools> pools_{};
     bool has_table_ = false;
     std::uint16_t buffer_groups_ = 0;
 

@@ -71,11 +71,18 @@ public:
     std::size_t run_until_idle();
 
     /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages
-    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The pool must outlive
-    /// the context.
-    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM), too old. The pool's
-    ///   buffers serve all the same, as any memory does.
+    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The memory stays
+    /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed before.
+    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM, see `ulimit -l`), too
+    ///   old. The pool's buffers serve all the same, as any memory does.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
+
+    /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one registered in
+    /// its place. Before the context runs, or on it. Operations made with this pool's buffers and not yet
+    /// awaited fail with EFAULT.
+    /// @returns an error if the pool is not registered (ENOENT), or an operation still uses it (EBUSY: await
+    ///   that first); then nothing has changed.
+    result<void> unregister_buffers(const buffer_pool& pool) noexcept;
     static constexpr unsigned max_pools = 16; ///< How many pools a context can register.
 
     /// The flags of io_uring_setup(2) that the kernel took.
