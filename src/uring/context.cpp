@@ -26,7 +26,7 @@ private:
 
 context::context(context_options options)
     : base(options.max_spins),
-      reactor_(std::make_unique<detail::reactor>(*this, queue(), timers(), options.entries)) {}
+      reactor_(std::make_unique<detail::reactor>(*this, queue(), timers(), options)) {}
 
 context::~context() {
     dispose();

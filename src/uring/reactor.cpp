@@ -260,9 +260,10 @@ void operation_base::post_stop::operator()() const noexcept {
 // ---- Set-up and end.
 
 reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
-                 tryst::detail::timer_heap& timers, unsigned entries)
-    : loop_(loop), ready_(ready), timers_(timers), forks_(count_forks()), ring_(set_up(entries)),
-      eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+                 tryst::detail::timer_heap& timers, const context_options& options)
+    : loop_(loop), ready_(ready), timers_(timers), forks_(count_forks()),
+      max_workers_{options.max_bounded_workers, options.max_unbounded_workers},
+      ring_(set_up(options.entries)), eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
     if (!eventfd_) {
         const int error = errno;
@@ -306,6 +307,7 @@ void reactor::claim_thread() {
     if (owner_.compare_exchange_strong(owner, here, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
         try {
+            limit_workers();
             enable();
         } catch (...) {
             owner_.store(0, std::memory_order_relaxed); // as above
@@ -325,6 +327,18 @@ void reactor::enable() {
                                          IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
     if (error != 0) {
         throw uring_failure(error, "io_uring_register");
+    }
+}
+
+/// By the thread that will submit: the kernel has workers for each thread, not for each ring.
+void reactor::limit_workers() {
+    auto limits = max_workers_;
+    if (limits == std::array{0U, 0U}) {
+        return;
+    }
+    const int error = -io_uring_register_iowq_max_workers(&ring_, limits.data());
+    if (error != 0) {
+        throw uring_failure(error, "io_uring_register_iowq_max_workers");
     }
 }
 

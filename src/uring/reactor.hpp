@@ -34,7 +34,7 @@ class reactor {
 public:
     /// @throws std::system_error
     reactor(context& loop, tryst::detail::serial_queue& ready, tryst::detail::timer_heap& timers,
-            unsigned entries);
+            const context_options& options);
     reactor(const reactor&) = delete;
     reactor& operator=(const reactor&) = delete;
     ~reactor();
@@ -74,6 +74,7 @@ private:
     using state = operation_base::state;
 
     void enable();
+    void limit_workers();
     void expect_no_fork() const noexcept;
 
     static void resume(executor_node* node) noexcept;
@@ -113,6 +114,7 @@ private:
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
     unsigned forks_; ///< Before the context was made.
+    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0: as the kernel has it.
     io_uring ring_{};
     descriptor eventfd_;
     std::uint8_t quiet_ =

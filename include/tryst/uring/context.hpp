@@ -32,6 +32,17 @@ struct context_options {
 
     /// How often an idle context looks for work, at most, before it sleeps; as `run_loop_options::max_spins`.
     unsigned max_spins = 2'000;
+
+    /// The most kernel threads that run `openat`, `fsync`, and reads and writes of files where these block. If all
+    /// of them block, for instance in `openat` of a FIFO, later operations wait. 0 keeps the kernel's limit:
+    /// the smaller of `entries` and four times the number of processors.
+    /// All contexts on a thread share these threads; if several of them set a limit, that of the last one to begin
+    /// running holds. Needs Linux 5.15; on an older kernel `run` throws.
+    unsigned max_bounded_workers = 0;
+
+    /// The same for operations on sockets, pipes and terminals. The kernel's limit is that of the user's processes
+    /// (RLIMIT_NPROC).
+    unsigned max_unbounded_workers = 0;
 };
 
 /// Of a read or write: where the file's own position is, which it advances. For pipes, sockets, terminals.
