@@ -673,6 +673,7 @@ void reactor::flush_backlogs() noexcept {
 // ---- Sleep, and calls.
 
 void reactor::deliver(executor_node* node) noexcept {
+    expect_no_fork(); // a child would wake its parent, and tell it nothing
     // Before the post: after it, the context may be gone unless it waits for our call.
     const int ring = ring_.ring_fd;
     const int eventfd = eventfd_.get();

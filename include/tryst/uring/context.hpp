@@ -78,7 +78,7 @@ public:
     /// Runs all that is ready, due timers and completed operations included, and whatever that makes
     /// ready, and returns without sleeping. A `stop` met on the way is kept for `run`.
     /// @returns how many nodes it has run.
-    /// @throws std::system_error if another thread ran it before.
+    /// @throws as `run`.
     std::size_t run_until_idle();
 
     /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages

@@ -216,6 +216,12 @@ TEST_P(UringFork, EndsAChildThatRunsAContextItsParentHasNotRun) {
     expect_unharmed();
 }
 
+TEST_P(UringFork, EndsAChildThatPostsToTheContextOfItsParent) {
+    start();
+    EXPECT_EQ(signal_that_ends([&] { loop_->stop(); }), SIGABRT);
+    expect_unharmed();
+}
+
 TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
     start();
     EXPECT_EQ(status_of([&] {
