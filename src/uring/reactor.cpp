@@ -134,16 +134,17 @@ bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }
 
-/// How many forks lie between the process that made the first context and this one. Only the first thread of a
-/// child writes it, before there are others.
-unsigned forks = 0;
+/// The number of forks between the process that made the first context and this one. Relaxed everywhere: a child
+/// changes it while it has one thread only.
+tryst::detail::atomic<unsigned> forks{0};
 
 unsigned count_forks() {
-    static const int error = ::pthread_atfork(nullptr, nullptr, [] { ++forks; });
+    static const int error =
+        ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
     if (error != 0) {
         throw failure(error, "pthread_atfork");
     }
-    return forks;
+    return forks.load(std::memory_order_relaxed);
 }
 
 [[noreturn]] void die_in_child() noexcept {
@@ -290,7 +291,7 @@ reactor::~reactor() {
 }
 
 bool reactor::is_in_child() const noexcept {
-    return forks_ != forks;
+    return forks_ != forks.load(std::memory_order_relaxed);
 }
 
 void reactor::expect_no_fork() const noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tryst::uring notices without assertions: the program is compiled with NDEBUG.
+// Misuse that tryst::uring detects without assertions: this program is compiled with NDEBUG.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/process.hpp"
 

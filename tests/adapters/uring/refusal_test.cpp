@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tryst::uring says where the kernel refuses io_uring: by a setting, a limit, a filter, or after a fork.
+// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or after a fork.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 #include "adapters/uring/process.hpp"
@@ -39,7 +39,7 @@ constexpr int forever = 1 << 30;
 
 // ---- io_uring_setup
 
-/// What making a context throws.
+/// The text of the exception that making a context throws.
 std::string text_of_failure() {
     try {
         const context loop;

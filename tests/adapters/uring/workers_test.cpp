@@ -54,7 +54,7 @@ private:
     std::string path_;
 };
 
-/// What fsync comes to, until `patience` is over, while so many others open a FIFO.
+/// The result of an fsync, for which it has `patience`, while so many coroutines open a FIFO.
 result<> fsync_while_opening(context& loop, std::size_t openers,
                              std::chrono::milliseconds patience) {
     const fifo queue;
