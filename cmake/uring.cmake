@@ -7,8 +7,10 @@ add_library(tryst_uring
     src/uring/accept_stream.cpp
     src/uring/buffer_pool.cpp
     src/uring/context.cpp
+    src/uring/failure.cpp
     src/uring/reactor.cpp
-    src/uring/recv_stream.cpp)
+    src/uring/recv_stream.cpp
+    src/uring/registration.cpp)
 add_library(tryst::uring ALIAS tryst_uring)
 set_target_properties(tryst_uring PROPERTIES
     EXPORT_NAME uring

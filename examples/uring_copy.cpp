@@ -9,13 +9,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {
 
@@ -70,17 +75,71 @@ tryst::task<> run(uring::context& loop, tryst::task<> stage, meeting& ex, std::e
     loop.stop();
 }
 
-uring::descriptor open_file(const char* path, int flags) {
-    uring::descriptor file(::open(path, flags | O_CLOEXEC, 0666));
-    if (!file) {
-        throw std::system_error(errno, std::system_category(), path);
+void check(bool succeeded, const std::string& what) {
+    if (!succeeded) {
+        throw std::system_error(errno, std::system_category(), what);
     }
-    return file;
 }
 
+struct stat status_of(const uring::descriptor& file, const std::string& path) {
+    struct stat status{};
+    check(::fstat(file.get(), &status) == 0, path);
+    return status;
+}
+
+/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. A
+/// special file (a terminal, a pipe, /dev/null) is not replaced: the copy is written to it directly.
+class target {
+public:
+    target(const char* path, const struct stat& source) {
+        file_.reset(::open(path, O_WRONLY | O_CLOEXEC));
+        if (file_) {
+            const struct stat old = status_of(file_, path);
+            if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
+                throw std::runtime_error(std::string(path) +
+                                         ": is the source itself; name another target");
+            }
+            if (!S_ISREG(old.st_mode)) {
+                return;
+            }
+        } else {
+            check(errno == ENOENT, path);
+        }
+        path_ =
+            std::filesystem::weakly_canonical(path); // replaces what a link refers to, not the link
+        temporary_ = path_.parent_path() / (".uring_copy." + std::to_string(::getpid()));
+        file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                           source.st_mode & 0777));
+        check(bool(file_), temporary_);
+    }
+    target(const target&) = delete;
+    target& operator=(const target&) = delete;
+    ~target() {
+        if (!temporary_.empty()) {
+            ::unlink(temporary_.c_str());
+        }
+    }
+
+    int get() const noexcept { return file_.get(); }
+
+    /// Puts the complete copy in the target's place. Without this the target stays as it was.
+    void keep() {
+        if (!temporary_.empty()) {
+            check(::rename(temporary_.c_str(), path_.c_str()) == 0, path_);
+            temporary_.clear();
+        }
+    }
+
+private:
+    uring::descriptor file_;
+    std::filesystem::path path_;
+    std::filesystem::path temporary_; // empty: there is none
+};
+
 void copy(const char* from, const char* to) {
-    const uring::descriptor source = open_file(from, O_RDONLY);
-    const uring::descriptor target = open_file(to, O_WRONLY | O_CREAT | O_TRUNC);
+    const uring::descriptor source(::open(from, O_RDONLY | O_CLOEXEC));
+    check(bool(source), from);
+    target copied(to, status_of(source, from));
     uring::buffer_pool pool(2, std::size_t{256} * 1024);
     meeting ex(0); // of two: one slot is enough
     std::exception_ptr reading;
@@ -93,7 +152,7 @@ void copy(const char* from, const char* to) {
         }
     }
     reader.spawn(run(reader, fill(reader, source.get(), {pool.acquire()}, ex), ex, reading));
-    writer.spawn(run(writer, drain(writer, target.get(), {pool.acquire()}, ex), ex, writing));
+    writer.spawn(run(writer, drain(writer, copied.get(), {pool.acquire()}, ex), ex, writing));
     std::thread other([&writer] { writer.run(); });
     reader.run();
     other.join();
@@ -102,6 +161,7 @@ void copy(const char* from, const char* to) {
             std::rethrow_exception(each);
         }
     }
+    copied.keep();
 }
 
 } // namespace

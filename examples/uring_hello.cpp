@@ -2,6 +2,7 @@
 #include <tryst/uring.hpp>
 
 #include <array>
+#include <exception>
 #include <iostream>
 #include <string_view>
 
@@ -19,8 +20,11 @@ tryst::task<> print(tryst::uring::context& loop, const char* path) {
     loop.stop();
 }
 
-int main(int count, char** arguments) {
+int main(int count, char** arguments) try {
     tryst::uring::context loop;
     loop.spawn(print(loop, count > 1 ? arguments[1] : "/proc/sys/kernel/osrelease"));
     loop.run();
+} catch (const std::exception& problem) { // there is no io_uring, or it is forbidden
+    std::cerr << problem.what() << '\n';
+    return 1;
 }

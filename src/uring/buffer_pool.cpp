@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/uring/buffer_pool.hpp>
 
+#include <tryst/detail/atomic.hpp>
+
 #include <limits>
 #include <new>
 #include <stdexcept>
@@ -10,7 +12,18 @@
 
 namespace tryst::uring {
 
-buffer_pool::buffer_pool(std::size_t count, std::size_t size) : count_(count) {
+namespace {
+
+std::uint64_t new_serial() noexcept {
+    static tryst::detail::atomic<std::uint64_t> last{0};
+    // Relaxed: all that matters is that no two are the same.
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+} // namespace
+
+buffer_pool::buffer_pool(std::size_t count, std::size_t size)
+    : serial_(new_serial()), count_(count) {
     if (count == 0 || size == 0) {
         throw std::invalid_argument("tryst::uring::buffer_pool: of no buffers, or of no bytes");
     }

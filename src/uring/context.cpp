@@ -26,7 +26,7 @@ private:
 
 context::context(context_options options)
     : base(options.max_spins),
-      reactor_(std::make_unique<detail::reactor>(*this, queue(), timers(), options.entries)) {}
+      reactor_(std::make_unique<detail::reactor>(*this, queue(), timers(), options)) {}
 
 context::~context() {
     dispose();
@@ -48,6 +48,10 @@ std::size_t context::run_until_idle() {
 
 result<void> context::register_buffers(const buffer_pool& pool) noexcept {
     return reactor_->register_buffers(pool);
+}
+
+result<void> context::unregister_buffers(const buffer_pool& pool) noexcept {
+    return reactor_->unregister_buffers(pool);
 }
 
 unsigned context::setup_flags() const noexcept {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "reactor.hpp"
+
+#include "failure.hpp"
 #include "trace.hpp"
 
 #include <tryst/detail/atomic.hpp>
@@ -15,8 +17,9 @@
 #include <utility>
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 namespace tryst::uring::detail {
 
@@ -43,12 +46,8 @@ std::uint64_t to_word(const operation_base& operation) noexcept {
     return reinterpret_cast<std::uintptr_t>(&operation);
 }
 
-std::system_error failure(int error, const char* what) {
-    return {std::error_code(error, std::system_category()), what};
-}
-
-[[noreturn]] void die(const char* why) noexcept {
-    std::fprintf(stderr, "tryst: %s\n", why);
+[[noreturn]] void die(const char* why, const char* which = "", const char* more = "") noexcept {
+    std::fprintf(stderr, "tryst: %s%s%s\n", why, which, more);
     std::abort();
 }
 
@@ -88,7 +87,7 @@ io_uring set_up(unsigned entries) {
             break;
         }
     }
-    throw failure(error, "io_uring_setup");
+    throw uring_failure(error, "io_uring_setup");
 }
 
 io_uring_op kernels_code(opcode code) noexcept {
@@ -135,10 +134,32 @@ bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }
 
-/// Looks at the kernel's answer. As a rule it does not matter: after an error, the loop looks around and comes back.
-/// But after some, nothing that it waits for would ever come.
+/// The number of forks between the process that made the first context and this one. Relaxed everywhere: a child
+/// changes it while it has one thread only.
+tryst::detail::atomic<unsigned> forks{0};
+
+unsigned count_forks() {
+    static const int error =
+        ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+    if (error != 0) {
+        throw failure(error, "pthread_atfork");
+    }
+    return forks.load(std::memory_order_relaxed);
+}
+
+[[noreturn]] void die_in_child() noexcept {
+    die("a context was used by a child process, after a fork; make another one there");
+}
+
+/// Looks at the kernel's answer to io_uring_enter. After the errors that pass, the loop looks around and tries again.
+/// After any other, nothing that it waits for would ever come.
 void expect_passing(int answer) noexcept {
     switch (-answer) {
+    case EINTR:
+    case EAGAIN: // no memory for now
+    case EBUSY: // completions have overflowed
+    case ETIME: // the wait's deadline has passed
+        break;
     case EBADR:
         die("the kernel had no memory for a completion, and has lost it");
     case EBADF:
@@ -146,9 +167,13 @@ void expect_passing(int answer) noexcept {
     case EOPNOTSUPP:
         die("somebody else has closed the ring of a context");
     case EEXIST:
-        die("a context was used by a child process, after a fork");
+        die_in_child();
     default:
-        break;
+        if (answer < 0) {
+            die("io_uring_enter: ", std::strerror(-answer),
+                "; a context cannot go on without this call (was a seccomp filter installed after "
+                "the context was made?)");
+        }
     }
 }
 
@@ -236,20 +261,27 @@ void operation_base::post_stop::operator()() const noexcept {
 // ---- Set-up and end.
 
 reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
-                 tryst::detail::timer_heap& timers, unsigned entries)
-    : loop_(loop), ready_(ready), timers_(timers), ring_(set_up(entries)),
-      eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+                 tryst::detail::timer_heap& timers, const context_options& options)
+    : loop_(loop), ready_(ready), timers_(timers), forks_(count_forks()),
+      max_workers_{options.max_bounded_workers, options.max_unbounded_workers},
+      ring_(set_up(options.entries)), eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
     if (!eventfd_) {
         const int error = errno;
         io_uring_queue_exit(&ring_);
         throw failure(error, "eventfd");
     }
+    // A child process would share the ring's memory. If this fails, `expect_no_fork` still protects it.
+    io_uring_ring_dontfork(&ring_);
 }
 
 reactor::~reactor() {
     assert(in_flight_.alone() && cancels_.alone() && starts_.alone() &&
            "tryst: an operation outlives its context");
+    if (is_in_child()) { // which has the ring's descriptor, but not its memory
+        ::close(ring_.ring_fd);
+        return;
+    }
     if (has_table_) {
         // At the ring's end the kernel would do so too, but later. Another thread's attempt fails.
         io_uring_unregister_buffers(&ring_);
@@ -258,27 +290,61 @@ reactor::~reactor() {
     io_uring_queue_exit(&ring_);
 }
 
+bool reactor::is_in_child() const noexcept {
+    return forks_ != forks.load(std::memory_order_relaxed);
+}
+
+void reactor::expect_no_fork() const noexcept {
+    if (is_in_child()) {
+        die_in_child();
+    }
+}
+
 void reactor::claim_thread() {
+    expect_no_fork();
     const std::uint64_t here = this_thread();
     std::uint64_t owner = 0;
     // Relaxed, both: only the number matters, and what the thread finds here came to it with the context.
     if (owner_.compare_exchange_strong(owner, here, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
-        if ((ring_.flags & IORING_SETUP_R_DISABLED) != 0) {
-            // io_uring_enable_rings, which some liburings declare but do not export.
-            const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
-                                                 IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-            if (error != 0) {
-                owner_.store(0, std::memory_order_relaxed); // as above
-                throw failure(error, "io_uring_register");
-            }
+        try {
+            limit_workers();
+            enable();
+        } catch (...) {
+            owner_.store(0, std::memory_order_relaxed); // as above
+            throw;
         }
     } else if (owner != here) {
         throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
     }
 }
 
+void reactor::enable() {
+    if ((ring_.flags & IORING_SETUP_R_DISABLED) == 0) {
+        return;
+    }
+    // io_uring_enable_rings, which some liburings declare but do not export.
+    const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
+                                         IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+    if (error != 0) {
+        throw uring_failure(error, "io_uring_register");
+    }
+}
+
+/// By the thread that will submit: the kernel has workers for each thread, not for each ring.
+void reactor::limit_workers() {
+    auto limits = max_workers_;
+    if (limits == std::array{0U, 0U}) {
+        return;
+    }
+    const int error = -io_uring_register_iowq_max_workers(&ring_, limits.data());
+    if (error != 0) {
+        throw uring_failure(error, "io_uring_register_iowq_max_workers");
+    }
+}
+
 void reactor::come_to_rest() noexcept {
+    expect_no_fork();
     for (list_links* link = in_flight_.following; link != &in_flight_;) {
         auto& operation = static_cast<operation_base&>(*link);
         link = link->following;
@@ -308,7 +374,10 @@ void reactor::come_to_rest() noexcept {
 // ---- The life of an operation.
 
 void reactor::start(operation_base& operation) noexcept {
-    assert(loop_.running_here() && "tryst: an operation is awaited on its context");
+    if (!loop_.running_here()) { // nobody here would look for its completion
+        die("await an operation on its own context: ", operation.name(),
+            " was awaited where another executor runs, or none");
+    }
     operation.state_ = state::waiting;
     if (operation.limits_.has_deadline()) {
         operation.deadline = operation.limits_.deadline();
@@ -429,7 +498,7 @@ void reactor::abandon(operation_base& operation) noexcept {
     if (queued || operation.stop_posted_) {
         loop_.executor().retract(&operation);
     }
-    if (operation.state_ == state::in_flight) {
+    if (operation.state_ == state::in_flight && !is_in_child()) { // there, it is the parent's
         // Relaxed: it has not changed since the operation started.
         if (owner_.load(std::memory_order_relaxed) != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
@@ -514,6 +583,7 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
 // ---- Submissions.
 
 io_uring_sqe* reactor::new_entry() noexcept {
+    expect_no_fork();
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     if (entry == nullptr) {
         expect_passing(io_uring_submit(&ring_)); // may fail for now; then there is none
@@ -604,6 +674,7 @@ void reactor::flush_backlogs() noexcept {
 // ---- Sleep, and calls.
 
 void reactor::deliver(executor_node* node) noexcept {
+    expect_no_fork(); // a child would wake its parent, and tell it nothing
     // Before the post: after it, the context may be gone unless it waits for our call.
     const int ring = ring_.ring_fd;
     const int eventfd = eventfd_.get();
@@ -698,6 +769,7 @@ bool reactor::has_events() const noexcept {
 }
 
 void reactor::fetch_events() noexcept {
+    expect_no_fork();
     flush_backlogs();
     asked_in_vain_ = false;
     if (io_uring_sq_ready(&ring_) != 0) {
@@ -813,43 +885,6 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
         operation.cancelled_ = set_aside;
     }
     finish(operation, result, flags);
-}
-
-// ---- Registered buffers.
-
-result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
-    const auto outcome = [](int error) {
-        return result<void>("register_buffers", {error, std::system_category()});
-    };
-    if (registration_of(&pool) >= 0) {
-        return outcome(0);
-    }
-    if (pool_count_ == pools_.size()) {
-        return outcome(ENOSPC);
-    }
-    if (!has_table_) {
-        const int error = -io_uring_register_buffers_sparse(&ring_, context::max_pools);
-        if (error != 0) {
-            return outcome(error);
-        }
-        has_table_ = true;
-    }
-    // One entry of the table for all buffers of the pool: an operation may use any part of one.
-    const std::span<std::byte> memory = pool.memory();
-    const iovec whole{memory.data(), memory.size()};
-    const __u64 tag = 0;
-    const int changed = io_uring_register_buffers_update_tag(&ring_, pool_count_, &whole, &tag, 1);
-    if (changed < 0) {
-        return outcome(-changed);
-    }
-    pools_[pool_count_++] = &pool;
-    return outcome(0);
-}
-
-int reactor::registration_of(const buffer_pool* pool) const noexcept {
-    const auto end = pools_.begin() + pool_count_;
-    const auto found = std::find(pools_.begin(), end, pool);
-    return found == end ? -1 : static_cast<int>(found - pools_.begin());
 }
 
 } // namespace tryst::uring::detail

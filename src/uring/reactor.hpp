@@ -13,7 +13,9 @@
 #include <tryst/uring/detail/stream.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <liburing.h>
 
@@ -32,7 +34,7 @@ class reactor {
 public:
     /// @throws std::system_error
     reactor(context& loop, tryst::detail::serial_queue& ready, tryst::detail::timer_heap& timers,
-            unsigned entries);
+            const context_options& options);
     reactor(const reactor&) = delete;
     reactor& operator=(const reactor&) = delete;
     ~reactor();
@@ -61,12 +63,19 @@ public:
 
     // ---- What the kernel knows of memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
+    result<void> unregister_buffers(const buffer_pool& pool) noexcept;
     int registration_of(const buffer_pool* pool) const noexcept;
     io_uring* ring() noexcept { return &ring_; }
     std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
+    /// Whether this is a child process' copy of a context that its parent made: the ring is the parent's.
+    bool is_in_child() const noexcept;
 
 private:
     using state = operation_base::state;
+
+    void enable();
+    void limit_workers();
+    void expect_no_fork() const noexcept;
 
     static void resume(executor_node* node) noexcept;
     static void expire(timer_node* node) noexcept;
@@ -98,9 +107,14 @@ private:
     void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
     void called() noexcept;
 
+    int change_registration(int entry, std::span<std::byte> memory) noexcept;
+    bool is_in_use(int registration) const noexcept;
+
     context& loop_;
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
+    unsigned forks_; ///< Before the context was made.
+    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0: as the kernel has it.
     io_uring ring_{};
     descriptor eventfd_;
     std::uint8_t quiet_ =
@@ -118,8 +132,8 @@ private:
     list_links cancels_; ///< Operations in flight whose cancellation does.
     list_links in_flight_;
 
-    std::array<const buffer_pool*, context::max_pools> pools_{};
-    unsigned pool_count_ = 0;
+    /// The serial numbers of the registered pools; 0: a free entry of the kernel's table.
+    std::array<std::uint64_t, context::max_pools> pools_{};
     bool has_table_ = false;
     std::uint16_t buffer_groups_ = 0;
 

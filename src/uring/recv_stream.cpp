@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/uring/recv_stream.hpp>
 
+#include "failure.hpp"
 #include "reactor.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size
     }
     set_group(registration.bgid);
     if (error != 0) {
-        throw std::system_error(error, std::system_category(), "register_buf_ring");
+        throw detail::uring_failure(error, "register_buf_ring");
     }
     io_uring_buf_ring_init(ring_in(ring_memory_));
     for (std::size_t i = 0; i != count; ++i) {
@@ -60,7 +61,9 @@ recv_stream::~recv_stream() {
     end();
     // After that the kernel refers to the ring no more. Not so on another thread, when the context ends:
     // but then no operation is left to take a buffer.
-    io_uring_unregister_buf_ring(home().ring(), group());
+    if (!home().is_in_child()) {
+        io_uring_unregister_buf_ring(home().ring(), group());
+    }
 }
 
 result<received> recv_stream::next_operation::await_resume() noexcept {

@@ -6,6 +6,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -83,10 +84,14 @@ public:
     /// All the memory, buffer after buffer.
     std::span<std::byte> memory() const noexcept { return {memory_, count_ * size_}; }
 
+    /// Which pool this is: no two of a process have the same number, whatever their addresses. Never 0.
+    std::uint64_t serial() const noexcept { return serial_; }
+
 private:
     friend class buffer;
     void release(std::byte* data) noexcept;
 
+    std::uint64_t serial_;
     std::size_t count_;
     std::size_t size_;
     std::byte* memory_;

@@ -32,6 +32,17 @@ struct context_options {
 
     /// How often an idle context looks for work, at most, before it sleeps; as `run_loop_options::max_spins`.
     unsigned max_spins = 2'000;
+
+    /// The most kernel threads that run `openat`, `fsync`, and reads and writes of files where these block. If all
+    /// of them block, for instance in `openat` of a FIFO, later operations wait. 0 keeps the kernel's limit:
+    /// the smaller of `entries` and four times the number of processors.
+    /// All contexts on a thread share these threads; if several of them set a limit, that of the last one to begin
+    /// running holds. Needs Linux 5.15; on an older kernel `run` throws.
+    unsigned max_bounded_workers = 0;
+
+    /// The same for operations on sockets, pipes and terminals. The kernel's limit is that of the user's processes
+    /// (RLIMIT_NPROC).
+    unsigned max_unbounded_workers = 0;
 };
 
 /// Of a read or write: where the file's own position is, which it advances. For pipes, sockets, terminals.
@@ -54,27 +65,35 @@ class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<
 public:
     /// Sets up a ring with the best the kernel has: a single issuer, task work deferred until it is asked
     /// for; without what it does not know.
-    /// @throws std::system_error: "io_uring_setup", "eventfd"; std::bad_alloc.
+    /// @throws std::system_error: "io_uring_setup", with the setting or limit that forbids it, or "eventfd";
+    ///   std::bad_alloc.
     explicit context(context_options options = {});
     ~context();
 
     /// Runs until stopped; sleeps in the kernel while there is nothing to do.
     /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
-    /// @throws std::system_error if another thread ran it before.
+    /// @throws std::system_error if another thread ran it before, or if its first run cannot enable the ring.
     std::size_t run();
 
     /// Runs all that is ready, due timers and completed operations included, and whatever that makes
     /// ready, and returns without sleeping. A `stop` met on the way is kept for `run`.
     /// @returns how many nodes it has run.
-    /// @throws std::system_error if another thread ran it before.
+    /// @throws as `run`.
     std::size_t run_until_idle();
 
     /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages
-    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The pool must outlive
-    /// the context.
-    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM), too old. The pool's
-    ///   buffers serve all the same, as any memory does.
+    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The memory stays
+    /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed before.
+    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM, see `ulimit -l`), too
+    ///   old. The pool's buffers serve all the same, as any memory does.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
+
+    /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one registered in
+    /// its place. Before the context runs, or on it. Operations made with this pool's buffers and not yet
+    /// awaited fail with EFAULT.
+    /// @returns an error if the pool is not registered (ENOENT), or an operation still uses it (EBUSY: await
+    ///   that first); then nothing has changed.
+    result<void> unregister_buffers(const buffer_pool& pool) noexcept;
     static constexpr unsigned max_pools = 16; ///< How many pools a context can register.
 
     /// The flags of io_uring_setup(2) that the kernel took.

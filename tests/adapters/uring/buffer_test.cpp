@@ -3,6 +3,7 @@
 
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
+#include "adapters/uring/process.hpp"
 
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
@@ -29,7 +30,6 @@
 
 #include <grp.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -243,6 +243,111 @@ TEST(UringRegistration, IsForSixteenPools) {
     EXPECT_EQ(requests.plain(), 2);
 }
 
+TEST(UringRegistration, IsNotUsedByALaterPoolAtTheSameAddress) {
+    const request_counter requests;
+    std::optional<buffer_pool> pool(std::in_place, 2U, 4'096U);
+    context loop;
+    ASSERT_TRUE(loop.register_buffers(*pool));
+    pool.emplace(2U, 4'096U);
+    expect_transfers(loop, *pool);
+    EXPECT_EQ(requests.fixed(), 0);
+    ASSERT_TRUE(loop.register_buffers(*pool));
+    expect_transfers(loop, *pool);
+    EXPECT_EQ(requests.fixed(), 2);
+}
+
+TEST(UringRegistration, CanBeTakenBackAndMadeAgain) {
+    const request_counter requests;
+    buffer_pool pool(2, 4'096);
+    context loop;
+    for (unsigned i = 0; i != 2 * context::max_pools; ++i) {
+        ASSERT_TRUE(loop.register_buffers(pool)) << i;
+        const auto undone = loop.unregister_buffers(pool);
+        ASSERT_TRUE(undone) << i << ": " << undone.message();
+        EXPECT_STREQ(undone.operation(), "unregister_buffers");
+    }
+    expect_transfers(loop, pool);
+    EXPECT_EQ(requests.fixed(), 0);
+    ASSERT_TRUE(loop.register_buffers(pool));
+    expect_transfers(loop, pool);
+    EXPECT_EQ(requests.fixed(), 2);
+}
+
+TEST(UringRegistration, MakesRoomWhenItIsTakenBack) {
+    const request_counter requests;
+    std::vector<std::unique_ptr<buffer_pool>> pools;
+    context loop;
+    for (unsigned i = 0; i != context::max_pools; ++i) {
+        pools.push_back(std::make_unique<buffer_pool>(2, 4'096));
+        ASSERT_TRUE(loop.register_buffers(*pools.back())) << i;
+    }
+    ASSERT_TRUE(loop.unregister_buffers(*pools[3]));
+    pools[3] = std::make_unique<buffer_pool>(2, 4'096);
+    ASSERT_TRUE(loop.register_buffers(*pools[3]));
+    for (const auto& each : pools) {
+        expect_transfers(loop, *each);
+    }
+    EXPECT_EQ(requests.plain(), 0);
+}
+
+TEST(UringRegistration, IsNotTakenBackIfItWasNotMade) {
+    context loop;
+    const buffer_pool pool(1, 1);
+    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::no_such_file_or_directory);
+    const buffer_pool other(1, 1);
+    ASSERT_TRUE(loop.register_buffers(other));
+    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::no_such_file_or_directory);
+    ASSERT_TRUE(loop.unregister_buffers(other));
+    EXPECT_EQ(loop.unregister_buffers(other).error(), std::errc::no_such_file_or_directory);
+}
+
+TEST(UringRegistration, IsNotTakenBackWhileAnOperationUsesIt) {
+    buffer_pool pool(1, 4'096);
+    const buffer_pool other(1, 4'096);
+    context loop;
+    ASSERT_TRUE(loop.register_buffers(other));
+    ASSERT_TRUE(loop.register_buffers(pool));
+    const file_pair pipe = make_pipe();
+    const buffer mine = pool.acquire();
+    std::optional<tryst::uring::result<std::size_t>> got;
+    loop.spawn(party_that_stops(
+        loop, got, [&] { return loop.read_fixed(pipe.reader.get(), mine, mine.bytes()); }));
+    loop.run_until_idle();
+    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
+    loop.stop();
+    loop.run(); // takes it back, to start it again
+    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
+    ASSERT_TRUE(loop.unregister_buffers(other));
+    write_text(pipe.writer, "word");
+    loop.run();
+    ASSERT_TRUE(got && *got);
+    EXPECT_EQ(text_of(mine.bytes().first(**got)), "word");
+    EXPECT_TRUE(loop.unregister_buffers(pool));
+}
+
+TEST(UringRegistration, FailsAnOperationThatWasMadeBeforeItWasTakenBack) {
+    buffer_pool pool(1, 4'096);
+    const buffer_pool next(1, 4'096);
+    context loop;
+    const descriptor file = make_file("word");
+    const buffer mine = pool.acquire();
+    for (const bool is_replaced : {false, true}) {
+        ASSERT_TRUE(loop.register_buffers(pool));
+        std::optional<tryst::uring::result<std::size_t>> got;
+        const auto await_late = [&]() -> task<> {
+            auto late = loop.read_fixed(file.get(), mine, mine.bytes(), 0);
+            EXPECT_TRUE(loop.unregister_buffers(pool));
+            EXPECT_TRUE(!is_replaced || loop.register_buffers(next));
+            got.emplace(co_await late);
+        };
+        loop.spawn(await_late());
+        while (!got) {
+            loop.run_until_idle();
+        }
+        EXPECT_EQ(got->error(), std::errc::bad_address);
+    }
+}
+
 // ---- With little memory that may be locked
 
 constexpr rlim_t for_the_ring = 512 << 10;
@@ -287,18 +392,6 @@ int transfer_with_locked_memory(rlim_t most) {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-/// The exit status of `body`, run in a process of its own.
-template <class Body>
-int status_of(Body body) {
-    const pid_t child = checked(::fork(), "fork");
-    if (child == 0) {
-        ::_exit(body());
-    }
-    int status = 0;
-    checked(::waitpid(child, &status, 0), "waitpid");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /// How much of this process' memory the kernel has pinned, as it says itself.
 std::string pinned_memory() {
     std::ifstream status("/proc/self/status");
@@ -326,6 +419,25 @@ int register_again_and_again() {
         EXPECT_EQ(pinned_memory(), before) << i; // at once
     }
     return testing::Test::HasFailure() ? not_transferred : transferred;
+}
+
+/// As below, while the context goes on.
+int take_back_again_and_again() {
+    context loop;
+    const std::string before = pinned_memory();
+    for (int i = 0; i != 100; ++i) {
+        buffer_pool pool(2, 1 << 20);
+        EXPECT_TRUE(loop.register_buffers(pool));
+        expect_transfers(loop, pool);
+        EXPECT_NE(pinned_memory(), before);
+        EXPECT_TRUE(loop.unregister_buffers(pool));
+        EXPECT_EQ(pinned_memory(), before) << i;
+    }
+    return testing::Test::HasFailure() ? not_transferred : transferred;
+}
+
+TEST(UringRegistration, LetsGoOfTheMemoryWhenItIsTakenBack) {
+    EXPECT_EQ(status_of(take_back_again_and_again), transferred);
 }
 
 TEST(UringRegistration, GoesWithTheContextBeforeThePool) {

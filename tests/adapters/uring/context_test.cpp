@@ -3,6 +3,7 @@
 
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
+#include "adapters/uring/process.hpp"
 #include "support/loop_thread.hpp"
 
 #include <tryst/tryst.hpp>
@@ -29,7 +30,6 @@
 #include <liburing.h>
 #include <poll.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -449,20 +449,6 @@ TEST(UringContextDeathTest, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
     EXPECT_DEATH(misuse(), "destroyed on another thread");
 }
 
-/// The signal that ends a process in which `body` is called; 0 if it returns. One that hangs is ended, too.
-template <class Body>
-int signal_that_ends(Body body) {
-    const pid_t child = checked(::fork(), "fork");
-    if (child == 0) {
-        ::alarm(20);
-        body();
-        ::_exit(0);
-    }
-    int status = 0;
-    checked(::waitpid(child, &status, 0), "waitpid");
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
 TEST(UringContext, EndsAChildProcessThatRunsItRatherThanWaitForEver) {
     context loop(sleepy);
     TRYST_NEEDS((loop.setup_flags() & IORING_SETUP_SINGLE_ISSUER) != 0, "rings of a single issuer");
@@ -501,20 +487,6 @@ TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
         loop.run();
     };
     EXPECT_DEATH(misuse(), "not within itself");
-#endif
-}
-
-TEST(UringContextDeathTest, NoticesAnOperationThatIsAwaitedElsewhere) {
-#ifndef NDEBUG
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        context loop;
-        tryst::run_loop other;
-        void_result got;
-        other.spawn(party(got, [&] { return loop.nop(); }));
-        other.run_until_idle();
-    };
-    EXPECT_DEATH(misuse(), "awaited on its context");
 #endif
 }
 

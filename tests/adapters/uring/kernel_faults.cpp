@@ -150,6 +150,15 @@ int io_uring_register_buffers_sparse(io_uring* ring, unsigned count) {
     return next(ring, count);
 }
 
+int io_uring_register_iowq_max_workers(io_uring* ring, unsigned* limits) {
+    if (faults() != nullptr && faults()->workers_error != 0) {
+        return -faults()->workers_error;
+    }
+    static const auto next = original<decltype(io_uring_register_iowq_max_workers)>(
+        "io_uring_register_iowq_max_workers");
+    return next(ring, limits);
+}
+
 int io_uring_register_buf_ring(io_uring* ring, io_uring_buf_reg* registration, unsigned flags) {
     if (faults() != nullptr && faults()->buffer_ring_error != 0) {
         return -faults()->buffer_ring_error;

@@ -42,6 +42,7 @@ public:
     unsigned unknown_features = 0; ///< The ring is without these.
     int enable_error = 0; ///< Enabling the ring fails so.
     int eventfd_error = 0;
+    int workers_error = 0; ///< Limiting the kernel's threads fails so.
     int table_error = 0; ///< Registering a table of buffers fails so.
     int buffer_ring_error = 0;
     int taken_groups = 0; ///< So many more rings of buffers fail with EEXIST.

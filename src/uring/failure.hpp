@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Exceptions for system calls that a context needs, with the setting or limit that made them fail.
+/// POSIX.
+#pragma once
+
+#include <string>
+#include <system_error>
+
+#include <sys/resource.h>
+
+namespace tryst::uring::detail {
+
+/// The settings that decide whether a process may use io_uring.
+struct permissions {
+    int disabled; ///< The sysctl kernel.io_uring_disabled; 0 if the kernel has none.
+    rlim_t lockable; ///< RLIMIT_MEMLOCK, in bytes.
+};
+
+/// The likely cause of `error`, and its remedy; empty if none is known.
+std::string cause_of(int error, const permissions& here);
+
+/// `call` failed with `error`. The text is "call: error".
+std::system_error failure(int error, const char* call);
+
+/// As `failure`, for the calls of io_uring. The text is "call: cause: error".
+std::system_error uring_failure(int error, const char* call);
+
+} // namespace tryst::uring::detail

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Tests in a process of their own, which may end.
+#pragma once
+
+#include "adapters/uring/harness.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tryst::test {
+
+/// What waitpid(2) says of a child process that exits with the number that `body` returns. One that hangs is
+/// ended by SIGALRM.
+template <class Body>
+int wait_status_of(Body body) {
+    const pid_t child = checked(::fork(), "fork");
+    if (child == 0) {
+        ::alarm(20);
+        ::_exit(body());
+    }
+    int status = 0;
+    checked(::waitpid(child, &status, 0), "waitpid");
+    return status;
+}
+
+/// The exit status of `body` in a child process; -1 if a signal ended it.
+template <class Body>
+int status_of(Body body) {
+    const int status = wait_status_of(body);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// The signal that ends a child process in which `body` is called; 0 if it returns.
+template <class Body>
+int signal_that_ends(Body body) {
+    const int status = wait_status_of([&] {
+        body();
+        return 0;
+    });
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+} // namespace tryst::test

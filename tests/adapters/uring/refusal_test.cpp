@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or after a fork.
+#include "adapters/uring/harness.hpp"
+#include "adapters/uring/kernel_faults.hpp"
+#include "adapters/uring/process.hpp"
+#include "support/forbidden_calls.hpp"
+#include "uring/failure.hpp"
+
+#include <tryst/tryst.hpp>
+#include <tryst/uring.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <liburing.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace tryst::test;
+using tryst::uring::result;
+
+using size_result = std::optional<result<std::size_t>>;
+
+constexpr int forever = 1 << 30;
+
+// ---- io_uring_setup
+
+/// The text of the exception that making a context throws.
+std::string text_of_failure() {
+    try {
+        const context loop;
+        return "none";
+    } catch (const std::system_error& error) {
+        return error.what();
+    }
+}
+
+testing::AssertionResult contains(const std::string& text, const char* part) {
+    return (text.find(part) != std::string::npos ? testing::AssertionSuccess()
+                                                 : testing::AssertionFailure())
+           << "in: " << text;
+}
+
+/// Whether it names what forbids io_uring here, whatever that is.
+testing::AssertionResult is_explained(const std::string& text) {
+    const auto sysctl = contains(text, "kernel.io_uring_disabled");
+    return sysctl ? sysctl : contains(text, "forbids io_uring");
+}
+
+TEST(UringRefusal, NamesTheSettingThatForbidsIoUring) {
+    using tryst::uring::detail::cause_of;
+    const auto cause = [](int error, int disabled) {
+        return cause_of(error, {.disabled = disabled, .lockable = rlim_t{64} << 10});
+    };
+    EXPECT_TRUE(contains(cause(EPERM, 0), "seccomp filter"));
+    EXPECT_TRUE(contains(cause(EPERM, 0), "allow io_uring_setup, io_uring_enter"));
+    EXPECT_TRUE(contains(cause(EPERM, 1), "kernel.io_uring_disabled is 1"));
+    EXPECT_TRUE(contains(cause(EPERM, 1), "kernel.io_uring_group"));
+    EXPECT_TRUE(contains(cause(EPERM, 2), "kernel.io_uring_disabled is 2"));
+    EXPECT_TRUE(contains(cause(ENOSYS, 0), "Linux 5.6"));
+    EXPECT_TRUE(contains(cause(ENOMEM, 0), "64 KiB"));
+    EXPECT_TRUE(contains(cause(ENOMEM, 0), "ulimit -l"));
+    EXPECT_EQ(cause_of(ENOMEM, {.disabled = 0, .lockable = RLIM_INFINITY}), "");
+    EXPECT_EQ(cause(EMFILE, 0), "");
+}
+
+TEST(UringRefusal, IsToldWithItsCauseByTheExceptionOfTheConstructor) {
+    kernel_faults faults;
+    for (const auto& [error, part] : {std::pair{EPERM, ""},
+                                      {ENOSYS, "the kernel has no io_uring"},
+                                      {EMFILE, "io_uring_setup: Too many open files"}}) {
+        faults.setup_error = error;
+        const std::string text = text_of_failure();
+        EXPECT_TRUE(contains(text, part));
+        EXPECT_TRUE(error != EPERM || is_explained(text));
+        EXPECT_TRUE(text.starts_with("io_uring_setup: "));
+        EXPECT_TRUE(text.ends_with(std::string(": ") + std::strerror(error)));
+    }
+}
+
+TEST(UringRefusal, NamesTheLimitOfLockedMemory) {
+    const auto fail = [] {
+        const rlimit little{rlim_t{64} << 10, rlim_t{64} << 10};
+        kernel_faults faults;
+        faults.setup_error = ENOMEM;
+        return ::setrlimit(RLIMIT_MEMLOCK, &little) == 0 &&
+               contains(text_of_failure(),
+                        "RLIMIT_MEMLOCK allows (64 KiB); raise it with `ulimit -l`");
+    };
+    EXPECT_EQ(status_of(fail), 1);
+}
+
+TEST(UringRefusal, OfASeccompFilterIsTold) {
+    const auto fail = [] {
+        return forbid_calls({__NR_io_uring_setup}, EPERM) && is_explained(text_of_failure());
+    };
+    EXPECT_EQ(status_of(fail), 1);
+}
+
+// ---- io_uring_enter
+
+class UringEnterDeathTest : public testing::TestWithParam<int> {};
+
+/// Waits for a pipe that stays empty, while `forbid` has the calls fail.
+template <class Forbid>
+void run_while(Forbid forbid) {
+    context loop(sleepy);
+    const file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    size_result got;
+    loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+    loop.run_until_idle();
+    ::alarm(20);
+    forbid();
+    loop.run();
+}
+
+TEST_P(UringEnterDeathTest, EndsTheProgramIfTheWaitFailsForGood) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    kernel_faults faults;
+    const auto forbid = [&] {
+        faults.wait_error = GetParam();
+        faults.early_waits = forever;
+    };
+    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
+                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()));
+}
+
+TEST_P(UringEnterDeathTest, EndsTheProgramIfSubmissionsFailForGood) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    kernel_faults faults;
+    const auto forbid = [&] {
+        faults.submit_error = GetParam();
+        faults.failing_submits = forever;
+    };
+    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
+                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()));
+}
+
+TEST_P(UringEnterDeathTest, EndsTheProgramIfASeccompFilterForbidsIt) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto forbid = [] {
+        if (!forbid_calls({__NR_io_uring_enter}, GetParam())) {
+            std::perror("seccomp");
+            std::exit(1);
+        }
+    };
+    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
+                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()) +
+                    ".*seccomp filter");
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, UringEnterDeathTest,
+                         testing::Values(EPERM, ENOSYS, EINVAL, ENOMEM), [](const auto& each) {
+                             return std::string(each.param == EPERM    ? "NotPermitted"
+                                                : each.param == ENOSYS ? "NoSuchCall"
+                                                : each.param == EINVAL ? "Invalid"
+                                                                       : "NoMemory");
+                         });
+
+// ---- fork
+
+/// A kernel that knows no single issuer lets the child use its parent's ring.
+class UringFork : public testing::TestWithParam<unsigned> {
+protected:
+    UringFork() { faults_.unknown_flags = GetParam(); }
+
+    void start() {
+        loop_.emplace(sleepy);
+        loop_->spawn(party_that_stops(*loop_, got_,
+                                      [&] { return loop_->read(pipe_.reader.get(), bytes_); }));
+        loop_->run_until_idle();
+    }
+
+    /// Here all is as it was before the fork.
+    void expect_unharmed() {
+        write_text(pipe_.writer, "word");
+        loop_->run();
+        ASSERT_TRUE(got_);
+        ASSERT_TRUE(*got_) << got_->message();
+        EXPECT_EQ(text_of(bytes_).substr(0, **got_), "word");
+    }
+
+    kernel_faults faults_;
+    const file_pair pipe_ = make_pipe();
+    std::array<std::byte, 8> bytes_{};
+    size_result got_;
+    std::optional<context> loop_;
+};
+
+TEST_P(UringFork, EndsAChildThatRunsTheContextOfItsParent) {
+    start();
+    EXPECT_EQ(signal_that_ends([&] { loop_->run(); }), SIGABRT);
+    expect_unharmed();
+}
+
+TEST_P(UringFork, EndsAChildThatRunsAContextItsParentHasNotRun) {
+    loop_.emplace(sleepy);
+    EXPECT_EQ(signal_that_ends([&] { loop_->run_until_idle(); }), SIGABRT);
+    loop_.reset();
+    start();
+    expect_unharmed();
+}
+
+TEST_P(UringFork, EndsAChildThatPostsToTheContextOfItsParent) {
+    start();
+    EXPECT_EQ(signal_that_ends([&] { loop_->stop(); }), SIGABRT);
+    expect_unharmed();
+}
+
+TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
+    start();
+    EXPECT_EQ(status_of([&] {
+                  loop_.reset();
+                  return 5;
+              }),
+              5);
+    expect_unharmed();
+}
+
+/// Goes on in the child, too.
+template <class Next>
+tryst::task<> fork_within(context& loop, pid_t& child, Next next) {
+    child = checked(::fork(), "fork");
+    if (child == 0) {
+        ::alarm(20);
+    }
+    co_await next(loop);
+    loop.stop();
+}
+
+TEST_P(UringFork, EndsAChildThatGoesOnWithinTheLoop) {
+    const auto operate = [](context& loop) -> tryst::task<> { (co_await loop.nop()).value(); };
+    const auto wait = [](context& loop) -> tryst::task<> {
+        (co_await loop.timeout(std::chrono::milliseconds(1))).value();
+    };
+    const auto stop = [](context&) -> tryst::task<> { co_return; };
+    const auto signal_of = [&](auto next) {
+        pid_t child = -1;
+        loop_->spawn(fork_within(*loop_, child, next));
+        loop_->run();
+        int status = 0;
+        checked(::waitpid(child, &status, 0), "waitpid");
+        return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    };
+    start();
+    EXPECT_EQ(signal_of(operate), SIGABRT);
+    EXPECT_EQ(signal_of(wait), SIGABRT);
+    EXPECT_EQ(signal_of(stop), SIGABRT);
+    expect_unharmed();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rings, UringFork, testing::Values(0U, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN),
+    [](const auto& each) { return std::string(each.param == 0 ? "Best" : "OfSeveralIssuers"); });
+
+} // namespace

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of what uring_copy does to files: it loses none, whatever goes wrong.
+
+usage: uring_copy_test.py BINARY
+
+Ends with status 77 where the kernel has no io_uring, or does not let us use it; but with TRYST_NO_SKIP in the
+environment that is a failure.
+"""
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TIMEOUT = 60
+SKIPPED = 77
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=TIMEOUT,
+                          check=False, env=dict(os.environ, LC_ALL="C"), **options)
+
+
+class UringCopy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="uring_copy.")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        os.umask(0o022)
+
+    def file(self, name, text, mode=0o644):
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def content(self, name):
+        with open(self.path(name), encoding="ascii") as file:
+            return file.read()
+
+    def mode(self, name):
+        return stat.S_IMODE(os.stat(self.path(name)).st_mode)
+
+    def copy(self, *arguments):
+        done = run(*arguments, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def refuses(self, *arguments, says):
+        """It fails with one line that says so, and all files are as they were."""
+        before = self.all_files()
+        done = run(*arguments, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(says, done.stderr)
+        self.assertEqual(self.all_files(), before)
+
+    def all_files(self):
+        return {name: self.content(name) if os.path.isfile(self.path(name)) else None
+                for name in os.listdir(self.folder)}
+
+    def test_copies_to_a_new_file_with_the_mode_of_the_source(self):
+        for mode in (0o755, 0o444, 0o600):
+            self.file(f"source{mode}", "word" * 200_000, mode)
+            self.copy(f"source{mode}", f"copied{mode}")
+            self.assertEqual(self.content(f"copied{mode}"), "word" * 200_000)
+            self.assertEqual(self.mode(f"copied{mode}"), mode)
+        self.assertEqual(len(self.all_files()), 6)
+
+    def test_respects_the_umask(self):
+        self.file("source", "word", 0o666)
+        os.umask(0o077)
+        self.copy("source", "copied")
+        self.assertEqual(self.mode("copied"), 0o600)
+
+    def test_replaces_an_old_file(self):
+        self.file("source", "new")
+        self.file("copied", "old and longer")
+        os.link(self.path("copied"), self.path("kept"))
+        self.copy("source", "copied")
+        self.assertEqual(self.all_files(), {"source": "new", "copied": "new",
+                                            "kept": "old and longer"})
+
+    def test_replaces_what_a_link_refers_to(self):
+        self.file("source", "new")
+        os.mkdir(self.path("folder"))
+        self.file("folder/copied", "old")
+        os.symlink("folder/copied", self.path("link"))
+        self.copy("source", "link")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(self.content("folder/copied"), "new")
+        self.assertEqual(os.listdir(self.path("folder")), ["copied"])
+
+    def test_refuses_to_copy_a_file_to_itself(self):
+        self.file("source", "word")
+        os.link(self.path("source"), self.path("hard"))
+        os.symlink("source", self.path("soft"))
+        names = ["source", "./source", self.path("source"), "hard", "soft"]
+        for first in names:
+            for second in names:
+                self.refuses(first, second, says="is the source itself")
+
+    def test_leaves_the_target_alone_if_the_source_cannot_be_opened_or_read(self):
+        self.file("copied", "old")
+        self.refuses("missing", "copied", says="missing: No such file or directory")
+        self.refuses(".", "copied", says="read_fixed: Is a directory")
+        self.refuses(".", "none", says="read_fixed: Is a directory")
+
+    def test_leaves_the_target_alone_if_the_copy_cannot_be_written(self):
+        self.file("source", "word" * 10_000)
+        self.file("copied", "old")
+        before = self.all_files()
+        done = subprocess.run(
+            ["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$0" source copied', PROGRAM],
+            cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("write_fixed: File too large", done.stderr)
+        self.assertEqual(self.all_files(), before)
+
+    def test_refuses_a_target_that_is_a_folder(self):
+        self.file("source", "word")
+        os.mkdir(self.path("folder"))
+        self.refuses("source", "folder", says="folder: Is a directory")
+        self.refuses("source", "none/copied", says="No such file or directory")
+
+    def test_writes_to_a_pipe_itself(self):
+        self.file("source", "word" * 200_000)
+        os.mkfifo(self.path("fifo"))
+        with open(self.path("read"), "wb") as out, \
+                subprocess.Popen(["cat", "fifo"], cwd=self.folder, stdout=out) as reader:
+            self.copy("source", "fifo")
+            reader.wait(TIMEOUT)
+        self.assertEqual(self.content("read"), "word" * 200_000)
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["fifo", "read", "source"])
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="uring_copy.") as folder:
+        probe = run("/dev/null", os.path.join(folder, "copied"))
+    if "io_uring_setup" in probe.stderr:
+        print(probe.stderr)
+        sys.exit(1 if "TRYST_NO_SKIP" in os.environ else SKIPPED)
+    unittest.main(argv=sys.argv[:1])
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv[1])
+    main()
