@@ -3,6 +3,7 @@
 /// How a pipeline ends early: one stage's error stops all of them.
 #pragma once
 
+#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -12,6 +13,11 @@
 #include <utility>
 
 namespace uring_zstd {
+
+/// `errno`.
+inline std::error_code last_error() noexcept {
+    return {errno, std::generic_category()};
+}
 
 /// "FILE: cannot WHAT: why", in one line.
 class file_error : public std::runtime_error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The two files, from their names to their ends. What is between is the stages' business.
+/// Open files, and the one that is read. The stages transfer their bytes.
 /// POSIX.
 #pragma once
 
@@ -54,33 +54,6 @@ public:
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }
-};
-
-/// A file is written under a temporary name and gets its own when it is complete: whoever sees it sees all of
-/// it, and what had the name is there until then.
-class output : public file {
-public:
-    /// Opens what is a stream. @throws file_error: it exists, it is a directory, ...
-    explicit output(const options& chosen);
-    output(const output&) = delete;
-    output& operator=(const output&) = delete;
-
-    /// Removes what is incomplete.
-    ~output();
-
-    /// Makes the file, under its temporary name. @throws file_error: also if it would grow as it is read
-    void create(const input& origin);
-
-    /// Gives it the size, its name, and its origin's permissions and time. @throws file_error
-    void commit(std::uint64_t size, const input& origin);
-
-private:
-    void reserve(std::uint64_t size);
-    void take_after(const struct stat& origin) noexcept;
-
-    bool replaces_;
-    bool copies_;
-    std::string temporary_; ///< Empty if there is none.
 };
 
 } // namespace uring_zstd

@@ -5,6 +5,7 @@
 
 #include "files.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "signals.hpp"
 
 #include <cstdint>

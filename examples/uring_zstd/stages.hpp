@@ -10,6 +10,7 @@
 #include "block.hpp"
 #include "compressor.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "sha256.hpp"
 
 #include <tryst/task.hpp>

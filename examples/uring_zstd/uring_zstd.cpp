@@ -6,6 +6,7 @@
 #include "failure.hpp"
 #include "files.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "pipeline.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
@@ -117,8 +118,7 @@ void work(const options& chosen) {
     if (!to) {
         const std::string line = digest_line(got.digest, chosen.input);
         if (std::fputs(line.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-            throw file_error("standard output", "write",
-                             std::error_code(errno, std::generic_category()));
+            throw file_error("standard output", "write", last_error());
         }
         return;
     }

@@ -12,6 +12,7 @@ was run; with TRYST_NO_SKIP in the environment what is skipped has failed.
 import argparse
 import contextlib
 import ctypes
+import errno
 import os
 import pty
 import random
@@ -20,6 +21,7 @@ import shlex
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,35 @@ process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(process, 0)
 print(usage.ru_maxrss if status == 0 else -1)
 """
+
+
+class SystemCall:
+    """Makes a system call fail in a program that is about to be started (as preexec_fn): a filter of seccomp(2)."""
+    NUMBERS = {"openat": (257, 56), "linkat": (265, 37), "renameat": (264, 38), "renameat2": (316, 276)} # x86-64, others
+
+    def __init__(self, name, error, flags=0, argument=0):
+        """Only if one of `flags` is in that argument, if any are given."""
+        number = self.NUMBERS[name][0 if os.uname().machine == "x86_64" else 1]
+        load, equal, has_flag, give = 0x20, 0x15, 0x45, 0x06
+        allow, fail = 0x7fff0000, 0x00050000 | error
+        program = [(load, 0, 0, 0), (equal, 0, 3 if flags else 1, number)]
+        if flags:
+            program += [(load, 0, 0, 16 + 8 * argument), (has_flag, 0, 1, flags)]
+        program += [(give, 0, 0, fail), (give, 0, 0, allow)]
+        self.code = b"".join(struct.pack("HBBI", *each) for each in program)
+        self.length = len(program)
+
+    def __call__(self):
+        code = ctypes.create_string_buffer(self.code)
+        whole = struct.pack("HP", self.length, ctypes.addressof(code))
+        no_new_privileges, seccomp, filter_mode = 38, 22, 2
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+        if prctl(no_new_privileges, 1, 0, 0, 0) != 0 or prctl(seccomp, filter_mode, whole) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+# As on a file system that has no O_TMPFILE.
+NO_TMPFILE = SystemCall("openat", errno.EOPNOTSUPP, flags=os.O_TMPFILE & ~os.O_DIRECTORY, argument=2)
 
 
 class UringZstd(unittest.TestCase):
@@ -232,6 +263,45 @@ class UringZstd(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(made.st_mode), 0o640)
         self.assertEqual(made.st_mtime, 1234567890)
 
+    def test_nobody_else_may_open_what_is_incomplete(self):
+        path = self.file("in", data_of(5 * MIB))
+        os.chmod(path, 0o666)
+        for filter in (None, NO_TMPFILE):
+            with open(path, "rb") as source:
+                process = self.start("--copy", "-", "-o", "out", stdin=source, preexec_fn=filter)
+            process.wait(TIMEOUT)
+            self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o666)
+            os.unlink(self.path("out"))
+            process = self.start_writing("-o", "out", preexec_fn=filter)
+            modes = [stat.S_IMODE(os.stat(f"/proc/{process.pid}/fd/{each}").st_mode)
+                     for each in os.listdir(f"/proc/{process.pid}/fd")
+                     if os.readlink(f"/proc/{process.pid}/fd/{each}").startswith(self.folder)]
+            self.assertEqual(modes, [0o600])
+            process.communicate(timeout=TIMEOUT)
+            self.assertEqual(process.returncode, 0)
+            os.unlink(self.path("out"))
+
+    def test_the_owner_is_the_inputs_if_it_may_be(self):
+        path = self.file("in", b"data")
+        if os.geteuid() == 0:
+            os.chown(path, 64321, 54321)
+        self.run_it("in")
+        before, after = (os.stat(self.path(each)) for each in ("in", "in.zst"))
+        self.assertEqual((after.st_uid, after.st_gid), (before.st_uid, before.st_gid))
+
+    def test_another_group_gets_no_more_than_everybody(self):
+        shutil.copy(chosen.program, self.path("program"))
+        os.chmod(self.folder, 0o777)
+        other = {"user": 64321, "group": 64321, "extra_groups": []} if os.geteuid() == 0 else {}
+        path = self.file("in", b"data")
+        for before, after in ((0o664, 0o644), (0o604, 0o600), (0o757, 0o755), (0o646, 0o644)):
+            os.chmod(path, before)
+            subprocess.run(["./program", "in"], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                           check=True, capture_output=True, **other)
+            made = os.stat(self.path("in.zst"))
+            self.assertEqual(oct(stat.S_IMODE(made.st_mode)), oct(after if other else before))
+            os.unlink(self.path("in.zst"))
+
     def test_names_that_sha256sum_has_to_quote(self):
         for name in ("two\nlines", "back\\slash", "carriage\rreturn", "-"):
             self.file(name, b"data")
@@ -341,6 +411,17 @@ class UringZstd(unittest.TestCase):
         self.run_it("in", "--copy", "-f", "-o", "in")
         self.assertEqual(self.content("in"), data)
 
+    def test_compressed_data_does_not_replace_what_is_read(self):
+        data = data_of(MIB)
+        path = self.file("in", data)
+        os.link(path, self.path("hard"))
+        os.symlink("in", self.path("soft"))
+        for name in ("in", "./in", "hard", "soft"):
+            self.refuses("in", "-f", "-o", name, says=f"{name}: cannot write: it is what is read")
+            with open(path, "rb") as source:
+                self.refuses("-", "-f", "-o", name, stdin=source, says="it is what is read")
+        self.assertEqual(self.content("in"), data)
+
     def test_a_device_that_is_full(self):
         self.file("in", data_of(5 * MIB))
         for options in (("-o", "/dev/full"), ("--copy", "-o", "/dev/full"),
@@ -438,19 +519,73 @@ class UringZstd(unittest.TestCase):
         before = sorted(os.listdir(self.folder))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for loops in (1, 2, 3):
-                # It waits for more to read, having begun to write.
-                process = self.start("-", "-f", "-o", "out", "--loops", loops,
-                                     stdin=subprocess.PIPE)
-                process.stdin.write(data[:5 * MIB])
-                process.stdin.flush()
-                self.assertEqual(len(os.listdir(self.folder)), len(before) + 1)
-                self.check_interruption(process, number)
-                self.assertEqual(sorted(os.listdir(self.folder)), before)
+                for filter in (None, NO_TMPFILE):
+                    process = self.start_writing("-f", "-o", "out", "--loops", loops, preexec_fn=filter)
+                    self.check_interruption(process, number)
+                    self.assertEqual(sorted(os.listdir(self.folder)), before)
                 # It waits until it can write.
                 process = self.start("in", "-o", "-", "--loops", loops)
                 process.stdout.read(1)
                 self.check_interruption(process, number)
         self.assertEqual(self.content("out"), b"precious")
+
+    def start_writing(self, *arguments, **options):
+        """@returns a process that waits for more to read, having begun to write."""
+        process = self.start("-", *arguments, stdin=subprocess.PIPE, **options)
+        process.stdin.write(data_of(5 * MIB))
+        process.stdin.flush()
+        return process
+
+    def need_unnamed_files(self):
+        try:
+            os.close(os.open(self.folder, os.O_TMPFILE | os.O_WRONLY))
+        except OSError:
+            self.skipTest("no O_TMPFILE here")
+
+    def test_a_kill_leaves_nothing(self):
+        self.need_unnamed_files()
+        self.file("out", b"precious")
+        for options in (("-o", "new"), ("-f", "-o", "out"), ("--copy", "-o", "new")):
+            process = self.start_writing(*options)
+            process.kill()
+            process.wait(TIMEOUT)
+            self.assertEqual(os.listdir(self.folder), ["out"])
+        self.assertEqual(self.content("out"), b"precious")
+
+    def test_file_systems_without_unnamed_files(self):
+        data = data_of(MIB)
+        self.file("in", data)
+        process = self.start_writing("-o", "out.zst", preexec_fn=NO_TMPFILE)
+        temporary = [each for each in os.listdir(self.folder) if each.startswith(".uring_zstd.")]
+        self.assertEqual(len(temporary), 1)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "out.zst"])
+        self.run_it("in", "-f", "-o", "out.zst", preexec_fn=NO_TMPFILE)
+        self.check_compressed("out.zst", data)
+        self.refuses("in", "-o", "out.zst", says="out.zst: cannot write: it exists already", preexec_fn=NO_TMPFILE)
+
+    def test_a_name_that_cannot_be_given(self):
+        self.file("in", b"data")
+        self.file("out", b"precious")
+        self.need_unnamed_files()
+        for calls, options in ((("renameat", "renameat2"), ("-f", "-o", "out")), (("linkat",), ("-f", "-o", "out")),
+                               (("linkat",), ("-o", "new"))):
+            filters = [SystemCall(each, errno.EIO) for each in calls]
+            self.refuses("in", *options, says=f"{options[-1]}: cannot create: Input/output error",
+                         preexec_fn=lambda filters=filters: [install() for install in filters])
+        self.assertEqual(self.content("out"), b"precious")
+
+    def test_a_name_that_is_taken_meanwhile(self):
+        for filter in (None, NO_TMPFILE):
+            process = self.start_writing("-o", "out", preexec_fn=filter)
+            self.file("out", b"precious")
+            process.stdin.close()
+            self.assertEqual(process.wait(TIMEOUT), 1)
+            self.check_failure(process.stderr.read().decode(), "out: cannot create: File exists")
+            self.assertEqual(os.listdir(self.folder), ["out"])
+            self.assertEqual(self.content("out"), b"precious")
+            os.unlink(self.path("out"))
 
     def check_interruption(self, process, number):
         process.send_signal(number)
