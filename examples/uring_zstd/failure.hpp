@@ -28,6 +28,11 @@ public:
         : file_error(file, what, why.message()) {}
 };
 
+/// Nothing more can be written to a pipe or device.
+class stream_error : public file_error {
+    using file_error::file_error;
+};
+
 /// A signal asked us to end.
 struct interrupted : std::exception {
     const char* what() const noexcept override { return "interrupted"; }

@@ -60,4 +60,26 @@ std::optional<std::uint64_t> input::size() const noexcept {
     return static_cast<std::uint64_t>(status_.st_size);
 }
 
+void input::check_removable() const {
+    struct stat now{};
+    if (::lstat(name_.c_str(), &now) != 0) {
+        throw file_error(name_, "remove", last_error());
+    }
+    if (!S_ISREG(now.st_mode)) {
+        throw file_error(name_, "remove", "not a regular file");
+    }
+    const auto& then = status_;
+    if (now.st_dev != then.st_dev || now.st_ino != then.st_ino || now.st_size != then.st_size ||
+        now.st_mtim.tv_sec != then.st_mtim.tv_sec || now.st_mtim.tv_nsec != then.st_mtim.tv_nsec) {
+        throw file_error(name_, "remove", "it has changed meanwhile");
+    }
+}
+
+void input::remove() const {
+    check_removable();
+    if (::unlink(name_.c_str()) != 0) {
+        throw file_error(name_, "remove", last_error());
+    }
+}
+
 } // namespace uring_zstd

@@ -54,6 +54,12 @@ public:
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }
+
+    /// @throws file_error if its name is not, or no longer, that of the file that was opened
+    void check_removable() const;
+
+    /// Removes it, unless it has changed since it was opened. @throws file_error
+    void remove() const;
 };
 
 } // namespace uring_zstd

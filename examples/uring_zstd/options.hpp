@@ -9,13 +9,14 @@
 
 namespace uring_zstd {
 
-enum class action : unsigned char { compress, hash, copy };
+enum class action : unsigned char { compress, decompress, test, hash, copy };
 
+/// For one file.
 struct options {
     static constexpr const char* standard_stream = "-";
 
     std::string input;
-    std::string output; ///< Empty for `hash`.
+    std::string output;
     action what = action::compress;
     int level = 3;
 
@@ -37,7 +38,12 @@ struct options {
 
     bool direct = false; ///< Past the page cache: O_DIRECT.
     bool force = false; ///< An existing output is replaced.
+    bool remove = false; ///< The input, when the output is complete.
     bool quiet = false;
+    bool verbose = false;
+
+    /// Whether there is an output.
+    bool writes() const noexcept { return what != action::test && what != action::hash; }
 };
 
 } // namespace uring_zstd

@@ -9,6 +9,7 @@
 
 #include "block.hpp"
 #include "compressor.hpp"
+#include "decompressor.hpp"
 #include "files.hpp"
 #include "output.hpp"
 #include "sha256.hpp"
@@ -51,6 +52,9 @@ tryst::task<> write_blocks(tryst::uring::context& home, work& all, lanes& from, 
 /// Between the two, in the order of the blocks: one coroutine for all lanes.
 tryst::task<> compress_blocks(tryst::uring::context& home, work& all, lanes& from, lanes& to,
                               compressor& frame);
+/// @param to  null to count the bytes only.
+tryst::task<> decompress_blocks(tryst::uring::context& home, work& all, lanes& from, lanes* to,
+                                decompressor& frames);
 tryst::task<> hash_blocks(tryst::uring::context& home, work& all, lanes& from, sha256& digest);
 
 } // namespace uring_zstd
