@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -46,7 +47,8 @@ void declare_actions(CLI::App& app, words& said, options& chosen) {
     app.add_flag("--hash", said.hash, "print the SHA-256 of each FILE, as sha256sum does");
     app.add_flag("--copy", said.copy, "copy FILE to the output");
     app.add_option("-o,--output", chosen.output, "write to this file; - is standard output")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check([](const std::string& name) { return name.empty() ? "is empty" : ""; });
     app.add_flag("-c,--stdout", said.to_standard_output, "write to standard output");
     app.add_flag("-k,--keep", said.keep, "keep each FILE (the default)");
     app.add_flag("--rm", chosen.remove, "remove each FILE when its output is complete");
@@ -214,6 +216,15 @@ bool take_suffix(std::string& name, std::string_view suffix) {
     return true;
 }
 
+/// @throws file_error: an output beside a device would be in /dev, and might have no end
+void refuse_device(const std::string& file) {
+    struct stat status{};
+    if (::stat(file.c_str(), &status) == 0 &&
+        (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))) {
+        throw file_error(file, "name the output", "it is a device (-o or -c says where to write)");
+    }
+}
+
 std::string decompressed_name(const std::string& file) {
     std::string name = file;
     if (take_suffix(name, ".zst")) {
@@ -236,6 +247,7 @@ options command_line::for_file(const std::string& file) const {
     if (file == options::standard_stream) {
         result.output = options::standard_stream;
     } else {
+        refuse_device(file);
         result.output = result.what == action::decompress ? decompressed_name(file) : file + ".zst";
     }
     return result;

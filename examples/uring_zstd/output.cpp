@@ -21,8 +21,8 @@ mode_t default_mode() noexcept {
     return 0666 & ~mask;
 }
 
-/// The permissions for a file that belongs to another group than the one they were meant for: neither the new group
-/// nor everybody else (who may be members of the old one) gets what the other had not.
+/// The permissions for a file whose group could not be set. Members of the old group are now among the others, and
+/// members of the new group were. So both get only what both had.
 mode_t for_another_group(mode_t mode) noexcept {
     const mode_t both = (mode >> 3) & mode & 07;
     return (mode & 0700) | (both << 3) | both;
@@ -68,8 +68,9 @@ output::output(const options& chosen)
 
 void output::create(const input& origin) {
     const struct stat& other = origin.status();
-    const bool is_origin = S_ISREG(status_.st_mode) && status_.st_dev == other.st_dev &&
-                           status_.st_ino == other.st_ino;
+    const bool holds_data = S_ISREG(status_.st_mode) || S_ISBLK(status_.st_mode);
+    const bool is_origin =
+        holds_data && status_.st_dev == other.st_dev && status_.st_ino == other.st_ino;
     if (is_origin && (stream_ || !copies_)) {
         throw file_error(name_, "write", "it is what is read");
     }
@@ -108,7 +109,7 @@ void output::commit(std::uint64_t size, const input& origin) {
         }
         take_after(origin.status());
     }
-    // Every close(2) of a network file system's file tells what it could not write: also that of a duplicate.
+    // On a network file system close(2) reports failed writes, also that of a duplicate.
     const int duplicate = ::fcntl(open_.get(), F_DUPFD_CLOEXEC, 0);
     if (duplicate < 0 || ::close(duplicate) != 0) {
         throw file_error(name_, "write", last_error());

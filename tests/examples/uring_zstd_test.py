@@ -381,6 +381,13 @@ class UringZstd(unittest.TestCase):
                 self.refuses("-t", "in.zst", *means, says=says)
             self.assertEqual(self.content("precious"), b"precious")
 
+    def test_devices_need_an_output(self):
+        for options in ((), ("-d",), ("-f",)):
+            self.refuses("/dev/null", *options, says="/dev/null: cannot name the output: it is a device")
+        self.assertFalse(os.path.exists("/dev/null.zst"))
+        out, _ = self.run_it("-c", "/dev/null")
+        self.assertEqual(self.tool("zstd", "-dc", "-q", input=out), b"")
+
     def test_names_of_what_is_decompressed(self):
         data = self.compressed(b"data")
         for name, becomes in (("a.zst", "a"), ("b.tzst", "b.tar"), ("c.zst.zst", "c.zst"), (".zst.zst", ".zst")):
@@ -773,10 +780,16 @@ class UringZstd(unittest.TestCase):
         return process
 
     def need_unnamed_files(self):
-        try:
-            os.close(os.open(self.folder, os.O_TMPFILE | os.O_WRONLY))
-        except OSError:
-            self.skipTest("no O_TMPFILE here")
+        """In another folder, if the file system of this one has none. For the beginning of a test."""
+        for each in (self.folder, "/dev/shm"):
+            with contextlib.suppress(OSError):
+                os.close(os.open(each, os.O_TMPFILE | os.O_WRONLY))
+                if each != self.folder:
+                    folder = tempfile.TemporaryDirectory(prefix="uring_zstd.", dir=each)
+                    self.addCleanup(folder.cleanup)
+                    self.folder = folder.name
+                return
+        self.skipTest("no O_TMPFILE here")
 
     def test_a_kill_leaves_nothing(self):
         self.need_unnamed_files()
@@ -802,9 +815,9 @@ class UringZstd(unittest.TestCase):
         self.refuses("in", "-o", "out.zst", says="out.zst: cannot write: it exists already", preexec_fn=NO_TMPFILE)
 
     def test_a_name_that_cannot_be_given(self):
+        self.need_unnamed_files()
         self.file("in", b"data")
         self.file("out", b"precious")
-        self.need_unnamed_files()
         for calls, options in ((("renameat", "renameat2"), ("-f", "-o", "out")), (("linkat",), ("-f", "-o", "out")),
                                (("linkat",), ("-o", "new"))):
             filters = [SystemCall(each, errno.EIO) for each in calls]
@@ -866,7 +879,7 @@ class UringZstd(unittest.TestCase):
                         ("in", "--buffer", "63K"), ("in", "--buffer", "9M"),
                         ("in", "--buffer", "x"), ("in", "--copy"), ("in", "--copy", "--hash"),
                         ("in", "-dx"), ("in", "-d9x"), ("in", "-20c"), ("in", "-T65"), ("in", "-T"), ("in", "-Tx"),
-                        ("in", "-T2", "--workers", "1"), ("in", "more", "-o", "out"), ("in", "-c", "-o", "out"),
+                        ("in", "-T2", "--workers", "1"), ("in", "more", "-o", "out"), ("in", "-o", ""), ("in", "-c", "-o", "out"),
                         ("in", "-q", "-v"), ("in", "-d", "--hash"), ("in", "-t", "--copy", "-o", "out"),
                         ("in", "--hash", "-c"), ("in", "--rm", "-k"), ("in", "--rm", "-c"), ("in", "--rm", "-t"),
                         ("in", "--rm", "-o", "-"), ("-", "--rm"), ("-", "--rm", "-o", "out"), ("--rm",),
