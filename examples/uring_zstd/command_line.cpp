@@ -106,7 +106,8 @@ void refuse_together(const CLI::App& app, const char* option,
     }
 }
 
-/// Done here and not by CLI11's `excludes`, which --help would list at every option. @throws CLI::ExcludesError
+/// Done here and not by CLI11's `excludes`, which --help would list at every option. @throws
+/// CLI::ExcludesError
 void refuse_contradictions(const CLI::App& app) {
     refuse_together(app, "--hash",
                     {"--decompress", "--test", "--copy", "--output", "--stdout", "--rm", "--level",
@@ -122,7 +123,8 @@ bool is_digit(char letter) noexcept {
     return letter >= '0' && letter <= '9';
 }
 
-/// The arguments, in which "-19" becomes "--level=19", and "-9c" "--level=9" and "-c"; backwards, as CLI11 likes it.
+/// The arguments, in which "-19" becomes "--level=19", and "-9c" "--level=9" and "-c"; backwards,
+/// as CLI11 likes it.
 std::vector<std::string> split(int count, char** arguments) {
     constexpr std::string_view with_value = "To"; // the rest of the word belongs to these
     std::vector<std::string> result;
@@ -172,7 +174,8 @@ action chosen_action(const words& said) noexcept {
     return said.decompress ? action::decompress : action::compress;
 }
 
-/// Settles what options leave open, and refuses those that do not go together. @throws CLI::ValidationError
+/// Settles what options leave open, and refuses those that do not go together. @throws
+/// CLI::ValidationError
 void complete(command_line& all, const words& said) {
     options& chosen = all.common;
     chosen.what = chosen_action(said);

@@ -20,8 +20,8 @@ struct command_line {
     options for_file(const std::string& file) const;
 };
 
-/// @returns an exit status instead if there is nothing to do: --help was asked for, or the usage is wrong. It has
-/// printed the answer or the error then.
+/// @returns an exit status instead if there is nothing to do: --help was asked for, or the usage is
+/// wrong. It has printed the answer or the error then.
 std::variant<command_line, int> parse(int count, char** arguments);
 
 } // namespace uring_zstd

@@ -46,7 +46,8 @@ public:
         return piece.subspan(from.pos);
     }
 
-    /// Whether there may be more to `add` from what it was given before, when there is room.
+    /// Whether libzstd may hold back output for lack of room: then `add`, also of an empty piece,
+    /// gives more.
     bool has_more() const noexcept { return has_more_; }
 
     /// At the end of the input. @throws file_error if that is not the end of a frame

@@ -23,7 +23,8 @@ public:
     const std::string& name() const noexcept { return name_; }
     int descriptor() const noexcept { return open_.get(); }
 
-    /// Pipes, devices, standard input and output: transfers follow the file's position, one after the other.
+    /// Pipes, devices, standard input and output: transfers follow the file's position, one after
+    /// the other.
     bool is_stream() const noexcept { return stream_; }
 
     /// How many bytes to transfer where `size` are meant: O_DIRECT knows whole sectors only.
@@ -49,8 +50,8 @@ public:
     /// @throws file_error
     explicit input(const options& chosen);
 
-    /// What it held when it was opened, which is what is read of it; nothing for streams, whose end is where
-    /// they end.
+    /// What it held when it was opened, which is what is read of it; nothing for streams, whose end
+    /// is where they end.
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }

@@ -82,8 +82,8 @@ std::error_code new_file::publish(int open_file, const std::string& path, bool r
         if (!replaces || failed != std::errc::file_exists) {
             return failed;
         }
-        // linkat(2) never replaces a file, rename(2) does. If we are killed between the two calls, the temporary name
-        // stays.
+        // linkat(2) never replaces a file, rename(2) does. If we are killed between the two calls,
+        // the temporary name stays.
         std::random_device random;
         std::string name;
         do {

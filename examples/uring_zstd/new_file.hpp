@@ -11,8 +11,9 @@
 
 namespace uring_zstd {
 
-/// Where the file system has O_TMPFILE, the file has no name until `publish`, and the kernel frees it if the process
-/// is killed. Elsewhere it has a temporary name in the same folder, which the destructor removes.
+/// Where the file system has O_TMPFILE, the file has no name until `publish`, and the kernel frees
+/// it if the process is killed. Elsewhere it has a temporary name in the same folder, which the
+/// destructor removes.
 class new_file {
 public:
     new_file() = default;
@@ -24,8 +25,8 @@ public:
     /// @returns its descriptor, or none and `errno`.
     tryst::uring::descriptor create(const std::string& path);
 
-    /// Names the file `path`. An existing file of that name is an error unless `replaces`; it is then replaced in one
-    /// step. @param open_file  the descriptor that `create` returned.
+    /// Names the file `path`. An existing file of that name is an error unless `replaces`; it is
+    /// then replaced in one step. @param open_file  the descriptor that `create` returned.
     std::error_code publish(int open_file, const std::string& path, bool replaces);
 
 private:

@@ -20,9 +20,10 @@ struct options {
     action what = action::compress;
     int level = 3;
 
-    /// Threads of libzstd's own that compress; 0: the loop's does. By default 0 for low levels, for which a worker has
-    /// little to gain, and who feeds it would spin for a fifth of the processor time; and for high ones: workers
-    /// end only after their present job, which then takes seconds, and a stop would have to wait for that.
+    /// Threads of libzstd that compress; 0: the loop's thread does. The default is 0 for low
+    /// levels, at which a worker gains little and the thread that feeds it spins for a fifth of the
+    /// processor time. It is 0 for high levels because a stop waits for a worker's present job,
+    /// which then takes seconds.
     std::optional<int> workers;
     static constexpr int lowest_worker_level = 3;
     static constexpr int highest_worker_level = 12;

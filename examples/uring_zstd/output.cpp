@@ -21,8 +21,8 @@ mode_t default_mode() noexcept {
     return 0666 & ~mask;
 }
 
-/// The permissions for a file whose group could not be set. Members of the old group are now among the others, and
-/// members of the new group were. So both get only what both had.
+/// The permissions for a file whose group could not be set. Members of the old group are now among
+/// the others, and members of the new group were. So both get only what both had.
 mode_t for_another_group(mode_t mode) noexcept {
     const mode_t both = (mode >> 3) & mode & 07;
     return (mode & 0700) | (both << 3) | both;
@@ -89,8 +89,8 @@ void output::create(const input& origin) {
     }
 }
 
-/// O_DIRECT writes that make a file longer go one by one. Those into what is there already need not: hence its size in
-/// advance, where the file system can do so.
+/// O_DIRECT writes that make a file longer go one by one. Those into what is there already need
+/// not: hence its size in advance, where the file system can do so.
 void output::reserve(std::uint64_t size) {
     if (size == 0) {
         return;
@@ -122,8 +122,8 @@ void output::commit(std::uint64_t size, const input& origin) {
     open_.reset();
 }
 
-/// As zstd does: the group first, then the permissions, then the owner. What the file system or the kernel refuses to
-/// set is left as it is.
+/// As zstd does: the group first, then the permissions, then the owner. What the file system or the
+/// kernel refuses to set is left as it is.
 void output::take_after(const struct stat& origin) noexcept {
     if (!S_ISREG(origin.st_mode)) {
         std::ignore = ::fchmod(open_.get(), default_mode());

@@ -161,7 +161,8 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
         }
     }
 
-    // Both are faster with it, and do without if the kernel will not: it may limit how much memory is locked.
+    // Both are faster with it, and do without if the kernel will not: it may limit how much memory
+    // is locked.
     std::ignore = loops[place.reading].context().register_buffers(pool);
     if (to != nullptr && place.writing != place.reading) {
         std::ignore = loops[place.writing].context().register_buffers(pool);

@@ -14,8 +14,9 @@
 
 namespace uring_zstd {
 
-/// While it exists, SIGINT, SIGTERM and SIGHUP can be read from its descriptor, and do nothing else. Those that are
-/// ignored, as by nohup, stay ignored. Create it before any thread, and destroy it after the last.
+/// While it exists, SIGINT, SIGTERM and SIGHUP can be read from its descriptor, and do nothing
+/// else. Those that are ignored, as by nohup, stay ignored. Create it before any thread, and
+/// destroy it after the last.
 class ending_signals {
 public:
     ending_signals() {

@@ -61,7 +61,7 @@ tryst::task<> fill(uring::context& home, const input& from, block& into, std::st
 tryst::task<> drain(uring::context& home, const block& from, const output& to,
                     std::stop_token stop) {
     const std::size_t wanted = to.transfer_size(from.size);
-    // What is written beside the bytes, and cut off in the end, shall not be another file's secrets.
+    // The padding is cut off in the end, but until then it must not hold another file's secrets.
     std::ranges::fill(from.room().first(wanted - from.size), std::byte{});
     for (std::size_t done = 0; done != wanted;) {
         const auto rest = from.memory.bytes().first(wanted).subspan(done);
@@ -135,10 +135,10 @@ tryst::task<> write_blocks(uring::context& home, work& all, lanes& from, const o
     }
 }
 
-/// This one computes on a loop's thread, or waits there for the threads that do, which as a rule one must not:
-/// nothing else on the loop turns meanwhile. Here nothing else is on it (but with --loops 1), and it gives way
-/// after every piece of 128 KiB, so that a stop and a neighbour on the same loop wait for that long at the
-/// most.
+/// Computes on a loop's thread, or blocks it until workers have computed. In general a coroutine
+/// must not: nothing else on the loop proceeds meanwhile. Here nothing else is on it (except with
+/// --loops 1). After every piece of 128 KiB this coroutine gives way, so a stop, or a neighbour on
+/// the same loop, waits no longer than for one piece.
 tryst::task<> compress_blocks(uring::context& home, work& all, lanes& from, lanes& to,
                               compressor& frame) {
     block source = all.new_block();

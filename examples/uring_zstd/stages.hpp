@@ -2,9 +2,10 @@
 /// @file
 /// The stages: coroutines that swap full buffers for empty ones with their neighbours.
 ///
-/// A stage begins each step with one buffer of its own, and waits in the exchanger of the lane whose turn it
-/// is. None of them knows on which loop its neighbours are. Stages end when their lanes have ended, or by
-/// an exception: also after a stop, which makes exchanges and operations fail.
+/// A stage begins each step with one buffer of its own, and waits in the exchanger of the lane
+/// whose turn it is. None of them knows on which loop its neighbours are. Stages end when their
+/// lanes have ended, or by an exception: also after a stop, which makes exchanges and operations
+/// fail.
 #pragma once
 
 #include "block.hpp"
@@ -36,9 +37,9 @@ struct work {
     block new_block() const { return {.memory = pool.acquire()}; }
 };
 
-/// Which blocks a coroutine takes care of: the first-th, and every step-th from there. A file has one coroutine
-/// for each lane, and they work at once. A stream has one position, hence one coroutine, that goes from lane
-/// to lane.
+/// Which blocks a coroutine takes care of: the first-th, and every step-th from there. A file has
+/// one coroutine for each lane, and they work at once. A stream has one position, hence one
+/// coroutine, that goes from lane to lane.
 struct share {
     std::size_t first;
     std::size_t step;

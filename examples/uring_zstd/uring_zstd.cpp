@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compresses files, or decompresses, tests, hashes or copies them, in stages that swap full buffers for empty ones.
-// README.md has a tour of the files.
+// Compresses files, or decompresses, tests, hashes or copies them, in stages that swap full buffers
+// for empty ones. README.md has a tour of the files.
 
 #include "command_line.hpp"
 #include "failure.hpp"
@@ -75,7 +75,8 @@ void process(const options& chosen) {
     }
 }
 
-/// @returns the exit status. One file's failure does not stop the others, unless nothing more can be written.
+/// @returns the exit status. One file's failure does not stop the others, unless nothing more can
+/// be written.
 int process_all(const command_line& all) {
     int status = EXIT_SUCCESS;
     const auto fail = [&status](const char* why) {
