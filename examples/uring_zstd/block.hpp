@@ -13,8 +13,8 @@
 
 namespace uring_zstd {
 
-/// A piece of a file in a buffer, on its way from one stage to the next. An empty one comes back for it; one that
-/// goes forward says that its lane has ended.
+/// A piece of a file in a buffer, on its way from one stage to the next. An empty one comes back
+/// for it; one that goes forward says that its lane has ended.
 struct block {
     tryst::uring::buffer memory;
     std::size_t size = 0;
@@ -26,8 +26,8 @@ struct block {
     std::span<std::byte> room() const noexcept { return memory.bytes().subspan(size); }
 };
 
-/// The way from one stage to the next. Block k takes lane k modulo their number: who sends every n-th block and
-/// who takes every n-th need no other agreement for the blocks to arrive in order.
+/// The way from one stage to the next. Block k takes lane k modulo their number. So
+/// blocks arrive in order even if several coroutines send, or receive, every n-th block each.
 class lanes {
 public:
     using lane = tryst::exchanger<block>;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compresses FILE, has zstd check what came out, and compares: compress_and_check.sh URING_ZSTD FILE
+# Compresses FILE, has zstd check the result, decompresses it with both, and compares:
+# compress_and_check.sh URING_ZSTD FILE
 set -eu
 program=$1 file=$2
 here=$(mktemp -d)
@@ -14,3 +15,5 @@ cat "$here/said"
 zstd -q -t "$here/file.zst"
 zstd -q -dc "$here/file.zst" | cmp - "$file"
 echo "zstd -t: good; zstd -dc: the same as $file"
+"$program" -dc "$here/file.zst" | cmp - "$file"
+echo "uring_zstd -dc: the same as $file"

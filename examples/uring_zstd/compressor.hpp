@@ -5,6 +5,7 @@
 #pragma once
 
 #include "block.hpp"
+#include "failure.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +14,8 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <zstd.h>
 
@@ -23,7 +24,9 @@ namespace uring_zstd {
 class compressor {
 public:
     /// With a checksum, and the size if it is known: what the zstd command makes.
-    compressor(int level, int workers, std::optional<std::uint64_t> size) {
+    /// @param file  what error messages call the input.
+    compressor(std::string file, int level, int workers, std::optional<std::uint64_t> size)
+        : file_(std::move(file)) {
         if (!context_) {
             throw std::bad_alloc();
         }
@@ -55,9 +58,9 @@ public:
     }
 
 private:
-    static std::size_t check(std::size_t status) {
+    std::size_t check(std::size_t status) const {
         if (ZSTD_isError(status) != 0) {
-            throw std::runtime_error(std::string("cannot compress: ") + ZSTD_getErrorName(status));
+            throw file_error(file_, "compress", ZSTD_getErrorName(status));
         }
         return status;
     }
@@ -74,6 +77,7 @@ private:
         return left;
     }
 
+    std::string file_;
     std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context_{ZSTD_createCCtx(),
                                                                   &ZSTD_freeCCtx};
 };

@@ -3,6 +3,7 @@
 /// How a pipeline ends early: one stage's error stops all of them.
 #pragma once
 
+#include <cerrno>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -13,6 +14,11 @@
 
 namespace uring_zstd {
 
+/// `errno`.
+inline std::error_code last_error() noexcept {
+    return {errno, std::generic_category()};
+}
+
 /// "FILE: cannot WHAT: why", in one line.
 class file_error : public std::runtime_error {
 public:
@@ -20,6 +26,11 @@ public:
         : std::runtime_error(file + ": cannot " + what + ": " + why) {}
     file_error(const std::string& file, const char* what, std::error_code why)
         : file_error(file, what, why.message()) {}
+};
+
+/// Nothing more can be written to a pipe or device.
+class stream_error : public file_error {
+    using file_error::file_error;
 };
 
 /// A signal asked us to end.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The two files, from their names to their ends. What is between is the stages' business.
+/// Open files, and the one that is read. The stages transfer their bytes.
 /// POSIX.
 #pragma once
 
@@ -23,7 +23,8 @@ public:
     const std::string& name() const noexcept { return name_; }
     int descriptor() const noexcept { return open_.get(); }
 
-    /// Pipes, devices, standard input and output: transfers follow the file's position, one after the other.
+    /// Pipes, devices, standard input and output: transfers follow the file's position, one after
+    /// the other.
     bool is_stream() const noexcept { return stream_; }
 
     /// How many bytes to transfer where `size` are meant: O_DIRECT knows whole sectors only.
@@ -49,38 +50,17 @@ public:
     /// @throws file_error
     explicit input(const options& chosen);
 
-    /// What it held when it was opened, which is what is read of it; nothing for streams, whose end is where
-    /// they end.
+    /// What it held when it was opened, which is what is read of it; nothing for streams, whose end
+    /// is where they end.
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }
-};
 
-/// A file is written under a temporary name and gets its own when it is complete: whoever sees it sees all of
-/// it, and what had the name is there until then.
-class output : public file {
-public:
-    /// Opens what is a stream. @throws file_error: it exists, it is a directory, ...
-    explicit output(const options& chosen);
-    output(const output&) = delete;
-    output& operator=(const output&) = delete;
+    /// @throws file_error if its name is not, or no longer, that of the file that was opened
+    void check_removable() const;
 
-    /// Removes what is incomplete.
-    ~output();
-
-    /// Makes the file, under its temporary name. @throws file_error: also if it would grow as it is read
-    void create(const input& origin);
-
-    /// Gives it the size, its name, and its origin's permissions and time. @throws file_error
-    void commit(std::uint64_t size, const input& origin);
-
-private:
-    void reserve(std::uint64_t size);
-    void take_after(const struct stat& origin) noexcept;
-
-    bool replaces_;
-    bool copies_;
-    std::string temporary_; ///< Empty if there is none.
+    /// Removes it, unless it has changed since it was opened. @throws file_error
+    void remove() const;
 };
 
 } // namespace uring_zstd

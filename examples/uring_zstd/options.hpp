@@ -9,19 +9,21 @@
 
 namespace uring_zstd {
 
-enum class action : unsigned char { compress, hash, copy };
+enum class action : unsigned char { compress, decompress, test, hash, copy };
 
+/// For one file.
 struct options {
     static constexpr const char* standard_stream = "-";
 
     std::string input;
-    std::string output; ///< Empty for `hash`.
+    std::string output;
     action what = action::compress;
     int level = 3;
 
-    /// Threads of libzstd's own that compress; 0: the loop's does. By default 0 for low levels, for which a worker has
-    /// little to gain, and who feeds it would spin for a fifth of the processor time; and for high ones: workers
-    /// end only after their present job, which then takes seconds, and a stop would have to wait for that.
+    /// Threads of libzstd that compress; 0: the loop's thread does. The default is 0 for low
+    /// levels, at which a worker gains little and the thread that feeds it spins for a fifth of the
+    /// processor time. It is 0 for high levels because a stop waits for a worker's present job,
+    /// which then takes seconds.
     std::optional<int> workers;
     static constexpr int lowest_worker_level = 3;
     static constexpr int highest_worker_level = 12;
@@ -37,7 +39,12 @@ struct options {
 
     bool direct = false; ///< Past the page cache: O_DIRECT.
     bool force = false; ///< An existing output is replaced.
+    bool remove = false; ///< The input, when the output is complete.
     bool quiet = false;
+    bool verbose = false;
+
+    /// Whether there is an output.
+    bool writes() const noexcept { return what != action::test && what != action::hash; }
 };
 
 } // namespace uring_zstd

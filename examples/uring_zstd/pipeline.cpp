@@ -3,6 +3,7 @@
 
 #include "block.hpp"
 #include "compressor.hpp"
+#include "decompressor.hpp"
 #include "failure.hpp"
 #include "progress.hpp"
 #include "sha256.hpp"
@@ -80,7 +81,7 @@ struct placement {
         : between(chosen.loops > 1 ? 1 : 0), writing(chosen.loops > 2 ? 2 : 0) {
         if (chosen.what == action::copy) { // nothing is between
             writing = between = writing != 0 ? 1 : 0;
-        } else if (chosen.what == action::hash) { // nothing is written
+        } else if (!chosen.writes()) {
             writing = between;
         }
     }
@@ -129,6 +130,7 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
     lanes read(chosen.lanes);
     lanes made(chosen.lanes);
     std::optional<compressor> frame;
+    std::optional<decompressor> frames;
     std::optional<sha256> digest;
 
     const placement place(chosen);
@@ -142,12 +144,16 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
     }
     lanes* last = &read;
     if (chosen.what == action::compress) {
-        frame.emplace(chosen.level, chosen.worker_count(), from.size());
+        frame.emplace(from.name(), chosen.level, chosen.worker_count(), from.size());
         add(place.between, compress_blocks, read, made, *frame);
         last = &made;
     } else if (chosen.what == action::hash) {
         digest.emplace();
         add(place.between, hash_blocks, read, *digest);
+    } else if (chosen.what != action::copy) {
+        frames.emplace(from.name());
+        add(place.between, decompress_blocks, read, to != nullptr ? &made : nullptr, *frames);
+        last = &made;
     }
     if (to != nullptr) {
         for (const share each : shares_of(*to, chosen.lanes)) {
@@ -155,7 +161,8 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
         }
     }
 
-    // Both are faster with it, and do without if the kernel will not: it may limit how much memory is locked.
+    // Both are faster with it, and do without if the kernel will not: it may limit how much memory
+    // is locked.
     std::ignore = loops[place.reading].context().register_buffers(pool);
     if (to != nullptr && place.writing != place.reading) {
         std::ignore = loops[place.writing].context().register_buffers(pool);

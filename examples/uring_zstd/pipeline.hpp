@@ -5,18 +5,11 @@
 
 #include "files.hpp"
 #include "options.hpp"
+#include "outcome.hpp"
+#include "output.hpp"
 #include "signals.hpp"
 
-#include <cstdint>
-#include <string>
-
 namespace uring_zstd {
-
-struct outcome {
-    std::uint64_t bytes_in = 0;
-    std::uint64_t bytes_out = 0;
-    std::string digest;
-};
 
 /// Reads all of `from`; writes what becomes of it to `to`, if there is one.
 /// @throws what the first stage that failed has thrown; `interrupted` after a signal.

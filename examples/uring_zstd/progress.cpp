@@ -48,20 +48,34 @@ void progress_line::show(std::uint64_t bytes_in, std::uint64_t bytes_out) {
     text += fmt::format("{:.1f} MB  {:.1f} MB/s", as_real(bytes_in) / 1e6,
                         as_real(bytes_in) / 1e6 / elapsed.count());
     if (bytes_out != 0) {
-        text += fmt::format("  ratio {:.2f}", as_real(bytes_in) / as_real(bytes_out));
+        text += fmt::format("  => {:.1f} MB", as_real(bytes_out) / 1e6);
     }
     text += "\x1b[K";
     std::fputs(text.c_str(), stderr);
     drawn_ = true;
 }
 
-std::string summary(const std::string& from, std::uint64_t bytes_in, const std::string& to,
-                    std::uint64_t bytes_out) {
+std::string settings(const options& chosen, const std::string& from) {
+    constexpr std::array names{"compress", "decompress", "test", "hash", "copy"};
+    std::string text = fmt::format("{}: {}", from, names.at(static_cast<std::size_t>(chosen.what)));
+    if (chosen.what == action::compress) {
+        text += fmt::format(", level {}, workers: {}", chosen.level, chosen.worker_count());
+    }
+    return text + fmt::format(", loops: {}, lanes: {}, buffer: {} KiB\n", chosen.loops,
+                              chosen.lanes, chosen.buffer_size / 1024);
+}
+
+std::string summary(const options& chosen, const std::string& from, const std::string& to,
+                    const outcome& got) {
+    if (chosen.what == action::decompress || chosen.what == action::test) {
+        return fmt::format("{:<20}: {} bytes\n", from, got.bytes_out);
+    }
     const std::string percent =
-        bytes_in == 0 ? " "
-                      : fmt::format("{:6.2f}%  ", 100 * as_real(bytes_out) / as_real(bytes_in));
-    return fmt::format("{:<20} :{} ({} => {}, {})\n", from, percent, human(bytes_in),
-                       human(bytes_out), to);
+        got.bytes_in == 0
+            ? " "
+            : fmt::format("{:6.2f}%  ", 100 * as_real(got.bytes_out) / as_real(got.bytes_in));
+    return fmt::format("{:<20} :{} ({} => {}, {})\n", from, percent, human(got.bytes_in),
+                       human(got.bytes_out), to);
 }
 
 std::string digest_line(const std::string& digest, const std::string& file) {

@@ -3,6 +3,9 @@
 /// What is said on the terminal, during and after.
 #pragma once
 
+#include "options.hpp"
+#include "outcome.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -28,9 +31,12 @@ private:
     bool drawn_ = false;
 };
 
-/// As zstd says it: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)".
-std::string summary(const std::string& from, std::uint64_t bytes_in, const std::string& to,
-                    std::uint64_t bytes_out);
+/// What is about to be done with a file, and how.
+std::string settings(const options& chosen, const std::string& from);
+
+/// As zstd says it: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)", or "FILE : 1234 bytes".
+std::string summary(const options& chosen, const std::string& from, const std::string& to,
+                    const outcome& got);
 
 /// As sha256sum says it.
 std::string digest_line(const std::string& digest, const std::string& file);

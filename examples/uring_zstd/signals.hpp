@@ -14,8 +14,9 @@
 
 namespace uring_zstd {
 
-/// From its construction on, SIGINT, SIGTERM and SIGHUP can be read from its descriptor, and do nothing else. Those
-/// that are ignored, as by nohup, stay ignored. To be made before any thread.
+/// While it exists, SIGINT, SIGTERM and SIGHUP can be read from its descriptor, and do nothing
+/// else. Those that are ignored, as by nohup, stay ignored. Create it before any thread, and
+/// destroy it after the last.
 class ending_signals {
 public:
     ending_signals() {
@@ -27,17 +28,21 @@ public:
                 ::sigaddset(&wanted, each);
             }
         }
-        ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
         open_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC));
         if (!open_) {
             throw std::system_error(errno, std::generic_category(), "signalfd");
         }
+        ::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
     }
+    ending_signals(const ending_signals&) = delete;
+    ending_signals& operator=(const ending_signals&) = delete;
+    ~ending_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
     int descriptor() const noexcept { return open_.get(); }
 
 private:
     tryst::uring::descriptor open_;
+    sigset_t before_{};
 };
 
 } // namespace uring_zstd

@@ -61,7 +61,7 @@ tryst::task<> fill(uring::context& home, const input& from, block& into, std::st
 tryst::task<> drain(uring::context& home, const block& from, const output& to,
                     std::stop_token stop) {
     const std::size_t wanted = to.transfer_size(from.size);
-    // What is written beside the bytes, and cut off in the end, shall not be another file's secrets.
+    // The padding is cut off in the end, but until then it must not hold another file's secrets.
     std::ranges::fill(from.room().first(wanted - from.size), std::byte{});
     for (std::size_t done = 0; done != wanted;) {
         const auto rest = from.memory.bytes().first(wanted).subspan(done);
@@ -70,6 +70,9 @@ tryst::task<> drain(uring::context& home, const block& from, const output& to,
         if (would_block(got)) {
             std::ignore = co_await home.poll(to.descriptor(), POLLOUT, stop);
         } else if (!got) {
+            if (to.is_stream()) {
+                throw stream_error(to.name(), "write", got.error());
+            }
             throw file_error(to.name(), "write", got.error());
         } else {
             done += *got;
@@ -84,6 +87,13 @@ tryst::task<> pass_on(block& made, lanes::lane& to, std::stop_token stop) {
     made = std::move(empty).value();
     made.size = 0;
     made.offset = end;
+}
+
+/// Tells the next stage that every lane has ended. `made` is empty.
+tryst::task<> end_lanes(block& made, lanes& to, std::size_t next_made, std::stop_token stop) {
+    for (std::size_t i = 0; i != to.count(); ++i) {
+        co_await pass_on(made, to.of(next_made + i), stop);
+    }
 }
 
 } // namespace
@@ -125,10 +135,10 @@ tryst::task<> write_blocks(uring::context& home, work& all, lanes& from, const o
     }
 }
 
-/// This one computes on a loop's thread, or waits there for the threads that do, which as a rule one must not:
-/// nothing else on the loop turns meanwhile. Here nothing else is on it (but with --loops 1), and it gives way
-/// after every piece of 128 KiB, so that a stop and a neighbour on the same loop wait for that long at the
-/// most.
+/// Computes on a loop's thread, or blocks it until workers have computed. In general a coroutine
+/// must not: nothing else on the loop proceeds meanwhile. Here nothing else is on it (except with
+/// --loops 1). After every piece of 128 KiB this coroutine gives way, so a stop, or a neighbour on
+/// the same loop, waits no longer than for one piece.
 tryst::task<> compress_blocks(uring::context& home, work& all, lanes& from, lanes& to,
                               compressor& frame) {
     block source = all.new_block();
@@ -156,8 +166,42 @@ tryst::task<> compress_blocks(uring::context& home, work& all, lanes& from, lane
         complete = frame.finish(made);
         co_await pass_on(made, to.of(next_made++), all.stop);
     }
-    for (std::size_t i = 0; i != to.count(); ++i) {
-        co_await pass_on(made, to.of(next_made++), all.stop);
+    co_await end_lanes(made, to, next_made, all.stop);
+}
+
+/// Gives way as often as compress_blocks: whenever it has filled a block or used one up.
+tryst::task<> decompress_blocks(uring::context& home, work& all, lanes& from, lanes* to,
+                                decompressor& frames) {
+    block source = all.new_block();
+    block made = all.new_block();
+    std::size_t next_made = 0;
+
+    std::size_t open_lanes = from.count();
+    for (std::size_t k = 0; open_lanes != 0; ++k) {
+        auto full = co_await from.of(k).exchange(std::move(source), all.stop);
+        source = std::move(full).value();
+        if (source.size == 0) {
+            --open_lanes;
+            continue;
+        }
+        auto rest = source.bytes();
+        while (!rest.empty() || frames.has_more()) {
+            rest = frames.add(rest, made);
+            if (to == nullptr) {
+                all.bytes_out.fetch_add(made.size, std::memory_order_relaxed);
+                made.size = 0;
+            } else if (made.is_full()) {
+                co_await pass_on(made, to->of(next_made++), all.stop);
+            }
+            (co_await home.nop(all.stop)).value();
+        }
+    }
+    frames.finish();
+    if (to != nullptr) {
+        if (made.size != 0) {
+            co_await pass_on(made, to->of(next_made++), all.stop);
+        }
+        co_await end_lanes(made, *to, next_made, all.stop);
     }
 }
 

@@ -12,6 +12,7 @@ was run; with TRYST_NO_SKIP in the environment what is skipped has failed.
 import argparse
 import contextlib
 import ctypes
+import errno
 import os
 import pty
 import random
@@ -20,6 +21,7 @@ import shlex
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,35 @@ process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(process, 0)
 print(usage.ru_maxrss if status == 0 else -1)
 """
+
+
+class SystemCall:
+    """Makes a system call fail in a program that is about to be started (as preexec_fn): a filter of seccomp(2)."""
+    NUMBERS = {"openat": (257, 56), "linkat": (265, 37), "renameat": (264, 38), "renameat2": (316, 276)} # x86-64, others
+
+    def __init__(self, name, error, flags=0, argument=0):
+        """Only if one of `flags` is in that argument, if any are given."""
+        number = self.NUMBERS[name][0 if os.uname().machine == "x86_64" else 1]
+        load, equal, has_flag, give = 0x20, 0x15, 0x45, 0x06
+        allow, fail = 0x7fff0000, 0x00050000 | error
+        program = [(load, 0, 0, 0), (equal, 0, 3 if flags else 1, number)]
+        if flags:
+            program += [(load, 0, 0, 16 + 8 * argument), (has_flag, 0, 1, flags)]
+        program += [(give, 0, 0, fail), (give, 0, 0, allow)]
+        self.code = b"".join(struct.pack("HBBI", *each) for each in program)
+        self.length = len(program)
+
+    def __call__(self):
+        code = ctypes.create_string_buffer(self.code)
+        whole = struct.pack("HP", self.length, ctypes.addressof(code))
+        no_new_privileges, seccomp, filter_mode = 38, 22, 2
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+        if prctl(no_new_privileges, 1, 0, 0, 0) != 0 or prctl(seccomp, filter_mode, whole) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+
+
+# As on a file system that has no O_TMPFILE.
+NO_TMPFILE = SystemCall("openat", errno.EOPNOTSUPP, flags=os.O_TMPFILE & ~os.O_DIRECTORY, argument=2)
 
 
 class UringZstd(unittest.TestCase):
@@ -125,6 +156,10 @@ class UringZstd(unittest.TestCase):
             for workers in (0, 1):
                 self.run_it("in", "-f", "-o", "out.zst", "-1", "--workers", workers, *options)
                 self.check_compressed("out.zst", data)
+            self.run_it("-df", "out.zst", *options)
+            self.tool("cmp", "in", "out")
+            _, errors = self.run_it("-t", "out.zst", *options)
+            self.assertEqual(errors, f"out.zst             : {size} bytes\n")
             out, _ = self.run_it("in", "--hash", *options)
             self.assertEqual(out, self.tool("sha256sum", "in"))
             self.run_it("in", "--copy", "-f", "-o", "out", *options)
@@ -232,11 +267,280 @@ class UringZstd(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(made.st_mode), 0o640)
         self.assertEqual(made.st_mtime, 1234567890)
 
+    def test_nobody_else_may_open_what_is_incomplete(self):
+        path = self.file("in", data_of(5 * MIB))
+        os.chmod(path, 0o666)
+        for filter in (None, NO_TMPFILE):
+            with open(path, "rb") as source:
+                process = self.start("--copy", "-", "-o", "out", stdin=source, preexec_fn=filter)
+            process.wait(TIMEOUT)
+            self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o666)
+            os.unlink(self.path("out"))
+            process = self.start_writing("-o", "out", preexec_fn=filter)
+            modes = [stat.S_IMODE(os.stat(f"/proc/{process.pid}/fd/{each}").st_mode)
+                     for each in os.listdir(f"/proc/{process.pid}/fd")
+                     if os.readlink(f"/proc/{process.pid}/fd/{each}").startswith(self.folder)]
+            self.assertEqual(modes, [0o600])
+            process.communicate(timeout=TIMEOUT)
+            self.assertEqual(process.returncode, 0)
+            os.unlink(self.path("out"))
+
+    def test_the_owner_is_the_inputs_if_it_may_be(self):
+        path = self.file("in", b"data")
+        if os.geteuid() == 0:
+            os.chown(path, 64321, 54321)
+        self.run_it("in")
+        before, after = (os.stat(self.path(each)) for each in ("in", "in.zst"))
+        self.assertEqual((after.st_uid, after.st_gid), (before.st_uid, before.st_gid))
+
+    def test_another_group_gets_no_more_than_everybody(self):
+        shutil.copy(chosen.program, self.path("program"))
+        os.chmod(self.folder, 0o777)
+        other = {"user": 64321, "group": 64321, "extra_groups": []} if os.geteuid() == 0 else {}
+        path = self.file("in", b"data")
+        for before, after in ((0o664, 0o644), (0o604, 0o600), (0o757, 0o755), (0o646, 0o644)):
+            os.chmod(path, before)
+            subprocess.run(["./program", "in"], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                           check=True, capture_output=True, **other)
+            made = os.stat(self.path("in.zst"))
+            self.assertEqual(oct(stat.S_IMODE(made.st_mode)), oct(after if other else before))
+            os.unlink(self.path("in.zst"))
+
     def test_names_that_sha256sum_has_to_quote(self):
         for name in ("two\nlines", "back\\slash", "carriage\rreturn", "-"):
             self.file(name, b"data")
             out, _ = self.run_it("--hash", "--", "./" + name)
             self.assertEqual(out, self.tool("sha256sum", "./" + name))
+
+    # ---- What it decompresses
+
+    SKIPPABLE = struct.pack("<II", 0x184D2A53, 1000) + bytes(1000)
+
+    def compressed(self, data, *options):
+        """By zstd."""
+        return self.tool("zstd", "-q", "-c", *options, input=data)
+
+    def test_what_zstd_makes(self):
+        data = data_of(5 * MIB)
+        for options in (("-1",), ("-19",), ("-T2", "-3"), ("--no-check",), ("--long=27",), ("--fast=5",)):
+            self.file("in.zst", self.compressed(data, *options))
+            for means in ((), ("--loops", 1, "--lanes", 1), ("--loops", 2, "--buffer", "64K")):
+                self.run_it("-dq", "in.zst", "-f", *means)
+                self.assertEqual(self.content("in"), data)
+        self.run_it("in", "-fq")
+        self.tool("zstd", "-d", "-f", "-q", "in.zst")
+        self.assertEqual(self.content("in"), data)
+
+    def test_frames_one_after_the_other(self):
+        parts = [data_of(size, seed=size) for size in (0, 1, 300 * KIB, 0, 256 * KIB)]
+        frames = [self.compressed(each) for each in parts]
+        for pieces, whole in ((frames, b"".join(parts)), ([self.SKIPPABLE], b""), ([frames[0]], b""),
+                              ([self.SKIPPABLE, frames[2], self.SKIPPABLE, frames[4], self.SKIPPABLE],
+                               parts[2] + parts[4])):
+            self.file("in.zst", b"".join(pieces))
+            for means in ((), ("--loops", 1, "--lanes", 1), ("--loops", 2, "--buffer", "64K")):
+                self.run_it("-t", "in.zst", *means)
+                self.run_it("-d", "in.zst", "-f", *means)
+                self.assertEqual(self.content("in"), whole)
+                self.assertEqual(self.tool("zstd", "-q", "-dc", "in.zst"), whole)
+
+    def test_what_expands_a_thousandfold(self):
+        size = 100 * MIB
+        with open(self.path("in"), "wb") as file:
+            file.truncate(size)
+        self.tool("zstd", "-q", "in")
+        for loops in (1, 2, 3):
+            self.run_it("-d", "in.zst", "-f", "-o", "out", "--loops", loops)
+            self.tool("cmp", "in", "out")
+
+    def test_what_is_not_or_not_all_there(self):
+        good = self.compressed(data_of(MIB))
+        corrupt = bytearray(good)
+        corrupt[-1] ^= 1 # of the checksum
+        torn = bytearray(good)
+        torn[len(good) // 2] ^= 255
+        small = self.compressed(b"data")
+        window_of_256_mib = struct.pack("<IBB", 0xFD2FB528, 0, 18 << 3) + b"\x01\x00\x00"
+        cases = [(corrupt, "Restored data doesn't match checksum"), (torn, ""),
+                 (b"", "unexpected end of file"), (b"neither", "not compressed by zstd"),
+                 (good + b"garbage", "what follows the last frame is not compressed by zstd"),
+                 (good + b"ab", ""), (good + bytes(512), "what follows the last frame is not compressed by zstd"),
+                 (window_of_256_mib, "it needs more than 128 MiB of memory"),
+                 (self.SKIPPABLE[:-1], "unexpected end of file"), (good + self.SKIPPABLE[:100], "unexpected end of file"),
+                 (good + good[:-1], "unexpected end of file"), (good[:len(good) // 2], "unexpected end of file")]
+        cases += [(small[:length], "unexpected end of file") for length in range(4, len(small))]
+        for data, why in cases:
+            self.file("in.zst", data)
+            self.file("precious", b"precious")
+            theirs = subprocess.run(["zstd", "-q", "-t", "in.zst"], cwd=self.folder, stderr=subprocess.DEVNULL, check=False)
+            self.assertEqual(theirs.returncode, 1)
+            for means in ((), ("--loops", 1), ("--loops", 2, "--lanes", 1, "--buffer", "64K")):
+                says = [f"in.zst: cannot decompress: {why}"]
+                self.refuses("-d", "in.zst", *means, says=says)
+                self.refuses("-d", "in.zst", "-f", "-o", "precious", *means, says=says)
+                self.refuses("-t", "in.zst", *means, says=says)
+            self.assertEqual(self.content("precious"), b"precious")
+
+    def test_devices_need_an_output(self):
+        for options in ((), ("-d",), ("-f",)):
+            self.refuses("/dev/null", *options, says="/dev/null: cannot name the output: it is a device")
+        self.assertFalse(os.path.exists("/dev/null.zst"))
+        out, _ = self.run_it("-c", "/dev/null")
+        self.assertEqual(self.tool("zstd", "-dc", "-q", input=out), b"")
+
+    def test_names_of_what_is_decompressed(self):
+        data = self.compressed(b"data")
+        for name, becomes in (("a.zst", "a"), ("b.tzst", "b.tar"), ("c.zst.zst", "c.zst"), (".zst.zst", ".zst")):
+            self.file(name, data)
+            self.run_it("-d", name)
+            self.assertEqual(self.content(becomes), b"data")
+            self.refuses("-d", name, says=f"{becomes}: cannot write: it exists already")
+        os.mkdir(self.path("folder.zst"))
+        for name in ("d", ".zst", "zst", "d.gz", "d.zst.", "folder.zst/d", "folder.zst/.zst"):
+            self.file(name, data)
+            self.refuses("-d", name, says=f"{name}: cannot decompress: unknown suffix")
+            self.run_it("-t", name)
+            out, _ = self.run_it("-dc", name)
+            self.assertEqual(out, b"data")
+
+    def test_permissions_and_time_of_what_is_decompressed(self):
+        path = self.file("in.zst", self.compressed(b"data"))
+        os.chmod(path, 0o604)
+        os.utime(path, (1, 1234567890))
+        _, errors = self.run_it("-d", "in.zst")
+        self.assertEqual(errors, "in.zst              : 4 bytes\n")
+        made = os.stat(self.path("in"))
+        self.assertEqual((stat.S_IMODE(made.st_mode), made.st_mtime), (0o604, 1234567890))
+
+    # ---- Several files, and zstd's habits
+
+    def test_one_files_failure_does_not_stop_the_others(self):
+        for name in ("a", "b", "c"):
+            self.file(name, name.encode())
+        self.file("b.zst", b"precious")
+        os.mkdir(self.path("folder"))
+        _, errors = self.run_it("-q", "a", "missing", "b", "folder", "c", status=1)
+        self.assertEqual(errors, "uring_zstd: missing: cannot open: No such file or directory\n"
+                                 "uring_zstd: b.zst: cannot write: it exists already (-f replaces it)\n"
+                                 "uring_zstd: folder: cannot read: is a directory\n")
+        self.check_compressed("a.zst", b"a")
+        self.check_compressed("c.zst", b"c")
+        self.assertEqual(self.content("b.zst"), b"precious")
+        _, errors = self.run_it("-d", "-f", "a.zst", "b.zst", "c", "c.zst", status=1)
+        self.assertEqual(errors, "a.zst               : 1 bytes\n"
+                                 "uring_zstd: b.zst: cannot decompress: not compressed by zstd\n"
+                                 "uring_zstd: c: cannot decompress: unknown suffix, not .zst or .tzst (-o names the output)\n"
+                                 "c.zst               : 1 bytes\n")
+        self.run_it("-t", "a.zst", "b.zst", "c.zst", status=1)
+        self.run_it("-t", "a.zst", "c.zst")
+
+    def test_several_files_to_standard_output(self):
+        parts = [data_of(size, seed=size) for size in (300 * KIB, 0, 1)]
+        names = [f"part{i}" for i, each in enumerate(parts) if self.file(f"part{i}", each)]
+        out, errors = self.run_it("-c", *names)
+        self.assertEqual(errors, "")
+        self.assertEqual(self.tool("zstd", "-q", "-dc", input=out), b"".join(parts))
+        self.run_it(*names)
+        for to_standard_output in (("-c",), ("-o", "-")):
+            out, _ = self.run_it("-d", *to_standard_output, *(each + ".zst" for each in names))
+            self.assertEqual(out, b"".join(parts))
+        out, _ = self.run_it("--copy", "-c", "part0", "-", "part2", input=b"standard input")
+        self.assertEqual(out, parts[0] + b"standard input" + parts[2])
+        out, _ = self.run_it("--hash", *names)
+        self.assertEqual(out, self.tool("sha256sum", *names))
+
+    def test_when_nothing_more_can_be_written_it_ends(self):
+        self.file("in", data_of(MIB))
+        for options in (("-c",), ("--copy", "-c"), ("--hash",)):
+            with open("/dev/full", "wb") as full:
+                _, errors = self.run_it(*options, "in", "in", stdout=full, status=1)
+            self.check_failure(errors, "standard output: cannot write: No space left on device")
+
+    def test_a_signal_stops_all_files(self):
+        self.file("in", b"data")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start_writing("--hash", "in") # of standard input first
+            self.check_interruption(process, number)
+            self.assertEqual(process.stdout.read(), b"")
+
+    def test_without_a_file_it_is_a_filter(self):
+        data = data_of(MIB)
+        out, errors = self.run_it(input=data)
+        self.assertEqual(self.tool("zstd", "-q", "-dc", input=out), data)
+        self.assertEqual(errors, "")
+        out, _ = self.run_it("-d", input=out)
+        self.assertEqual(out, data)
+        self.run_it("-t", input=self.compressed(data))
+        out, _ = self.run_it("--hash", input=data)
+        self.assertEqual(out, self.tool("sha256sum", input=data))
+        ours, its = pty.openpty()
+        _, errors = self.run_it(stdin=its, status=2)
+        self.assertIn("FILE: is missing, and standard input is a terminal", errors)
+        os.close(ours)
+        os.close(its)
+
+    def test_short_options_go_together(self):
+        data = data_of(300 * KIB)
+        self.file("in", data)
+        for options in (("-9c",), ("-c19",), ("-cT2",), ("-cT0",), ("-1kcT1",), ("-k", "-12c"), ("-T", "2", "-c"),
+                        ("-c", "--threads=1"), ("-cf", "--stdout"), ("-19", "-5c")):
+            out, _ = self.run_it("in", *options)
+            self.assertEqual(self.tool("zstd", "-q", "-dc", input=out), data)
+        for options in (("-dc",), ("-d", "-19", "-T0", "-c"), ("-kdcfq",), ("--decompress", "--stdout", "--keep")):
+            got, _ = self.run_it(*options, input=out)
+            self.assertEqual(got, data)
+        self.run_it("in", "-qoout")
+        self.check_compressed("out", data)
+        smallest, largest = (len(self.run_it("in", each)[0]) for each in ("-19c", "-c1"))
+        self.assertLess(smallest, largest)
+
+    def test_tar_can_use_it(self):
+        self.file("in", data_of(300 * KIB))
+        program = shlex.quote(chosen.program)
+        self.tool("tar", "-I", f"{program} -9 -T2", "-cf", "in.tar.zst", "in")
+        self.tool("zstd", "-q", "-t", "in.tar.zst")
+        os.mkdir(self.path("out"))
+        self.tool("tar", "-I", f"{program} -9 -T2", "-xf", "in.tar.zst", "-C", "out")
+        self.tool("cmp", "in", "out/in")
+
+    def test_file_names_are_taken_as_they_are(self):
+        for name in ("[a,b]", "{}", "%%", "a,b", " ", "--", "-9", "-"):
+            self.file(name, b"data")
+            self.run_it("--", f"./{name}" if name == "-" else name)
+            self.check_compressed(f"./{name}.zst", b"data")
+            os.unlink(self.path(name))
+        self.refuses("", says=": cannot open: No such file")
+
+    def test_quiet_and_verbose(self):
+        self.file("in", b"data")
+        self.assertEqual(self.run_it("in", "-q"), (b"", ""))
+        self.assertEqual(self.run_it("-dqc", "in.zst"), (b"data", ""))
+        _, errors = self.run_it("in", "-fv5")
+        self.assertIn("in: compress, level 5, workers: 1, loops: 3, lanes: 4, buffer: 256 KiB\n", errors)
+        _, errors = self.run_it("-vdc", "in.zst")
+        self.assertEqual(errors, "in.zst: decompress, loops: 3, lanes: 4, buffer: 256 KiB\n"
+                                 "in.zst              : 4 bytes\n")
+
+    def test_the_input_is_removed_only_if_its_output_is_complete(self):
+        data = data_of(MIB)
+        self.file("in", data)
+        self.run_it("in", "-q")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "in.zst"])
+        self.run_it("--rm", "-df", "in.zst")
+        self.assertEqual(os.listdir(self.folder), ["in"])
+        self.run_it("--rm", "in")
+        self.assertEqual(os.listdir(self.folder), ["in.zst"])
+        self.check_compressed("in.zst", data)
+        self.file("in.zst", self.content("in.zst")[:-1])
+        self.refuses("--rm", "-d", "in.zst", says="unexpected end of file")
+        self.file("in", data)
+        self.refuses("--rm", "in", says="in.zst: cannot write: it exists already")
+        for output in ("/dev/null", "/dev/full"):
+            self.refuses("--rm", "in", "-o", output, says="in: cannot remove: its output is not a regular file")
+        os.symlink("in", self.path("link"))
+        self.refuses("--rm", "link", says="link: cannot remove: not a regular file")
+        self.refuses("--rm", "--copy", "-qf", "in", "-o", "in", says="in: cannot remove: it has changed meanwhile")
+        self.assertEqual(self.content("in"), data)
 
     # ---- Pipes
 
@@ -251,6 +555,8 @@ class UringZstd(unittest.TestCase):
             self.tool("sh", "-ec", f"{program} b -o - {options} | (sleep 0.1; zstd -q -t)")
             self.tool("sh", "-ec", f"cat b | {program} --copy - -o - {options} | cmp - b")
             self.tool("sh", "-ec", f"cat b | {program} - {options} | zstd -dc | cmp - b")
+            self.tool("sh", "-ec", f"(zstd -c a; sleep 0.1; zstd -c b) | {program} -d {options} | (sleep 0.1; cat >both)")
+            self.assertEqual(self.content("both"), first + second)
             out, _ = self.run_it("--hash", "-", *options.split(), input=second)
             self.assertEqual(out, self.tool("sha256sum", "-", input=second))
 
@@ -341,11 +647,26 @@ class UringZstd(unittest.TestCase):
         self.run_it("in", "--copy", "-f", "-o", "in")
         self.assertEqual(self.content("in"), data)
 
+    def test_compressed_data_does_not_replace_what_is_read(self):
+        data = data_of(MIB)
+        path = self.file("in", data)
+        os.link(path, self.path("hard"))
+        os.symlink("in", self.path("soft"))
+        for name in ("in", "./in", "hard", "soft"):
+            self.refuses("in", "-f", "-o", name, says=f"{name}: cannot write: it is what is read")
+            with open(path, "rb") as source:
+                self.refuses("-", "-f", "-o", name, stdin=source, says="it is what is read")
+        self.assertEqual(self.content("in"), data)
+
     def test_a_device_that_is_full(self):
         self.file("in", data_of(5 * MIB))
         for options in (("-o", "/dev/full"), ("--copy", "-o", "/dev/full"),
                         ("--loops", "1", "-o", "/dev/full"), ("--loops", "3", "-o", "/dev/full")):
             self.refuses("in", *options, says="/dev/full: cannot write: No space left on device")
+        self.run_it("in")
+        for loops in (1, 2, 3):
+            self.refuses("-d", "in.zst", "-o", "/dev/full", "--loops", loops,
+                         says="/dev/full: cannot write: No space left on device")
         with open("/dev/full", "wb") as full:
             self.refuses("in", "--hash", stdout=full, says="standard output: cannot write: No space")
 
@@ -358,10 +679,10 @@ class UringZstd(unittest.TestCase):
             self.tool(*private, "sh", "-c", script, "sh", "true")
         except (OSError, subprocess.CalledProcessError):
             self.skipTest("must not mount")
-        for options in ((), ("--copy",), ("--loops", "1", "--workers", "0"),
-                        ("--loops", "3", "--lanes", "1")):
-            words = (*private, "sh", "-c", script, "sh", chosen.program, "in", "-o", "disk/out",
-                     *options)
+        self.run_it("in")
+        for options in (("in",), ("in", "--copy"), ("in", "--loops", "1", "--workers", "0"),
+                        ("in", "--loops", "3", "--lanes", "1"), ("-d", "in.zst"), ("-d", "in.zst", "--loops", "1")):
+            words = (*private, "sh", "-c", script, "sh", chosen.program, *options, "-o", "disk/out")
             got = subprocess.run(words, cwd=self.folder, env=self.environment, timeout=TIMEOUT,
                                  capture_output=True, check=False)
             self.assertEqual((got.returncode, got.stdout), (1, b""), got.stderr)
@@ -378,6 +699,9 @@ class UringZstd(unittest.TestCase):
             self.refuses("in", "-f", "-o", "out", *options,
                          preexec_fn=lambda most=most: self.limit_files(most),
                          says="out: cannot write: File too large")
+        self.run_it("in")
+        self.refuses("-d", "in.zst", "-f", "-o", "out", preexec_fn=lambda: self.limit_files(MIB + 1),
+                     says="out: cannot write: File too large")
         self.assertEqual(self.content("out"), b"precious")
 
     def test_a_file_that_shrinks_or_vanishes_meanwhile(self):
@@ -438,19 +762,79 @@ class UringZstd(unittest.TestCase):
         before = sorted(os.listdir(self.folder))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for loops in (1, 2, 3):
-                # It waits for more to read, having begun to write.
-                process = self.start("-", "-f", "-o", "out", "--loops", loops,
-                                     stdin=subprocess.PIPE)
-                process.stdin.write(data[:5 * MIB])
-                process.stdin.flush()
-                self.assertEqual(len(os.listdir(self.folder)), len(before) + 1)
-                self.check_interruption(process, number)
-                self.assertEqual(sorted(os.listdir(self.folder)), before)
+                for filter in (None, NO_TMPFILE):
+                    process = self.start_writing("-f", "-o", "out", "--loops", loops, preexec_fn=filter)
+                    self.check_interruption(process, number)
+                    self.assertEqual(sorted(os.listdir(self.folder)), before)
                 # It waits until it can write.
                 process = self.start("in", "-o", "-", "--loops", loops)
                 process.stdout.read(1)
                 self.check_interruption(process, number)
         self.assertEqual(self.content("out"), b"precious")
+
+    def start_writing(self, *arguments, **options):
+        """@returns a process that waits for more to read, having begun to write."""
+        process = self.start("-", *arguments, stdin=subprocess.PIPE, **options)
+        process.stdin.write(data_of(5 * MIB))
+        process.stdin.flush()
+        return process
+
+    def need_unnamed_files(self):
+        """In another folder, if the file system of this one has none. For the beginning of a test."""
+        for each in (self.folder, "/dev/shm"):
+            with contextlib.suppress(OSError):
+                os.close(os.open(each, os.O_TMPFILE | os.O_WRONLY))
+                if each != self.folder:
+                    folder = tempfile.TemporaryDirectory(prefix="uring_zstd.", dir=each)
+                    self.addCleanup(folder.cleanup)
+                    self.folder = folder.name
+                return
+        self.skipTest("no O_TMPFILE here")
+
+    def test_a_kill_leaves_nothing(self):
+        self.need_unnamed_files()
+        self.file("out", b"precious")
+        for options in (("-o", "new"), ("-f", "-o", "out"), ("--copy", "-o", "new")):
+            process = self.start_writing(*options)
+            process.kill()
+            process.wait(TIMEOUT)
+            self.assertEqual(os.listdir(self.folder), ["out"])
+        self.assertEqual(self.content("out"), b"precious")
+
+    def test_file_systems_without_unnamed_files(self):
+        data = data_of(MIB)
+        self.file("in", data)
+        process = self.start_writing("-o", "out.zst", preexec_fn=NO_TMPFILE)
+        temporary = [each for each in os.listdir(self.folder) if each.startswith(".uring_zstd.")]
+        self.assertEqual(len(temporary), 1)
+        process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "out.zst"])
+        self.run_it("in", "-f", "-o", "out.zst", preexec_fn=NO_TMPFILE)
+        self.check_compressed("out.zst", data)
+        self.refuses("in", "-o", "out.zst", says="out.zst: cannot write: it exists already", preexec_fn=NO_TMPFILE)
+
+    def test_a_name_that_cannot_be_given(self):
+        self.need_unnamed_files()
+        self.file("in", b"data")
+        self.file("out", b"precious")
+        for calls, options in ((("renameat", "renameat2"), ("-f", "-o", "out")), (("linkat",), ("-f", "-o", "out")),
+                               (("linkat",), ("-o", "new"))):
+            filters = [SystemCall(each, errno.EIO) for each in calls]
+            self.refuses("in", *options, says=f"{options[-1]}: cannot create: Input/output error",
+                         preexec_fn=lambda filters=filters: [install() for install in filters])
+        self.assertEqual(self.content("out"), b"precious")
+
+    def test_a_name_that_is_taken_meanwhile(self):
+        for filter in (None, NO_TMPFILE):
+            process = self.start_writing("-o", "out", preexec_fn=filter)
+            self.file("out", b"precious")
+            process.stdin.close()
+            self.assertEqual(process.wait(TIMEOUT), 1)
+            self.check_failure(process.stderr.read().decode(), "out: cannot create: File exists")
+            self.assertEqual(os.listdir(self.folder), ["out"])
+            self.assertEqual(self.content("out"), b"precious")
+            os.unlink(self.path("out"))
 
     def check_interruption(self, process, number):
         process.send_signal(number)
@@ -489,11 +873,17 @@ class UringZstd(unittest.TestCase):
 
     def test_options_that_are_refused(self):
         self.file("in", b"data")
-        for options in ((), ("in", "more"), ("in", "--nonsense"), ("in", "--level", "0"),
+        for options in (("in", "--nonsense"), ("in", "--level", "0"),
                         ("in", "-20"), ("in", "--level", "x"), ("in", "--lanes", "0"),
                         ("in", "--lanes", "65"), ("in", "--loops", "4"), ("in", "--loops", "0"),
                         ("in", "--buffer", "63K"), ("in", "--buffer", "9M"),
                         ("in", "--buffer", "x"), ("in", "--copy"), ("in", "--copy", "--hash"),
+                        ("in", "-dx"), ("in", "-d9x"), ("in", "-20c"), ("in", "-T65"), ("in", "-T"), ("in", "-Tx"),
+                        ("in", "-T2", "--workers", "1"), ("in", "more", "-o", "out"), ("in", "-o", ""), ("in", "-c", "-o", "out"),
+                        ("in", "-q", "-v"), ("in", "-d", "--hash"), ("in", "-t", "--copy", "-o", "out"),
+                        ("in", "--hash", "-c"), ("in", "--rm", "-k"), ("in", "--rm", "-c"), ("in", "--rm", "-t"),
+                        ("in", "--rm", "-o", "-"), ("-", "--rm"), ("-", "--rm", "-o", "out"), ("--rm",),
+                        ("in", "--rm", "--hash"), ("in", "--direct", "-c"), ("in", "-", "--direct"),
                         ("in", "--hash", "-o", "out"), ("in", "--hash", "-3"), ("in", "--hash", "--workers", "1"),
                         ("in", "--workers", "-1"), ("in", "--workers", "65"),
                         ("in", "--copy", "-o", "out", "-3"), ("-", "--direct", "-o", "out"),
@@ -502,8 +892,12 @@ class UringZstd(unittest.TestCase):
                 _, errors = self.run_it(*options, status=2)
                 self.assertNotEqual(errors, "")
                 self.assertEqual(os.listdir(self.folder), ["in"])
-        out, _ = self.run_it("--help")
-        self.assertIn(b"--lanes", out)
+        for option in ("-h", "--help"):
+            out, _ = self.run_it(option)
+            self.assertIn(b"--lanes", out)
+        for option in ("-V", "--version"):
+            out, _ = self.run_it(option)
+            self.assertRegex(out, rb"^uring_zstd \d+\.\d+\.\d+ \(libzstd 1\.\S+\)\n$")
 
     # ---- Beside the data
 
@@ -553,6 +947,19 @@ class UringZstd(unittest.TestCase):
             with self.subTest(options=options, peaks=peaks):
                 self.assertLess(max(peaks), chosen.memory + more)
                 self.assertLess(peaks[1], peaks[0] + 1)
+
+    def test_memory_to_decompress_does_not_grow_with_the_file(self):
+        peaks = []
+        for size in (100 * MIB, 1000 * MIB):
+            with open(self.path("in"), "wb") as file:
+                file.truncate(size)
+            self.tool("zstd", "-q", "-f", "in")
+            words = (sys.executable, "-IS", "-c", MEASURE, chosen.program, "-dq", "in.zst", "-o", os.devnull)
+            peak = int(self.tool(*words, env=self.environment).split()[-1])
+            self.assertGreater(peak, 0)
+            peaks.append(peak / 1024)
+        self.assertLess(max(peaks), chosen.memory)
+        self.assertLess(peaks[1], peaks[0] + 1)
 
     def test_memory_that_there_is_not(self):
         self.file("in", b"data")

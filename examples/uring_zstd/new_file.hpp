@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A file that gets its name when it is complete.
+/// Linux.
+#pragma once
+
+#include <tryst/uring/descriptor.hpp>
+
+#include <string>
+#include <system_error>
+
+namespace uring_zstd {
+
+/// Where the file system has O_TMPFILE, the file has no name until `publish`, and the kernel frees
+/// it if the process is killed. Elsewhere it has a temporary name in the same folder, which the
+/// destructor removes.
+class new_file {
+public:
+    new_file() = default;
+    new_file(const new_file&) = delete;
+    new_file& operator=(const new_file&) = delete;
+    ~new_file();
+
+    /// Creates the file, readable and writable by its owner only.
+    /// @returns its descriptor, or none and `errno`.
+    tryst::uring::descriptor create(const std::string& path);
+
+    /// Names the file `path`. An existing file of that name is an error unless `replaces`; it is
+    /// then replaced in one step. @param open_file  the descriptor that `create` returned.
+    std::error_code publish(int open_file, const std::string& path, bool replaces);
+
+private:
+    std::string temporary_; ///< Empty if the file has no temporary name.
+};
+
+} // namespace uring_zstd

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "output.hpp"
+
+#include "failure.hpp"
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <tuple>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace uring_zstd {
+
+namespace {
+
+mode_t default_mode() noexcept {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return 0666 & ~mask;
+}
+
+/// The permissions for a file whose group could not be set. Members of the old group are now among
+/// the others, and members of the new group were. So both get only what both had.
+mode_t for_another_group(mode_t mode) noexcept {
+    const mode_t both = (mode >> 3) & mode & 07;
+    return (mode & 0700) | (both << 3) | both;
+}
+
+} // namespace
+
+output::output(const options& chosen)
+    : file(chosen.output, chosen.direct), replaces_(chosen.force),
+      copies_(chosen.what == action::copy) {
+    if (name_ == options::standard_stream) {
+        name_ = "standard output";
+        open_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+        if (!open_ || ::fstat(open_.get(), &status_) != 0) {
+            throw file_error(name_, "open", last_error());
+        }
+        if (chosen.what == action::compress && !chosen.force && ::isatty(open_.get()) == 1) {
+            throw file_error(name_, "write", "compressed data on a terminal (-f does so)");
+        }
+        stream_ = true;
+        return;
+    }
+    const bool leads_somewhere = ::stat(name_.c_str(), &status_) == 0;
+    if (leads_somewhere && S_ISDIR(status_.st_mode)) {
+        throw file_error(name_, "write", "is a directory");
+    }
+    if (leads_somewhere && !S_ISREG(status_.st_mode)) { // it is there to be written to
+        open_.reset(::open(name_.c_str(), O_WRONLY | O_CLOEXEC));
+        if (!open_) {
+            throw file_error(name_, "open", last_error());
+        }
+        stream_ = true;
+        if (direct_) {
+            make_direct();
+        }
+        return;
+    }
+    struct stat link{};
+    if (!replaces_ && ::lstat(name_.c_str(), &link) == 0) {
+        throw file_error(name_, "write", "it exists already (-f replaces it)");
+    }
+}
+
+void output::create(const input& origin) {
+    const struct stat& other = origin.status();
+    const bool holds_data = S_ISREG(status_.st_mode) || S_ISBLK(status_.st_mode);
+    const bool is_origin =
+        holds_data && status_.st_dev == other.st_dev && status_.st_ino == other.st_ino;
+    if (is_origin && (stream_ || !copies_)) {
+        throw file_error(name_, "write", "it is what is read");
+    }
+    if (stream_) {
+        return;
+    }
+    open_ = made_.create(name_);
+    if (!open_ || ::fstat(open_.get(), &status_) != 0) {
+        throw file_error(name_, "create", last_error());
+    }
+    if (direct_) {
+        make_direct();
+        if (copies_) {
+            reserve(origin.size().value_or(0));
+        }
+    }
+}
+
+/// O_DIRECT writes that make a file longer go one by one. Those into what is there already need
+/// not: hence its size in advance, where the file system can do so.
+void output::reserve(std::uint64_t size) {
+    if (size == 0) {
+        return;
+    }
+    const int failed = ::fallocate(open_.get(), 0, 0, static_cast<off_t>(transfer_size(size)));
+    if (failed != 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
+        throw file_error(name_, "write", last_error());
+    }
+}
+
+void output::commit(std::uint64_t size, const input& origin) {
+    if (!stream_) {
+        // The last block was written up to the end of its sector.
+        if (direct_ && ::ftruncate(open_.get(), static_cast<off_t>(size)) != 0) {
+            throw file_error(name_, "truncate", last_error());
+        }
+        take_after(origin.status());
+    }
+    // On a network file system close(2) reports failed writes, also that of a duplicate.
+    const int duplicate = ::fcntl(open_.get(), F_DUPFD_CLOEXEC, 0);
+    if (duplicate < 0 || ::close(duplicate) != 0) {
+        throw file_error(name_, "write", last_error());
+    }
+    if (!stream_) {
+        if (const auto failed = made_.publish(open_.get(), name_, replaces_)) {
+            throw file_error(name_, "create", failed);
+        }
+    }
+    open_.reset();
+}
+
+/// As zstd does: the group first, then the permissions, then the owner. What the file system or the
+/// kernel refuses to set is left as it is.
+void output::take_after(const struct stat& origin) noexcept {
+    if (!S_ISREG(origin.st_mode)) {
+        std::ignore = ::fchmod(open_.get(), default_mode());
+        return;
+    }
+    constexpr auto unchanged = static_cast<uid_t>(-1);
+    const std::array<timespec, 2> times{origin.st_atim, origin.st_mtim};
+    std::ignore = ::futimens(open_.get(), times.data());
+    const bool same_group = ::fchown(open_.get(), unchanged, origin.st_gid) == 0;
+    const mode_t mode = origin.st_mode & 0777;
+    std::ignore = ::fchmod(open_.get(), same_group ? mode : for_another_group(mode));
+    std::ignore = ::fchown(open_.get(), origin.st_uid, unchanged);
+}
+
+} // namespace uring_zstd
