@@ -95,6 +95,7 @@ bool takes_one(std::atomic<int> kernel_faults::* failures) {
 
 template <class Call>
 int submit(io_uring& ring, Call call) {
+    tryst::test::submissions.fetch_add(1, std::memory_order_relaxed);
     if (takes_one(&kernel_faults::failing_submits) ||
         (faults() != nullptr && faults()->submits_fail_at_random && faults()->is_one_in_three())) {
         return -faults()->submit_error;

@@ -17,6 +17,8 @@ namespace tryst::test {
 inline std::atomic<long> eventfd_writes{0};
 inline std::atomic<long> messages{0}; ///< From ring to ring.
 inline std::atomic<long> waits{0}; ///< Sleeps, those that ended at once included.
+inline std::atomic<long> submissions{
+    0}; ///< System calls that submit, those that fail on demand included.
 inline std::atomic<long> overflows{0}; ///< Looks at a ring that had no room for all completions.
 inline std::atomic<int> asleep{0}; ///< Threads that are in a wait now.
 
