@@ -7,6 +7,7 @@ add_library(tryst_uring
     src/uring/accept_stream.cpp
     src/uring/buffer_pool.cpp
     src/uring/context.cpp
+    src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp)
 add_library(tryst::uring ALIAS tryst_uring)

@@ -122,8 +122,9 @@ void expect_passing(int answer) noexcept {
 /// ends by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
-/// How many cancellations are submitted at once when the loop is left. The kernel forgets what it has cancelled in
-/// task work, of which one system call runs 20 pieces; until then it is in the way of the search for the next.
+/// How many cancellations are submitted at once when the loop is left. The kernel forgets what it
+/// has cancelled in task work, of which one system call runs 20 pieces; until then it is in the way
+/// of the search for the next.
 constexpr unsigned cancel_batch = 16;
 
 void write_call(int eventfd) noexcept {
@@ -225,13 +226,14 @@ void reactor::come_to_rest() noexcept {
 }
 
 /* In which order
- *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the other end each
- *      time, the searches take time quadratic in the number of operations.
- *   2. What waits for a file is in the ring's hash table of polls. This has at most 256 lists, each with the
- *      newest operation first, so here the newest is cancelled first.
- *   3. What waits for a worker is in the workers' queue, which begins with the oldest, so here that goes first. Every
- *      search goes through this queue before the hash table, so it is emptied before.
- * When they start again, they do so in their old order (`settle`). */
+ *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the
+ *      other end each time, the searches take time quadratic in the number of operations.
+ *   2. What waits for a file is in the ring's hash table of polls. This has at most 256 lists, each
+ *      with the newest operation first, so here the newest is cancelled first.
+ *   3. What waits for a worker is in the workers' queue, which begins with the oldest, so here that
+ *      goes first. Every search goes through this queue before the hash table, so it is emptied
+ *      before the table.
+ *   4. When the context runs again, they start in their old order: see `settle`. */
 void reactor::take_back() noexcept {
     for (list_links* link = in_flight_.previous; link != &in_flight_;) { // the newest first
         auto& operation = static_cast<operation_base&>(*link);
@@ -247,7 +249,8 @@ void reactor::take_back() noexcept {
     }
 }
 
-/// Submits, and has the kernel do all the task work that there is: each call does only a part of it.
+/// Submits, and has the kernel do all the task work that there is: each call does only a part of
+/// it.
 void reactor::submit_and_drain() noexcept {
     expect_passing(io_uring_submit_and_get_events(&ring_));
     while (io_uring_cq_ready(&ring_) != 0 && kernel_has_work()) {
@@ -502,7 +505,11 @@ void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcep
     entry.rw_flags = static_cast<int>(what.flags); // of a union of the flags of all operations
     entry.buf_index = what.buffer;
     entry.user_data = to_word(operation);
-    if (what.code == opcode::accept_multishot) {
+    if (what.code == opcode::splice) { // needs one argument more
+        entry.splice_fd_in = static_cast<int>(what.flags);
+        entry.splice_flags = what.buffer;
+        entry.buf_index = 0;
+    } else if (what.code == opcode::accept_multishot) {
         entry.ioprio = IORING_ACCEPT_MULTISHOT;
     } else if (what.code == opcode::recv_multishot) {
         entry.ioprio = IORING_RECV_MULTISHOT;
@@ -754,6 +761,8 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     operation.unlink();
     if (is_interruption(result)) {
         result = -EINTR;
+    } else if (result == -EINVAL && !kernel_knows(traits_of(operation.request_.code).kernels)) {
+        result = -ENOSYS;
     }
     const bool set_aside = std::exchange(operation.set_aside_, false);
     if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
@@ -767,6 +776,19 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
         operation.cancelled_ = set_aside;
     }
     finish(operation, result, flags);
+}
+
+/// Whether the kernel knows that kind of operation. If it does not, it fails such a one as it does
+/// one with wrong arguments: EINVAL.
+bool reactor::kernel_knows(unsigned kind) noexcept {
+    constexpr unsigned kinds = 256; // as many as an entry can name
+    alignas(io_uring_probe)
+        std::array<std::byte, sizeof(io_uring_probe) + kinds * sizeof(io_uring_probe_op)>
+            room{};
+    auto* const probe = reinterpret_cast<io_uring_probe*>(room.data());
+    const int error = io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_PROBE,
+                                        probe, kinds);
+    return error != 0 || (probe->ops[kind].flags & IO_URING_OP_SUPPORTED) != 0;
 }
 
 // ---- Registered buffers.

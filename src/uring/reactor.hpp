@@ -73,6 +73,7 @@ private:
 
     void take_back() noexcept;
     void submit_and_drain() noexcept;
+    bool kernel_knows(unsigned kind) noexcept;
 
     void enqueue(operation_base& operation) noexcept;
     void fill(io_uring_sqe& entry, operation_base& operation) const noexcept;

@@ -139,7 +139,13 @@ int io_uring_register(unsigned ring, unsigned opcode, const void* argument, unsi
         return -faults()->enable_error;
     }
     static const auto next = original<decltype(io_uring_register)>("io_uring_register");
-    return next(ring, opcode, argument, count);
+    const int result = next(ring, opcode, argument, count);
+    if (opcode == IORING_REGISTER_PROBE && faults() != nullptr &&
+        faults()->unknown_operation >= 0) {
+        auto* const probe = static_cast<io_uring_probe*>(const_cast<void*>(argument));
+        probe->ops[faults()->unknown_operation].flags = 0;
+    }
+    return result;
 }
 
 int io_uring_register_buffers_sparse(io_uring* ring, unsigned count) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -60,6 +61,7 @@ public:
     bool claims_work = false; ///< It says that there is task work, always.
 
     // ---- Of requests.
+    int unknown_operation = -1; ///< It fails with EINVAL, and the probe does not list it.
     /// Sees, and may change, each entry before its submission. If it returns an error, the request comes to
     /// nothing and completes with that; 0 lets it pass. One call at a time.
     std::function<int(io_uring_sqe&)> on_request;
@@ -79,6 +81,9 @@ public:
 
     /// Calls `on_request`.
     int judge(io_uring_sqe& entry) {
+        if (entry.opcode == unknown_operation) {
+            return -EINVAL;
+        }
         const std::lock_guard lock(mutex_);
         return on_request ? on_request(entry) : 0;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How `run` takes back what is in flight: in which order, in which portions, and that nothing is lost.
+// How `run` takes back what is in flight: in which order, in which portions, and that nothing is
+// lost.
 #include <tryst/uring/context.hpp>
 
 #include "adapters/uring/harness.hpp"
