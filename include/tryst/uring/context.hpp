@@ -189,7 +189,7 @@ public:
                                    limits until = {}) noexcept;
 
     /// recvmsg(2). The kernel sets the lengths and flags in `message`, which must stay until this
-    /// is over, as must what it refers to; if this fails, `message` is as it was.
+    /// is over, as must what it refers to. If this is cancelled, `message` is as it was.
     operation<std::size_t> recvmsg(int socket, msghdr* message, int flags = 0,
                                    limits until = {}) noexcept;
 
