@@ -8,6 +8,7 @@ add_library(tryst_uring
     src/uring/buffer_pool.cpp
     src/uring/context.cpp
     src/uring/failure.cpp
+    src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp
     src/uring/registration.cpp)

@@ -2,6 +2,7 @@
 #include "reactor.hpp"
 
 #include "failure.hpp"
+#include "opcodes.hpp"
 #include "trace.hpp"
 
 #include <tryst/detail/atomic.hpp>
@@ -90,44 +91,6 @@ io_uring set_up(unsigned entries) {
     throw uring_failure(error, "io_uring_setup");
 }
 
-io_uring_op kernels_code(opcode code) noexcept {
-    switch (code) {
-    case opcode::nop:
-        return IORING_OP_NOP;
-    case opcode::read:
-        return IORING_OP_READ;
-    case opcode::write:
-        return IORING_OP_WRITE;
-    case opcode::read_fixed:
-        return IORING_OP_READ_FIXED;
-    case opcode::write_fixed:
-        return IORING_OP_WRITE_FIXED;
-    case opcode::fsync:
-        return IORING_OP_FSYNC;
-    case opcode::openat:
-        return IORING_OP_OPENAT;
-    case opcode::close:
-        return IORING_OP_CLOSE;
-    case opcode::accept:
-    case opcode::accept_multishot:
-        return IORING_OP_ACCEPT;
-    case opcode::connect:
-        return IORING_OP_CONNECT;
-    case opcode::send:
-        return IORING_OP_SEND;
-    case opcode::recv:
-    case opcode::recv_multishot:
-        return IORING_OP_RECV;
-    case opcode::poll:
-        return IORING_OP_POLL_ADD;
-    case opcode::timeout:
-    case opcode::next:
-        break;
-    }
-    assert(false && "tryst: not the kernel's");
-    return IORING_OP_NOP;
-}
-
 /// Whether an operation was interrupted. Some of those that the kernel leaves to its own threads say so by what
 /// a system call would be started again for (ERESTARTSYS and its like), which user space should never see.
 bool is_interruption(int result) noexcept {
@@ -183,11 +146,10 @@ void expect_passing(int answer) noexcept {
 /// ends by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
-/// Whether an operation that came to nothing may be asked for again: not one that has changed the socket or
-/// the table of files all the same.
-bool restarts(opcode code) noexcept {
-    return code != opcode::connect && code != opcode::close;
-}
+/// How many cancellations are submitted at once when the loop is left. The kernel forgets what it
+/// has cancelled in task work, of which one system call runs 20 pieces; until then it is in the way
+/// of the search for the next.
+constexpr unsigned cancel_batch = 16;
 
 void write_call(int eventfd) noexcept {
     if (::eventfd_write(eventfd, 1) != 0) {
@@ -197,48 +159,10 @@ void write_call(int eventfd) noexcept {
 
 } // namespace
 
-const char* name_of(opcode code) noexcept {
-    switch (code) {
-    case opcode::nop:
-        return "nop";
-    case opcode::read:
-        return "read";
-    case opcode::write:
-        return "write";
-    case opcode::read_fixed:
-        return "read_fixed";
-    case opcode::write_fixed:
-        return "write_fixed";
-    case opcode::fsync:
-        return "fsync";
-    case opcode::openat:
-        return "openat";
-    case opcode::close:
-        return "close";
-    case opcode::accept:
-    case opcode::accept_multishot:
-        return "accept";
-    case opcode::connect:
-        return "connect";
-    case opcode::send:
-        return "send";
-    case opcode::recv:
-    case opcode::recv_multishot:
-        return "recv";
-    case opcode::poll:
-        return "poll";
-    case opcode::timeout:
-        return "timeout";
-    case opcode::next:
-        return "next";
-    }
-    return "?";
-}
-
 // ---- An operation's own part.
 
 const char* operation_base::name() const noexcept {
-    return name_of(request_.code);
+    return traits_of(request_.code).name;
 }
 
 void operation_base::await_suspend(std::coroutine_handle<> coroutine) noexcept {
@@ -345,23 +269,18 @@ void reactor::limit_workers() {
 
 void reactor::come_to_rest() noexcept {
     expect_no_fork();
-    for (list_links* link = in_flight_.following; link != &in_flight_;) {
-        auto& operation = static_cast<operation_base&>(*link);
-        link = link->following;
-        const bool is_asked_for = operation.cancelled_ || operation.set_aside_;
-        if (!is_asked_for && operation.request_.code != opcode::close) {
-            TRYST_TRACE(step::set_aside);
-            operation.set_aside_ = true;
-            ask_to_cancel(operation); // which moves it to the end of the list
-        }
-    }
+    take_back();
     if (call_owed_) {
         TRYST_TRACE(step::owed_rest);
     }
     while (!in_flight_.alone() || !cancels_.alone() || call_owed_) {
-        flush_cancels();
+        flush_cancels(cancel_batch);
         watch_eventfd();
-        wait(cancels_.alone() && watching_ ? nullptr : &at_once);
+        if (cancels_.alone() && watching_) {
+            wait(nullptr);
+        } else {
+            submit_and_drain();
+        }
     }
     // A message to another context is refused at once, or not at all. If nobody looked any more, that
     // context would not be called.
@@ -369,6 +288,41 @@ void reactor::come_to_rest() noexcept {
         expect_passing(io_uring_submit_and_get_events(&ring_));
         reap();
     } while (io_uring_sq_ready(&ring_) != 0);
+}
+
+/* In which order
+ *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the
+ *      other end each time, the searches take time quadratic in the number of operations.
+ *   2. What waits for a file is in the ring's hash table of polls. This has at most 256 lists, each
+ *      with the newest operation first, so here the newest is cancelled first.
+ *   3. What waits for a worker is in the workers' queue, which begins with the oldest, so here that
+ *      goes first. Every search goes through this queue before the hash table, so it is emptied
+ *      before the table.
+ *   4. When the context runs again, they start in their old order: see `settle`. */
+void reactor::take_back() noexcept {
+    for (list_links* link = in_flight_.previous; link != &in_flight_;) { // the newest first
+        auto& operation = static_cast<operation_base&>(*link);
+        link = link->previous;
+        const opcode code = operation.request_.code;
+        const bool is_asked_for = operation.cancelled_ || operation.set_aside_;
+        if (!is_asked_for && code != opcode::close) {
+            TRYST_TRACE(step::set_aside);
+            operation.set_aside_ = true;
+            operation.unlink();
+            operation.insert_before(waits_for_worker(code) ? *cancels_.following : cancels_);
+        }
+    }
+}
+
+/// Submits, and has the kernel do all the task work that there is: each call does only a part of
+/// it.
+void reactor::submit_and_drain() noexcept {
+    expect_passing(io_uring_submit_and_get_events(&ring_));
+    while (io_uring_cq_ready(&ring_) != 0 && kernel_has_work()) {
+        reap();
+        expect_passing(io_uring_get_events(&ring_));
+    }
+    reap();
 }
 
 // ---- The life of an operation.
@@ -612,7 +566,7 @@ bool reactor::submit_start(operation_base& operation) noexcept {
 
 void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcept {
     const request& what = operation.request_;
-    entry.opcode = static_cast<std::uint8_t>(kernels_code(what.code));
+    entry.opcode = static_cast<std::uint8_t>(traits_of(what.code).kernels);
     entry.fd = what.descriptor;
     entry.len = what.length;
     entry.addr = what.address;
@@ -620,7 +574,11 @@ void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcep
     entry.rw_flags = static_cast<int>(what.flags); // of a union of the flags of all operations
     entry.buf_index = what.buffer;
     entry.user_data = to_word(operation);
-    if (what.code == opcode::accept_multishot) {
+    if (what.code == opcode::splice) { // needs one argument more
+        entry.splice_fd_in = static_cast<int>(what.flags);
+        entry.splice_flags = what.buffer;
+        entry.buf_index = 0;
+    } else if (what.code == opcode::accept_multishot) {
         entry.ioprio = IORING_ACCEPT_MULTISHOT;
     } else if (what.code == opcode::recv_multishot) {
         entry.ioprio = IORING_RECV_MULTISHOT;
@@ -654,8 +612,8 @@ void reactor::ask_to_cancel(operation_base& operation) noexcept {
     }
 }
 
-void reactor::flush_cancels() noexcept {
-    while (!cancels_.alone()) {
+void reactor::flush_cancels(unsigned most) noexcept {
+    for (; !cancels_.alone() && most != 0; --most) {
         auto& operation = static_cast<operation_base&>(*cancels_.following);
         if (!submit_cancel(operation)) {
             return;
@@ -874,17 +832,34 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     operation.unlink();
     if (is_interruption(result)) {
         result = -EINTR;
+    } else if (result == -EINVAL && !kernel_knows(traits_of(operation.request_.code).kernels)) {
+        result = -ENOSYS;
     }
     const bool set_aside = std::exchange(operation.set_aside_, false);
     if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
-        if (restarts(operation.request_.code)) {
+        if (traits_of(operation.request_.code).restarts) {
             operation.state_ = state::waiting;
-            operation.insert_before(starts_);
+            // In the order in which they first started, as they end in the order of `take_back`.
+            const bool is_oldest = set_aside && !waits_for_worker(operation.request_.code);
+            operation.insert_before(is_oldest ? *starts_.following : starts_);
             return;
         }
         operation.cancelled_ = set_aside;
     }
     finish(operation, result, flags);
+}
+
+/// Whether the kernel knows that kind of operation. If it does not, it fails such a one as it does
+/// one with wrong arguments: EINVAL.
+bool reactor::kernel_knows(unsigned kind) noexcept {
+    constexpr unsigned kinds = 256; // as many as an entry can name
+    alignas(io_uring_probe)
+        std::array<std::byte, sizeof(io_uring_probe) + kinds * sizeof(io_uring_probe_op)>
+            room{};
+    auto* const probe = reinterpret_cast<io_uring_probe*>(room.data());
+    const int error = io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_PROBE,
+                                        probe, kinds);
+    return error != 0 || (probe->ops[kind].flags & IO_URING_OP_SUPPORTED) != 0;
 }
 
 } // namespace tryst::uring::detail

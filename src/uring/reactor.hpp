@@ -80,6 +80,10 @@ private:
     static void resume(executor_node* node) noexcept;
     static void expire(timer_node* node) noexcept;
 
+    void take_back() noexcept;
+    void submit_and_drain() noexcept;
+    bool kernel_knows(unsigned kind) noexcept;
+
     void enqueue(operation_base& operation) noexcept;
     void fill(io_uring_sqe& entry, operation_base& operation) const noexcept;
     void cancel(operation_base& operation, bool expired) noexcept;
@@ -93,7 +97,7 @@ private:
     bool submit_cancel(operation_base& operation) noexcept;
     void ask_to_cancel(operation_base& operation) noexcept;
     void flush_backlogs() noexcept;
-    void flush_cancels() noexcept;
+    void flush_cancels(unsigned most = ~0u) noexcept;
     bool submit_call(int ring, int eventfd) noexcept;
     void watch_eventfd() noexcept;
 

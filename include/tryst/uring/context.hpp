@@ -20,7 +20,9 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 namespace tryst::uring {
 
@@ -100,7 +102,9 @@ public:
     unsigned setup_flags() const noexcept;
 
     // ---- Operations. Those that transfer may transfer less than they were asked for, as the system calls
-    // do; 0 bytes are the end of a file or a stream.
+    // do; 0 bytes are the end of a file or a stream. All give a `result`, and are as `operation`
+    // says: in what they throw, where they resume, their cancellation and synchronization, and that
+    // they do not allocate. One that the kernel is too old for fails with `function_not_supported`.
 
     /// Does nothing, by way of the kernel.
     operation<void> nop(limits until = {}) noexcept {
@@ -180,6 +184,72 @@ public:
         return make<void>({.code = opcode::timeout}, until);
     }
 
+    // ---- Several buffers, messages.
+
+    /// preadv(2), or readv(2) at the `current_position`. `into`, and what it refers to, must stay
+    /// until this is over.
+    operation<std::size_t> readv(int file, std::span<const iovec> into,
+                                 std::uint64_t offset = current_position,
+                                 limits until = {}) noexcept {
+        return transfer(opcode::readv, file, into, offset, until);
+    }
+
+    /// pwritev(2), or writev(2) at the `current_position`. `from`, and what it refers to, must stay
+    /// until this is over.
+    operation<std::size_t> writev(int file, std::span<const iovec> from,
+                                  std::uint64_t offset = current_position,
+                                  limits until = {}) noexcept {
+        return transfer(opcode::writev, file, from, offset, until);
+    }
+
+    /// sendmsg(2), with MSG_NOSIGNAL. `message`, and what it refers to, must stay until this is
+    /// over.
+    operation<std::size_t> sendmsg(int socket, const msghdr* message, int flags = 0,
+                                   limits until = {}) noexcept;
+
+    /// recvmsg(2). The kernel sets the lengths and flags in `message`, which must stay until this
+    /// is over, as must what it refers to. If this is cancelled, `message` is as it was.
+    operation<std::size_t> recvmsg(int socket, msghdr* message, int flags = 0,
+                                   limits until = {}) noexcept;
+
+    /// splice(2): moves at most `length` bytes from one file to the other, one of which must be a
+    /// pipe. The pipe's offset must be the `current_position`. While it waits, it keeps a thread of
+    /// the kernel's.
+    /// @returns how many bytes; 0 at the end of the input.
+    operation<std::size_t> splice(int from, std::uint64_t from_offset, int into,
+                                  std::uint64_t into_offset, std::size_t length, unsigned flags = 0,
+                                  limits until = {}) noexcept;
+
+    // ---- Directories and properties of files, sockets' beginning and end. Paths must stay until
+    // the operation is over; a directory may be AT_FDCWD.
+
+    /// statx(2): writes what `mask` asks for to `status`, which must stay until this is over.
+    operation<void> statx(int directory, const char* path, int flags, unsigned mask,
+                          struct ::statx* status, limits until = {}) noexcept;
+
+    /// unlinkat(2); with AT_REMOVEDIR for a directory.
+    operation<void> unlinkat(int directory, const char* path, int flags = 0,
+                             limits until = {}) noexcept;
+
+    /// renameat2(2).
+    operation<void> renameat(int from_directory, const char* from, int to_directory, const char* to,
+                             unsigned flags = 0, limits until = {}) noexcept;
+
+    /// mkdirat(2).
+    operation<void> mkdirat(int directory, const char* path, mode_t mode,
+                            limits until = {}) noexcept;
+
+    /// fallocate(2), of `length` bytes at `offset`.
+    operation<void> fallocate(int file, int mode, std::uint64_t offset, std::uint64_t length,
+                              limits until = {}) noexcept;
+
+    /// shutdown(2). It ends operations that wait for the socket, such as a `recv`.
+    operation<void> shutdown(int socket, int how, limits until = {}) noexcept;
+
+    /// socket(2), with SOCK_CLOEXEC.
+    operation<descriptor> socket(int domain, int type, int protocol = 0,
+                                 limits until = {}) noexcept;
+
 private:
     using opcode = detail::opcode;
     friend class accept_stream;
@@ -194,15 +264,16 @@ private:
         return {*reactor_, what, std::move(until)};
     }
 
-    template <class Byte>
-    operation<std::size_t> transfer(opcode code, int file, std::span<Byte> bytes,
+    /// @tparam Item  bytes, or `iovec`s
+    template <class Item>
+    operation<std::size_t> transfer(opcode code, int file, std::span<Item> items,
                                     std::uint64_t offset, limits& until,
                                     std::uint16_t registration = 0) noexcept {
         return make<std::size_t>({.code = code,
                                   .buffer = registration,
                                   .descriptor = file,
-                                  .length = length_of(bytes.size()),
-                                  .address = bits(bytes.data()),
+                                  .length = length_of(items.size()),
+                                  .address = bits(items.data()),
                                   .offset = offset},
                                  until);
     }
@@ -222,7 +293,8 @@ private:
         return transfer(code, file, part, offset, until, static_cast<std::uint16_t>(registration));
     }
 
-    /// The kernel's lengths are of 32 bits, and it transfers at most this many bytes at once (MAX_RW_COUNT).
+    /// The kernel's lengths are of 32 bits, and it transfers at most this many bytes at once
+    /// (MAX_RW_COUNT). So many `iovec`s it refuses, as it does more.
     static std::uint32_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
         return static_cast<std::uint32_t>(size < most ? size : most);

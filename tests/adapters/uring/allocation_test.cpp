@@ -14,7 +14,11 @@
 #include <stop_token>
 #include <thread>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 
 namespace {
 
@@ -67,6 +71,45 @@ TEST(UringAllocation, DoesNotHappenInOperations) {
         home.stop();
     };
     loop.spawn(work(loop, pipe, pair, port, file.get(), stop.get_token(), buffer, allocated));
+    loop.run();
+    EXPECT_EQ(allocated, 0);
+}
+
+TEST(UringAllocation, DoesNotHappenInMessagesAndPaths) {
+    context loop;
+    const file_pair pipe = make_pipe();
+    const file_pair pair = make_sockets();
+    const descriptor file = make_file("word");
+    long allocated = -1;
+    const auto work = [](context& home, const file_pair& pipes, const file_pair& sockets,
+                         int number, long& cost) -> task<> {
+        std::array<std::byte, 8> bytes{};
+        std::array parts{iovec{bytes.data(), 1}, iovec{bytes.data(), bytes.size()}};
+        msghdr message{};
+        message.msg_iov = parts.data();
+        message.msg_iovlen = parts.size();
+        struct statx status{};
+        const long before = allocations;
+        int failures = 0;
+        for (int i = 0; i != rounds; ++i) {
+            const auto put = co_await home.writev(number, parts, 0);
+            const auto got = co_await home.readv(number, parts, 0);
+            const auto sent = co_await home.sendmsg(sockets.writer.get(), &message);
+            const auto taken = co_await home.recvmsg(sockets.reader.get(), &message);
+            const auto moved =
+                co_await home.splice(number, 0, pipes.writer.get(), current_position, 4);
+            const auto drained = co_await home.read(pipes.reader.get(), bytes);
+            const auto seen = co_await home.statx(number, "", AT_EMPTY_PATH, STATX_SIZE, &status);
+            const auto gone = co_await home.unlinkat(AT_FDCWD, "/nowhere/at/all");
+            const auto made = co_await home.socket(AF_UNIX, SOCK_STREAM);
+            failures +=
+                put && got && sent && taken && moved && drained && seen && !gone && made ? 0 : 1;
+        }
+        cost = allocations - before;
+        EXPECT_EQ(failures, 0);
+        home.stop();
+    };
+    loop.spawn(work(loop, pipe, pair, file.get(), allocated));
     loop.run();
     EXPECT_EQ(allocated, 0);
 }

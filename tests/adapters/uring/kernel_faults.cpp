@@ -95,6 +95,7 @@ bool takes_one(std::atomic<int> kernel_faults::* failures) {
 
 template <class Call>
 int submit(io_uring& ring, Call call) {
+    tryst::test::submissions.fetch_add(1, std::memory_order_relaxed);
     if (takes_one(&kernel_faults::failing_submits) ||
         (faults() != nullptr && faults()->submits_fail_at_random && faults()->is_one_in_three())) {
         return -faults()->submit_error;
@@ -138,7 +139,13 @@ int io_uring_register(unsigned ring, unsigned opcode, const void* argument, unsi
         return -faults()->enable_error;
     }
     static const auto next = original<decltype(io_uring_register)>("io_uring_register");
-    return next(ring, opcode, argument, count);
+    const int result = next(ring, opcode, argument, count);
+    if (opcode == IORING_REGISTER_PROBE && faults() != nullptr &&
+        faults()->unknown_operation >= 0) {
+        auto* const probe = static_cast<io_uring_probe*>(const_cast<void*>(argument));
+        probe->ops[faults()->unknown_operation].flags = 0;
+    }
+    return result;
 }
 
 int io_uring_register_buffers_sparse(io_uring* ring, unsigned count) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -17,6 +18,8 @@ namespace tryst::test {
 inline std::atomic<long> eventfd_writes{0};
 inline std::atomic<long> messages{0}; ///< From ring to ring.
 inline std::atomic<long> waits{0}; ///< Sleeps, those that ended at once included.
+inline std::atomic<long> submissions{
+    0}; ///< System calls that submit, those that fail on demand included.
 inline std::atomic<long> overflows{0}; ///< Looks at a ring that had no room for all completions.
 inline std::atomic<int> asleep{0}; ///< Threads that are in a wait now.
 
@@ -59,6 +62,7 @@ public:
     bool claims_work = false; ///< It says that there is task work, always.
 
     // ---- Of requests.
+    int unknown_operation = -1; ///< It fails with EINVAL, and the probe does not list it.
     /// Sees, and may change, each entry before its submission. If it returns an error, the request comes to
     /// nothing and completes with that; 0 lets it pass. One call at a time.
     std::function<int(io_uring_sqe&)> on_request;
@@ -78,6 +82,9 @@ public:
 
     /// Calls `on_request`.
     int judge(io_uring_sqe& entry) {
+        if (entry.opcode == unknown_operation) {
+            return -EINVAL;
+        }
         const std::lock_guard lock(mutex_);
         return on_request ? on_request(entry) : 0;
     }

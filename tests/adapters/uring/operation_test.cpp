@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/uring/operation.hpp>
 
+#include "adapters/uring/expectations.hpp"
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 
@@ -34,31 +35,6 @@ using tryst::uring::buffer;
 using tryst::uring::buffer_pool;
 using tryst::uring::current_position;
 using tryst::uring::result;
-
-/// A failure says which operation it was, in each of its three ways.
-template <class T>
-void expect_failed(const result<T>& got, const char* operation, int code) {
-    const std::error_code error(code, std::system_category());
-    EXPECT_FALSE(got);
-    EXPECT_EQ(got.error(), error);
-    EXPECT_STREQ(got.operation(), operation);
-    EXPECT_EQ(got.message(), std::string(operation) + ": " + error.message());
-    try {
-        static_cast<void>(got.value());
-        ADD_FAILURE() << operation << " has a value";
-    } catch (const std::system_error& thrown) {
-        EXPECT_EQ(thrown.code(), error);
-        EXPECT_EQ(std::string(thrown.what()).find(operation), 0U) << thrown.what();
-    }
-}
-
-template <class T>
-void expect_succeeded(const result<T>& got, const char* operation) {
-    EXPECT_TRUE(got) << got.message();
-    EXPECT_FALSE(got.error());
-    EXPECT_STREQ(got.operation(), operation);
-    EXPECT_NO_THROW(static_cast<void>(got.value()));
-}
 
 class UringOperation : public testing::Test {
 public:
