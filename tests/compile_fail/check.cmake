@@ -6,6 +6,7 @@ if(NOT diagnostic)
     message(FATAL_ERROR "${SOURCE} announces no diagnostic")
 endif()
 
+set(ENV{LC_ALL} C) # the compiler speaks the language of its user
 set(compile ${CXX} -std=c++20 -I${TOP}/include -S -o /dev/null ${SOURCE})
 execute_process(COMMAND ${compile} -DMISTAKE=0 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${compile} -DMISTAKE=1 RESULT_VARIABLE status ERROR_VARIABLE output)
