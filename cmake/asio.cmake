@@ -44,6 +44,9 @@ endfunction()
 if(TRYST_ASIO)
     find_file(TRYST_ASIO_HEADER asio.hpp REQUIRED)
     tryst_add_asio(asio ASIO_STANDALONE)
+    # A pkg-config file does not know the compiler; to g++ the last two say what it says itself.
+    tryst_install_pc(asio "Asio" ${CMAKE_INSTALL_DATADIR}
+        CFLAGS "-DASIO_STANDALONE -DASIO_HAS_CO_AWAIT -DASIO_HAS_STD_COROUTINE")
 endif()
 if(TRYST_ASIO AND TRYST_ASIO_SPAWN)
     # Of the standalone Asio, only asio::spawn needs Boost.
@@ -57,8 +60,11 @@ if(TRYST_ASIO AND TRYST_ASIO_SPAWN)
     install(EXPORT tryst-asio_spawn-targets
         NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
     install(FILES cmake/tryst-asio_spawn.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+    tryst_install_pc(asio_spawn "asio::spawn" ${CMAKE_INSTALL_DATADIR}
+        REQUIRES ", tryst-asio" LIBS "-lboost_coroutine -lboost_context")
 endif()
 if(TRYST_BOOST_ASIO)
     find_package(Boost 1.81 REQUIRED)
     tryst_add_asio(boost_asio TRYST_BOOST_ASIO Boost::headers)
+    tryst_install_pc(boost_asio "Boost.Asio" ${CMAKE_INSTALL_DATADIR} CFLAGS -DTRYST_BOOST_ASIO)
 endif()

@@ -23,6 +23,21 @@ function(tryst_add_executable name)
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
+# tryst_precompile(<target> [HEADERS <header>...] [SHARED_WITH <target>...])
+# What several sources include is parsed once; the targets must be compiled with the same options. g++ only:
+# clang's builds show that each source includes what it needs.
+function(tryst_precompile name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SHARED_WITH")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        if(arg_HEADERS)
+            target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+        endif()
+        foreach(other IN LISTS arg_SHARED_WITH)
+            target_precompile_headers(${other} REUSE_FROM ${name})
+        endforeach()
+    endif()
+endfunction()
+
 # For programs that a test leaves no descriptor. A library's options come after the sanitizers', in the order
 # of linking.
 add_library(without_descriptors INTERFACE)

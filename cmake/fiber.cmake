@@ -13,3 +13,4 @@ target_sources(tryst_fiber INTERFACE FILE_SET HEADERS BASE_DIRS include FILES
 install(TARGETS tryst_fiber EXPORT tryst-fiber-targets FILE_SET HEADERS)
 install(EXPORT tryst-fiber-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
 install(FILES cmake/tryst-fiber.cmake DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
+tryst_install_pc(fiber "Boost.Fiber" ${CMAKE_INSTALL_DATADIR} LIBS "-lboost_fiber -lboost_context")

@@ -1,4 +1,4 @@
-# Headers, CMake package and pkg-config file. Nothing here depends on the architecture, hence
+# Headers, CMake package and pkg-config files. Nothing here depends on the architecture, hence
 # share/ rather than lib/. All of it is relocatable: `cmake --install --prefix` may name any place.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -14,3 +14,14 @@ install(FILES cmake/tryst-config.cmake ${PROJECT_BINARY_DIR}/tryst-config-versio
 
 configure_file(cmake/tryst.pc.in ${PROJECT_BINARY_DIR}/tryst.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+# tryst_install_pc(<component> <what it is for> <folder> [CFLAGS <flags>] [LIBS <flags>]
+#                  [REQUIRES <, package>] [REQUIRES_PRIVATE <package>])
+# The pkg-config file of an adapter: tryst-<component>, with hyphens.
+function(tryst_install_pc component purpose folder)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "CFLAGS;LIBS;REQUIRES;REQUIRES_PRIVATE" "")
+    string(REPLACE _ - name tryst-${component})
+    set(description "The adapter of tryst for ${purpose}")
+    configure_file(cmake/adapter.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${folder}/pkgconfig)
+endfunction()

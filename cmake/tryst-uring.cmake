@@ -10,4 +10,7 @@ if(liburing_FOUND)
     find_package(tryst-uring ${tryst_VERSION} EXACT QUIET CONFIG
         HINTS ${CMAKE_CURRENT_LIST_DIR}/../../.. NO_DEFAULT_PATH)
     mark_as_advanced(tryst-uring_DIR)
+    set(tryst_needed "its compiled library is not in this prefix; build tryst with -DTRYST_URING=ON and install it again")
+else()
+    set(tryst_needed "liburing is not found; install version 2.3 (Debian: liburing-dev)")
 endif()

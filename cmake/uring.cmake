@@ -45,5 +45,12 @@ install(EXPORT tryst-uring-config NAMESPACE tryst:: DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tryst-uring-config-version.cmake
     COMPATIBILITY ExactVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tryst-uring-config-version.cmake DESTINATION ${package_dir})
+get_target_property(kind tryst_uring TYPE)
+if(kind STREQUAL SHARED_LIBRARY)
+    set(liburing REQUIRES_PRIVATE liburing)
+else()
+    set(liburing REQUIRES ", liburing")
+endif()
+tryst_install_pc(uring "io_uring" ${CMAKE_INSTALL_LIBDIR} LIBS "-L\${pcfiledir}/.. -ltryst_uring" ${liburing})
 install(FILES cmake/tryst-uring.cmake cmake/Findliburing.cmake
     DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)

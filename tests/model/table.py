@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TOP = Path(__file__).resolve().parents[2]
-LOG = TOP / "build/dev/model.log"
+LOG = TOP / "build/optimised/model.log"
 PAGE = TOP / "docs/verification.md"
 BEGIN, END = "<!-- tests/model/table.py -->\n", "<!-- end -->\n"
 

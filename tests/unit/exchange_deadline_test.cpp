@@ -3,6 +3,7 @@
 
 #include "support/insides.hpp"
 #include "support/joined_coroutine.hpp"
+#include "support/long_past.hpp"
 #include "support/manual_clock.hpp"
 #include "support/parties.hpp"
 
@@ -26,6 +27,7 @@ using tryst::test::bare_coroutine;
 using tryst::test::bare_party;
 using tryst::test::grow;
 using tryst::test::joined_coroutine;
+using tryst::test::long_past;
 using tryst::test::party;
 using tryst::test::received;
 using tryst::test::timed_loop;
@@ -220,6 +222,36 @@ TEST(ExchangeWithoutPatience, WorksOnAThreadAndInABareCoroutine) {
     const bare_coroutine waiter = bare_party(waiting, [&] { return ex.exchange(3); });
     EXPECT_EQ(*tryst::sync_wait(ex.exchange_for(4, 0s)), 3);
     expect_got(waiting, 4);
+}
+
+template <class TimePoint>
+void expect_over(TimePoint deadline) {
+    exchanger ex;
+    const auto until = [&](int item) { return ex.exchange_until(item, deadline); };
+    tryst::run_loop loop;
+    received<int> on_a_loop;
+    loop.spawn(party(on_a_loop, [&] { return until(1); }));
+    loop.run_until_idle();
+    expect_failed(on_a_loop, exchange_errc::timed_out, 1);
+    received<int> on_a_thread(tryst::sync_wait(until(2)));
+    expect_failed(on_a_thread, exchange_errc::timed_out, 2);
+    received<int> bare;
+    const bare_coroutine failing = bare_party(bare, [&] { return until(3); });
+    expect_failed(bare, exchange_errc::timed_out, 3);
+
+    received<int> waiting;
+    const bare_coroutine waiter = bare_party(waiting, [&] { return ex.exchange(4); });
+    loop.spawn(party(on_a_loop, [&] { return until(5); }));
+    loop.run_until_idle();
+    expect_got(on_a_loop, 4);
+    expect_got(waiting, 5);
+}
+
+TEST(ExchangeWithoutPatience, IsWhatADeadlineBeforeTheEpochOfTheClockMeans) {
+    for (const auto deadline : long_past) {
+        expect_over(deadline);
+    }
+    expect_over(std::chrono::time_point<steady, std::chrono::hours>::min());
 }
 
 // ---- Endless patience.

@@ -202,6 +202,10 @@ const std::vector<
         [](exchanger& ex, auto handler, net::io_context& io) {
             async_exchange_until(ex, 1, exchanger::time_point(), net::bind_executor(io, handler));
         },
+        [](exchanger& ex, auto handler, net::io_context& io) {
+            async_exchange_until(ex, 1, exchanger::time_point::min(),
+                                 net::bind_executor(io, handler));
+        },
     };
 
 TEST(AsyncExchange, NeverCallsTheHandlerWithinTheInitiation) {

@@ -325,8 +325,8 @@ public:
         const bool hesitates = gate_->stopper.load() == std::this_thread::get_id();
         if (hesitates) {
             gate_->there.count_down();
-            // Time enough for a context to end.
-            for (int i = 0; i != 20'000 && !gate_->handler_gone; ++i) {
+            // Time enough for a context to end; on a busy machine a yield takes milliseconds.
+            for (int i = 0; i != 2'000 && !gate_->handler_gone; ++i) {
                 std::this_thread::yield();
             }
             gate_->posted = true;

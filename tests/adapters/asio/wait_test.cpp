@@ -3,6 +3,7 @@
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
+#include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
@@ -116,6 +117,10 @@ TEST_F(AsioWait, GivesTheItemBackWhateverEndsIt) {
 
     start(awaiting(got, [&] { return ex.exchange_for(item(3), 0s); }));
     expect_failed(got, exchange_errc::timed_out, 3);
+    for (const auto deadline : tryst::test::long_past) {
+        start(awaiting(got, [&] { return ex.exchange_until(item(3), deadline); }));
+        expect_failed(got, exchange_errc::timed_out, 3);
+    }
 
     start(awaiting(got, [&] { return ex.exchange(item(4)); }));
     ex.close();

@@ -4,6 +4,7 @@
 #include "adapters/fiber/shared_fibers.hpp"
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
+#include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
@@ -302,6 +303,9 @@ TEST(FiberWait, WithoutPatienceTakesAPartnerOrFailsAtOnce) {
     fiber other([&] { other_ran = true; });
     EXPECT_EQ(wait(ex.exchange_for(1, 0s)).error(), exchange_errc::timed_out);
     EXPECT_EQ(wait(ex.exchange_until(1, steady::now() - 1s)).returned(), 1);
+    for (const auto deadline : tryst::test::long_past) {
+        EXPECT_EQ(wait(ex.exchange_until(1, deadline)).error(), exchange_errc::timed_out);
+    }
     EXPECT_FALSE(other_ran);
     other.join();
     received<int> got;

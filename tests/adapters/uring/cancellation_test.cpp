@@ -361,8 +361,14 @@ TEST_P(UringCancellation, DeadlineEndsTheWait) {
     expect_ended(std::errc::timed_out);
 }
 
-TEST_P(UringCancellation, DeadlineInThePastEndsTheWait) {
-    loop_.spawn(wait(std::chrono::steady_clock::time_point(1ns))); // since the machine started
+TEST_P(UringCancellation, DeadlineAtTheEpochOfTheClockEndsTheWait) {
+    loop_.spawn(wait(std::chrono::steady_clock::time_point()));
+    loop_.run();
+    expect_ended(std::errc::timed_out);
+}
+
+TEST_P(UringCancellation, DeadlineBeforeTheEpochOfTheClockEndsTheWait) {
+    loop_.spawn(wait(std::chrono::steady_clock::time_point::min()));
     loop_.run();
     expect_ended(std::errc::timed_out);
 }

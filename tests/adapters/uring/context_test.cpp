@@ -4,6 +4,7 @@
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 #include "adapters/uring/process.hpp"
+#include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 
 #include <tryst/tryst.hpp>
@@ -516,6 +517,23 @@ TEST(UringContext, FiresTimersInTheOrderOfTheirDeadlines) {
     loop.run();
     EXPECT_EQ(order.size(), std::size_t{count});
     EXPECT_TRUE(std::ranges::is_sorted(order));
+}
+
+TEST(UringContext, TakesADeadlineBeforeTheEpochOfTheClockForPast) {
+    context loop(sleepy);
+    tryst::exchanger<int> ex;
+    for (const auto deadline : tryst::test::long_past) {
+        EXPECT_TRUE(run_one(loop, [&] { return loop.timeout(deadline); }));
+        std::optional<tryst::exchange_result<int>> got;
+        loop.spawn(
+            [](context& home, tryst::exchanger<int>& room, auto until, auto& into) -> task<> {
+                into.emplace(co_await room.exchange_until(1, until));
+                home.stop();
+            }(loop, ex, deadline, got));
+        loop.run();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->error(), tryst::exchange_errc::timed_out);
+    }
 }
 
 TEST(UringContext, FiresManyTimersNoneOfThemEarly) {

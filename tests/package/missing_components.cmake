@@ -1,0 +1,25 @@
+# All components that are missing are named at once, each with the reason. From a copy of PREFIX without the
+# adapter for fibers, where nothing of the system's is found. FOLDER is for the copy and the build.
+file(REMOVE_RECURSE ${FOLDER})
+file(COPY ${PREFIX}/ DESTINATION ${FOLDER}/prefix)
+file(REMOVE ${FOLDER}/prefix/share/cmake/tryst/tryst-fiber.cmake)
+execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/missing_components -B ${FOLDER}/build -G ${GENERATOR}
+        -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}
+        -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${FOLDER}/prefix
+        -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF
+    RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_QUIET)
+if(status EQUAL 0)
+    message(FATAL_ERROR "components that are missing were found")
+endif()
+foreach(reason IN ITEMS
+        "asio: asio.hpp is not found; install Asio"
+        "asio_spawn: asio.hpp is not found; install Asio"
+        "boost_asio: Boost is not found; install version"
+        "fiber: not a part of this installation; configure tryst with -DTRYST_FIBER=ON"
+        "uring: liburing is not found; install version"
+        "submarine: no such component; there are asio,")
+    if(NOT output MATCHES "\n *${reason}")
+        message(FATAL_ERROR "\"${reason}\" is not in:\n${output}")
+    endif()
+endforeach()

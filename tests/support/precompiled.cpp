@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+// Nothing but what its target has precompiled.
