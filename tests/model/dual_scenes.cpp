@@ -91,6 +91,25 @@ public:
         };
     }
 
+    /// A thread that runs `body` before those of `afterwards`, and orders nothing of it before what they do.
+    template <class Body>
+    auto before(Body body) {
+        return [this, body] {
+            body();
+            the_checker().use(bell_, true, "rings", site::current());
+            count(rung_, 1);
+        };
+    }
+    template <class Body>
+    auto afterwards(Body body) {
+        return [this, body] {
+            the_checker().use_when(
+                bell_, [](void* rung) { return count(*static_cast<int*>(rung), 0) != 0; }, &rung_,
+                "listens", site::current(), false);
+            body();
+        };
+    }
+
     /// A thread that only asks whether all is closed.
     auto asker() {
         return [this] {
@@ -237,7 +256,7 @@ private:
     }
 
     Home* home_;
-    shared_object bell_; // tells that a withdrawal begins, and orders nothing
+    shared_object bell_; // tells that something has been done or begins, and orders nothing
     int rung_ = 0;
     std::unique_ptr<detail::atomic<std::uint32_t>> stragglers_; // only if there is a destroyer
     std::size_t count_ = 0;
@@ -399,6 +418,15 @@ void swept_again() {
     crowd<queue> c;
     c.come_and_go(blue, 7);
     c.run(c.party(blue), c.party(blue));
+}
+
+// The red steps on from where the second blue sweeps, to the segment that the first has linked.
+void swept_ahead() {
+    crowd<queue> c;
+    c.come_and_go(blue, 7);
+    run_threads(c.before(c.party(blue)), c.afterwards(c.party(red)), c.afterwards(c.party(blue)));
+    c.arrive(red);
+    c.finish();
 }
 
 void refilled() {
@@ -635,6 +663,7 @@ constexpr std::array all{
     scene{"fifo_swept_over", "dual queue: a sweep on both sides of a waiter", swept_over_waiter, reaches(step::sweeping)},
     scene{"fifo_swept_before", "dual queue: a sweep before a waiter, and a close", swept_before_waiter, reaches(step::sweeping)},
     scene{"fifo_swept_again", "dual queue: a sweep comes to what was swept before", swept_again, reaches(step::sweeping)},
+    scene{"fifo_swept_ahead", "dual queue: a sweep links what another has linked", swept_ahead, reaches(step::sweeping)},
     scene{"fifo_swept_quit", "dual queue: a sweep, withdrawals, and a red that tries", swept_while_quitting},
 
     scene{"lifo_meet", "dual stack: red and blue", meet<stack>},

@@ -100,13 +100,16 @@ UNREACHED = {
     "N5: acquire -> relaxed": COMPILER,
     "Q7: acq_rel -> release": LOAD_BUFFERING,
     "Q7: acq_rel -> acquire": LOAD_BUFFERING,
-    "Q8: release -> relaxed": "needs three parties and four stale reads: more than a search of minutes covers",
     "Q19: acquire -> relaxed": LOAD_BUFFERING,
     "D3 failure: acquire -> relaxed": LOAD_BUFFERING,
     "D4: acq_rel -> acquire": LOAD_BUFFERING,
     "D5 failure: acquire -> relaxed": LOAD_BUFFERING,
     "D10: acquire -> relaxed": LOAD_BUFFERING,
 }
+
+
+# A look beyond the pinned bounds for what only that finds. (As the source is, it takes a minute, and the scene holds.)
+FURTHER = {"Q8: release -> relaxed": ["--preemptions", "2", "--stale-reads", "1", "fifo_swept_ahead"]}
 
 
 def weakenings(include: Path) -> list[Weakening]:
@@ -117,8 +120,8 @@ def weakenings(include: Path) -> list[Weakening]:
     names = {w.name for w in made}
     if len(names) != len(made):
         raise ValueError("two operations have one label: see tests/lint/memory_orders.py")
-    if stale := UNREACHED.keys() - names:
-        raise ValueError(f"UNREACHED: no such weakening: {', '.join(sorted(stale))}")
+    if stale := (UNREACHED.keys() | FURTHER.keys()) - names:
+        raise ValueError(f"UNREACHED or FURTHER: no such weakening: {', '.join(sorted(stale))}")
     return made
 
 
