@@ -365,13 +365,6 @@ void recycled_for_another() {
     c.run(c.party(red), c.party(red));
 }
 
-// The blue who makes the last but one visit of a segment does not clear it.
-void recycled_by_another() {
-    crowd<queue> c;
-    c.arrive(red);
-    c.run(c.party(blue), c.party(blue), c.party(red, plan::waits, 2));
-}
-
 // The blues who have gone have left each a segment; the next one grows the list, and sweeps.
 
 void swept() {
@@ -656,7 +649,6 @@ constexpr std::array all{
     scene{"fifo_again_quit", "dual queue: two reds and two blues, who withdraw", again_and_again_quitting<queue>, reaches(step::vacancy)},
     scene{"fifo_recycled", "dual queue: segments that have served", recycled, reaches(step::recycling)},
     scene{"fifo_recycled_for", "dual queue: a segment that another red has linked", recycled_for_another},
-    scene{"fifo_recycled_by", "dual queue: a segment that another has visited", recycled_by_another, reaches(step::recycling)},
     scene{"fifo_swept", "dual queue: a sweep, and a red in the way", swept, reaches(step::sweeping)},
     scene{"fifo_swept_reused", "dual queue: the same, and what was swept is used again", swept_and_used_again, reaches(step::sweeping)},
     scene{"fifo_swept_closed", "dual queue: a sweep and a close", swept_and_closed, reaches(step::sweeping)},

@@ -75,18 +75,15 @@ class Weakening(NamedTuple):
         return UNREACHED.get(self.name, "")
 
     @property
-    def has_own_scenes(self) -> bool:
-        return self.file in SCENES_OF
-
-    @property
     def option(self) -> str:
         """As the model checker's --weaken takes it."""
         op = self.operation
         return f"{op.file}:{op.first}-{op.last}:{'failure' if self.on_failure else 'success'}:{self.weaker}"
 
     def concerns(self, scene: str) -> bool:
-        return scene.startswith(SCENES_OF.get(self.file, ())) or (
-            not self.has_own_scenes and not scene.startswith(OF_HOMES))
+        if self.file in SCENES_OF:
+            return scene.startswith(SCENES_OF[self.file])
+        return not scene.startswith(OF_HOMES)
 
 
 LOAD_BUFFERING = "keeps a load before a later store of another thread (load buffering, which the model leaves out)"
