@@ -30,7 +30,7 @@ struct join_counter {
 
     /// @returns whether the caller was the last.
     bool arrive() noexcept {
-        // [J1] acq_rel, pairs with itself: what all did happens-before the awaiter goes on.
+        // [J1] acquire and release, pairs with itself: what all did happens-before the awaiter goes on.
         return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace tryst::model {
@@ -84,6 +85,7 @@ report checker::explore(void (*scene)(), const bounds& limits) {
     limits_ = limits;
     visited_ = {};
     reached_ = 0;
+    weakened_ = 0;
     report found;
     const bool random = limits.random_executions != 0;
     std::uint64_t seed = limits.first_seed;
@@ -109,6 +111,7 @@ report checker::explore(void (*scene)(), const bounds& limits) {
         }
     }
     found.states = visited_.size();
+    found.weakened = weakened_;
     return found;
 }
 
@@ -155,6 +158,7 @@ void checker::begin_execution() {
     preemptions_ = 0;
     stale_reads_ = 0;
     spurious_ = limits_.spurious_failures;
+    forbidden_ = 0;
     cut_ = false;
     if (choices_.mode() == choices::how::random) {
         // Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized
@@ -522,7 +526,21 @@ void checker::update_at(unsigned atomic, std::size_t index, word value, std::mem
         a.stores[index].released); // it goes on with the release sequence
 }
 
+std::memory_order checker::actual(std::memory_order order, site where, bool on_failure) {
+    if (!limits_.weakened) {
+        return order;
+    }
+    const weakening& w = *limits_.weakened;
+    if (where.line() < w.first_line || where.line() > w.last_line || on_failure != w.on_failure ||
+        !std::string_view(where.file_name()).ends_with(w.file)) {
+        return order;
+    }
+    ++weakened_;
+    return w.order;
+}
+
 word checker::load(const unsigned* which, std::memory_order order, site where) {
+    order = actual(order, where);
     const unsigned atomic = step_at(which, "a load");
     const atomic_history& a = (*atomics_)[atomic];
     const std::size_t latest = a.count - 1;
@@ -538,6 +556,7 @@ word checker::load(const unsigned* which, std::memory_order order, site where) {
 }
 
 void checker::store(const unsigned* which, word desired, std::memory_order order, site where) {
+    order = actual(order, where);
     const unsigned atomic = step_at(which, "a store");
     const atomic_history& a = (*atomics_)[atomic];
     std::array<std::uint8_t, max_stores> places{};
@@ -560,6 +579,7 @@ void checker::store(const unsigned* which, word desired, std::memory_order order
 
 word checker::update(const unsigned* which, operation with, word operand, std::memory_order order,
                      const char* what, site where) {
+    order = actual(order, where);
     const unsigned atomic = step_at(which, "a read-modify-write");
     const atomic_history& a = (*atomics_)[atomic];
     std::array<std::uint8_t, max_stores> places{};
@@ -584,6 +604,8 @@ word checker::update(const unsigned* which, operation with, word operand, std::m
 bool checker::compare_exchange(const unsigned* which, word& expected, word desired,
                                std::memory_order success, std::memory_order failure, bool weak,
                                site where) {
+    success = actual(success, where);
+    failure = actual(failure, where, true);
     const unsigned atomic = step_at(which, "a compare-exchange");
     const atomic_history& a = (*atomics_)[atomic];
     const std::size_t latest = a.count - 1;
@@ -760,6 +782,9 @@ std::string checker::show(word value) const {
 void checker::reached(std::size_t number, const char* name, site where) {
     reached_ |= std::uint64_t{1} << number;
     note(where, [&] { return std::string("-- ") + name; });
+    if ((forbidden_ >> number & 1U) != 0) {
+        fail(std::string("what must not happen here: ") + name);
+    }
 }
 
 std::string checker::show_atomic(unsigned atomic) {

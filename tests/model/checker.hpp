@@ -24,6 +24,15 @@
 
 namespace tryst::model {
 
+/// An atomic operation whose memory order is weaker than the source says: the checks must notice.
+struct weakening {
+    std::string file; ///< The end of the source file's path,
+    unsigned first_line = 0; ///< and the lines that the operation is on.
+    unsigned last_line = 0;
+    bool on_failure = false; ///< The order of a failed compare-exchange, not the other one.
+    std::memory_order order = std::memory_order_relaxed;
+};
+
 /// How far and how an exploration goes.
 struct bounds {
     std::optional<unsigned> preemptions; ///< At most so many in one execution; nothing: no bound.
@@ -32,6 +41,7 @@ struct bounds {
     unsigned spurious_failures = 1; ///< Of weak compare-exchanges and of sleeps, in one execution.
     std::uint64_t random_executions = 0; ///< If not 0, explores so many at random instead of all.
     std::uint64_t first_seed = 1;
+    std::optional<weakening> weakened; ///< The source is taken as it is, if empty.
 };
 
 /// What an exploration has found.
@@ -40,6 +50,7 @@ struct report {
     std::uint64_t cut = 0; ///< Came to a state from which all had been explored before.
     std::uint64_t states = 0; ///< At which there was a choice; in an exhaustive search.
     std::size_t longest = 0; ///< Steps of the longest execution.
+    std::uint64_t weakened = 0; ///< How many operations had a weaker order than the source says.
     std::string failure; ///< Empty if there is none.
     std::string replay; ///< The choices that lead to it.
     std::vector<std::string> trace; ///< What happens then, step by step.
@@ -167,6 +178,8 @@ public:
     /// The execution has reached a step of the protocol (detail::step), or an outcome.
     void reached(std::size_t number, const char* name, site where);
     std::uint64_t reached() const noexcept { return reached_; }
+    /// Those steps, a bit for each, fail the execution from now on.
+    void forbid(std::uint64_t steps) noexcept { forbidden_ = steps; }
 
     /// Adds a line to the trace, if one is wanted; `make()` gives its text.
     template <class Make>
@@ -241,6 +254,8 @@ private:
     report failed(void (*scene)(), const std::vector<std::uint8_t>& taken);
 
     thread& self() noexcept { return *threads_[running_]; }
+    /// The order of the operation at `where`, which the source gives as `order`.
+    std::memory_order actual(std::memory_order order, site where, bool on_failure = false);
     void step(const char* what);
     unsigned step_at(const unsigned* atomic, const char* what);
     void wait(bool (*ready)(void*), void* context, const char* what);
@@ -287,6 +302,8 @@ private:
     std::uint64_t reached_ = 0; ///< A bit for each step of the protocol, in all executions.
     kernel kernel_;
     sigjmp_buf scheduler_{};
+    std::uint64_t forbidden_ = 0; ///< Likewise, in this execution.
+    std::uint64_t weakened_ = 0; ///< Operations that had a weaker order than the source says.
     std::uint64_t all_steps_ = 0; ///< Of all executions.
     std::uint64_t steps_at_last_watch_ = 0;
 };

@@ -12,9 +12,11 @@
 #include <cstring>
 #include <getopt.h>
 #include <optional>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <sys/time.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -22,17 +24,21 @@ namespace {
 using namespace tryst::model;
 
 void usage(std::FILE* to) {
-    std::fputs("usage: model_check --list\n"
-               "       model_check [OPTION...] SCENE...\n"
-               "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
-               "  -S, --stale-reads N   at most N reads of values that are not the latest\n"
-               "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
-               "  -r, --random N        N executions at random (PCT), instead of all\n"
-               "  -s, --seed S          the first of their seeds\n"
-               "  -R, --replay CHOICES  repeat the execution that a failure has printed\n"
-               "  -i, --ignore-reach    a scene need not come to all it must: only failures count\n"
-               "  -x, --stop            stop at the first scene that is not as it must be\n",
-               to);
+    std::fputs(
+        "usage: model_check --list\n"
+        "       model_check [OPTION...] SCENE...\n"
+        "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
+        "  -S, --stale-reads N   at most N reads of values that are not the latest\n"
+        "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
+        "  -r, --random N        N executions at random (PCT), instead of all\n"
+        "  -s, --seed S          the first of their seeds\n"
+        "  -R, --replay CHOICES  repeat the execution that a failure has printed\n"
+        "  -i, --ignore-reach    a scene need not come to all it must: only failures count\n"
+        "  -w, --weaken FILE:FIRST-LAST:success|failure:ORDER\n"
+        "                        give the atomic operation on these lines of FILE that memory\n"
+        "                        order; exits with 3 if no scene fails and none makes it\n"
+        "  -x, --stop            stop at the first scene that is not as it must be\n",
+        to);
 }
 
 std::vector<scene> all_scenes() {
@@ -70,6 +76,26 @@ void catch_signals() {
     ::setitimer(ITIMER_VIRTUAL, &every_second, nullptr);
 }
 
+/// `detail/slot.hpp:52-53:success:relaxed`, as `--weaken` takes it.
+std::optional<weakening> weakening_from(const std::string& text) {
+    static const std::regex form(R"((.+):(\d+)-(\d+):(success|failure):(\w+))");
+    constexpr std::array orders{std::pair{"relaxed", std::memory_order_relaxed},
+                                std::pair{"acquire", std::memory_order_acquire},
+                                std::pair{"release", std::memory_order_release},
+                                std::pair{"acq_rel", std::memory_order_acq_rel}};
+    std::smatch part;
+    if (std::regex_match(text, part, form)) {
+        for (const auto& [name, order] : orders) {
+            if (part[5] == name) {
+                return weakening{"/" + part[1].str(), static_cast<unsigned>(std::stoul(part[2])),
+                                 static_cast<unsigned>(std::stoul(part[3])), part[4] == "failure",
+                                 order};
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 /// `3 preemptions`, or `any preemptions`.
 std::string show(std::optional<unsigned> limit, const char* what) {
     return (limit ? std::to_string(*limit) : "any") + " " + what;
@@ -84,11 +110,14 @@ std::string numbers(std::uint64_t set) {
     return text;
 }
 
+/// @param weakened  is told how many operations had a weaker order than the source says.
 /// @returns whether the scene is as it must be.
-bool check(const scene& s, const bounds& limits, const char* replayed, bool ignores_reach) {
+bool check(const scene& s, const bounds& limits, const char* replayed, bool ignores_reach,
+           std::uint64_t& weakened) {
     const auto start = std::chrono::steady_clock::now();
     const report found = replayed == nullptr ? the_checker().explore(s.body, limits)
                                              : the_checker().replay(s.body, limits, replayed);
+    weakened += found.weakened;
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     const std::string preemptions =
         limits.random_executions != 0 ? "random" : show(limits.preemptions, "preemptions");
@@ -141,6 +170,7 @@ int main(int argc, char** argv) {
                                  option{"seed", required_argument, nullptr, 's'},
                                  option{"replay", required_argument, nullptr, 'R'},
                                  option{"ignore-reach", no_argument, nullptr, 'i'},
+                                 option{"weaken", required_argument, nullptr, 'w'},
                                  option{"stop", no_argument, nullptr, 'x'},
                                  option{"list", no_argument, nullptr, 'l'},
                                  option{"help", no_argument, nullptr, 'h'},
@@ -151,7 +181,7 @@ int main(int argc, char** argv) {
     bool stops = false;
     const auto scenes = all_scenes();
     for (int c = 0;
-         (c = ::getopt_long(argc, argv, "p:S:br:s:R:ixlh", options.data(), nullptr)) != -1;) {
+         (c = ::getopt_long(argc, argv, "p:S:br:s:R:iw:xlh", options.data(), nullptr)) != -1;) {
         switch (c) {
         case 'p':
             limits.preemptions = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
@@ -173,6 +203,13 @@ int main(int argc, char** argv) {
             break;
         case 'i':
             ignores_reach = true;
+            break;
+        case 'w':
+            limits.weakened = weakening_from(optarg);
+            if (!limits.weakened) {
+                std::fprintf(stderr, "model_check: --weaken: not as --help says: %s\n", optarg);
+                return 2;
+            }
             break;
         case 'x':
             stops = true;
@@ -197,18 +234,23 @@ int main(int argc, char** argv) {
     }
     catch_signals();
     bool good = true;
+    std::uint64_t weakened = 0;
     for (int i = optind; i != argc && (good || !stops); ++i) {
         bool found = false;
         for (const scene& s : scenes) {
             if (s.name == argv[i]) {
                 found = true;
-                good = check(s, limits, replayed, ignores_reach) && good;
+                good = check(s, limits, replayed, ignores_reach, weakened) && good;
             }
         }
         if (!found) {
             std::fprintf(stderr, "model_check: no scene %s; see --list\n", argv[i]);
             return 2;
         }
+    }
+    if (good && limits.weakened && weakened == 0) {
+        std::fputs("model_check: --weaken: no scene makes that operation\n", stderr);
+        return 3;
     }
     return good ? 0 : 1;
 }

@@ -2,8 +2,12 @@
 """The mistakes that the checks must find: each is one change of the library's headers."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lint"))
+from atomics import Operation, core_headers, operations  # noqa: E402
 
 
 class Mutant(NamedTuple):
@@ -27,8 +31,10 @@ class Mutant(NamedTuple):
         return "".join(lines)
 
 
-WEAKER = {"acq_rel": ("release", "acquire"), "acquire": ("relaxed",), "release": ("relaxed",)}
-# The platform has its own mutants: the model brings another one.
+# What the model replaces by a platform of its own, which has its own mutant.
+PLATFORM = "detail/atomic.hpp"
+
+# Where the compare-exchanges are that the model checker looks at.
 FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/inbox.hpp",
          "detail/mailbox.hpp", "detail/parker.hpp", "detail/event_loop.hpp",
          "when_all.hpp")
@@ -37,27 +43,91 @@ FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/i
 HOMES = ("detail/dual_queue.hpp", "detail/dual_stack.hpp", "detail/node_pool.hpp")
 
 
+# ---- Memory orders: the model checker itself makes them weaker, one operation at a time.
+
+ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire": ("relaxed",),
+            "release": ("relaxed",)}
+
+# Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
+SCENES_OF = {"detail/dual_queue.hpp": ("fifo",), "detail/dual_stack.hpp": ("lifo",),
+             "detail/node_pool.hpp": ("fifo", "lifo")}
+OF_HOMES = ("fifo", "lifo")
+
+
+class Weakening(NamedTuple):
+    operation: Operation
+    on_failure: bool
+    weaker: str
+
+    @property
+    def name(self) -> str:
+        op = self.operation
+        return (f"{op.label or op.where}{' failure' if self.on_failure else ''}: "
+                f"{op.orders[self.on_failure]} -> {self.weaker}")
+
+    @property
+    def file(self) -> str:
+        return self.operation.file
+
+    @property
+    def known(self) -> str:
+        """Why nothing can find it; it must survive."""
+        return UNREACHED.get(self.name, "")
+
+    @property
+    def option(self) -> str:
+        """As the model checker's --weaken takes it."""
+        op = self.operation
+        return f"{op.file}:{op.first}-{op.last}:{'failure' if self.on_failure else 'success'}:{self.weaker}"
+
+    def concerns(self, scene: str) -> bool:
+        if self.file in SCENES_OF:
+            return scene.startswith(SCENES_OF[self.file])
+        return not scene.startswith(OF_HOMES)
+
+
+LOAD_BUFFERING = "keeps a load before a later store of another thread (load buffering, which the model leaves out)"
+COMPILER = "g++ 12 refuses an order on success that is weaker than on failure"
+
+# What no check can find, and why. Each must be a weakening that there is, and must survive.
+UNREACHED = {
+    "P1: release -> relaxed": "the model has a platform of its own, and a mutant of that",
+    "Q2: acquire -> relaxed": COMPILER,
+    "Q4: acquire -> relaxed": COMPILER,
+    "N5: acquire -> relaxed": COMPILER,
+    "Q7: acq_rel -> release": LOAD_BUFFERING,
+    "Q7: acq_rel -> acquire": LOAD_BUFFERING,
+    "Q19: acquire -> relaxed": LOAD_BUFFERING,
+    "D3 failure: acquire -> relaxed": LOAD_BUFFERING,
+    "D4: acq_rel -> acquire": LOAD_BUFFERING,
+    "D5 failure: acquire -> relaxed": LOAD_BUFFERING,
+    "D10: acquire -> relaxed": LOAD_BUFFERING,
+}
+
+
+# A look beyond the pinned bounds for what only that finds. (As the source is, it takes a minute, and the scene holds.)
+FURTHER = {"Q8: release -> relaxed": ["--preemptions", "2", "--stale-reads", "1", "fifo_swept_ahead"]}
+
+
+def weakenings(include: Path) -> list[Weakening]:
+    """Every memory order of the core that is not relaxed, one step weaker."""
+    made = [Weakening(op, bool(number), weaker)
+            for header in core_headers(include) for op in operations(header, include)
+            for number, order in enumerate(op.orders) for weaker in ONE_STEP.get(order, ())]
+    names = {w.name for w in made}
+    if len(names) != len(made):
+        raise ValueError("two operations have one label: see tests/lint/memory_orders.py")
+    if stale := (UNREACHED.keys() | FURTHER.keys()) - names:
+        raise ValueError(f"UNREACHED or FURTHER: no such weakening: {', '.join(sorted(stale))}")
+    return made
+
+
 def label_before(lines: list[str], number: int) -> str:
     """The label of the atomic operation at a line: the next one above it."""
     for line in reversed(lines[:number]):
-        if found := re.search(r"// \[([A-Z]\d)\](?: |$)", line):
+        if found := re.search(r"// \[([A-Z]\d+)\](?: |$)", line):
             return found[1]
     return "?"
-
-
-def weakened(include: Path) -> Iterator[Mutant]:
-    """Each memory order, made weaker."""
-    for file in FILES:
-        lines = (include / file).read_text().splitlines()
-        for number, line in enumerate(lines, 1):
-            if line.lstrip().startswith("//"):
-                continue
-            for order in re.findall(r"memory_order_(\w+)", line):
-                failure = line.lstrip().startswith(f"std::memory_order_{order})) {{")
-                for weaker in WEAKER.get(order, ()):
-                    yield Mutant(f"{label_before(lines, number)}"
-                                 f"{' failure' if failure else ''}: {order} -> {weaker}",
-                                 file, f"memory_order_{order}", f"memory_order_{weaker}", number)
 
 
 def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[Mutant]:
@@ -247,7 +317,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("mailbox: a late poster's token is not collected", mailbox,
                  "&& !rouse()) {\n            parker_.park();\n", "&& !rouse()) {\n")
     yield Mutant("mailbox: the end of a timed sleep is not said", inbox,
-                 "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way.\n"
+                 "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way. Failure relaxed: as well.\n"
                  "        return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
                  "                                             std::memory_order_relaxed);",
                  "        return word_.load(std::memory_order_relaxed) == sleeping;")
@@ -284,7 +354,8 @@ def queue() -> Iterator[Mutant]:
     yield mutant("a segment is released one event early", "(cell_count + 2) * one_ended", "(cell_count + 1) * one_ended")
     yield mutant("whose link it is, is not looked at", "        if (owner_of(link) != id) {\n            return true;",
                  "        if (false) {\n            return true;")
-    yield mutant("nobody sweeps", "== 1) {\n                until_sweep_", "== 1 && false) {\n                until_sweep_", "memory")
+    yield mutant("nobody sweeps", "until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1",
+                 "until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1 && false", "memory")
     yield mutant("what is swept is not released",
                  "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(d);\n",
                  "                        TRYST_TRACE(step::sweeping);\n", "memory")
@@ -300,11 +371,10 @@ def queue() -> Iterator[Mutant]:
                  known="settle and search find it all the same, one step later")
     yield mutant("close: those who wait are forgotten", "                    each(*last.claimed);\n",
                  "                    static_cast<void>(each);\n")
-    yield mutant("close: blue's cursor stays open", "blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]",
-                 "blue_.fetch_or(0, std::memory_order_acq_rel); // [Q6]")
+    yield mutant("close: blue's cursor stays open", "blue_.fetch_or(closed, std::memory_order_acq_rel);",
+                 "blue_.fetch_or(0, std::memory_order_acq_rel);")
     yield mutant("close: who finds blue's cursor closed does not close red's",
-                 "        if (own == colour::blue) {\n            red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]\n"
-                 "        }\n", "        static_cast<void>(own);\n", "model")
+                 "            red_.fetch_or(closed, std::memory_order_release);\n", "", "model")
     yield mutant("no memory for a segment is not noticed", "            if (n == pool::none) {\n                return false;\n            }\n            segments_[n].clear(next_id",
                  "            segments_[n].clear(next_id")
 
@@ -347,12 +417,12 @@ def pool() -> Iterator[Mutant]:
 
 
 def platform() -> Iterator[Mutant]:
-    """[P1], in the model's own platform: the others are not compiled there."""
-    yield Mutant("P1: release -> relaxed", "../../tests/model/platform.hpp",
+    """[P1], in the model's own platform."""
+    yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
                  "value.store(desired, std::memory_order_release, where);",
                  "value.store(desired, std::memory_order_relaxed, where);")
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*weakened(include), *platform(), *split(include, FILES), *logic(), *split(include, HOMES, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *split(include, HOMES, "sim"),
             *queue(), *stack(), *pool()]

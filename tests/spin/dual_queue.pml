@@ -32,7 +32,7 @@
 
 #define is_shut() (cursor[RED] & 1)
 #define AT_THE_END() check_memory()
-#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to [Q6] */
+#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to [Q16] */
 
 #include "two_colours.h"
 
@@ -165,7 +165,7 @@ inline count(n, what) {
 inline take_ticket(p) {
   INSIDE();
   if
-  :: TICKET_TAKEN(p) -> cursor[COLOUR(p)] = AFTER(mine) | IS_CLOSED(cursor[COLOUR(p)]); ok = true /* [Q6] */
+  :: TICKET_TAKEN(p) -> cursor[COLOUR(p)] = AFTER(mine) | IS_CLOSED(cursor[COLOUR(p)]); ok = true /* take_ticket */
   :: else -> ok = false
   fi
 }
@@ -206,7 +206,7 @@ inline take_ticket(p) {
 #define arrive_at_home(p)                                                                                   \
     if :: IN(TAKERS, p) -> goto search :: else fi;                                                          \
 look:                                                                                                       \
-    atomic { INSIDE(); mine = cursor[COLOUR(p)]; if :: IS_CLOSED(mine) -> goto shut :: else fi }; /* [Q6] */ \
+    atomic { INSIDE(); mine = cursor[COLOUR(p)]; if :: IS_CLOSED(mine) -> goto shut :: else fi }; /* [Q11] [Q12] [Q13] */ \
     atomic {                                                                                                \
       INSIDE(); limit = DISTANCE(cursor[1 - COLOUR(p)], mine);                                              \
       if                                                                                                    \
@@ -286,7 +286,7 @@ find_vacant:                                                                    
     atomic { count(SEGMENT(mine), FOUND_VACANT); GO_ON };                                                   \
 step_on:                                                                                                    \
     atomic {                                                                                                \
-      INSIDE(); link = next[SEGMENT(mine)]; /* [Q5] */                                                      \
+      INSIDE(); link = next[SEGMENT(mine)]; /* [Q18] */                                                     \
       if :: GROWS(link, ID(mine)) -> goto grow :: else -> goto move_on fi                                   \
     };                                                                                                      \
 grow:                                                                                                       \
@@ -312,7 +312,7 @@ move_on:                                                                        
       INSIDE();                                                                                             \
       if                                                                                                    \
       :: !IS_MINE(link, ID(mine)) -> link = 0; GO_ON                                                        \
-      :: else -> link = CURSOR(OWNER(next[SUCCESSOR(link)]) * CELLS, SUCCESSOR(link)) /* start_of [Q5] */   \
+      :: else -> link = CURSOR(OWNER(next[SUCCESSOR(link)]) * CELLS, SUCCESSOR(link)) /* start_of */        \
       fi                                                                                                    \
     };                                                                                                      \
     BEFORE_MOVE                                                                                             \
@@ -436,7 +436,7 @@ inline sweep() {
      atomic { INSIDE(); d_ = SUCCESSOR(link_); after_d_ = next[d_] };
      if
      :: atomic { IS_LAST(after_d_) -> ok = false }
-     :: atomic { !IS_LAST(after_d_) -> INSIDE(); ok = HAS_GONE(d_) } /* [Q7] */
+     :: atomic { !IS_LAST(after_d_) -> INSIDE(); ok = HAS_GONE(d_) } /* [Q19] */
      fi;
      if :: atomic { ok -> INSIDE(); ok = IS_BEHIND(id_, cursor[last_]) } :: !ok fi;
      if
@@ -496,9 +496,9 @@ inline withdraw(p) {
 #define CLOSE_UNTIL(at) (DISTANCE(end, at) > 0)
 #endif
 inline close_home() {
-  atomic { INSIDE(); end = cursor[BLUE]; cursor[BLUE] = end | 1 }; /* [Q6] */
+  atomic { INSIDE(); end = cursor[BLUE]; cursor[BLUE] = end | 1 }; /* [Q14] */
   atomic {
-    INSIDE(); at = cursor[RED]; cursor[RED] = at | 1; /* [Q6] */
+    INSIDE(); at = cursor[RED]; cursor[RED] = at | 1; /* [Q15] */
     if
     :: IS_CLOSED(end) -> at = 0; end = 0 /* another's, who closed blue's */
     :: !IS_CLOSED(end) && DISTANCE(end, at) < 0 -> ended_ = at; at = end; end = ended_; ended_ = 0
@@ -508,7 +508,7 @@ inline close_home() {
   };
   do
   :: CLOSE_UNTIL(at) && AT_END(at) ->
-     atomic { INSIDE(); LIVE_SEGMENT(at); at = SUCCESSOR(next[SEGMENT(at)]) }; /* [Q5] */
+     atomic { INSIDE(); LIVE_SEGMENT(at); at = SUCCESSOR(next[SEGMENT(at)]) };
      atomic { INSIDE(); assert(at != NONE && !is_free[at]); at = CURSOR(OWNER(next[at]) * CELLS, at) }
   :: CLOSE_UNTIL(at) && !AT_END(at) ->
      atomic {

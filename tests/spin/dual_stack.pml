@@ -174,7 +174,7 @@ look_further:                                                                   
     atomic { INSIDE(); t = below[TOP(h)] };                                                                 \
     BEFORE_POP                                                                                              \
     atomic {                                                                                                \
-      INSIDE(); was = TOP(h); POP(CHANGED(h, t, COLOUR_OF(h))); /* [D2] */                                  \
+      INSIDE(); was = TOP(h); POP(CHANGED(h, t, COLOUR_OF(h))); /* [D9] */                                  \
       if                                                                                                    \
       :: ok -> assert(stacked[was]); stacked[was] = false; h = CHANGED(h, t, COLOUR_OF(h)); t = was; was = 0 \
       :: else -> h = 0; t = 0; was = 0; goto look /* collided */                                            \
@@ -191,7 +191,7 @@ settle:                                                                         
     atomic { INSIDE(); t = link[FIRST(h)] };                                                                \
     BEFORE_ALLOCATE                                                                                         \
     atomic {                                                                                                \
-      INSIDE(); n = FIRST(h); ALLOCATE(FREE_CHANGED(h, t)); t = 0; h = 0; /* [N3] */                        \
+      INSIDE(); n = FIRST(h); ALLOCATE(FREE_CHANGED(h, t)); t = 0; h = 0; /* [N5] */                        \
       if :: ok -> assert(pooled[n]); pooled[n] = false; goto have_node :: else -> n = 0; goto settle fi     \
     };                                                                                                      \
 grow:                                                                                                       \
@@ -255,7 +255,7 @@ push:                                                                           
 #define OWNED(w) q = w; own(q, CLOSED_ON)
 inline close_home() {
   BEFORE_CLOSE
-  atomic { INSIDE(); CLOSE; n = TOP(h); h = 0 }; /* [D2] */
+  atomic { INSIDE(); CLOSE; n = TOP(h); h = 0 }; /* [D7] */
   do
   :: n != NONE ->
      atomic { INSIDE(); t = n; n = below[n]; assert(stacked[t]); stacked[t] = false };

@@ -95,7 +95,7 @@ public:
     void grow() noexcept {
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_) {
-            // [A1] relaxed: the bound publishes nothing. Failure: somebody else decided meanwhile.
+            // [A1] relaxed: the bound publishes nothing. Failure relaxed: somebody else has decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(step::growth);
@@ -108,7 +108,7 @@ public:
         next_probe();
         std::uint32_t seen = place & bound_mask;
         if (highest(seen) != 0) {
-            // [A2] relaxed, as [A1]. Failure: the bound has changed since the offer.
+            // [A2] relaxed, as [A1]. Failure relaxed: the bound has changed since the offer.
             if (bound_.compare_exchange_strong(seen, next(seen - 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(step::shrinkage);

@@ -151,18 +151,21 @@ public:
 
     void sleep(std::uint32_t seen) noexcept {
         std::unique_lock lock(mutex_);
+        // Relaxed: the mutex orders it.
         changed_.wait(lock, [&] { return value.load(std::memory_order_relaxed) != seen; });
     }
 
     void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
         std::unique_lock lock(mutex_);
+        // Relaxed: as above.
         changed_.wait_until(lock, deadline,
                             [&] { return value.load(std::memory_order_relaxed) != seen; });
     }
 
     void store_and_wake(std::uint32_t desired) noexcept {
         const std::scoped_lock lock(mutex_);
-        value.store(desired, std::memory_order_release); // [P1]
+        // Relaxed: the mutex orders what the waker did before what follows `let_waker_finish`.
+        value.store(desired, std::memory_order_relaxed);
         changed_.notify_one();
     }
 

@@ -69,26 +69,31 @@ public:
             throw std::bad_alloc();
         }
         segments_[first].clear(0);
+        // Relaxed: nobody else knows the queue yet.
         red_.store(cursor_at(0, first), std::memory_order_relaxed);
+        // Relaxed: as above.
         blue_.store(cursor_at(0, first), std::memory_order_relaxed);
     }
 
     sight look(colour own) noexcept {
         while (true) {
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
+            // [Q11] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16]: the segment, and what the
+            // closer did.
+            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
             }
+            // Relaxed: only a number of tickets. The cells of that colour's waiters are acquired by [Q10].
             const std::int64_t lead =
-                distance(cursor(opposite(own)).load(std::memory_order_acquire), mine);
+                distance(cursor(opposite(own)).load(std::memory_order_relaxed), mine);
             if (lead <= 0) {
                 return {lead < 0 ? sight::own_side : sight::nobody};
             }
             if (at_end(mine)) {
-                step_on(own, mine); // cannot fail: the others have been there
+                step_on(own, mine); // a link is there; [Q5] fails if it is not seen yet
                 continue;
             }
-            // Who has a ticket only does not wait yet.
+            // A party that has only a ticket does not wait yet. Relaxed: the visit acquires with [Q10].
             if (cell_of(mine).load(std::memory_order_relaxed) == empty) {
                 return {sight::nobody};
             }
@@ -101,9 +106,11 @@ public:
     }
 
     sight search(colour own) noexcept {
-        const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_acquire);
+        // Relaxed: only a number of tickets, as in `look`.
+        const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
+            // [Q12] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
+            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
             }
@@ -121,10 +128,12 @@ public:
     }
 
     sight settle(waiter& w, colour own) noexcept {
-        // Read once: were it to move, two parties could pass each other over for ever.
+        // Read once: were it to move, two parties could pass each other over for ever. Relaxed: only a
+        // number of tickets.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire); // [Q6]
+            // [Q13] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
+            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
             }
@@ -145,8 +154,10 @@ public:
     bool withdraw(waiter& w, colour /*own*/) noexcept {
         const number n = w.place >> CellBits;
         word seen = reinterpret_cast<word>(&w);
-        // [Q3] release, pairs with [Q2]: our use of the exchanger happens-before its destruction.
         segment& here = segments_[n];
+        // [Q3] release, pairs with [Q1], [Q2], [Q4] and [Q10]: a party that finds the cell `gone` and then
+        // destroys the exchanger knows that this withdrawal is counted ([A3]). Failure relaxed: the waiter
+        // is its partner's, and not touched.
         if (!here.cells[w.place % cell_count].compare_exchange_strong(
                 seen, gone, std::memory_order_release, std::memory_order_relaxed)) {
             return false;
@@ -157,10 +168,12 @@ public:
 
     template <class Each>
     waiter* close(Each each) noexcept {
-        // Nobody gets a ticket from a closed cursor: those that have been handed out to one colour only are the
-        // closer's, who is the one that closed blue's.
-        const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
-        const std::uint64_t red_end = red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
+        // [Q14] acquire, pairs with [Q6] and [Q9]: the segments up to here; release, pairs with [Q11],
+        // [Q12] and [Q13]: what the closer did. Nobody gets a ticket from a closed cursor: those that have
+        // been handed out to one colour only are the closer's, who is the one that closed blue's.
+        const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel);
+        // [Q15] acquire, pairs with [Q6] and [Q9]; release, pairs with [Q11], [Q12], [Q13] and [Q17].
+        const std::uint64_t red_end = red_.fetch_or(closed, std::memory_order_acq_rel);
         if (is_closed(blue_end)) {
             return nullptr;
         }
@@ -172,8 +185,10 @@ public:
         waiter* last = nullptr;
         while (distance(end, at) > 0) {
             if (at_end(at)) {
+                // Relaxed: the links up to the farther cursor were acquired by [Q14] or [Q15], and so
+                // was any change of them that [Q9] follows.
                 at = start_of(
-                    successor(segments_[segment_of(at)].next.load(std::memory_order_acquire)));
+                    successor(segments_[segment_of(at)].next.load(std::memory_order_relaxed)));
                 continue;
             }
             // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
@@ -193,7 +208,8 @@ public:
     }
 
     bool is_closed() const noexcept {
-        return is_closed(red_.load(std::memory_order_acquire)); // [Q6]
+        // [Q17] acquire, pairs with [Q15] and [Q16]: what the closer did.
+        return is_closed(red_.load(std::memory_order_acquire));
     }
 
 private:
@@ -202,9 +218,12 @@ private:
     struct alignas(line_pair) segment {
         void clear(std::uint64_t id) noexcept {
             for (auto& cell : cells) {
+                // Relaxed: published by the link [Q5]. The last use came before ([Q7], [Q19]).
                 cell.store(empty, std::memory_order_relaxed);
             }
+            // Relaxed: as above.
             ended.store(0, std::memory_order_relaxed);
+            // Relaxed: as above.
             next.store(link_to(id, pool::none), std::memory_order_relaxed);
         }
 
@@ -276,10 +295,16 @@ private:
         return segments_[segment_of(cursor)].cells[ticket_of(cursor) % cell_count];
     }
 
+    static std::uint64_t link_of(const segment& s) noexcept {
+        // [Q18] acquire, pairs with [Q5] and [Q8]: the next segment's empty cells.
+        return s.next.load(std::memory_order_acquire);
+    }
+
     /// Where a cursor enters segment `n`.
     std::uint64_t start_of(number n) const noexcept {
-        // [Q5] acquire, as all reads of links.
-        const std::uint64_t id = owner_of(segments_[n].next.load(std::memory_order_acquire));
+        // Relaxed: the segment was cleared before it was linked; if it has been cleared again, the
+        // cursor has moved on and [Q6] fails.
+        const std::uint64_t id = owner_of(segments_[n].next.load(std::memory_order_relaxed));
         return cursor_at(id << CellBits, n);
     }
 
@@ -287,15 +312,16 @@ private:
     /// instant. (Whose is closed second, needs no help.)
     sight closed_to(colour own) noexcept {
         if (own == colour::blue) {
-            red_.fetch_or(closed, std::memory_order_acq_rel); // [Q6]
+            // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: what the closer of blue's did.
+            red_.fetch_or(closed, std::memory_order_release);
         }
         return {sight::closed};
     }
 
     bool take_ticket(colour own, std::uint64_t mine) noexcept {
-        // [Q6] acquire, pairs with [Q6]: the segment, and what the closer did; release, for those who see the
-        // cursor next.
-        if (!cursor(own).compare_exchange_strong(mine, after(mine), std::memory_order_acq_rel,
+        // Relaxed: the load of `mine` acquired the segment, and the next user of the cursor acquires what
+        // [Q6] released, because all changes of a cursor are read-modify-writes. Failure relaxed: retried.
+        if (!cursor(own).compare_exchange_strong(mine, after(mine), std::memory_order_relaxed,
                                                  std::memory_order_relaxed)) {
             return false;
         }
@@ -309,18 +335,20 @@ private:
         const number n = segment_of(ticket);
         segment& here = segments_[n];
         atomic<word>& cell = here.cells[ticket_of(ticket) % cell_count];
-        // [Q2] acquire, pairs with [Q1] and [Q3]; so do failures below.
+        // [Q10] acquire, pairs with [Q1] and [Q3]: the first's item and executor, or its withdrawal.
         word seen = cell.load(std::memory_order_acquire);
         if (seen == empty) {
             if (w != nullptr) {
                 w->place = (n << CellBits) | static_cast<number>(ticket_of(ticket) % cell_count);
-                // [Q1] release, pairs with [Q2]: publishes *w to the second.
+                // [Q1] release, pairs with [Q2], [Q4] and [Q10]: publishes *w to the second. Failure
+                // acquire, pairs with [Q1] and [Q3].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),
                                                  std::memory_order_release,
                                                  std::memory_order_acquire)) {
                     return {sight::offered};
                 }
-                // [Q4] says nothing but that we do not come; acquire for g++ 12, which wants no less than on failure.
+                // [Q4] says nothing but that we do not come. Failure acquire, pairs with [Q1] and [Q3].
+                // Success the same: g++ 12 refuses less than on failure.
             } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_acquire,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
@@ -328,7 +356,8 @@ private:
                 return {sight::nobody};
             }
         }
-        // [Q2] the second sees the first's item and executor.
+        // [Q2] takes the first, which `seen` has acquired. Failure acquire, pairs with [Q1] and [Q3]: the
+        // first has withdrawn. Success the same: g++ 12 refuses less than on failure.
         if (seen != gone && cell.compare_exchange_strong(seen, met, std::memory_order_acquire,
                                                          std::memory_order_acquire)) {
             count(here, n, one_ended);
@@ -341,7 +370,7 @@ private:
 
     /// Something has ended in segment `n`, which is not the caller's any more.
     void count(segment& of, number n, std::uint64_t what) noexcept {
-        // [Q7] acquire and release, pairs with [Q7]: who releases the segment does so after all visits.
+        // [Q7] acquire and release, pairs with itself and [Q19]: a segment is released after all visits.
         if (of.ended.fetch_add(what, std::memory_order_acq_rel) + what == all_ended) {
             TRYST_TRACE(step::recycling);
             segments_.release(n);
@@ -353,9 +382,11 @@ private:
     bool step_on(colour own, std::uint64_t mine) noexcept {
         segment& here = segments_[segment_of(mine)];
         const std::uint64_t id = id_of(mine);
-        std::uint64_t link = here.next.load(std::memory_order_acquire); // [Q5]
+        std::uint64_t link = link_of(here);
         if (link == link_to(id, pool::none)) {
+            // Relaxed: only a count.
             if (until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1) {
+                // Relaxed: as above.
                 until_sweep_.store(sweep(), std::memory_order_relaxed);
             }
             const number n = segments_.allocate();
@@ -363,8 +394,9 @@ private:
                 return false;
             }
             segments_[n].clear(next_id(id));
-            // [Q5] release, pairs with [Q5]: the empty cells.
-            if (here.next.compare_exchange_strong(link, link_to(id, n), std::memory_order_acq_rel,
+            // [Q5] release, pairs with [Q5] and [Q18]: the empty cells. Failure acquire, pairs with [Q5] and
+            // [Q8].
+            if (here.next.compare_exchange_strong(link, link_to(id, n), std::memory_order_release,
                                                   std::memory_order_acquire)) {
                 link = link_to(id, n);
             } else {
@@ -374,9 +406,10 @@ private:
         if (owner_of(link) != id) {
             return true; // all have left it, and it is another's link now
         }
-        // [Q6] as in take_ticket.
+        // [Q6] release, pairs with [Q11], [Q12], [Q13], [Q14] and [Q15]: the segment that begins here.
+        // Failure relaxed: another has made this step.
         if (cursor(own).compare_exchange_strong(mine, start_of(successor(link)),
-                                                std::memory_order_acq_rel,
+                                                std::memory_order_release,
                                                 std::memory_order_relaxed)) {
             count(here, segment_of(mine), one_ended);
         }
@@ -386,8 +419,10 @@ private:
     /// Takes segments out of the list in which all have withdrawn.
     /// @returns how many segments the list had.
     std::uint32_t sweep() noexcept {
-        const std::uint64_t red = red_.load(std::memory_order_acquire);
-        const std::uint64_t blue = blue_.load(std::memory_order_acquire);
+        // Relaxed: where to begin. A segment that was used again meanwhile has another id.
+        const std::uint64_t red = red_.load(std::memory_order_relaxed);
+        // Relaxed: as above.
+        const std::uint64_t blue = blue_.load(std::memory_order_relaxed);
         atomic<std::uint64_t>& last = distance(red, blue) < 0 ? red_ : blue_;
         const std::uint64_t from = distance(red, blue) < 0 ? red : blue;
         const auto is_before_end_of = [](std::uint64_t id, std::uint64_t cursor) {
@@ -396,27 +431,31 @@ private:
 
         number p = segment_of(from);
         std::uint64_t id = id_of(from);
-        std::uint64_t link = segments_[p].next.load(std::memory_order_acquire);
+        std::uint64_t link = link_of(segments_[p]);
         std::uint32_t length = min_growth;
         while (owner_of(link) == id && successor(link) != pool::none) {
             const number d = successor(link);
-            const std::uint64_t after_d = segments_[d].next.load(std::memory_order_acquire);
+            const std::uint64_t after_d = link_of(segments_[d]);
             const bool is_last = successor(after_d) == pool::none;
-            // [Q7] acquire: all that happened in d.
+            // [Q19] acquire, pairs with [Q7]: all that happened in d.
             if (!is_last && segments_[d].ended.load(std::memory_order_acquire) == all_gone &&
+                // Relaxed: a hint; [Q9] decides.
                 is_before_end_of(id, last.load(std::memory_order_relaxed))) {
                 const std::uint64_t around = link_to(id, successor(after_d));
-                // [Q8] release, pairs with [Q9] through the cursor.
+                // [Q8] release, pairs with [Q5] and [Q18]: the segment behind d. Failure relaxed: read
+                // again.
                 if (segments_[p].next.compare_exchange_strong(
-                        link, around, std::memory_order_acq_rel, std::memory_order_acquire)) {
+                        link, around, std::memory_order_release, std::memory_order_relaxed)) {
                     link = around;
-                    // [Q9] release, pairs with [Q6]: who takes the cursor to the end of p sees [Q8], and so
-                    // does who closes it.
-                    const std::uint64_t still = last.fetch_add(0, std::memory_order_acq_rel);
+                    // [Q9] release, pairs with [Q11], [Q12], [Q13], [Q14] and [Q15]: a party that finds the
+                    // cursor at the end of p sees [Q8], and so does the closer.
+                    const std::uint64_t still = last.fetch_add(0, std::memory_order_release);
                     if (is_before_end_of(id, still) && !is_closed(still)) {
                         TRYST_TRACE(step::sweeping);
                         segments_.release(d);
                     }
+                } else {
+                    link = link_of(segments_[p]);
                 }
                 continue;
             }

@@ -49,7 +49,7 @@ public:
     static constexpr bool spreads = true;
 
     sight look(colour own) noexcept {
-        // [D1] acquire, pairs with [D2]: the top node, and what the closer did.
+        // [D1] acquire, pairs with [D2] and [D7]: the top node and all below, or what the closer did.
         std::uint64_t head = head_.load(std::memory_order_acquire);
         while (true) {
             if ((head & closed) != 0) {
@@ -62,10 +62,13 @@ public:
             if (colour_of(head) == own) {
                 return {sight::own_side};
             }
+            // Relaxed: acquired with the head; if the node is not on top any more, [D9] fails.
             const number next = nodes_[top].next.load(std::memory_order_relaxed);
-            // [D2] acquire, pairs with [D2]: the new top; release, for whoever sees it next.
-            if (!head_.compare_exchange_weak(head, changed(head, next), std::memory_order_acq_rel,
-                                             std::memory_order_acquire)) {
+            // [D9] relaxed: [D1] acquired all nodes, and the next user of the head acquires what [D2]
+            // released, because all changes of the head are read-modify-writes. Failure relaxed: nothing
+            // was taken.
+            if (!head_.compare_exchange_weak(head, changed(head, next), std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
                 return {sight::collided};
             }
             if (waiter* const q = empty(top)) {
@@ -86,35 +89,40 @@ public:
             }
             w.place = n;
             atomic<word>& place = nodes_[n].content;
-            // Relaxed: what is vacant is only compared; what is free is ours since [N3].
-            word seen = place.load(std::memory_order_relaxed);
+            // [D10] acquire, pairs with [D4]: what is free is ours since then, or since [N3].
+            word seen = place.load(std::memory_order_acquire);
             if (seen == vacant(own)) {
-                // [D3] release, pairs with [D4]: publishes *w to the popper.
+                // [D3] release, pairs with [D4]: publishes *w to the popper. Failure acquire, pairs with
+                // [D4]: the node was popped, and is free.
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
-                                                  std::memory_order_relaxed)) {
+                                                  std::memory_order_acquire)) {
                     TRYST_TRACE(step::refill);
                     return {sight::offered};
                 }
             } else if (seen != free) {
-                // [D5] release, pairs with [D4]: the node was ours since [N3].
+                // [D5] release, pairs with [D4]: the node was ours since [N3]. Failure acquire, pairs
+                // with [D4], as [D3].
                 if (place.compare_exchange_strong(seen, disowned, std::memory_order_release,
-                                                  std::memory_order_relaxed)) {
+                                                  std::memory_order_acquire)) {
                     TRYST_TRACE(step::disowning);
                     continue;
                 }
             }
             // Relaxed: published by the head.
             place.store(mine, std::memory_order_relaxed);
+            // Relaxed: the CAS looks again.
             std::uint64_t head = head_.load(std::memory_order_relaxed);
             while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
+                // Relaxed: published by the head.
                 nodes_[n].next.store(top_of(head), std::memory_order_relaxed);
-                // [D2] release: *w and its node.
+                // [D2] release, pairs with [D1] and [D7]: *w and its node. Failure relaxed: retried.
                 if (head_.compare_exchange_weak(head, changed(head, n, own),
-                                                std::memory_order_acq_rel,
+                                                std::memory_order_release,
                                                 std::memory_order_relaxed)) {
                     return {sight::offered};
                 }
             }
+            // Relaxed: released with the node ([N4]).
             place.store(free, std::memory_order_relaxed);
             nodes_.release(n);
             return {sight::nobody};
@@ -124,7 +132,9 @@ public:
     bool withdraw(waiter& w, colour own) noexcept {
         const number n = w.place;
         word seen = reinterpret_cast<word>(&w);
-        // [D6] release, pairs with [D4]: our use of the exchanger happens-before its destruction.
+        // [D6] release, pairs with [D4]: a party that finds the node vacant and then destroys the
+        // exchanger knows that this withdrawal is counted ([A3]). Failure relaxed: the waiter is its
+        // partner's, and not touched.
         if (!nodes_[n].content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
                                                        std::memory_order_relaxed)) {
             return false;
@@ -135,9 +145,11 @@ public:
 
     template <class Each>
     waiter* close(Each each) noexcept {
-        const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel); // [D2]
+        // [D7] acquire, pairs with [D2]: all nodes; release, pairs with [D1] and [D8]: what the closer did.
+        const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel);
         waiter* last = nullptr;
         for (number n = top_of(head); n != pool::none;) {
+            // Relaxed: acquired with the head.
             const number next = nodes_[n].next.load(std::memory_order_relaxed);
             // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
             if (last != nullptr && nodes_[n].content.load(std::memory_order_relaxed) > disowned) {
@@ -155,7 +167,8 @@ public:
     }
 
     bool is_closed() const noexcept {
-        return (head_.load(std::memory_order_acquire) & closed) != 0; // [D1]
+        // [D8] acquire, pairs with [D7]: what the closer did.
+        return (head_.load(std::memory_order_acquire) & closed) != 0;
     }
 
 private:
@@ -192,7 +205,9 @@ private:
 
     /// Takes out what is in a node that the caller has popped: a waiter, which is the caller's, or null.
     waiter* empty(number n) noexcept {
-        // [D4] acquire, pairs with [D3], [D5] and [D6].
+        // [D4] acquire, pairs with [D3], [D5] and [D6]: the waiter, and what the node's last user did;
+        // release, pairs with [D3], [D5] and [D10]: we have read `next`, which an arrival that finds the node
+        // free may change.
         const word was = nodes_[n].content.exchange(free, std::memory_order_acq_rel);
         if (was == vacant(colour::red) || was == vacant(colour::blue)) {
             return nullptr; // the pool's, or an arrival's, already

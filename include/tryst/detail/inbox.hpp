@@ -74,7 +74,7 @@ public:
     /// Takes that back. @returns whether nobody calls; else a poster is about to.
     [[nodiscard]] bool rouse() noexcept {
         word seen = sleeping;
-        // [M4] relaxed: no data, neither way.
+        // [M4] relaxed: no data, neither way. Failure relaxed: as well.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
     }

@@ -35,33 +35,39 @@ public:
     node_pool& operator=(const node_pool&) = delete;
     ~node_pool() {
         for (const auto& block : blocks_) {
+            // Relaxed: nobody else uses the pool any more.
             delete[] to_nodes(block.load(std::memory_order_relaxed));
         }
     }
 
     Node& operator[](number n) const noexcept {
         const unsigned i = block_of(n);
-        // [N1] acquire, pairs with [N2].
+        // [N1] acquire, pairs with [N2]: the nodes as they were made.
         return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
     }
 
     /// A node for the caller alone, in the state it was released in, if it was; `none` if there is no memory.
     number allocate() noexcept {
-        // [N3] acquire, pairs with [N4]: what its last user did.
+        // [N3] acquire, pairs with [N4]: the link, and what its last user did.
         std::uint64_t head = free_.load(std::memory_order_acquire);
         while (number_of(head) != none) {
             const number n = number_of(head);
+            // Relaxed: acquired with the head; if the node is not free any more, [N5] fails.
             const number next = (*this)[n].link.load(std::memory_order_relaxed);
+            // [N5] takes the node, which `head` has acquired. Failure acquire, pairs with [N4]. Success the
+            // same: g++ 12 refuses less than on failure.
             if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_acquire,
                                             std::memory_order_acquire)) {
                 return n;
             }
         }
+        // Relaxed: the CAS looks again.
         number fresh = fresh_.load(std::memory_order_relaxed);
         do {
             if (fresh >> Bits != 0 || !has_block(block_of(fresh))) {
                 return none;
             }
+            // Relaxed: only a count; the block is published by [N2]. Failure relaxed: retried.
         } while (!fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed));
         return fresh;
@@ -69,16 +75,22 @@ public:
 
     /// Takes a node back that nobody writes to any more.
     void release(number n) noexcept {
+        // Relaxed: the CAS looks again.
         std::uint64_t head = free_.load(std::memory_order_relaxed);
         do {
+            // Relaxed: released by [N4].
             (*this)[n].link.store(number_of(head), std::memory_order_relaxed);
-            // [N4] release, pairs with [N3].
+            // [N4] release, pairs with [N3] and [N5]: the link, and what the node's user did. Failure
+            // relaxed: retried.
         } while (!free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
                                               std::memory_order_relaxed));
     }
 
     /// How many nodes there are, free or not.
-    number size() const noexcept { return fresh_.load(std::memory_order_relaxed) - 1; }
+    number size() const noexcept {
+        // Relaxed: only a count.
+        return fresh_.load(std::memory_order_relaxed) - 1;
+    }
 
 private:
     static unsigned block_of(number n) noexcept {
@@ -93,6 +105,7 @@ private:
 
     /// Whether there is a block `i`, which is made if need be.
     bool has_block(unsigned i) noexcept {
+        // Relaxed: whether there is one; users of its nodes acquire it with [N1].
         std::uintptr_t seen = blocks_[i].load(std::memory_order_relaxed);
         if (seen != 0) {
             return true;
@@ -101,7 +114,7 @@ private:
         if (made == nullptr) {
             return false;
         }
-        // [N2] release, pairs with [N1]: the nodes' initial state.
+        // [N2] release, pairs with [N1]: the nodes' initial state. Failure relaxed: there is one.
         if (!blocks_[i].compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(made),
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed)) {
