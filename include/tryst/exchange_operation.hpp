@@ -335,7 +335,7 @@ private:
 
     template <class Sleeper>
     arrival arrive_as(Sleeper& sleeper) noexcept {
-        assert(!current_executor() && "tryst: a loop's own thread must not block");
+        assert(detail::may_block() && "tryst: a loop's own thread must not block");
         if (await_ready()) {
             return arrival::settled;
         }

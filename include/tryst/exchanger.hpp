@@ -120,8 +120,8 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.  @allocation none.
-    /// @resumes those that waited on their executors; here, before it returns, those without one, the last of
-    ///   which may destroy the exchanger.
+    /// @resumes the parties that waited on their executors; one without an executor here, before this returns.
+    ///   That one may destroy the exchanger if no other party waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

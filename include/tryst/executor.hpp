@@ -9,6 +9,7 @@
 #include <cassert>
 #include <concepts>
 #include <coroutine>
+#include <utility>
 
 namespace tryst {
 /// @addtogroup waiting
@@ -125,6 +126,7 @@ namespace detail {
 /// What tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
+    bool hides_executor = false; ///< It also runs another's, from which an `inline_scope` hides it.
     std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
     int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.
 };
@@ -153,6 +155,37 @@ inline executor_ref current_executor() noexcept {
     return detail::per_thread<detail::thread_state>().executor;
 }
 
+namespace detail {
+
+/// For a coroutine without executor that is resumed inline, in the midst of another party's call: what it
+/// awaits next must not be resumed on an executor that it happens to run on.
+class inline_scope {
+public:
+    inline_scope() noexcept : outer_(per_thread<thread_state>()) {
+        thread_state& here = per_thread<thread_state>();
+        here.hides_executor = here.hides_executor || here.executor;
+        here.executor = {};
+    }
+    inline_scope(const inline_scope&) = delete;
+    inline_scope& operator=(const inline_scope&) = delete;
+    ~inline_scope() {
+        thread_state& here = per_thread<thread_state>();
+        here.executor = outer_.executor;
+        here.hides_executor = outer_.hides_executor;
+    }
+
+private:
+    thread_state outer_;
+};
+
+/// Whether the calling thread runs no executor's work, which it would block.
+inline bool may_block() noexcept {
+    const thread_state& here = per_thread<thread_state>();
+    return !here.executor && !here.hides_executor;
+}
+
+} // namespace detail
+
 inline bool executor_ref::alone_here() const noexcept {
     return vtable_ != nullptr && vtable_->serial && *this == current_executor();
 }
@@ -178,9 +211,10 @@ concept names_executor = requires(Promise& promise) {
 template <class Promise>
 executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
     static_assert(has_executor<Promise> || !detail::names_executor<Promise>,
-                  "tryst: promise_type::executor() must be const and noexcept");
+                  "tryst: promise_type::executor() must be const and noexcept, and return an "
+                  "executor_ref");
     if constexpr (has_executor<Promise>) {
-        if (const executor_ref executor = coroutine.promise().executor()) {
+        if (const executor_ref executor = std::as_const(coroutine.promise()).executor()) {
             return executor;
         }
     }
@@ -214,7 +248,8 @@ public:
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
-        if constexpr (requires { coroutine.promise().set_executor(executor_); }) {
+        if constexpr (has_executor<Promise> &&
+                      requires { coroutine.promise().set_executor(executor_); }) {
             coroutine.promise().set_executor(executor_);
         }
         run = [](executor_node* node) noexcept {

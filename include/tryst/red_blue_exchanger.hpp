@@ -55,7 +55,8 @@ inline constexpr bool is_exchangeable =
 ///
 /// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with `out_of_memory` and
 /// gets its item back. The memory is kept for those who wait later: 10 to 40 bytes for each under `fifo` (640 for
-/// each who goes on waiting while 64 around it give up), 16 to 32 under `lifo`. 16 million may wait.
+/// each who goes on waiting while 64 around it give up), 16 to 32 under `lifo`. 16 million may wait; under `fifo`
+/// 262,144, if 63 of 64 give up.
 ///
 /// @tparam Red    what red parties bring, and blue ones get.
 /// @tparam Blue   what blue parties bring, and red ones get. Both are any object types whose move constructors
@@ -164,8 +165,9 @@ public:
 
     /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
     /// Idempotent. @throws nothing.  @progress lock-free; linear in the number of those who wait.
-    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without
-    ///   one, the last of which may destroy the exchanger (and none while others wait).
+    /// @allocation none.
+    /// @resumes the parties that waited on their executors; those without an executor here, before this returns.
+    ///   Such a party may destroy the exchanger if no other waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

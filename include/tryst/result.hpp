@@ -126,8 +126,9 @@ concept comparable = std::is_void_v<T> || std::equality_comparable<T>;
 /// hands your own item back. Exactly one of the two is inside: `*result` after success,
 /// `result.returned()` after failure. Taking the wrong one is a misuse, caught by assert.
 ///
-/// `value_or`, `and_then`, `transform` and `or_else` are those of `std::expected`, except that a failure
-/// carries the own item along. On an rvalue they move the items, else they copy them.
+/// `value_or`, `and_then`, `transform` and `or_else` work as those of `std::expected`, with two differences: a
+/// failure carries the own item along, and what `transform` makes must be movable without exceptions. On an
+/// rvalue they move the items, else they copy them.
 ///
 /// @tparam T    the partner's item, or void if it brings none.
 /// @tparam Own  the caller's own item, or void if it brings none.
@@ -239,23 +240,26 @@ public:
     /// @{
     /// The partner's item, or `other` if there is none; the own item is then lost with the result.
     template <class U>
-    T value_or(U&& other) const&
         requires(!std::is_void_v<T>)
-    {
+    T value_or(U&& other) const& {
         return has_value() ? **this : static_cast<T>(std::forward<U>(other));
     }
     template <class U>
-        T value_or(U&& other) &&
-        requires(!std::is_void_v<T>) {
-            return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(other));
-        }
-        /// @}
+        requires(!std::is_void_v<T>)
+    T value_or(U&& other) && {
+        return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(other));
+    }
+    /// @}
 
-        /// @{
-        /// What `next` returns for the partner's item: an `exchange_result` with the same `Own`. A failure is
-        /// passed on, with the own item in it.
-        template <class F>
-        auto and_then(F&& next) const& {
+    /// @{
+    /// What `next` returns for the partner's item: an `exchange_result` with the same `Own`. A failure is
+    /// passed on, with the own item in it.
+    template <class F>
+    auto and_then(F&& next) const& {
+        return then(*this, std::forward<F>(next));
+    }
+    template <class F>
+    auto and_then(F&& next) & {
         return then(*this, std::forward<F>(next));
     }
     template <class F>
@@ -269,11 +273,15 @@ public:
     /// own item in it.
     template <class F>
     auto transform(F&& change) const& {
-        return then(*this, in_result(change));
+        return then(*this, in_result(std::forward<F>(change)));
+    }
+    template <class F>
+    auto transform(F&& change) & {
+        return then(*this, in_result(std::forward<F>(change)));
     }
     template <class F>
     auto transform(F&& change) && {
-        return then(std::move(*this), in_result(change));
+        return then(std::move(*this), in_result(std::forward<F>(change)));
     }
     /// @}
 
@@ -282,6 +290,10 @@ public:
     /// `exchange_result` with the same `T`. A success is passed on.
     template <class F>
     auto or_else(F&& recover) const& {
+        return otherwise(*this, std::forward<F>(recover));
+    }
+    template <class F>
+    auto or_else(F&& recover) & {
         return otherwise(*this, std::forward<F>(recover));
     }
     template <class F>
@@ -305,7 +317,8 @@ private:
 
     template <class Self, class F>
     static auto then(Self&& self, F&& next) {
-        using result = std::remove_cvref_t<decltype(apply(std::forward<Self>(self), next))>;
+        using result =
+            std::remove_cvref_t<decltype(apply(std::forward<Self>(self), std::forward<F>(next)))>;
         static_assert(detail::is_result<result>,
                       "tryst: and_then needs a function that returns an exchange_result");
         static_assert(std::is_same_v<typename result::returned_type, Own>,
@@ -318,15 +331,19 @@ private:
 
     /// `change`, with what it returns as a success.
     template <class F>
-    static auto in_result(F& change) {
+    static auto in_result(F&& change) {
         return [&change]<class... Item>(Item&&... item) {
-            using changed = std::remove_cv_t<std::invoke_result_t<F&, Item...>>;
+            using changed = std::remove_cv_t<std::invoke_result_t<F, Item...>>;
             if constexpr (std::is_void_v<changed>) {
-                std::invoke(change, std::forward<Item>(item)...);
+                std::invoke(std::forward<F>(change), std::forward<Item>(item)...);
                 return exchange_result<void, Own>(detail::nothing());
             } else {
+                static_assert(std::is_object_v<changed> &&
+                                  std::is_nothrow_move_constructible_v<changed>,
+                              "tryst: transform needs a function that returns void, or an object "
+                              "whose move constructor does not throw");
                 return exchange_result<changed, Own>(
-                    std::invoke(change, std::forward<Item>(item)...));
+                    std::invoke(std::forward<F>(change), std::forward<Item>(item)...));
             }
         };
     }
@@ -413,7 +430,7 @@ bool operator==(const exchange_result<T, Own>& result, const Value& value)
     return result.has_value() && *result == value;
 }
 
-/// Whether the exchange failed for that reason.
+/// Whether the exchange failed for that reason, even if the items are of type `exchange_errc`.
 template <class T, class Own>
 bool operator==(const exchange_result<T, Own>& result, exchange_errc error) noexcept {
     return result.error() == error;

@@ -49,7 +49,7 @@ auto sync_wait(Operation&& operation) noexcept(
 /// @sync all that the task did happens-before the return.
 template <class T>
 T sync_wait(task<T> work) {
-    assert(!current_executor() && "tryst: a loop's own thread must not block");
+    assert(detail::may_block() && "tryst: a loop's own thread must not block");
     detail::sync_wait_loop loop;
     loop.spawn(detail::finish_on(loop, work));
     loop.run();

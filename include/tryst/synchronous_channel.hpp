@@ -128,8 +128,9 @@ public:
     /// Ends the channel: whoever waits, and whoever comes later, gets `closed`, senders with their items.
     /// There is nothing to drain, because there is no buffer. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in the number of those who wait.
-    /// @allocation none.  @resumes those that waited on their executors; here, before it returns, those without
-    ///   one, the last of which may destroy the channel (and none while others wait).
+    /// @allocation none.
+    /// @resumes the parties that waited on their executors; those without an executor here, before this returns.
+    ///   Such a party may destroy the channel if no other waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

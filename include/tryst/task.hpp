@@ -37,7 +37,7 @@ namespace detail {
  *   awaited --complete[T2]-> (no change) the task: its awaiter is suspended, and is resumed by the task
  *
  * Both are CAS on one word, since a task that has suspended may complete on another thread while its
- * awaiter is on the way to T1. Whoever comes second goes on with the awaiter, so it is resumed once.
+ * awaiter is on the way to T1. The one that fails goes on with the awaiter, so it is resumed once.
  *
  * Rejected: symmetric transfer to the task, which costs stack for each await below -O2 (g++). */
 class task_promise_base {
@@ -54,13 +54,13 @@ public:
     };
     completion final_suspend() noexcept { return {}; }
 
-    /// Where the task is resumed, whatever it awaits: where it was awaited, until it is scheduled
-    /// elsewhere.
+    /// Where the operations that it awaits resume the task: where it was awaited, until it is
+    /// scheduled elsewhere.
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
-    /// Runs `self` up to its first suspension. Out of line, because it must not touch the awaiter's frame
-    /// once the task may resume that, and compilers inlining it into a coroutine may.
+    /// Runs `self` up to its first suspension. Out of line: after T1 the awaiter's frame must not be touched, but
+    /// a compiler that inlines this into the awaiter may keep variables there.
     /// @returns whether the awaiter is suspended; else the task has completed.
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
         awaiter_ = &awaiter;
@@ -139,9 +139,12 @@ private:
 /// The result of calling a coroutine that has not started yet. It starts when it is awaited, once, and
 /// gives its awaiter what it returns or throws. Destroying a task destroys its frame, started or not.
 ///
-/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on. Whatever it awaits,
-/// it is resumed there, until it moves by `co_await executor.schedule()`. That moves the task alone, not its
-/// awaiter.
+/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on. Exchanges and
+/// tasks that it awaits resume it there, until it moves by `co_await executor.schedule()`. That moves the task
+/// alone, not its awaiter. (An awaitable of another library resumes the task where it likes. The task is
+/// back on its executor after its next wait for one of tryst's.)
+///
+/// The task must not be destroyed while it runs, which includes the call that first suspends it.
 ///
 /// @resumes  the awaiter on its own executor: at once if the task completes there, else by way of its queue;
 ///           without an executor, where the task completes. A task that completes without suspending does

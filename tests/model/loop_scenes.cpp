@@ -267,6 +267,26 @@ void destroyed_during_close() {
                 });
 }
 
+/// The same while another waits, whom the close completes and a stop would like to end.
+void destroyed_during_close_over_waiter() {
+    auto ex = std::make_unique<exchanger<int>>(0);
+    stop_source stop;
+    bool ended = false;
+    [](exchanger<int>& at, stop_token token, bool& done) -> test::detached_coroutine {
+        auto got = co_await at.exchange(1, std::move(token));
+        done = !got;
+    }(*ex, stop_token(stop), ended);
+    run_threads([at = ex.get()] { at->close(); },
+                [&] {
+                    if (ex->is_closed()) {
+                        the_checker().reached(0, "closed before", site::current());
+                        ex.reset();
+                    }
+                },
+                [&] { stop.request_stop(); });
+    require(ended, "the waiter was not resumed");
+}
+
 // clang-format off
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
@@ -281,6 +301,8 @@ constexpr std::array all{
     scene{"task_ends_inline", "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
     scene{"destroyed_during_close", "a party that finds the exchanger closed destroys it",
           destroyed_during_close<exchanger<int>, &exchanger<int>::try_exchange>, reaches(0)},
+    scene{"destroyed_during_close_over_waiter", "the same while another waits; a stop",
+          destroyed_during_close_over_waiter, reaches(0)},
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
           destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
 };

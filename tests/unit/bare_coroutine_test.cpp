@@ -145,5 +145,36 @@ TEST(BareCoroutine, HasNoExecutorWhenItIsResumedInline) {
     EXPECT_TRUE(restored);
 }
 
+TEST(BareCoroutine, DoesNotAdoptTheLoopToWhichATaskItAwaitsHasMoved) {
+    exchanger<int> ex;
+    run_loop loop;
+    int got = 0;
+    [](run_loop& loop, exchanger<int>& ex, int& got) -> detached {
+        co_await [](run_loop& to) -> task<> { co_await to.schedule(); }(loop);
+        auto result = co_await ex.exchange(1);
+        got = *result;
+    }(loop, ex, got);
+    loop.run_until_idle();
+    EXPECT_TRUE(ex.try_exchange(2));
+    EXPECT_EQ(got, 2) << "resumed inline, without another turn of the loop";
+}
+
+#ifndef NDEBUG
+TEST(BareCoroutineDeathTest, CatchesABlockingWaitInsideOfAPartnersLoop) {
+    const auto block_a_loop = [] {
+        exchanger<int> ex;
+        run_loop loop;
+        [](exchanger<int>& ex) -> detached {
+            static_cast<void>(co_await ex.exchange(1));
+            static_cast<void>(sync_wait(ex.exchange(2)));
+        }(ex);
+        loop.spawn(
+            [](exchanger<int>& ex) -> task<> { static_cast<void>(co_await ex.exchange(3)); }(ex));
+        loop.run_until_idle();
+    };
+    EXPECT_DEATH(block_a_loop(), "must not block");
+}
+#endif
+
 } // namespace
 } // namespace tryst::test

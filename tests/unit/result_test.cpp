@@ -228,6 +228,27 @@ TEST(ExchangeResult, RecoversFromAFailureWithTheOwnItem) {
     EXPECT_EQ(*success("theirs").or_else(recover), "theirs");
 }
 
+TEST(ExchangeResult, TakesFunctionsOfAllKinds) {
+    struct once {
+        std::size_t operator()(const std::string& item) && { return item.size(); }
+    };
+    struct retried_once {
+        text operator()(std::string item) && { return success(item + "!"); }
+    };
+    EXPECT_EQ(success("four").transform(once()), 4U);
+    EXPECT_EQ(success("four").and_then(retried_once()), "four!");
+    EXPECT_EQ(success("four").transform(&std::string::size), 4U);
+
+    text won = success("theirs");
+    EXPECT_EQ(won.and_then([](std::string& item) {
+        item += "!";
+        return success(item + "?");
+    }),
+              "theirs!?");
+    EXPECT_EQ(won.transform([](std::string& item) { return item += "!"; }), "theirs!!");
+    EXPECT_EQ(*won, "theirs!!");
+}
+
 TEST(ExchangeResult, MovesOnlyOnceThroughAChain) {
     census kept;
     {

@@ -119,8 +119,8 @@ public:
     /// A withdrawal of somebody who is being completed is (`begin`), or is no longer (`end`), on its way
     /// to a slot (W1); or a close is under way.
     void begin_straggling() noexcept {
-        // [A3] relaxed: ordered before the withdrawer's [A4] by its seeing `done` ([W5]); before a
-        // destruction by a party that found the exchanger closed, by that.
+        // [A3] relaxed: the withdrawer's [A4] comes after it, because the withdrawer has seen `done`
+        // ([W5]). So does the destruction by a party that has found the exchanger closed.
         stragglers_.fetch_add(1, std::memory_order_relaxed);
     }
     void end_straggling() noexcept {

@@ -33,10 +33,18 @@ public:
     /// Where the coroutine is to be resumed.
     executor_ref executor() const noexcept { return executor_; }
 
-    /// @returns what the caller must resume now: the coroutine, if this thread runs its executor's work;
-    ///   else none, and the coroutine has been posted there and must not be touched any more.
+    /// Resumes the coroutine or posts it to its executor, after which it must not be touched any more.
+    /// @returns what is left for the caller to resume: the coroutine itself, if that is as good.
     std::coroutine_handle<> resume() noexcept {
-        if (!executor_ || executor_ == current_executor() || executor_.running_here()) {
+        if (!executor_) {
+            if (!current_executor()) {
+                return coroutine_;
+            }
+            const inline_scope here;
+            coroutine_.resume();
+            return std::noop_coroutine();
+        }
+        if (executor_ == current_executor() || executor_.running_here()) {
             return coroutine_;
         }
         queued_ = true;

@@ -191,7 +191,7 @@ public:
                     successor(segments_[segment_of(at)].next.load(std::memory_order_relaxed)));
                 continue;
             }
-            // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
+            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot destroy it.
             const word seen = cell_of(at).load(std::memory_order_relaxed);
             if (last != nullptr && seen != empty && seen != gone) {
                 each(*std::exchange(last, nullptr));

@@ -151,7 +151,7 @@ public:
         for (number n = top_of(head); n != pool::none;) {
             // Relaxed: acquired with the head.
             const number next = nodes_[n].next.load(std::memory_order_relaxed);
-            // Relaxed: a hint. A waiter that comes after it is still on the way, and nobody destroys it.
+            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot destroy it.
             if (last != nullptr && nodes_[n].content.load(std::memory_order_relaxed) > disowned) {
                 each(*std::exchange(last, nullptr));
             }

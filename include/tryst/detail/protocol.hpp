@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace tryst::detail {
 
@@ -140,7 +141,7 @@ public:
         }
         slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
         TRYST_TRACE(step::withdrawing);
-        if (!here.begin_move(&w, W::side)) {
+        if (!here.begin_move(std::addressof(w), W::side)) {
             return retire(w);
         }
         TRYST_TRACE(step::expiry);
@@ -213,8 +214,8 @@ public:
         return true;
     }
 
-    /// Closes for ever, and completes all that wait with `closed`. Any party that finds it closed may
-    /// destroy the exchanger, which waits until this close has let go of it.
+    /// Closes for ever, and completes all that wait with `closed`. A party that finds it closed may destroy
+    /// the exchanger, which waits until this close has completed the last waiter.
     void close() noexcept {
         arena_.begin_straggling();
         waiter* const last = arena_.home().close([&](waiter& q) { expel(q); });
@@ -226,10 +227,14 @@ public:
             }
             // Offers made here from now on find slot 0 closed when they expire.
         }
+        const bool suspended = last != nullptr && complete(*last, outcome::closed, true);
+        const bool is_inline = suspended && !last->executor;
+        if (suspended && !is_inline) {
+            post(*last);
+        }
         arena_.end_straggling();
-        if (last !=
-            nullptr) { // whom this may resume inline, and who may then destroy the exchanger
-            expel(*last);
+        if (is_inline) { // and may destroy the exchanger
+            post(*last);
         }
     }
 
@@ -305,7 +310,7 @@ private:
                     arena_.collided();
                 }
             } else if (slot::is_empty(offer)) {
-                if (here.offer(&w, W::side)) {
+                if (here.offer(std::addressof(w), W::side)) {
                     TRYST_TRACE(step::offer_above_home);
                     return arrival::offered;
                 }
@@ -344,8 +349,9 @@ private:
             return arrival::claimed;
         }
         TRYST_TRACE(step::withdrawing);
-        const bool out = arena::index_of(w.place) == 0 ? withdraw_from_home(w)
-                                                       : slot_of(w).withdraw(&w, W::side);
+        const bool out = arena::index_of(w.place) == 0
+                             ? withdraw_from_home(w)
+                             : slot_of(w).withdraw(std::addressof(w), W::side);
         return out ? arrival::waiting : retire(w);
     }
 
@@ -431,8 +437,7 @@ private:
         if (q.executor) {
             q.executor.post(&q);
         } else {
-            // What it awaits next must not be resumed on an executor that it happens to run on.
-            const executor_scope none{executor_ref()};
+            const inline_scope here;
             q.run(&q);
         }
     }

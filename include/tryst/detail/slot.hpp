@@ -143,9 +143,9 @@ struct sight {
  *   search     the same for who will not wait: does not let one on the way hide another that waits
  *   settle     after `look` has found none: claims a partner that has come meanwhile, or leaves the waiter
  *   withdraw   takes it out again, if it has not been claimed
- *   close      for ever; calls a function with each waiter but the last, which it returns. A waiter is the
- *              caller's as soon as it is claimed, and the next one is claimed after the call: the party that
- *              the call lets go may destroy the next
+ *   close      for ever; calls a function with each waiter but the last, which it returns. They are the
+ *              caller's. The call for one comes before the claim of the next that is suspended, because the
+ *              party that the call resumes may destroy that one's frame
  *
  * A waiter's `place` is 24 bits, at the home's disposal. */
 
