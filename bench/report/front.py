@@ -9,10 +9,11 @@ from evidence import Json
 from markdown import GENERATED, picture, table, wrapped
 from results import Results, caption, commit
 
-INTRO = """What tryst costs beside other implementations, and when to use something else. In a *swap* two parties meet, and each
-leaves with the other's item. *One way*, a sender hands its item to a receiver. A *task* is a coroutine, a goroutine or a
-fiber. A *loop* is a thread that runs tasks, with a processor of its own. The machine has {processors} processors. What is
-*simulated* was not measured: the library's headers ran on a simulated machine with more processors."""
+INTRO = """This page compares the cost of tryst with other implementations, and says when to use something else. In a *swap* two
+parties meet, and each leaves with the other's item. *One way* means that a sender hands its item to a receiver. A *task* is a
+coroutine, a goroutine or a fiber. A *loop* is a thread that runs tasks, with a processor of its own. The machine has
+{processors} processors. *Simulated* figures were not measured: the library's headers ran on a simulated machine with more
+processors."""
 
 EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. Two loops swap a little more than "
              "one, and several times as much as through one shared slot; beyond two, throughput grows with the loops "
@@ -20,12 +21,12 @@ EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs 
 CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
            "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
            "([the difference](choosing.md#two-colours)).")
-COLOURS = ("**One way, or two colours, on more loops: not one of these for all loops.** They do not scale with cores today: "
-           "simulated, they serve less on many loops than on one, and less than a mutex does. Use an `exchanger` if any two "
-           "parties may pair, a channel for each loop or pair of loops, or lists under a mutex.")
+COLOURS = ("**One way, or two colours, on more loops: do not share one of these among all loops.** They do not scale with "
+           "cores today. Simulated, their throughput on many loops is lower than on one loop, and than that of a mutex. "
+           "Use an `exchanger` if any two parties may pair, a channel for each loop or pair of loops, or lists under a mutex.")
 ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is faster than tryst's channel on Asio, cancels faster "
         "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
-NEAR = "**Two tasks that only meet each other: the same loop.** Across processors a swap takes several times as long."
+NEAR = "**Two tasks that only meet each other: run both on one loop.** Across processors a swap takes several times as long."
 WON = """These verdicts count every case of [all figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an
 attempt waits before it gives up. *Latency* is the time from the arrival of one party until its partner, which has been waiting
 on the other processor, runs. ≈ marks a difference *within the noise*: some sample of the slower one is better than some sample

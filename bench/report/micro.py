@@ -86,7 +86,7 @@ def giving_up(m: Micro) -> str:
     growth = [m.counter(f"channel_timeouts<{way}>/timeouts:10000000", "KiB", 0) for way in ways]
     return section("Giving up",
                    "Receivers wait in one channel. One stop request ends all of them; the time for one receiver, from the request "
-                   "to the end of its frame. Of the ten million timeouts 1,000 are pending at a time, behind one receiver that "
+                   "to the end of its frame. 1,000 of the ten million timeouts are pending at a time, behind one receiver that "
                    "waits without a limit. From the millionth to the ten millionth, resident memory grew by "
                    f"{growth[0]} KiB (fifo) and {growth[1]} KiB (lifo).",
                    table(["ns", *ways], [

@@ -14,14 +14,14 @@ namespace pairing {
 /// On a terminal, control characters are escaped.
 class output {
 public:
-    /// Checks that the output can be written. To be called before the own message is given away.
+    /// Checks that the output can be written. Call it before the own message is sent.
     /// @param path  Empty: standard output. Symbolic links are followed.
     /// @throws std::system_error if it cannot.
     explicit output(const std::string& path);
 
     /// Writes the message. A file has its old contents until it has all of the new ones. It keeps
-    /// its mode, and its owner and group as far as we may set them.
-    /// @throws std::system_error if it cannot; a file is as it was then.
+    /// its mode, and its owner and group as far as the process may set them.
+    /// @throws std::system_error if it cannot; the file is then unchanged.
     void write(const message& body) const;
 
 private:

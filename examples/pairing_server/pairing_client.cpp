@@ -89,7 +89,7 @@ message read_input(const std::string& path) {
     return read_all(file);
 }
 
-/// @param late  What to say if time is over before it returns.
+/// @param late  The error message if time is over before this returns.
 awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
                                    std::string_view& late) {
     late = "no connection in time";
@@ -167,7 +167,7 @@ int complain(int status, std::string_view problem) {
     return status;
 }
 
-/// @throws what went wrong with the connection. Does not return if time is over.
+/// Ends the program if time is over. @throws an exception if the connection fails.
 reply swap_in_time(const options& chosen, const message& mine) {
     asio::io_context context;
     std::string_view late;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Text from strangers, made safe for a terminal.
+/// Makes text from other clients safe for a terminal.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace pairing {
 
 enum class line_ends : std::uint8_t {
-    keep, ///< And tabs.
+    keep, ///< Keeps tabs, too.
     escape,
 };
 
 /// Returns `text` with each byte that is not part of a printable character written as `\x1b`, for
-/// example. So a stranger cannot move the cursor, clear the screen or make a terminal answer.
+/// example. So another client cannot move the cursor, clear the screen or make a terminal answer.
 /// The locale (LC_CTYPE) says what is printable.
 std::string printable(std::string_view text, line_ends ends);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double default_seconds = 10;
 
-/// An empty name comes from an unset variable of a script: to ignore it would lose the result.
+/// An empty name comes from an unset variable of a script. Ignoring it would lose the result.
 std::string refuse_empty(const std::string& name) {
     return name.empty() ? "the name of the file is empty" : "";
 }
@@ -131,7 +131,7 @@ void complete(options& chosen) {
     if (chosen.target && !chosen.problem.empty() && !chosen.optimum) {
         throw CLI::ValidationError("--target", "needs the --optimum");
     }
-    // Which CLI11 lets pass.
+    // CLI11 accepts it.
     if (std::isnan(chosen.seconds.value_or(0)) || std::isnan(chosen.target.value_or(0))) {
         throw CLI::ValidationError("nan", "is not a number");
     }

@@ -45,8 +45,8 @@ std::int32_t geo(point a, point b) noexcept {
     const double q1 = std::cos(geo_radians(a.y) - geo_radians(b.y));
     const double q2 = std::cos(latitude_a - latitude_b);
     const double q3 = std::cos(latitude_a + latitude_b);
-    // The cosine is within +-1 even where all is rounded: |q2| and |q3| are at most 1, and the sum of
-    // the rounded 1 + q1 and 1 - q1 is rounded to 2.
+    // The cosine is within +-1 even with all rounding errors: |q2| and |q3| are at most 1, and the
+    // sum of the rounded 1 + q1 and 1 - q1 is rounded to 2.
     const double cosine = 0.5 * ((1 + q1) * q2 - (1 - q1) * q3);
     return static_cast<std::int32_t>(earth_radius * std::acos(cosine) + 1);
 }

@@ -16,7 +16,7 @@ namespace tsp {
 struct file_identity {
     dev_t device = 0;
     ino_t inode = 0;
-    std::string name; ///< Of a file that does not exist yet, in the folder that `inode` is.
+    std::string name; ///< Of a file that does not exist yet; `inode` is its folder's.
 
     bool operator==(const file_identity&) const noexcept = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The signals that ask to end, as something to look at; and those of failed writes, ignored.
+/// Records the signals that ask the program to end, and ignores those of failed writes.
 /// POSIX.
 #pragma once
 

@@ -18,16 +18,16 @@
 
 namespace tsp {
 
-/// Without blanks at both ends.
+/// Removes blanks at both ends.
 std::string_view trimmed(std::string_view text) noexcept;
 
 /// Cuts the first word off `rest`.
 std::string_view next_word(std::string_view& rest) noexcept;
 
-/// Fit for a message, or for a name, whatever the text is.
+/// Makes any text fit for a message or a name.
 std::string printable(std::string_view text);
 
-/// All of `word`, which may begin with a plus sign.
+/// Converts all of `word`, which may begin with a plus sign.
 template <class Number>
 std::optional<Number> number(std::string_view word) noexcept {
     if (word.size() > 1 && word[0] == '+' && word[1] != '-') {
@@ -43,7 +43,7 @@ std::optional<Number> number(std::string_view word) noexcept {
 
 class text_reader {
 public:
-    static constexpr std::size_t longest_line = 1022; ///< Where lines are read, not words.
+    static constexpr std::size_t longest_line = 1022; ///< For `read_line`.
 
     /// @param file  what to call it in messages.
     text_reader(std::istream& from, const std::string& file) : from_(from), file_(file) {}
@@ -54,7 +54,7 @@ public:
     /// The line or the word that was read last, trimmed; empty at the end of the file.
     std::string_view text() const noexcept { return text_; }
 
-    /// Reads the next line, or what is left of a line that words were read of, that is not blank.
+    /// Reads the next line that is not blank. After `read_word` this may be the rest of a line.
     /// @returns false at the end of the file.
     bool read_line();
 

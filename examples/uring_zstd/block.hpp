@@ -13,8 +13,8 @@
 
 namespace uring_zstd {
 
-/// A piece of a file in a buffer, on its way from one stage to the next. An empty one comes back
-/// for it; one that goes forward says that its lane has ended.
+/// A piece of a file in a buffer, on its way from one stage to the next. An empty block comes
+/// back for it. An empty block that goes forward marks the end of its lane.
 struct block {
     tryst::uring::buffer memory;
     std::size_t size = 0;

@@ -26,7 +26,7 @@ constexpr int exit_usage = 2;
 constexpr std::size_t kib = 1024;
 constexpr int most_workers = 64;
 
-/// What the options say before it is known how they go together.
+/// The options as given, before their combination is checked.
 struct words {
     bool decompress = false;
     bool test = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// From the words of the command line to the options for each file.
+/// Parses the command line into the options for each file.
 /// CLI11.
 #pragma once
 

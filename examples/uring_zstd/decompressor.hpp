@@ -29,7 +29,7 @@ public:
         }
     }
 
-    /// Decompresses what it can of `piece` while there is room in `into`.
+    /// Decompresses as much of `piece` as there is room for in `into`.
     /// @returns what is left of `piece`. @throws file_error
     std::span<std::byte> add(std::span<std::byte> piece, block& into) {
         const auto room = into.room();
@@ -50,7 +50,7 @@ public:
     /// gives more.
     bool has_more() const noexcept { return has_more_; }
 
-    /// At the end of the input. @throws file_error if that is not the end of a frame
+    /// Call it at the end of the input. @throws file_error if that is not the end of a frame
     void finish() const {
         if (within_frame_ || !any_frame_) {
             throw file_error(file_, "decompress", "unexpected end of file");
@@ -73,7 +73,7 @@ private:
     std::string file_;
     std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context_{ZSTD_createDCtx(),
                                                                   &ZSTD_freeDCtx};
-    bool any_frame_ = false; ///< A whole one.
+    bool any_frame_ = false; ///< A complete one.
     bool within_frame_ = false;
     bool has_more_ = false;
 };

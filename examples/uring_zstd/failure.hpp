@@ -14,7 +14,7 @@
 
 namespace uring_zstd {
 
-/// `errno`.
+/// Converts `errno`.
 inline std::error_code last_error() noexcept {
     return {errno, std::generic_category()};
 }

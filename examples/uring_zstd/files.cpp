@@ -12,8 +12,8 @@ namespace uring_zstd {
 
 namespace {
 
-/// Whether a file is as long as it says. Of the kernel's own, those in /proc say that they are
-/// empty, those in /sys that they are a page.
+/// Whether the size in `status` is the file's length. Files of the kernel report another size:
+/// those in /proc 0, those in /sys one page.
 bool knows_its_size(int open_file, const struct stat& status) noexcept {
     struct statfs system{};
     return S_ISREG(status.st_mode) && status.st_size != 0 && ::fstatfs(open_file, &system) == 0 &&

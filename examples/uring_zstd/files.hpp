@@ -50,8 +50,8 @@ public:
     /// @throws file_error
     explicit input(const options& chosen);
 
-    /// What it held when it was opened, which is what is read of it; nothing for streams, whose end
-    /// is where they end.
+    /// The size when it was opened: only that many bytes are read. None for streams, which are read
+    /// to their end.
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }

@@ -29,12 +29,12 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// A short name: that of the output may be as long as names can be.
+/// Does not contain the output's name, which may already have the maximal length.
 std::string temporary_name(const std::string& path, const std::string& tail) {
     return folder_of(path) + ".uring_zstd." + tail;
 }
 
-/// What linkat(2) needs to name the file. (AT_EMPTY_PATH needs a capability instead.)
+/// The path by which linkat(2) finds the file. (AT_EMPTY_PATH would need a capability.)
 std::string link_of(int open_file) {
     return fmt::format("/proc/self/fd/{}", open_file);
 }
@@ -49,7 +49,7 @@ std::error_code rename_file(const std::string& from, const std::string& to, bool
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) {
         return {};
     }
-    // Not all file systems know the flag.
+    // Not all file systems support the flag.
     return error_of(errno == EINVAL && std::rename(from.c_str(), to.c_str()) == 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What came of a file.
+/// The result of processing one file.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace uring_zstd {
 
 struct outcome {
     std::uint64_t bytes_in = 0;
-    std::uint64_t bytes_out = 0; ///< Also those of `test`, which writes none of them.
+    std::uint64_t bytes_out = 0; ///< Counted by `test`, too, which writes none of them.
     std::string digest; ///< Of `hash`.
 };
 

@@ -89,8 +89,8 @@ void output::create(const input& origin) {
     }
 }
 
-/// O_DIRECT writes that make a file longer go one by one. Those into what is there already need
-/// not: hence its size in advance, where the file system can do so.
+/// The kernel serialises O_DIRECT writes that extend a file, but not those within the file. So this
+/// reserves the space in advance, where the file system can do so.
 void output::reserve(std::uint64_t size) {
     if (size == 0) {
         return;

@@ -19,7 +19,7 @@ namespace uring_zstd {
 /// where they are.
 class output : public file {
 public:
-    /// Opens what is a stream. @throws file_error: it exists, it is a directory, ...
+    /// Opens the output if it is a stream. @throws file_error: it exists, it is a directory, ...
     explicit output(const options& chosen);
 
     /// Creates the file, still without its name. @throws file_error: also if it is the file that is

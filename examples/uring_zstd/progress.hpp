@@ -31,7 +31,7 @@ private:
     bool drawn_ = false;
 };
 
-/// What is about to be done with a file, and how.
+/// A line that says what will be done with a file, and with which settings.
 std::string settings(const options& chosen, const std::string& from);
 
 /// As zstd says it: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)", or "FILE : 1234 bytes".

@@ -54,7 +54,7 @@ struct limits {
 };
 struct no_deadline {};
 
-/// The callback type that belongs to a stop token; none if that is no stop token.
+/// The callback type of a stop token; none if the type is not a stop token.
 template <class StopToken, class Callback>
 struct callback_of {};
 template <class StopToken, class Callback>

@@ -61,10 +61,11 @@ public:
     exchanger(const exchanger&) = delete;
     exchanger& operator=(const exchanger&) = delete;
 
-    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
-    /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
-    /// while its partner is still on the way back, or while the close that it learnt of is still under way
-    /// elsewhere. Waits for closes, and for stops and deadlines that are withdrawing a waiter, at this moment.
+    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party
+    /// whose own exchange has returned may destroy the exchanger if it knows that no other will
+    /// arrive. It may do so while its partner has not resumed yet, or while the close that ended
+    /// its exchange is still running on another thread. Waits for closes that are under way, and
+    /// for stops and deadlines that are withdrawing a waiter.
     ~exchanger() = default;
 
     /// Offers `item`; waits until a partner swaps.
@@ -118,10 +119,12 @@ public:
         return start::at_once(*protocol_, std::move(item));
     }
 
-    /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
-    /// Idempotent. @throws nothing.  @progress wait-free but for the retries of its claims.  @allocation none.
-    /// @resumes the parties that waited on their executors; one without an executor here, before this returns.
-    ///   That one may destroy the exchanger if no other party waited.
+    /// Closes permanently: each party that waits or arrives later gets `closed` and its own item
+    /// back. Idempotent. @throws nothing. @progress wait-free but for the retries of its claims.
+    /// @allocation none.
+    /// @resumes each waiting party on its executor; a party without an executor on the calling
+    ///   thread, before this returns. Such a party may destroy the exchanger if no other party
+    ///   waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

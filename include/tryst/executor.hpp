@@ -126,7 +126,7 @@ namespace detail {
 /// What tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
-    bool hides_executor = false; ///< It also runs another's, from which an `inline_scope` hides it.
+    bool hides_executor = false; ///< An `inline_scope` hides another executor that it also runs.
     std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
     int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.
 };
@@ -157,8 +157,9 @@ inline executor_ref current_executor() noexcept {
 
 namespace detail {
 
-/// For a coroutine without executor that is resumed inline, in the midst of another party's call: what it
-/// awaits next must not be resumed on an executor that it happens to run on.
+/// For a coroutine without an executor that is resumed inline, during another party's call. Hides
+/// the executor whose work the thread is running, so that the coroutine's next wait does not adopt
+/// it.
 class inline_scope {
 public:
     inline_scope() noexcept : outer_(per_thread<thread_state>()) {
@@ -178,7 +179,7 @@ private:
     thread_state outer_;
 };
 
-/// Whether the calling thread runs no executor's work, which it would block.
+/// Whether the calling thread may block, because it runs no executor's work.
 inline bool may_block() noexcept {
     const thread_state& here = per_thread<thread_state>();
     return !here.executor && !here.hides_executor;
@@ -198,7 +199,7 @@ concept has_executor = requires(const Promise& promise) {
 
 namespace detail {
 
-/// A promise that means to name an executor, with or without the right qualifiers.
+/// A promise that has `executor()`, with or without the required qualifiers.
 template <class Promise>
 concept names_executor = requires(Promise& promise) {
     { promise.executor() } -> std::convertible_to<executor_ref>;
@@ -222,9 +223,9 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
     return here.is_temporary() ? executor_ref() : here;
 }
 
-/// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor, while
-/// it is queued. A coroutine whose promise has `set_executor(executor_ref)`, such as a task, stays on that
-/// executor: it is told the new one.
+/// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor,
+/// while it is queued. If the coroutine's promise has `set_executor(executor_ref)`, as a task's
+/// has, this tells it the new executor, so that the coroutine stays there.
 /// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
 /// @cancellation none.  @allocation none, but for what the executor's `post` says.
 class [[nodiscard]] schedule_operation : private executor_node {

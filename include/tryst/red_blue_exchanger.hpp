@@ -53,10 +53,10 @@ inline constexpr bool is_exchangeable =
 /// Coroutines on any executor, bare coroutines and plain threads all meet in one exchanger. All members may
 /// be called from any thread at any time, the constructor and the destructor excepted.
 ///
-/// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with `out_of_memory` and
-/// gets its item back. The memory is kept for those who wait later: 10 to 40 bytes for each under `fifo` (640 for
-/// each who goes on waiting while 64 around it give up), 16 to 32 under `lifo`. 16 million may wait; under `fifo`
-/// 262,144, if 63 of 64 give up.
+/// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with
+/// `out_of_memory` and gets its item back. The memory is kept for later waiters. Under `fifo` each
+/// takes 10 to 40 bytes, or 640 if it goes on waiting while 64 around it give up; under `lifo` each
+/// takes 16 to 32. 16 million may wait; under `fifo` 262,144, if 63 of 64 give up.
 ///
 /// @tparam Red    what red parties bring, and blue ones get.
 /// @tparam Blue   what blue parties bring, and red ones get. Both are any object types whose move constructors
@@ -96,10 +96,11 @@ public:
     red_blue_exchanger(const red_blue_exchanger&) = delete;
     red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
 
-    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party whose
-    /// own exchange has returned may destroy the exchanger if it knows that no other will arrive, even
-    /// while its partner is still on the way back, or while the close that it learnt of is still under way
-    /// elsewhere. Waits for closes, and for stops and deadlines that are withdrawing a waiter, at this moment.
+    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party
+    /// whose own exchange has returned may destroy the exchanger if it knows that no other will
+    /// arrive. It may do so while its partner has not resumed yet, or while the close that ended
+    /// its exchange is still running on another thread. Waits for closes that are under way, and
+    /// for stops and deadlines that are withdrawing a waiter.
     ~red_blue_exchanger() = default;
 
     /// Offers `item` as a red party; waits until a blue one swaps. With a stop token, until a stop is requested:
@@ -163,11 +164,12 @@ public:
         return sides::blue::at_once(*protocol_, std::move(item));
     }
 
-    /// Ends the meetings: whoever waits, and whoever comes later, gets `closed` and its own item back.
-    /// Idempotent. @throws nothing.  @progress lock-free; linear in the number of those who wait.
+    /// Closes permanently: each party that waits or arrives later gets `closed` and its own item
+    /// back. Idempotent. @throws nothing. @progress lock-free; linear in the number of waiting
+    /// parties.
     /// @allocation none.
-    /// @resumes the parties that waited on their executors; those without an executor here, before this returns.
-    ///   Such a party may destroy the exchanger if no other waited.
+    /// @resumes each waiting party on its executor; parties without an executor on the calling
+    ///   thread, before this returns. Such a party may destroy the exchanger if no other waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -252,8 +252,8 @@ public:
     /// @}
 
     /// @{
-    /// What `next` returns for the partner's item: an `exchange_result` with the same `Own`. A failure is
-    /// passed on, with the own item in it.
+    /// Calls `next` with the partner's item and returns its result, an `exchange_result` with the
+    /// same `Own`. A failure is passed on, with the own item in it.
     template <class F>
     auto and_then(F&& next) const& {
         return then(*this, std::forward<F>(next));
@@ -269,8 +269,8 @@ public:
     /// @}
 
     /// @{
-    /// A success that holds what `change` returns for the partner's item. A failure is passed on, with the
-    /// own item in it.
+    /// Calls `change` with the partner's item and returns a success that holds its result. A
+    /// failure is passed on, with the own item in it.
     template <class F>
     auto transform(F&& change) const& {
         return then(*this, in_result(std::forward<F>(change)));
@@ -286,8 +286,8 @@ public:
     /// @}
 
     /// @{
-    /// What `recover` returns for the error and the own item (for the error alone, if `Own` is void): an
-    /// `exchange_result` with the same `T`. A success is passed on.
+    /// Calls `recover` with the error and the own item (with the error alone if `Own` is void)
+    /// and returns its result, an `exchange_result` with the same `T`. A success is passed on.
     template <class F>
     auto or_else(F&& recover) const& {
         return otherwise(*this, std::forward<F>(recover));
@@ -305,7 +305,7 @@ public:
 private:
     static constexpr exchange_errc success{};
 
-    /// `f` of the partner's item, if it brings one.
+    /// Calls `f` with the partner's item, if it brings one.
     template <class Self, class F>
     static decltype(auto) apply(Self&& self, F&& f) {
         if constexpr (std::is_void_v<T>) {
@@ -329,7 +329,7 @@ private:
         return result(self.error_, own_of(std::forward<Self>(self)));
     }
 
-    /// `change`, with what it returns as a success.
+    /// Wraps `change` so that it returns its result as a success.
     template <class F>
     static auto in_result(F&& change) {
         return [&change]<class... Item>(Item&&... item) {

@@ -125,12 +125,12 @@ public:
         return sides::blue::at_once(*protocol_, detail::nothing());
     }
 
-    /// Ends the channel: whoever waits, and whoever comes later, gets `closed`, senders with their items.
-    /// There is nothing to drain, because there is no buffer. Idempotent.
-    /// @throws nothing.  @progress lock-free; linear in the number of those who wait.
+    /// Closes permanently: each party that waits or arrives later gets `closed`, and senders their
+    /// items. There is nothing to drain, because there is no buffer. Idempotent.
+    /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
     /// @allocation none.
-    /// @resumes the parties that waited on their executors; those without an executor here, before this returns.
-    ///   Such a party may destroy the channel if no other waited.
+    /// @resumes each waiting party on its executor; parties without an executor on the calling
+    ///   thread, before this returns. Such a party may destroy the channel if no other waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -36,8 +36,9 @@ namespace detail {
  *   started --complete[T2]-> completed   the task: its awaiter is still starting it
  *   awaited --complete[T2]-> (no change) the task: its awaiter is suspended, and is resumed by the task
  *
- * Both are CAS on one word, since a task that has suspended may complete on another thread while its
- * awaiter is on the way to T1. The one that fails goes on with the awaiter, so it is resumed once.
+ * Both are a CAS on one word, since a task that has suspended may complete on another thread while
+ * its awaiter is on the way to T1. The side whose CAS fails continues the awaiter, so it is resumed
+ * once.
  *
  * Rejected: symmetric transfer to the task, which costs stack for each await below -O2 (g++). */
 class task_promise_base {
@@ -54,8 +55,8 @@ public:
     };
     completion final_suspend() noexcept { return {}; }
 
-    /// Where the operations that it awaits resume the task: where it was awaited, until it is
-    /// scheduled elsewhere.
+    /// The executor on which the operations that it awaits resume the task: its awaiter's, until
+    /// the task is scheduled elsewhere.
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
@@ -67,8 +68,8 @@ public:
         executor_ = awaiter.executor();
         self.resume();
         progress seen = progress::started;
-        // [T1] release, pairs with [T2]: the awaiter's frame, as the thread that resumes it finds it.
-        // Failure acquire, pairs with [T2]: what the task did.
+        // [T1] release, pairs with [T2]: publishes the awaiter's frame to the thread that resumes
+        // it. Failure acquire, pairs with [T2]: what the task did.
         return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
                                                  std::memory_order_acquire);
     }
@@ -76,7 +77,7 @@ public:
 private:
     enum class progress : std::uint8_t { started, awaited, completed };
 
-    /// @returns what goes on after the task. Nothing of the task may be touched after.
+    /// @returns the coroutine to resume next. After this the task must not be touched.
     std::coroutine_handle<> complete() noexcept {
         continuation& awaiter = *awaiter_;
         progress seen = progress::started;
@@ -139,16 +140,17 @@ private:
 /// The result of calling a coroutine that has not started yet. It starts when it is awaited, once, and
 /// gives its awaiter what it returns or throws. Destroying a task destroys its frame, started or not.
 ///
-/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on. Exchanges and
-/// tasks that it awaits resume it there, until it moves by `co_await executor.schedule()`. That moves the task
-/// alone, not its awaiter. (An awaitable of another library resumes the task where it likes. The task is
-/// back on its executor after its next wait for one of tryst's.)
+/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on.
+/// Exchanges and tasks that it awaits resume it there, until it moves by
+/// `co_await executor.schedule()`. That moves the task alone, not its awaiter. (An awaitable of
+/// another library may resume the task elsewhere. After its next exchange or task that has to wait,
+/// the task is back on its executor.)
 ///
 /// The task must not be destroyed while it runs, which includes the call that first suspends it.
 ///
-/// @resumes  the awaiter on its own executor: at once if the task completes there, else by way of its queue;
-///           without an executor, where the task completes. A task that completes without suspending does
-///           not suspend its awaiter.
+/// @resumes  the awaiter on its own executor: at once if the task completes there, else through its
+///           queue; without an executor, where the task completes. A task that completes without
+///           suspending does not suspend its awaiter.
 /// @throws   what the task throws.
 /// @sync     all that the task did happens-before the awaiter goes on.
 /// @cancellation  none of its own: give what the task awaits a stop token.

@@ -30,7 +30,8 @@ struct join_counter {
 
     /// @returns whether the caller was the last.
     bool arrive() noexcept {
-        // [J1] acquire and release, pairs with itself: what all did happens-before the awaiter goes on.
+        // [J1] acquire and release, pairs with itself: what all tasks did happens-before the
+        // awaiter resumes.
         return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
 

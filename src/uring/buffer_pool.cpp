@@ -16,7 +16,7 @@ namespace {
 
 std::uint64_t new_serial() noexcept {
     static tryst::detail::atomic<std::uint64_t> last{0};
-    // Relaxed: all that matters is that no two are the same.
+    // Relaxed: the numbers only have to differ.
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 

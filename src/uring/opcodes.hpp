@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the context knows of each kind of operation. A new one needs a row here and a member
-/// of `context`. liburing.
+/// The properties of each kind of operation. A new kind needs a row here and a member of `context`.
+/// liburing.
 #pragma once
 
 #include <tryst/uring/operation.hpp>
@@ -17,7 +17,7 @@ namespace tryst::uring::detail {
 /// Where the kernel keeps an operation that cannot complete at once, and so where it looks for one
 /// to cancel.
 enum class place : std::uint8_t {
-    poll_table, ///< With the waiters of a file. Also for what never waits.
+    poll_table, ///< With the waiters of a file. Also for operations that never wait.
     worker_queue, ///< In the queue of the kernel's own threads, because it may block.
 };
 
@@ -27,8 +27,8 @@ struct opcode_traits {
     io_uring_op kernels =
         IORING_OP_LAST; ///< IORING_OP_LAST: this opcode is emulated in user space.
     place waits_in = place::poll_table;
-    /// Whether it may start again after it came to nothing. False if it has changed the socket, or
-    /// the table of files, all the same.
+    /// Whether it may start again after an interruption or cancellation. False if it may then have
+    /// changed the socket or the table of files nevertheless.
     bool restarts = true;
 };
 

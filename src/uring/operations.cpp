@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations of a context that are more than a read or a write: each is one request to the
-// kernel.
+// The operations of a context other than reads and writes: each is one request to the kernel.
 #include <tryst/uring/context.hpp>
 
 #include "reactor.hpp"

@@ -114,8 +114,8 @@ unsigned count_forks() {
     die("a context was used by a child process, after a fork; make another one there");
 }
 
-/// Looks at the kernel's answer to io_uring_enter. After the errors that pass, the loop looks around and tries again.
-/// After any other, nothing that it waits for would ever come.
+/// Checks the kernel's answer to io_uring_enter. After a temporary error the loop tries again.
+/// After any other error no completion would ever arrive, so the program ends.
 void expect_passing(int answer) noexcept {
     switch (-answer) {
     case EINTR:
@@ -146,9 +146,9 @@ void expect_passing(int answer) noexcept {
 /// ends by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
-/// How many cancellations are submitted at once when the loop is left. The kernel forgets what it
-/// has cancelled in task work, of which one system call runs 20 pieces; until then it is in the way
-/// of the search for the next.
+/// How many cancellations are submitted at once when `run` ends. The kernel removes cancelled
+/// operations in task work, of which one system call runs 20 items. Until then they lengthen the
+/// search for the next operation.
 constexpr unsigned cancel_batch = 16;
 
 void write_call(int eventfd) noexcept {
@@ -255,7 +255,7 @@ void reactor::enable() {
     }
 }
 
-/// By the thread that will submit: the kernel has workers for each thread, not for each ring.
+/// Call it on the thread that will submit: the kernel has workers for each thread, not each ring.
 void reactor::limit_workers() {
     auto limits = max_workers_;
     if (limits == std::array{0U, 0U}) {
@@ -290,15 +290,15 @@ void reactor::come_to_rest() noexcept {
     } while (io_uring_sq_ready(&ring_) != 0);
 }
 
-/* In which order
+/* The order of cancellations
  *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the
  *      other end each time, the searches take time quadratic in the number of operations.
- *   2. What waits for a file is in the ring's hash table of polls. This has at most 256 lists, each
- *      with the newest operation first, so here the newest is cancelled first.
- *   3. What waits for a worker is in the workers' queue, which begins with the oldest, so here that
- *      goes first. Every search goes through this queue before the hash table, so it is emptied
- *      before the table.
- *   4. When the context runs again, they start in their old order: see `settle`. */
+ *   2. Operations that wait for a file are in the ring's hash table of polls. It has at most 256
+ *      lists, each with the newest operation first. So the newest is cancelled first.
+ *   3. Operations that wait for a worker are in the workers' queue, which begins with the oldest.
+ *      So the oldest is cancelled first. Every search goes through this queue before the hash
+ *      table, so the queue is emptied before the table.
+ *   4. When the context runs again, operations start in their old order: see `settle`. */
 void reactor::take_back() noexcept {
     for (list_links* link = in_flight_.previous; link != &in_flight_;) { // the newest first
         auto& operation = static_cast<operation_base&>(*link);
@@ -328,7 +328,7 @@ void reactor::submit_and_drain() noexcept {
 // ---- The life of an operation.
 
 void reactor::start(operation_base& operation) noexcept {
-    if (!loop_.running_here()) { // nobody here would look for its completion
+    if (!loop_.running_here()) { // its completion would not be noticed here
         die("await an operation on its own context: ", operation.name(),
             " was awaited where another executor runs, or none");
     }
@@ -452,7 +452,7 @@ void reactor::abandon(operation_base& operation) noexcept {
     if (queued || operation.stop_posted_) {
         loop_.executor().retract(&operation);
     }
-    if (operation.state_ == state::in_flight && !is_in_child()) { // there, it is the parent's
+    if (operation.state_ == state::in_flight && !is_in_child()) { // in a child it is the parent's
         // Relaxed: it has not changed since the operation started.
         if (owner_.load(std::memory_order_relaxed) != this_thread()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
@@ -632,7 +632,7 @@ void reactor::flush_backlogs() noexcept {
 // ---- Sleep, and calls.
 
 void reactor::deliver(executor_node* node) noexcept {
-    expect_no_fork(); // a child would wake its parent, and tell it nothing
+    expect_no_fork(); // a child would wake its parent, but deliver nothing to it
     // Before the post: after it, the context may be gone unless it waits for our call.
     const int ring = ring_.ring_fd;
     const int eventfd = eventfd_.get();
@@ -839,7 +839,7 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
         if (traits_of(operation.request_.code).restarts) {
             operation.state_ = state::waiting;
-            // In the order in which they first started, as they end in the order of `take_back`.
+            // Restores the order of the first starts: operations end in the order of `take_back`.
             const bool is_oldest = set_aside && !waits_for_worker(operation.request_.code);
             operation.insert_before(is_oldest ? *starts_.following : starts_);
             return;
@@ -849,8 +849,8 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     finish(operation, result, flags);
 }
 
-/// Whether the kernel knows that kind of operation. If it does not, it fails such a one as it does
-/// one with wrong arguments: EINVAL.
+/// Whether the kernel knows that kind of operation. If it does not, it fails the operation with
+/// EINVAL, as it does for wrong arguments.
 bool reactor::kernel_knows(unsigned kind) noexcept {
     constexpr unsigned kinds = 256; // as many as an entry can name
     alignas(io_uring_probe)

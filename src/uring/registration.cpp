@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A reactor's part that tells the kernel of buffers.
+// The part of the reactor that registers buffers with the kernel.
 #include "reactor.hpp"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ int reactor::change_registration(int entry, std::span<std::byte> memory) noexcep
     return changed < 0 ? -changed : 0;
 }
 
-/// Whether an operation that has been awaited and is not over refers to this registration.
+/// Whether an operation that has been awaited and is not over uses this registration.
 bool reactor::is_in_use(int registration) const noexcept {
     for (const list_links* const list : {&starts_, &cancels_, &in_flight_}) {
         for (const list_links* link = list->following; link != list; link = link->following) {

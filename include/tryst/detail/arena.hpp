@@ -95,7 +95,7 @@ public:
     void grow() noexcept {
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_) {
-            // [A1] relaxed: the bound publishes nothing. Failure relaxed: somebody else has decided.
+            // [A1] relaxed: the bound publishes nothing. Failure relaxed: another thread decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(step::growth);
@@ -116,11 +116,12 @@ public:
         }
     }
 
-    /// A withdrawal of somebody who is being completed is (`begin`), or is no longer (`end`), on its way
-    /// to a slot (W1); or a close is under way.
+    /// Counts, from `begin` to `end`, what still uses the exchanger: a withdrawal of a party that
+    /// is being completed, on its way to a slot (W1), or a close.
     void begin_straggling() noexcept {
-        // [A3] relaxed: the withdrawer's [A4] comes after it, because the withdrawer has seen `done`
-        // ([W5]). So does the destruction by a party that has found the exchanger closed.
+        // [A3] relaxed: the withdrawer's [A4] comes after it, because the withdrawer has seen
+        // `done` ([W5]). The destruction by a party that has found the exchanger closed comes after
+        // it, too.
         stragglers_.fetch_add(1, std::memory_order_relaxed);
     }
     void end_straggling() noexcept {

@@ -42,7 +42,7 @@ using clock = std::chrono::steady_clock;
 using stop_token = std::stop_token;
 template <class Callback>
 using stop_callback = std::stop_callback<Callback>;
-#else // libc++ 19 has them with -fexperimental-library only; tokens of other types work all the same.
+#else // libc++ 19 has them with -fexperimental-library only. Other token types work without it.
 class stop_token;
 template <class Callback>
 class stop_callback;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The rest of a coroutine that awaits others, which may end on another executor.
+/// Resumes a coroutine that awaits others, which may complete on another executor.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -23,7 +23,7 @@ public:
         }
     }
 
-    /// Takes note of a coroutine that is about to suspend.
+    /// Remembers a coroutine that is about to suspend.
     template <class Promise>
     void set(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
@@ -33,8 +33,9 @@ public:
     /// Where the coroutine is to be resumed.
     executor_ref executor() const noexcept { return executor_; }
 
-    /// Resumes the coroutine or posts it to its executor, after which it must not be touched any more.
-    /// @returns what is left for the caller to resume: the coroutine itself, if that is as good.
+    /// Resumes the coroutine or posts it to its executor. After that, `*this` must not be touched.
+    /// @returns what the caller must resume: the coroutine if it may run here, else a no-op
+    ///   coroutine.
     std::coroutine_handle<> resume() noexcept {
         if (!executor_) {
             if (!current_executor()) {

@@ -69,7 +69,7 @@ public:
             throw std::bad_alloc();
         }
         segments_[first].clear(0);
-        // Relaxed: nobody else knows the queue yet.
+        // Relaxed: no other thread knows the queue yet.
         red_.store(cursor_at(0, first), std::memory_order_relaxed);
         // Relaxed: as above.
         blue_.store(cursor_at(0, first), std::memory_order_relaxed);
@@ -90,7 +90,7 @@ public:
                 return {lead < 0 ? sight::own_side : sight::nobody};
             }
             if (at_end(mine)) {
-                step_on(own, mine); // a link is there; [Q5] fails if it is not seen yet
+                step_on(own, mine); // there is a link; [Q5] fails if we do not see it yet
                 continue;
             }
             // A party that has only a ticket does not wait yet. Relaxed: the visit acquires with [Q10].
@@ -128,8 +128,8 @@ public:
     }
 
     sight settle(waiter& w, colour own) noexcept {
-        // Read once: were it to move, two parties could pass each other over for ever. Relaxed: only a
-        // number of tickets.
+        // Read once: if it could move, two parties could pass each other over endlessly. Relaxed:
+        // only a number of tickets.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
             // [Q13] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
@@ -168,9 +168,10 @@ public:
 
     template <class Each>
     waiter* close(Each each) noexcept {
-        // [Q14] acquire, pairs with [Q6] and [Q9]: the segments up to here; release, pairs with [Q11],
-        // [Q12] and [Q13]: what the closer did. Nobody gets a ticket from a closed cursor: those that have
-        // been handed out to one colour only are the closer's, who is the one that closed blue's.
+        // [Q14] acquire, pairs with [Q6] and [Q9]: the segments up to here; release, pairs with
+        // [Q11], [Q12] and [Q13]: what the closer did. A closed cursor gives no more tickets. Those
+        // that only one colour has taken belong to the closer: the thread that closed blue's
+        // cursor.
         const std::uint64_t blue_end = blue_.fetch_or(closed, std::memory_order_acq_rel);
         // [Q15] acquire, pairs with [Q6] and [Q9]; release, pairs with [Q11], [Q12], [Q13] and [Q17].
         const std::uint64_t red_end = red_.fetch_or(closed, std::memory_order_acq_rel);
@@ -312,7 +313,8 @@ private:
     /// instant. (Whose is closed second, needs no help.)
     sight closed_to(colour own) noexcept {
         if (own == colour::blue) {
-            // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: what the closer of blue's did.
+            // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: what the thread that closed
+            // blue's did.
             red_.fetch_or(closed, std::memory_order_release);
         }
         return {sight::closed};
@@ -347,8 +349,8 @@ private:
                                                  std::memory_order_acquire)) {
                     return {sight::offered};
                 }
-                // [Q4] says nothing but that we do not come. Failure acquire, pairs with [Q1] and [Q3].
-                // Success the same: g++ 12 refuses less than on failure.
+                // [Q4] only says that we will not use the cell. Failure acquire, pairs with [Q1]
+                // and [Q3]. Success acquire, too: g++ 12 rejects a weaker order than on failure.
             } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_acquire,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
@@ -357,7 +359,7 @@ private:
             }
         }
         // [Q2] takes the first, which `seen` has acquired. Failure acquire, pairs with [Q1] and [Q3]: the
-        // first has withdrawn. Success the same: g++ 12 refuses less than on failure.
+        // first has withdrawn. Success acquire, too: g++ 12 rejects a weaker order than on failure.
         if (seen != gone && cell.compare_exchange_strong(seen, met, std::memory_order_acquire,
                                                          std::memory_order_acquire)) {
             count(here, n, one_ended);

@@ -89,7 +89,7 @@ public:
             }
             w.place = n;
             atomic<word>& place = nodes_[n].content;
-            // [D10] acquire, pairs with [D4]: what is free is ours since then, or since [N3].
+            // [D10] acquire, pairs with [D4]: a free node is ours since then, or since [N3].
             word seen = place.load(std::memory_order_acquire);
             if (seen == vacant(own)) {
                 // [D3] release, pairs with [D4]: publishes *w to the popper. Failure acquire, pairs with

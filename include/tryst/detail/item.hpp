@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the type of an item must fulfil.
+/// Requirements on the type of an item.
 /// Standard library only.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tryst::detail {
 
-/// What stands for an item where there is none.
+/// Stands for an item where there is none.
 struct nothing {};
 
 template <class T>

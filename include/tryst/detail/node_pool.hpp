@@ -35,7 +35,7 @@ public:
     node_pool& operator=(const node_pool&) = delete;
     ~node_pool() {
         for (const auto& block : blocks_) {
-            // Relaxed: nobody else uses the pool any more.
+            // Relaxed: no other thread uses the pool any more.
             delete[] to_nodes(block.load(std::memory_order_relaxed));
         }
     }
@@ -54,8 +54,8 @@ public:
             const number n = number_of(head);
             // Relaxed: acquired with the head; if the node is not free any more, [N5] fails.
             const number next = (*this)[n].link.load(std::memory_order_relaxed);
-            // [N5] takes the node, which `head` has acquired. Failure acquire, pairs with [N4]. Success the
-            // same: g++ 12 refuses less than on failure.
+            // [N5] takes the node, which `head` has acquired. Failure acquire, pairs with [N4].
+            // Success acquire, too: g++ 12 rejects a weaker order than on failure.
             if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_acquire,
                                             std::memory_order_acquire)) {
                 return n;
@@ -105,7 +105,7 @@ private:
 
     /// Whether there is a block `i`, which is made if need be.
     bool has_block(unsigned i) noexcept {
-        // Relaxed: whether there is one; users of its nodes acquire it with [N1].
+        // Relaxed: only tells whether it exists; users of its nodes acquire it with [N1].
         std::uintptr_t seen = blocks_[i].load(std::memory_order_relaxed);
         if (seen != 0) {
             return true;

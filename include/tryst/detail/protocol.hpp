@@ -214,8 +214,9 @@ public:
         return true;
     }
 
-    /// Closes for ever, and completes all that wait with `closed`. A party that finds it closed may destroy
-    /// the exchanger, which waits until this close has completed the last waiter.
+    /// Closes permanently, and completes all waiters with `closed`. A party that finds the
+    /// exchanger closed may destroy it; the destructor waits until this close has completed the
+    /// last waiter.
     void close() noexcept {
         arena_.begin_straggling();
         waiter* const last = arena_.home().close([&](waiter& q) { expel(q); });
@@ -233,7 +234,7 @@ public:
             post(*last);
         }
         arena_.end_straggling();
-        if (is_inline) { // and may destroy the exchanger
+        if (is_inline) { // the party may destroy the exchanger
             post(*last);
         }
     }

@@ -118,7 +118,7 @@ private:
 
         struct finish {
             bool await_ready() const noexcept { return false; }
-            // On `home`: the task that it awaited has come back there.
+            // Runs on `home`: the awaited task resumes its awaiter there.
             void await_suspend(std::coroutine_handle<spawned> self) noexcept {
                 self.promise().destroy();
             }

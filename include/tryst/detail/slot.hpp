@@ -143,9 +143,9 @@ struct sight {
  *   search     the same for who will not wait: does not let one on the way hide another that waits
  *   settle     after `look` has found none: claims a partner that has come meanwhile, or leaves the waiter
  *   withdraw   takes it out again, if it has not been claimed
- *   close      for ever; calls a function with each waiter but the last, which it returns. They are the
- *              caller's. The call for one comes before the claim of the next that is suspended, because the
- *              party that the call resumes may destroy that one's frame
+ *   close      permanently. Claims all waiters: calls a function with each but the last, and
+ *              returns the last. Each call comes before the claim of the next suspended waiter,
+ *              because the party that the call resumes may destroy that waiter's frame
  *
  * A waiter's `place` is 24 bits, at the home's disposal. */
 

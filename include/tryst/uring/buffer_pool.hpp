@@ -84,7 +84,7 @@ public:
     /// All the memory, buffer after buffer.
     std::span<std::byte> memory() const noexcept { return {memory_, count_ * size_}; }
 
-    /// Which pool this is: no two of a process have the same number, whatever their addresses. Never 0.
+    /// Identifies the pool: unique in the process, even if a later pool has its address. Never 0.
     std::uint64_t serial() const noexcept { return serial_; }
 
 private:

@@ -38,8 +38,8 @@ struct context_options {
     /// The most kernel threads that run `openat`, `fsync`, and reads and writes of files where these block. If all
     /// of them block, for instance in `openat` of a FIFO, later operations wait. 0 keeps the kernel's limit:
     /// the smaller of `entries` and four times the number of processors.
-    /// All contexts on a thread share these threads; if several of them set a limit, that of the last one to begin
-    /// running holds. Needs Linux 5.15; on an older kernel `run` throws.
+    /// All contexts on a thread share these threads; if several of them set a limit, the
+    /// last one to begin running decides. Needs Linux 5.15; on an older kernel `run` throws.
     unsigned max_bounded_workers = 0;
 
     /// The same for operations on sockets, pipes and terminals. The kernel's limit is that of the user's processes
@@ -83,16 +83,19 @@ public:
     /// @throws as `run`.
     std::size_t run_until_idle();
 
-    /// Tells the kernel of a pool's memory, so that `read_fixed` and `write_fixed` save it looking the pages
-    /// up. Before the context runs, or on it; at most `max_pools` of them, once or again. The memory stays
-    /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed before.
-    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM, see `ulimit -l`), too
-    ///   old. The pool's buffers serve all the same, as any memory does.
+    /// Registers a pool's memory with the kernel, which then need not look up its pages for each
+    /// `read_fixed` and `write_fixed`. Call it before the context runs, or on the context. At most
+    /// `max_pools` pools can be registered; registering one again does nothing. The memory stays
+    /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed
+    /// before.
+    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM, see
+    ///   `ulimit -l`), or the kernel is too old. The pool's buffers can be used nevertheless, as any
+    ///   memory can.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
 
-    /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one registered in
-    /// its place. Before the context runs, or on it. Operations made with this pool's buffers and not yet
-    /// awaited fail with EFAULT.
+    /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one
+    /// registered in its place. Call it before the context runs, or on the context. Operations made
+    /// with this pool's buffers and not yet awaited fail with EFAULT.
     /// @returns an error if the pool is not registered (ENOENT), or an operation still uses it (EBUSY: await
     ///   that first); then nothing has changed.
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
@@ -101,10 +104,10 @@ public:
     /// The flags of io_uring_setup(2) that the kernel took.
     unsigned setup_flags() const noexcept;
 
-    // ---- Operations. Those that transfer may transfer less than they were asked for, as the system calls
-    // do; 0 bytes are the end of a file or a stream. All give a `result`, and are as `operation`
-    // says: in what they throw, where they resume, their cancellation and synchronization, and that
-    // they do not allocate. One that the kernel is too old for fails with `function_not_supported`.
+    // ---- Operations. Those that transfer may transfer less than they were asked for, as the
+    // system calls do; 0 bytes are the end of a file or a stream. All give a `result`. `operation`
+    // documents exceptions, resumption, cancellation, synchronization and allocation of them all.
+    // If the kernel is too old for an operation, the operation fails with `function_not_supported`.
 
     /// Does nothing, by way of the kernel.
     operation<void> nop(limits until = {}) noexcept {
@@ -213,8 +216,8 @@ public:
                                    limits until = {}) noexcept;
 
     /// splice(2): moves at most `length` bytes from one file to the other, one of which must be a
-    /// pipe. The pipe's offset must be the `current_position`. While it waits, it keeps a thread of
-    /// the kernel's.
+    /// pipe. The pipe's offset must be the `current_position`. While it waits, it occupies one of
+    /// the kernel's threads.
     /// @returns how many bytes; 0 at the end of the input.
     operation<std::size_t> splice(int from, std::uint64_t from_offset, int into,
                                   std::uint64_t into_offset, std::size_t length, unsigned flags = 0,
@@ -294,7 +297,7 @@ private:
     }
 
     /// The kernel's lengths are of 32 bits, and it transfers at most this many bytes at once
-    /// (MAX_RW_COUNT). So many `iovec`s it refuses, as it does more.
+    /// (MAX_RW_COUNT). It refuses this many `iovec`s, as it refuses more.
     static std::uint32_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
         return static_cast<std::uint32_t>(size < most ? size : most);

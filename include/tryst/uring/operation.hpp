@@ -46,10 +46,10 @@ enum class opcode : std::uint8_t {
 /// operation is over.
 struct request {
     opcode code = opcode::nop;
-    std::uint16_t buffer = 0; ///< A registered one, or a group of provided ones; a splice's flags.
+    std::uint16_t buffer = 0; ///< Registered, or a group of provided ones. splice: the flags.
     int descriptor = -1;
     std::uint32_t length = 0;
-    std::uint32_t flags = 0; ///< A splice's file to read from.
+    std::uint32_t flags = 0; ///< splice: the file to read from.
     std::uint64_t address = 0;
     std::uint64_t offset = 0;
 };
@@ -168,7 +168,7 @@ private:
 ///
 /// @returns     `result<T>`: the kernel's result, or its error with the operation's name.
 /// @throws      nothing.
-/// @progress    the thread does not block; one that has to wait does so in the kernel.
+/// @progress    the thread does not block; an operation that has to wait does so in the kernel.
 /// @resumes     on its context, by way of the queue of what is ready.
 /// @cancellation by `limits`: a stop or a deadline asks the kernel to cancel; the operation ends with its own
 ///              completion, and a result that arrived wins. A stop that came before it started is

@@ -155,8 +155,8 @@ public:
     /// For `executor_of`.
     executor_ref executor() const noexcept { return base::ref(); }
 
-    /// Before it waits for the first time, it must be known where it sleeps; `start_later` has seen to it for
-    /// tasks.
+    /// Registers the driver with its context before it waits for the first time. For tasks,
+    /// `start_later` has done that already.
     template <class Operation>
     auto await_transform(Operation&& operation) noexcept {
         return first_await<std::remove_reference_t<Operation>>{operation, *this};
