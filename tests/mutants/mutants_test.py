@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""That every mutant still changes the headers that it is about."""
+
+import unittest
+from pathlib import Path
+
+from mutants import all_mutants, weakenings
+
+INCLUDE = Path(__file__).resolve().parents[2] / "include/tryst"
+
+
+class Mutants(unittest.TestCase):
+    def test_change_their_headers(self) -> None:
+        mutants = all_mutants(INCLUDE)
+        self.assertGreater(len(mutants), 100)
+        for mutant in mutants:
+            with self.subTest(mutant.name):
+                file = INCLUDE / mutant.file
+                self.assertTrue(file.exists(), file)
+                text = file.read_text()
+                self.assertNotEqual(mutant.applied(text), text)
+
+    def test_weaken_something(self) -> None:
+        self.assertGreater(len(weakenings(INCLUDE)), 70)
+
+
+if __name__ == "__main__":
+    unittest.main()
