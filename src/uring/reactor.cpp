@@ -640,7 +640,8 @@ void reactor::deliver(executor_node* node) noexcept {
         return;
     }
     TRYST_TRACE(step::call_due);
-    if (running_reactor == nullptr || !running_reactor->submit_call(ring, eventfd)) {
+    const bool may_submit = running_reactor != nullptr && !running_reactor->is_in_child();
+    if (!may_submit || !running_reactor->submit_call(ring, eventfd)) {
         TRYST_TRACE(step::call_by_eventfd);
         write_call(eventfd);
     }

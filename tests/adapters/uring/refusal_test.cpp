@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -21,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <liburing.h>
@@ -229,6 +231,32 @@ TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
                   return 5;
               }),
               5);
+    expect_unharmed();
+}
+
+TEST_P(UringFork, LetsAChildCallItsOwnContextFromWithinTheLoopOfItsParent) {
+    start();
+    loop_->spawn([]() -> tryst::task<> {
+        const int status = status_of([] {
+            context own{sleepy};
+            std::atomic<int> rounds{0};
+            std::jthread runner([&] { own.run(); });
+            for (int i = 1; i != 1'000; ++i) { // in some of which the context sleeps
+                own.spawn([](std::atomic<int>& run) -> tryst::task<> {
+                    ++run;
+                    co_return;
+                }(rounds));
+                while (rounds != i) {
+                    std::this_thread::yield();
+                }
+            }
+            own.stop();
+            return 5;
+        });
+        EXPECT_EQ(status, 5);
+        co_return;
+    }());
+    loop_->run_until_idle();
     expect_unharmed();
 }
 
