@@ -61,11 +61,12 @@ public:
     /// Reads the next word; lines end words. @returns false at the end of the file.
     bool read_word();
 
-    /// @throws std::runtime_error "FILE:LINE: what"
+    /// @throws std::runtime_error "FILE:LINE: what", or "FILE: what" before the first line
     template <class... Args>
     [[noreturn]] void fail(fmt::format_string<Args...> what, Args&&... args) const {
-        throw std::runtime_error(fmt::format("{}:{}: {}", file_, line_number_,
-                                             fmt::format(what, std::forward<Args>(args)...)));
+        throw std::runtime_error(fmt::format(
+            "{}:{} {}", file_, line_number_ == 0 ? "" : fmt::format("{}:", line_number_),
+            fmt::format(what, std::forward<Args>(args)...)));
     }
 
 private:

@@ -199,10 +199,15 @@ concept has_executor = requires(const Promise& promise) {
 
 namespace detail {
 
-/// A promise that has `executor()`, with or without the required qualifiers.
+/// A promise that means to name an executor, whether or not in the right way: it may name a loop, whose
+/// executor is meant.
 template <class Promise>
 concept names_executor = requires(Promise& promise) {
     { promise.executor() } -> std::convertible_to<executor_ref>;
+} || requires(Promise& promise) {
+    { promise.executor().executor() } -> std::convertible_to<executor_ref>;
+} || requires(Promise& promise) {
+    { promise.executor()->executor() } -> std::convertible_to<executor_ref>;
 };
 
 } // namespace detail

@@ -147,6 +147,11 @@ public:
     /// A success that holds the partner's item.
     explicit exchange_result(theirs_t&& partners) noexcept : item_(std::move(partners)) {}
 
+    /// A success that holds a copy of `partners`.
+    explicit exchange_result(const theirs_t& partners)
+        requires(std::copy_constructible<theirs_t>)
+        : exchange_result(theirs_t(partners)) {}
+
     /// A failure that holds the caller's own item.
     exchange_result(exchange_errc error, own_t&& own) noexcept
         : item_(std::move(own)), error_(error) {}
@@ -350,6 +355,14 @@ private:
 
     template <class Self, class F>
     static auto otherwise(Self&& self, F&& recover) {
+        if constexpr (std::is_void_v<Own>) {
+            static_assert(std::invocable<F, std::error_code>,
+                          "tryst: or_else calls its function with the error");
+        } else {
+            static_assert(
+                std::invocable<F, std::error_code, decltype(std::forward<Self>(self).returned())>,
+                "tryst: or_else calls its function with the error and the own item");
+        }
         const auto recovered = [&]() -> decltype(auto) {
             if constexpr (std::is_void_v<Own>) {
                 return std::invoke(std::forward<F>(recover), self.error());

@@ -240,7 +240,7 @@ TEST(TspReader, CallsAProblemWithoutNameByItsFile) {
 }
 
 TEST(TspReader, SaysOnWhichLineAHeaderIsWrong) {
-    EXPECT_EQ(refusal(""), "FILE:0: there is no NODE_COORD_SECTION");
+    EXPECT_EQ(refusal(""), "FILE: there is no NODE_COORD_SECTION");
     EXPECT_EQ(refusal(header), "FILE:4: there is no NODE_COORD_SECTION");
     EXPECT_EQ(refusal("EOF\n" + section), "FILE:1: there is no NODE_COORD_SECTION");
     EXPECT_EQ(refusal("NAME: x\nhello\n"), "FILE:2: 'hello' is not 'KEYWORD: value'");

@@ -249,6 +249,12 @@ TEST(ExchangeResult, TakesFunctionsOfAllKinds) {
     EXPECT_EQ(*won, "theirs!!");
 }
 
+TEST(ExchangeResult, IsMadeOfACopyIfItsItemCanBeCopied) {
+    const std::string theirs = "theirs";
+    EXPECT_EQ(text(theirs), "theirs");
+    static_assert(!std::is_constructible_v<exchange_result<tracked>, const tracked&>);
+}
+
 TEST(ExchangeResult, MovesOnlyOnceThroughAChain) {
     census kept;
     {
