@@ -5,7 +5,9 @@
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -19,11 +21,14 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace {
 
+namespace fs = std::filesystem;
 namespace uring = tryst::uring;
 
 /// A buffer on its way, and how much of it is full. Nothing: the file has ended.
@@ -48,8 +53,11 @@ tryst::task<> fill(uring::context& loop, int file, piece mine, meeting& ex) {
     }
 }
 
+/// Begins at the position of the file and moves it, since others may write there next:
+/// `(uring_copy a /dev/stdout; uring_copy b /dev/stdout) > both`.
 tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
-    std::uint64_t offset = 0;
+    // A pipe has no position, and ignores the offset.
+    auto offset = static_cast<std::uint64_t>(std::max(::lseek(file, 0, SEEK_CUR), off_t{0}));
     while (true) {
         auto swapped = co_await ex.exchange(std::move(mine)); // empty for full
         if (!swapped || swapped->size == 0) {
@@ -61,6 +69,7 @@ tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
             offset += put.value();
             rest = rest.subspan(*put);
         }
+        ::lseek(file, static_cast<off_t>(offset), SEEK_SET);
     }
 }
 
@@ -87,26 +96,56 @@ struct stat status_of(const uring::descriptor& file, const std::string& path) {
     return status;
 }
 
-/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. A
-/// special file (a terminal, a pipe, /dev/null) is not replaced: the copy is written to it directly.
+fs::path folder_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+bool is_in_procfs(const fs::path& path) {
+    struct statfs system{};
+    return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/// Follows all symbolic links but those in procfs, which lead to open files that need not have a name.
+fs::path follow_links(fs::path path) {
+    constexpr int most = 40; // as in the kernel
+    for (int i = 0; i != most && fs::is_symlink(path) && !is_in_procfs(path); ++i) {
+        path = path.parent_path() / fs::read_symlink(path);
+    }
+    return path;
+}
+
+/// Opens a file that exists. A descriptor of this process, such as /proc/self/fd/1, is duplicated: the
+/// duplicate shares its position.
+int open_to_write(const fs::path& path) {
+    std::error_code ignored;
+    const std::string name = path.filename();
+    int number = -1;
+    if (fs::equivalent(folder_of(path), "/proc/self/fd", ignored) &&
+        std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc{}) {
+        return ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    }
+    return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_in_procfs(path) ? O_APPEND : 0));
+}
+
+/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. What
+/// is no regular file (a terminal, a pipe, /dev/null), or is open already (/dev/stdout), is not replaced: the
+/// copy is written to it directly.
 class target {
 public:
-    target(const char* path, const struct stat& source) {
-        file_.reset(::open(path, O_WRONLY | O_CLOEXEC));
+    target(const char* path, const struct stat& source) : path_(follow_links(path)) {
+        file_.reset(open_to_write(path_));
         if (file_) {
             const struct stat old = status_of(file_, path);
             if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
                 throw std::runtime_error(std::string(path) +
                                          ": is the source itself; name another target");
             }
-            if (!S_ISREG(old.st_mode)) {
+            if (!S_ISREG(old.st_mode) || is_in_procfs(path_)) {
                 return;
             }
         } else {
-            check(errno == ENOENT, path);
+            check(errno == ENOENT && !is_in_procfs(path_), path);
         }
-        path_ =
-            std::filesystem::weakly_canonical(path); // replaces what a link refers to, not the link
         temporary_ = path_.parent_path() / (".uring_copy." + std::to_string(::getpid()));
         file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                            source.st_mode & 0777));
@@ -132,8 +171,8 @@ public:
 
 private:
     uring::descriptor file_;
-    std::filesystem::path path_;
-    std::filesystem::path temporary_; // empty: there is none
+    fs::path path_;
+    fs::path temporary_; // empty: there is none
 };
 
 void copy(const char* from, const char* to) {

@@ -70,12 +70,12 @@ class PairingClient(unittest.TestCase):
         options.setdefault("stderr", subprocess.DEVNULL)
         return subprocess.Popen([chosen.client, "--port", str(server.port), *arguments], **options)
 
-    def receive(self, server, path, message, umask=-1):
+    def receive(self, server, path, message, **options):
         """The exit status of a client that receives the message into a file."""
         with Client(server, request(b"room", message)) as partner:
             server.until(waiting=1)
             with self.client(server, "room", "--receive", path, stdin=subprocess.DEVNULL,
-                             umask=umask) as client:
+                             **options) as client:
                 status = client.wait(TIMEOUT)
             if status == 0:
                 self.assertEqual(partner.reply(), (EXCHANGED, b""))
@@ -247,6 +247,37 @@ class PairingClient(unittest.TestCase):
                 self.assertEqual(os.listdir(folder), ["link"])
                 os.remove(link)
             server.until(disconnected=2, exchanged=0)
+
+    def test_a_descriptor_is_written_to_and_its_file_keeps_what_it_has(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder:
+            log, link = (os.path.join(folder, name) for name in ("log", "link"))
+            os.symlink("/dev/stdout", link)
+            for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", link):
+                for flags in (os.O_APPEND, 0):
+                    write(log)
+                    out = os.open(log, os.O_WRONLY | flags)
+                    os.write(out, b"begin ")
+                    self.assertEqual(self.receive(server, name, b"message", stdout=out), 0)
+                    os.write(out, b" end")
+                    os.close(out)
+                    self.assertEqual(read(log), b"begin message end", name)
+                    self.assertEqual(sorted(os.listdir(folder)), ["link", "log"])
+            write(log, b"old ")
+            with open(log, "ab") as out:
+                self.assertEqual(self.receive(server, f"/dev/fd/{out.fileno()}", b"new",
+                                              pass_fds=[out.fileno()]), 0)
+                # Another process's descriptor, which a client opens once more.
+                self.assertEqual(self.receive(server, f"/proc/{os.getpid()}/fd/{out.fileno()}", b"er"), 0)
+            self.assertEqual(read(log), b"old newer")
+
+    def test_a_descriptor_that_cannot_be_written_gives_nothing_away(self):
+        with Server() as server, tempfile.TemporaryFile() as file:
+            with open(f"/proc/self/fd/{file.fileno()}", "rb") as reading:
+                self.assertEqual(self.receive(server, f"/dev/fd/{reading.fileno()}", b"kept",
+                                              pass_fds=[reading.fileno()]), FILE_TROUBLE)
+            for name in ("/dev/fd/99", "/dev/fd/1x", "/dev/fd/-1"):
+                self.assertEqual(self.receive(server, name, b"kept"), FILE_TROUBLE)
+            server.until(disconnected=4, exchanged=0)
 
     # ---- The timeout
 

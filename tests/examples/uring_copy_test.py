@@ -139,6 +139,36 @@ class UringCopy(unittest.TestCase):
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
         self.assertEqual(sorted(os.listdir(self.folder)), ["fifo", "read", "source"])
 
+    def write_to_log(self, script):
+        """Runs the script, in which $0 is uring_copy, with the log as its standard output."""
+        return subprocess.run(["sh", "-ec", script, PROGRAM], cwd=self.folder, capture_output=True,
+                              text=True, timeout=TIMEOUT, check=False)
+
+    def test_writes_to_a_descriptor_and_keeps_what_its_file_has(self):
+        self.file("source", "word" * 200_000)
+        os.symlink("/dev/stdout", self.path("link"))
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link", "./link"):
+            for redirection in (">>", ">"):
+                done = self.write_to_log(f"{{ echo begin; $0 source {name}; echo end; }} {redirection}log")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.content("log"), "begin\n" + "word" * 200_000 + "end\n")
+                self.assertEqual(sorted(os.listdir(self.folder)), ["link", "log", "source"])
+                os.remove(self.path("log"))
+        self.file("log", "old")
+        self.assertEqual(self.write_to_log("$0 source /dev/fd/5 5>>log").stderr, "")
+        self.assertEqual(self.content("log"), "old" + "word" * 200_000)
+
+    def test_refuses_a_descriptor_that_is_the_source_or_not_open(self):
+        self.file("source", "word")
+        for script, says in (("$0 source /dev/stdout >>source", "is the source itself"),
+                             ("$0 source /dev/fd/9", "/dev/fd/9: "),
+                             ("$0 source /dev/fd/5 5<other", "Bad file descriptor")):
+            self.file("other", "other")
+            done = self.write_to_log(script)
+            self.assertEqual(done.returncode, 1, script)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(self.all_files(), {"source": "word", "other": "other"})
+
 
 def main():
     with tempfile.TemporaryDirectory(prefix="uring_copy.") as folder:
