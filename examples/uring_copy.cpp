@@ -127,15 +127,24 @@ int open_to_write(const fs::path& path) {
     return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_in_procfs(path) ? O_APPEND : 0));
 }
 
-/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. What
+mode_t umask_of_process() noexcept {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return mask;
+}
+
+/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. The
+/// copy keeps the mode of an old target, and otherwise has that of the source, as far as the umask allows. What
 /// is no regular file (a terminal, a pipe, /dev/null), or is open already (/dev/stdout), is not replaced: the
 /// copy is written to it directly.
 class target {
 public:
     target(const char* path, const struct stat& source) : path_(follow_links(path)) {
         file_.reset(open_to_write(path_));
-        if (file_) {
-            const struct stat old = status_of(file_, path);
+        const bool exists = bool(file_);
+        struct stat old{};
+        if (exists) {
+            old = status_of(file_, path);
             if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
                 throw std::runtime_error(std::string(path) +
                                          ": is the source itself; name another target");
@@ -146,10 +155,14 @@ public:
         } else {
             check(errno == ENOENT && !is_in_procfs(path_), path);
         }
-        temporary_ = path_.parent_path() / (".uring_copy." + std::to_string(::getpid()));
-        file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                           source.st_mode & 0777));
-        check(bool(file_), temporary_);
+        std::string name = folder_of(path_) / ".uring_copy.XXXXXX";
+        file_.reset(::mkostemp(name.data(), O_CLOEXEC)); // at first only for its owner
+        check(bool(file_), path_);
+        temporary_ = name;
+        mode_ = (exists ? old.st_mode : source.st_mode & ~umask_of_process()) & 0777;
+        if (exists && ::fchown(file_.get(), old.st_uid, old.st_gid) != 0) {
+            mode_ &= ~mode_t{S_IRWXG}; // rights that were meant for another group
+        }
     }
     target(const target&) = delete;
     target& operator=(const target&) = delete;
@@ -164,6 +177,7 @@ public:
     /// Puts the complete copy in the target's place. Without this the target stays as it was.
     void keep() {
         if (!temporary_.empty()) {
+            check(::fchmod(file_.get(), mode_) == 0, temporary_);
             check(::rename(temporary_.c_str(), path_.c_str()) == 0, path_);
             temporary_.clear();
         }
@@ -173,6 +187,7 @@ private:
     uring::descriptor file_;
     fs::path path_;
     fs::path temporary_; // empty: there is none
+    mode_t mode_ = 0; // of the complete copy
 };
 
 void copy(const char* from, const char* to) {
