@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -110,11 +111,9 @@ int named_descriptor(const fs::path& path) {
     return error == std::errc{} && rest == end ? number : -1;
 }
 
-void check_open_for_writing(int file, const fs::path& path) {
+bool is_open_for_writing(int file) noexcept {
     const int flags = ::fcntl(file, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-        fail(path, EBADF);
-    }
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
 void write_bytes(int file, const fs::path& path, std::span<const std::byte> bytes) {
@@ -164,12 +163,18 @@ void resemble(int file, const fs::path& path) {
 
 output::output(const std::string& path) : path_(path) {
     if (path_.empty()) {
+        if (!is_open_for_writing(STDOUT_FILENO)) {
+            throw std::runtime_error("cannot write standard output: not open for writing; "
+                                     "redirect it, or name a file with --receive");
+        }
         return;
     }
     const fs::path target = behind_links(path_);
     open_already_ = named_descriptor(target);
     if (open_already_ >= 0) {
-        check_open_for_writing(open_already_, path_);
+        if (!is_open_for_writing(open_already_)) {
+            fail(path_, EBADF);
+        }
         return;
     }
     struct stat status{};

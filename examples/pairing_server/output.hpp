@@ -18,7 +18,7 @@ public:
     /// Checks that the output can be written. Call it before the own message is sent.
     /// @param path  Empty: standard output. Symbolic links are followed. A name such as /dev/stdout
     ///              or /dev/fd/3 means the descriptor, and its file keeps the contents it has.
-    /// @throws std::system_error if it cannot.
+    /// @throws std::runtime_error if it cannot.
     explicit output(const std::string& path);
 
     /// Writes the message. A file has its old contents until it has all of the new ones. It keeps

@@ -279,6 +279,25 @@ class PairingClient(unittest.TestCase):
                 self.assertEqual(self.receive(server, name, b"kept"), FILE_TROUBLE)
             server.until(disconnected=4, exchanged=0)
 
+    def test_a_client_without_standard_output_gives_nothing_away(self):
+        with Server() as server, Client(server, request(b"room", b"kept")):
+            server.until(waiting=1)
+            for redirection in (">&-", "1</dev/null"):
+                run = subprocess.run(
+                    ["sh", "-c", f'exec "$0" "$@" {redirection}', chosen.client, "--port", str(server.port),
+                     "room"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                self.assertEqual(
+                    (run.returncode, run.stderr),
+                    (FILE_TROUBLE, b"pairing_client: cannot write standard output: not open for writing; "
+                                   b"redirect it, or name a file with --receive\n"))
+            server.until(waiting=1, accepted=1)
+
+    def test_a_client_that_writes_a_file_needs_no_standard_output(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "file")
+            self.assertEqual(self.receive(server, path, b"one", preexec_fn=lambda: os.close(1)), 0)
+            self.assertEqual(read(path), b"one")
+
     # ---- The timeout
 
     def assert_times_out(self, port, timeout, stage, **environment):
