@@ -370,6 +370,16 @@ class PairingClient(unittest.TestCase):
         self.assertEqual(self.print_on_terminal(b"cut: \xf0\x9f", "C.UTF-8"), rb"cut: \xf0\x9f")
         self.assertEqual(self.print_on_terminal("\u00fc".encode(), "C"), rb"\xc3\xbc")
 
+    def test_a_terminal_is_shown_no_characters_that_reorder_or_hide_others(self):
+        for first, last in ((0x61c, 0x61c), (0x200b, 0x200f), (0x202a, 0x202e), (0x2060, 0x2064),
+                            (0x2066, 0x206f), (0xfeff, 0xfeff), (0xfff9, 0xfffb), (0xe0001, 0xe0001),
+                            (0xe0020, 0xe007f)):
+            hostile = "".join(map(chr, range(first, last + 1))).encode()
+            escaped = "".join(f"\\x{byte:02x}" for byte in hostile).encode()
+            self.assertEqual(self.print_on_terminal(b"a" + hostile + b"b", "C.UTF-8"), b"a" + escaped + b"b")
+        text = "\u05e9\u05dc\u05d5\u05dd \u2010".encode() # Hebrew, and a hyphen
+        self.assertEqual(self.print_on_terminal(text, "C.UTF-8"), text)
+
     def test_a_pipe_and_a_file_get_the_bytes_as_they_are(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
