@@ -13,7 +13,8 @@ namespace pairing {
 namespace {
 
 /// Whether it is a format character of Unicode (category Cf): a terminal may hide it, or show others in
-/// another order. Only those that belong to a single script are missing. `wchar_t` is the code point.
+/// another order. The soft hyphen and most that belong to one script are harmless. `wchar_t` is the code
+/// point.
 bool is_format_character(wchar_t character) noexcept {
     constexpr struct {
         wchar_t first, last;
