@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -118,11 +117,9 @@ fs::path follow_links(fs::path path) {
 /// duplicate shares its position.
 int open_to_write(const fs::path& path) {
     std::error_code ignored;
-    const std::string name = path.filename();
-    int number = -1;
-    if (fs::equivalent(folder_of(path), "/proc/self/fd", ignored) &&
-        std::from_chars(name.data(), name.data() + name.size(), number).ec == std::errc{}) {
-        return ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    if (fs::is_symlink(path, ignored) &&
+        fs::equivalent(folder_of(path), "/proc/self/fd", ignored)) {
+        return ::fcntl(std::stoi(path.filename()), F_DUPFD_CLOEXEC, 0);
     }
     return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_in_procfs(path) ? O_APPEND : 0));
 }

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -101,14 +101,9 @@ fs::path behind_links(fs::path path) {
 /// The descriptor of this process to which `path`, such as /proc/self/fd/3, leads, or -1.
 int named_descriptor(const fs::path& path) {
     std::error_code ignored;
-    if (!fs::equivalent(folder_of(path), "/proc/self/fd", ignored)) {
-        return -1;
-    }
-    const std::string name = path.filename();
-    const char* const end = name.data() + name.size();
-    int number = -1;
-    const auto [rest, error] = std::from_chars(name.data(), end, number);
-    return error == std::errc{} && rest == end ? number : -1;
+    const bool is_one =
+        fs::is_symlink(path, ignored) && fs::equivalent(folder_of(path), "/proc/self/fd", ignored);
+    return is_one ? std::stoi(path.filename()) : -1;
 }
 
 bool is_open_for_writing(int file) noexcept {
