@@ -5,6 +5,7 @@
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +20,14 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace {
 
+namespace fs = std::filesystem;
 namespace uring = tryst::uring;
 
 /// A buffer on its way, and how much of it is full. Nothing: the file has ended.
@@ -48,8 +52,11 @@ tryst::task<> fill(uring::context& loop, int file, piece mine, meeting& ex) {
     }
 }
 
+/// Begins at the position of the file and moves it, since others may write there next:
+/// `(uring_copy a /dev/stdout; uring_copy b /dev/stdout) > both`.
 tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
-    std::uint64_t offset = 0;
+    // A pipe has no position, and ignores the offset.
+    auto offset = static_cast<std::uint64_t>(std::max(::lseek(file, 0, SEEK_CUR), off_t{0}));
     while (true) {
         auto swapped = co_await ex.exchange(std::move(mine)); // empty for full
         if (!swapped || swapped->size == 0) {
@@ -61,6 +68,7 @@ tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
             offset += put.value();
             rest = rest.subspan(*put);
         }
+        ::lseek(file, static_cast<off_t>(offset), SEEK_SET);
     }
 }
 
@@ -87,30 +95,71 @@ struct stat status_of(const uring::descriptor& file, const std::string& path) {
     return status;
 }
 
-/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. A
-/// special file (a terminal, a pipe, /dev/null) is not replaced: the copy is written to it directly.
+fs::path folder_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+bool is_in_procfs(const fs::path& path) {
+    struct statfs system{};
+    return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/// Follows all symbolic links but those in procfs, which lead to open files that need not have a name.
+fs::path follow_links(fs::path path) {
+    constexpr int most = 40; // as in the kernel
+    for (int i = 0; i != most && fs::is_symlink(path) && !is_in_procfs(path); ++i) {
+        path = path.parent_path() / fs::read_symlink(path);
+    }
+    return path;
+}
+
+/// Opens a file that exists. A descriptor of this process, such as /proc/self/fd/1, is duplicated: the
+/// duplicate shares its position.
+int open_to_write(const fs::path& path) {
+    std::error_code ignored;
+    if (fs::is_symlink(path, ignored) &&
+        fs::equivalent(folder_of(path), "/proc/self/fd", ignored)) {
+        return ::fcntl(std::stoi(path.filename()), F_DUPFD_CLOEXEC, 0);
+    }
+    return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_in_procfs(path) ? O_APPEND : 0));
+}
+
+mode_t umask_of_process() noexcept {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return mask;
+}
+
+/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. The
+/// copy keeps the mode of an old target, and otherwise has that of the source, as far as the umask allows. What
+/// is no regular file (a terminal, a pipe, /dev/null), or is open already (/dev/stdout), is not replaced: the
+/// copy is written to it directly.
 class target {
 public:
-    target(const char* path, const struct stat& source) {
-        file_.reset(::open(path, O_WRONLY | O_CLOEXEC));
-        if (file_) {
-            const struct stat old = status_of(file_, path);
+    target(const char* path, const struct stat& source) : path_(follow_links(path)) {
+        file_.reset(open_to_write(path_));
+        const bool exists = bool(file_);
+        struct stat old{};
+        if (exists) {
+            old = status_of(file_, path);
             if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
                 throw std::runtime_error(std::string(path) +
                                          ": is the source itself; name another target");
             }
-            if (!S_ISREG(old.st_mode)) {
+            if (!S_ISREG(old.st_mode) || is_in_procfs(path_)) {
                 return;
             }
         } else {
-            check(errno == ENOENT, path);
+            check(errno == ENOENT && !is_in_procfs(path_), path);
         }
-        path_ =
-            std::filesystem::weakly_canonical(path); // replaces what a link refers to, not the link
-        temporary_ = path_.parent_path() / (".uring_copy." + std::to_string(::getpid()));
-        file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                           source.st_mode & 0777));
-        check(bool(file_), temporary_);
+        std::string name = folder_of(path_) / ".uring_copy.XXXXXX";
+        file_.reset(::mkostemp(name.data(), O_CLOEXEC)); // at first only for its owner
+        check(bool(file_), path_);
+        temporary_ = name;
+        mode_ = (exists ? old.st_mode : source.st_mode & ~umask_of_process()) & 0777;
+        if (exists && ::fchown(file_.get(), old.st_uid, old.st_gid) != 0) {
+            mode_ &= ~mode_t{S_IRWXG}; // rights that were meant for another group
+        }
     }
     target(const target&) = delete;
     target& operator=(const target&) = delete;
@@ -125,6 +174,7 @@ public:
     /// Puts the complete copy in the target's place. Without this the target stays as it was.
     void keep() {
         if (!temporary_.empty()) {
+            check(::fchmod(file_.get(), mode_) == 0, temporary_);
             check(::rename(temporary_.c_str(), path_.c_str()) == 0, path_);
             temporary_.clear();
         }
@@ -132,8 +182,9 @@ public:
 
 private:
     uring::descriptor file_;
-    std::filesystem::path path_;
-    std::filesystem::path temporary_; // empty: there is none
+    fs::path path_;
+    fs::path temporary_; // empty: there is none
+    mode_t mode_ = 0; // of the complete copy
 };
 
 void copy(const char* from, const char* to) {

@@ -4,11 +4,15 @@
 #include "printable.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -72,16 +76,39 @@ private:
     descriptor file_;
 };
 
-/// The file to which symbolic links lead, which need not exist.
+fs::path folder_of(const fs::path& path) {
+    return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+bool is_in_procfs(const fs::path& path) noexcept {
+    struct statfs system{};
+    return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/// The file to which symbolic links lead, which need not exist. Links in procfs are not followed: the
+/// kernel makes them, and what they lead to need not have a name.
 fs::path behind_links(fs::path path) {
     constexpr int most = 40; // as in the kernel
-    for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
+    for (int links = 0; fs::is_symlink(fs::symlink_status(path)) && !is_in_procfs(path); ++links) {
         if (links == most) {
             fail(path, ELOOP);
         }
         path = path.parent_path() / fs::read_symlink(path);
     }
     return path;
+}
+
+/// The descriptor of this process to which `path`, such as /proc/self/fd/3, leads, or -1.
+int named_descriptor(const fs::path& path) {
+    std::error_code ignored;
+    const bool is_one =
+        fs::is_symlink(path, ignored) && fs::equivalent(folder_of(path), "/proc/self/fd", ignored);
+    return is_one ? std::stoi(path.filename()) : -1;
+}
+
+bool is_open_for_writing(int file) noexcept {
+    const int flags = ::fcntl(file, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
 void write_bytes(int file, const fs::path& path, std::span<const std::byte> bytes) {
@@ -131,6 +158,18 @@ void resemble(int file, const fs::path& path) {
 
 output::output(const std::string& path) : path_(path) {
     if (path_.empty()) {
+        if (!is_open_for_writing(STDOUT_FILENO)) {
+            throw std::runtime_error("cannot write standard output: not open for writing; "
+                                     "redirect it, or name a file with --receive");
+        }
+        return;
+    }
+    const fs::path target = behind_links(path_);
+    open_already_ = named_descriptor(target);
+    if (open_already_ >= 0) {
+        if (!is_open_for_writing(open_already_)) {
+            fail(path_, EBADF);
+        }
         return;
     }
     struct stat status{};
@@ -141,10 +180,12 @@ output::output(const std::string& path) : path_(path) {
     if (exists && S_ISDIR(status.st_mode)) {
         fail(path_, EISDIR);
     }
-    is_replaced_ = !exists || S_ISREG(status.st_mode);
+    is_replaced_ = (!exists || S_ISREG(status.st_mode)) && !is_in_procfs(target);
     if (is_replaced_) {
-        path_ = behind_links(path_);
+        path_ = target;
         const temporary attempt(path_);
+    } else if (::access(path_.c_str(), W_OK) != 0) {
+        fail(path_, errno);
     }
 }
 
@@ -152,10 +193,13 @@ void output::write(const message& body) const {
     if (path_.empty()) {
         return write_message(STDOUT_FILENO, path_, body);
     }
+    if (open_already_ >= 0) {
+        return write_message(open_already_, path_, body);
+    }
     if (is_replaced_) {
         return replace(body);
     }
-    const descriptor file(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    const descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (file.get() < 0) {
         fail(path_, errno);
     }

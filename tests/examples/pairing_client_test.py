@@ -8,6 +8,7 @@ usage: pairing_client_test.py --server BINARY --client BINARY [TEST...]
 import contextlib
 import os
 import pty
+import select
 import socket
 import stat
 import subprocess
@@ -70,12 +71,12 @@ class PairingClient(unittest.TestCase):
         options.setdefault("stderr", subprocess.DEVNULL)
         return subprocess.Popen([chosen.client, "--port", str(server.port), *arguments], **options)
 
-    def receive(self, server, path, message, umask=-1):
+    def receive(self, server, path, message, **options):
         """The exit status of a client that receives the message into a file."""
         with Client(server, request(b"room", message)) as partner:
             server.until(waiting=1)
             with self.client(server, "room", "--receive", path, stdin=subprocess.DEVNULL,
-                             umask=umask) as client:
+                             **options) as client:
                 status = client.wait(TIMEOUT)
             if status == 0:
                 self.assertEqual(partner.reply(), (EXCHANGED, b""))
@@ -248,6 +249,56 @@ class PairingClient(unittest.TestCase):
                 os.remove(link)
             server.until(disconnected=2, exchanged=0)
 
+    def test_a_descriptor_is_written_to_and_its_file_keeps_what_it_has(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder:
+            log, link = (os.path.join(folder, name) for name in ("log", "link"))
+            os.symlink("/dev/stdout", link)
+            for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", link):
+                for flags in (os.O_APPEND, 0):
+                    write(log)
+                    out = os.open(log, os.O_WRONLY | flags)
+                    os.write(out, b"begin ")
+                    self.assertEqual(self.receive(server, name, b"message", stdout=out), 0)
+                    os.write(out, b" end")
+                    os.close(out)
+                    self.assertEqual(read(log), b"begin message end", name)
+                    self.assertEqual(sorted(os.listdir(folder)), ["link", "log"])
+            write(log, b"old ")
+            with open(log, "ab") as out:
+                self.assertEqual(self.receive(server, f"/dev/fd/{out.fileno()}", b"new",
+                                              pass_fds=[out.fileno()]), 0)
+                # Another process's descriptor, which a client opens once more.
+                self.assertEqual(self.receive(server, f"/proc/{os.getpid()}/fd/{out.fileno()}", b"er"), 0)
+            self.assertEqual(read(log), b"old newer")
+
+    def test_a_descriptor_that_cannot_be_written_gives_nothing_away(self):
+        with Server() as server, tempfile.TemporaryFile() as file:
+            with open(f"/proc/self/fd/{file.fileno()}", "rb") as reading:
+                self.assertEqual(self.receive(server, f"/dev/fd/{reading.fileno()}", b"kept",
+                                              pass_fds=[reading.fileno()]), FILE_TROUBLE)
+            for name in ("/dev/fd/99", "/dev/fd/1x", "/dev/fd/-1"):
+                self.assertEqual(self.receive(server, name, b"kept"), FILE_TROUBLE)
+            server.until(disconnected=4, exchanged=0)
+
+    def test_a_client_without_standard_output_gives_nothing_away(self):
+        with Server() as server, Client(server, request(b"room", b"kept")):
+            server.until(waiting=1)
+            for redirection in (">&-", "1</dev/null"):
+                run = subprocess.run(
+                    ["sh", "-c", f'exec "$0" "$@" {redirection}', chosen.client, "--port", str(server.port),
+                     "room"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                self.assertEqual(
+                    (run.returncode, run.stderr),
+                    (FILE_TROUBLE, b"pairing_client: cannot write standard output: not open for writing; "
+                                   b"redirect it, or name a file with --receive\n"))
+            server.until(waiting=1, accepted=1)
+
+    def test_a_client_that_writes_a_file_needs_no_standard_output(self):
+        with Server() as server, tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "file")
+            self.assertEqual(self.receive(server, path, b"one", preexec_fn=lambda: os.close(1)), 0)
+            self.assertEqual(read(path), b"one")
+
     # ---- The timeout
 
     def assert_times_out(self, port, timeout, stage, **environment):
@@ -255,10 +306,25 @@ class PairingClient(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout, run.stderr),
                          (TOOK_TOO_LONG, "", f"pairing_client: {stage} (--timeout {timeout})\n"))
 
+    def assert_times_out_once_connected(self, stage, run):
+        """`run` takes a timeout, and returns the exit status and the error message of a client. On a busy
+        machine a short timeout may be over before the client is connected: then the next is longer."""
+        for timeout in ("0.5", "2", "8", "20"):
+            status, error = run(timeout)
+            self.assertEqual(status, TOOK_TOO_LONG, error)
+            if error == f"pairing_client: {stage} (--timeout {timeout})\n":
+                return
+        self.fail(error)
+
     def test_a_client_waits_for_a_partner_no_longer_than_its_timeout(self):
         with Server() as server:
-            self.assert_times_out(server.port, "2", "no partner came in time")
-            server.until(disconnected=1, active=0)
+            def run(timeout):
+                done = self.run_client("--port", str(server.port), "--timeout", timeout, "room")
+                self.assertEqual(done.stdout, "")
+                return done.returncode, done.stderr
+
+            self.assert_times_out_once_connected("no partner came in time", run)
+            server.until(disconnected=lambda count: count >= 1, active=0)
 
     def test_a_client_waits_for_a_connection_no_longer_than_its_timeout(self):
         with Listener(backlog=0) as listener, contextlib.ExitStack() as stack:
@@ -276,11 +342,19 @@ class PairingClient(unittest.TestCase):
     def test_a_client_waits_for_the_rest_of_a_reply_no_longer_than_its_timeout(self):
         with Listener() as listener, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
-            with self.client(listener, "--timeout=2", "room", "--receive", path, stdin=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE) as client, listener.accept(request(b"room")) as stranger:
-                stranger.sendall(HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half")
-                self.assertEqual(client.wait(TIMEOUT), TOOK_TOO_LONG)
-                self.assertIn(b"the reply did not end in time", client.stderr.read())
+
+            def run(timeout):
+                with contextlib.ExitStack() as strangers, self.client(
+                        listener, "--timeout", timeout, "room", "--receive", path, stdin=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE, text=True) as client:
+                    while client.poll() is None: # it may end before it is connected
+                        if select.select([listener.socket], [], [], 0.01)[0]:
+                            stranger = strangers.enter_context(listener.accept())
+                            with contextlib.suppress(ConnectionError): # of a client that has ended
+                                stranger.sendall(HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half")
+                    return client.returncode, client.stderr.read()
+
+            self.assert_times_out_once_connected("the reply did not end in time", run)
             self.assertEqual(os.listdir(folder), [])
 
     def test_a_client_that_finds_its_partner_in_time_is_not_timed_out(self):
@@ -319,6 +393,16 @@ class PairingClient(unittest.TestCase):
         self.assertEqual(self.print_on_terminal("\u009b6n\0".encode(), "C.UTF-8"), rb"\xc2\x9b6n\x00")
         self.assertEqual(self.print_on_terminal(b"cut: \xf0\x9f", "C.UTF-8"), rb"cut: \xf0\x9f")
         self.assertEqual(self.print_on_terminal("\u00fc".encode(), "C"), rb"\xc3\xbc")
+
+    def test_a_terminal_is_shown_no_characters_that_reorder_or_hide_others(self):
+        for first, last in ((0x61c, 0x61c), (0x200b, 0x200f), (0x202a, 0x202e), (0x2060, 0x2064),
+                            (0x2066, 0x206f), (0xfeff, 0xfeff), (0xfff9, 0xfffb), (0xe0001, 0xe0001),
+                            (0xe0020, 0xe007f)):
+            hostile = "".join(map(chr, range(first, last + 1))).encode()
+            escaped = "".join(f"\\x{byte:02x}" for byte in hostile).encode()
+            self.assertEqual(self.print_on_terminal(b"a" + hostile + b"b", "C.UTF-8"), b"a" + escaped + b"b")
+        text = "\u05e9\u05dc\u05d5\u05dd \u2010".encode() # Hebrew, and a hyphen
+        self.assertEqual(self.print_on_terminal(text, "C.UTF-8"), text)
 
     def test_a_pipe_and_a_file_get_the_bytes_as_they_are(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:

@@ -96,6 +96,59 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(self.content("folder/copied"), "new")
         self.assertEqual(os.listdir(self.path("folder")), ["copied"])
 
+    def test_creates_the_file_that_a_link_names(self):
+        self.file("source", "word")
+        os.mkdir(self.path("folder"))
+        os.symlink("folder/copied", self.path("link"))
+        os.symlink("../link", self.path("folder/up"))
+        for link in ("link", "folder/up"):
+            self.copy("source", link)
+            self.assertTrue(os.path.islink(self.path(link)))
+            self.assertEqual(self.content("folder/copied"), "word")
+            os.remove(self.path("folder/copied"))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["folder", "link", "source"])
+
+    def test_refuses_a_link_to_itself_or_into_nowhere(self):
+        self.file("source", "word")
+        os.symlink("loop", self.path("loop"))
+        os.symlink("missing/file", self.path("lost"))
+        self.refuses("source", "loop", says="loop: Too many levels of symbolic links")
+        self.refuses("source", "lost", says="missing/file: No such file or directory")
+        self.assertTrue(os.path.islink(self.path("lost")))
+
+    def test_keeps_the_mode_of_an_old_file(self):
+        os.umask(0)
+        self.file("source", "new", 0o644)
+        for mode in (0o600, 0o640, 0o777):
+            self.file("copied", "old", mode)
+            self.copy("source", "copied")
+            self.assertEqual((self.content("copied"), self.mode("copied")), ("new", mode))
+        if os.geteuid() == 0:
+            os.chown(self.path("copied"), 12345, 54321)
+            self.copy("source", "copied")
+            status = os.stat(self.path("copied"))
+            self.assertEqual((status.st_uid, status.st_gid), (12345, 54321))
+
+    def test_lets_only_its_owner_read_an_incomplete_copy(self):
+        os.umask(0)
+        os.mkfifo(self.path("source"), 0o666)
+        self.file("copied", "old", 0o666)
+        with subprocess.Popen([PROGRAM, "source", "copied"], cwd=self.folder) as copying:
+            with open(self.path("source"), "wb") as source:
+                source.write(bytes(2_000_000)) # more than a pipe holds, so some has been read
+                source.flush()
+                incomplete, = set(os.listdir(self.folder)) - {"source", "copied"}
+                self.assertEqual(self.mode(incomplete), 0o600)
+            self.assertEqual(copying.wait(TIMEOUT), 0)
+        self.assertEqual(os.path.getsize(self.path("copied")), 2_000_000)
+        self.assertEqual(self.mode("copied"), 0o666)
+
+    def test_ignores_what_an_earlier_process_with_its_number_left(self):
+        self.file("source", "word")
+        done = self.in_shell('echo left >.uring_copy.$$; exec "$0" source copied')
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.content("copied"), "word")
+
     def test_refuses_to_copy_a_file_to_itself(self):
         self.file("source", "word")
         os.link(self.path("source"), self.path("hard"))
@@ -138,6 +191,36 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(self.content("read"), "word" * 200_000)
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
         self.assertEqual(sorted(os.listdir(self.folder)), ["fifo", "read", "source"])
+
+    def in_shell(self, script):
+        """Runs the script, in which $0 is uring_copy."""
+        return subprocess.run(["sh", "-ec", script, PROGRAM], cwd=self.folder, capture_output=True,
+                              text=True, timeout=TIMEOUT, check=False)
+
+    def test_writes_to_a_descriptor_and_keeps_what_its_file_has(self):
+        self.file("source", "word" * 200_000)
+        os.symlink("/dev/stdout", self.path("link"))
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link", "./link"):
+            for redirection in (">>", ">"):
+                done = self.in_shell(f"{{ echo begin; $0 source {name}; echo end; }} {redirection}log")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.content("log"), "begin\n" + "word" * 200_000 + "end\n")
+                self.assertEqual(sorted(os.listdir(self.folder)), ["link", "log", "source"])
+                os.remove(self.path("log"))
+        self.file("log", "old")
+        self.assertEqual(self.in_shell("$0 source /dev/fd/5 5>>log").stderr, "")
+        self.assertEqual(self.content("log"), "old" + "word" * 200_000)
+
+    def test_refuses_a_descriptor_that_is_the_source_or_not_open(self):
+        self.file("source", "word")
+        for script, says in (("$0 source /dev/stdout >>source", "is the source itself"),
+                             ("$0 source /dev/fd/9", "/dev/fd/9: "),
+                             ("$0 source /dev/fd/5 5<other", "Bad file descriptor")):
+            self.file("other", "other")
+            done = self.in_shell(script)
+            self.assertEqual(done.returncode, 1, script)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(self.all_files(), {"source": "word", "other": "other"})
 
 
 def main():
