@@ -542,6 +542,27 @@ class UringZstd(unittest.TestCase):
         self.refuses("--rm", "--copy", "-qf", "in", "-o", "in", says="in: cannot remove: it has changed meanwhile")
         self.assertEqual(self.content("in"), data)
 
+    def test_closed_standard_descriptors_are_not_reused_for_files(self):
+        data = b"tiny" # shorter than the messages
+        for closed in ((0, 1, 2), (0, 2), (1, 2), (2,)):
+            self.file("in", data)
+            self.run_it("-v", "--rm", "in", preexec_fn=lambda closed=closed: self.close_all(closed))
+            self.assertEqual(os.listdir(self.folder), ["in.zst"])
+            self.check_compressed("in.zst", data)
+            os.unlink(self.path("in.zst"))
+
+    def test_a_closed_standard_stream_can_be_neither_read_nor_written(self):
+        self.file("in", b"data")
+        for options, closed, says in ((("-o", "out"), 0, "standard input: cannot read: Bad file descriptor"),
+                                      (("in", "-c"), 1, "standard output: cannot write: Bad file descriptor"),
+                                      (("in", "--hash"), 1, "standard output: cannot write: Bad file descriptor")):
+            self.refuses(*options, preexec_fn=lambda closed=closed: self.close_all([closed]), says=says)
+
+    @staticmethod
+    def close_all(descriptors):
+        for each in descriptors:
+            os.close(each)
+
     # ---- Pipes
 
     def test_pipes_slow_and_fast(self):
