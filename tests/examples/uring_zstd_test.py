@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import pty
 import random
@@ -757,14 +758,22 @@ class UringZstd(unittest.TestCase):
 
     def test_threads_that_there_are_not(self):
         self.file("in", b"data")
+        got = self.run_without_threads("in", "--hash")
+        self.assertEqual((got.returncode, got.stdout), (1, b""))
+        self.check_failure(got.stderr.decode(), "cannot start a thread: Resource temporarily unavailable")
+
+    def run_without_threads(self, *arguments, before=lambda: None):
         shutil.copy(chosen.program, self.path("program"))
         os.chmod(self.folder, 0o755)
         other = {"user": 64321, "group": 64321, "extra_groups": []} # root may have any number of threads
-        got = subprocess.run(["./program", "in", "--hash"], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
-                             capture_output=True, check=False, **(other if os.geteuid() == 0 else {}),
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)))
-        self.assertEqual((got.returncode, got.stdout), (1, b""))
-        self.check_failure(got.stderr.decode(), "cannot start a thread: Resource temporarily unavailable")
+
+        def prepare():
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            before()
+
+        return subprocess.run(["./program", *arguments], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                              capture_output=True, check=False, preexec_fn=prepare,
+                              **(other if os.geteuid() == 0 else {}))
 
     def test_a_reader_that_goes_away(self):
         self.file("in", data_of(50 * MIB))
@@ -792,6 +801,42 @@ class UringZstd(unittest.TestCase):
                 process.stdout.read(1)
                 self.check_interruption(process, number)
         self.assertEqual(self.content("out"), b"precious")
+
+    def test_a_signal_at_the_end_of_a_file_stops_the_others(self):
+        for name in ("a", "b"):
+            self.file(name, b"data")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for loops in (1, 2, 3):
+                # The program's only write of a file makes the pipe send the signal.
+                source, sink = os.pipe()
+                process = self.start("--copy", "-c", "a", "b", "--loops", loops, stdout=sink,
+                                     preexec_fn=lambda source=source, number=number: self.signal_when_readable(source, number))
+                os.close(sink)
+                errors = process.stderr.read().decode()
+                with open(source, "rb") as pipe:
+                    self.assertEqual(pipe.read(), b"data", errors)
+                self.assertEqual(process.wait(TIMEOUT), 130)
+                self.check_failure(errors, "interrupted")
+
+    def test_a_signal_counts_more_than_an_earlier_failure(self):
+        self.file("in", b"data")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            got = self.run_without_threads("in", "in", "--hash", before=lambda number=number: self.make_pending(number))
+            self.assertEqual((got.returncode, got.stdout), (130, b""), got.stderr)
+            self.check_failure(got.stderr.decode(), "interrupted")
+
+    @staticmethod
+    def make_pending(number):
+        """The program begins with this signal blocked and pending."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+
+    @staticmethod
+    def signal_when_readable(pipe, number):
+        """From now on, each write to the pipe sends this signal to the calling process."""
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, number)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC)
 
     def start_writing(self, *arguments, **options):
         """@returns a process that waits for more to read, having begun to write."""
