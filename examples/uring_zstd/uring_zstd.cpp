@@ -71,7 +71,7 @@ void process(const options& chosen) {
     if (chosen.remove) {
         from.check_removable();
         if (to->is_stream()) {
-            throw file_error(from.name(), "remove", "its output is not a regular file");
+            throw file_error(from.name(), "remove", "its output is a stream");
         }
     }
     if (chosen.verbose) {

@@ -537,7 +537,7 @@ class UringZstd(unittest.TestCase):
         self.file("in", data)
         self.refuses("--rm", "in", says="in.zst: cannot write: it exists already")
         for output in ("/dev/null", "/dev/full"):
-            self.refuses("--rm", "in", "-o", output, says="in: cannot remove: its output is not a regular file")
+            self.refuses("--rm", "in", "-o", output, says="in: cannot remove: its output is a stream")
         os.symlink("in", self.path("link"))
         self.refuses("--rm", "link", says="link: cannot remove: not a regular file")
         self.refuses("--rm", "--copy", "-qf", "in", "-o", "in", says="in: cannot remove: it has changed meanwhile")
@@ -637,6 +637,47 @@ class UringZstd(unittest.TestCase):
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
         self.run_it("in", "-o", "/dev/null")
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_descriptors_are_written_where_they_are(self):
+        data = data_of(300 * KIB)
+        self.file("in", data)
+        os.symlink("/proc/self/fd/1", self.path("stdout"))
+        os.symlink("stdout", self.path("link"))
+        for name in ("stdout", "link", "./link", "/proc/self/fd/1", "/dev/fd/1"):
+            for options in ((), ("-f",)):
+                with open(self.path("out"), "wb") as sink:
+                    sink.write(b"before")
+                    sink.flush()
+                    self.run_it("in", "--copy", "-o", name, *options, stdout=sink)
+                    self.assertEqual(sink.tell(), len(b"before") + len(data))
+                self.assertEqual(self.content("out"), b"before" + data)
+        with open(self.path("out"), "wb") as sink:
+            os.set_inheritable(sink.fileno(), True)
+            self.run_it("in", "-o", f"/dev/fd/{sink.fileno()}", pass_fds=[sink.fileno()])
+        self.check_compressed("out", data)
+        for name, target in (("stdout", "/proc/self/fd/1"), ("link", "stdout")):
+            self.assertEqual(os.readlink(self.path(name)), target)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "link", "out", "stdout"])
+
+    def test_a_descriptor_of_another_process_is_appended_to(self):
+        self.file("in", b"data")
+        with open(self.file("out", b"before"), "rb+") as sink:
+            self.run_it("in", "--copy", "-f", "-o", f"/proc/{os.getpid()}/fd/{sink.fileno()}")
+        self.assertEqual(self.content("out"), b"beforedata")
+
+    def test_descriptors_that_cannot_be_written(self):
+        self.file("in", b"data")
+        self.file("out", b"precious")
+        os.symlink("/proc/self/fd/1", self.path("stdout"))
+        self.refuses("in", "-f", "-o", "stdout", says="stdout: cannot write: Bad file descriptor",
+                     preexec_fn=lambda: self.close_all([1]))
+        with open(self.path("out"), "rb") as source:
+            self.refuses("in", "-f", "-o", "/dev/fd/0", stdin=source, says="/dev/fd/0: cannot write: Bad file descriptor")
+        with open(self.path("out"), "rb+") as sink:
+            self.refuses("in", "--direct", "-f", "-o", "stdout", stdout=sink, says="stdout: cannot bypass the page cache")
+            self.refuses("out", "-f", "-o", "stdout", stdout=sink, says="stdout: cannot write: it is what is read")
+            self.refuses("in", "--rm", "-o", "stdout", stdout=sink, says="in: cannot remove: its output is a stream")
+        self.assertEqual(self.content("out"), b"precious")
 
     # ---- What goes wrong
 
