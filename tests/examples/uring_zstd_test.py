@@ -495,6 +495,22 @@ class UringZstd(unittest.TestCase):
         smallest, largest = (len(self.run_it("in", each)[0]) for each in ("-19c", "-c1"))
         self.assertLess(smallest, largest)
 
+    def test_values_of_options_are_taken_as_they_are(self):
+        data = data_of(KIB)
+        self.file("in", data)
+        for options, name in ((("-o", "-1"), "-1"), (("--output", "-5"), "-5"), (("-qo", "-19c"), "-19c"),
+                              (("-9o", "-d"), "-d"), (("-o", "-T"), "-T"), (("-o", "--output"), "--output"),
+                              (("--output", "--"), "--"), (("-o", "[a,b]"), "[a,b]"), (("-T", "2", "-o", "-2"), "-2")):
+            with self.subTest(options=options):
+                self.run_it("in", *options)
+                self.assertEqual(sorted(os.listdir(self.folder)), sorted(["in", name]))
+                self.check_compressed("./" + name, data)
+                os.unlink(self.path(name))
+        for options in (("--level", "-5"), ("-T", "-1"), ("--lanes", "-2"), ("-o",), ("--output",)):
+            self.run_it("in", *options, status=2)
+        out, _ = self.run_it("-o", "-", "-1", "in")
+        self.assertEqual(self.tool("zstd", "-q", "-dc", input=out), data)
+
     def test_tar_can_use_it(self):
         self.file("in", data_of(300 * KIB))
         program = shlex.quote(chosen.program)
