@@ -959,6 +959,22 @@ class UringZstd(unittest.TestCase):
             self.assertEqual(self.content("out"), b"precious")
             os.unlink(self.path("out"))
 
+    def test_a_file_system_that_cannot_rename_without_replacing(self):
+        filters = [NO_TMPFILE, SystemCall("renameat2", errno.EINVAL)]
+        install = {"preexec_fn": lambda: [each() for each in filters]}
+        self.file("in", b"data")
+        for options in ((), ("-f",)):
+            self.run_it("in", *options, **install)
+            self.check_compressed("in.zst", b"data")
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in", "in.zst"])
+        process = self.start_writing("-o", "out", **install)
+        self.file("out", b"precious")
+        process.stdin.close()
+        self.assertEqual(process.wait(TIMEOUT), 1)
+        self.check_failure(process.stderr.read().decode(), "out: cannot create: File exists")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "in.zst", "out"])
+        self.assertEqual(self.content("out"), b"precious")
+
     def check_interruption(self, process, number):
         process.send_signal(number)
         self.assertEqual(process.wait(TIMEOUT), 130)
