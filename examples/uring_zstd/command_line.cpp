@@ -123,16 +123,26 @@ bool is_digit(char letter) noexcept {
     return letter >= '0' && letter <= '9';
 }
 
+/// Whether the word after this long option is its value.
+bool needs_value(const CLI::App& app, std::string_view word) {
+    const CLI::Option* const option =
+        word.starts_with("--") ? app.get_option_no_throw(std::string(word)) : nullptr;
+    return option != nullptr && option->get_items_expected_min() != 0;
+}
+
 /// The arguments, in which "-19" becomes "--level=19", and "-9c" "--level=9" and "-c"; backwards,
-/// as CLI11 likes it.
-std::vector<std::string> split(int count, char** arguments) {
+/// as CLI11 likes it. Values of options stay as they are.
+std::vector<std::string> split(const CLI::App& app, int count, char** arguments) {
     constexpr std::string_view with_value = "To"; // the rest of the word belongs to these
     std::vector<std::string> result;
     bool are_options = true;
+    bool value_follows = false;
     for (int i = 1; i < count; ++i) {
         const std::string_view word = arguments[i];
-        are_options = are_options && word != "--";
-        if (!are_options || word.size() < 2 || word[0] != '-' || word[1] == '-') {
+        const bool is_value = std::exchange(value_follows, false);
+        are_options = are_options && (is_value || word != "--");
+        if (is_value || !are_options || word.size() < 2 || word[0] != '-' || word[1] == '-') {
+            value_follows = !is_value && are_options && needs_value(app, word);
             // CLI11 would take "[a,b]" for a list of files.
             result.push_back((word.starts_with('[') ? "./" : "") + std::string(word));
             continue;
@@ -150,6 +160,7 @@ std::vector<std::string> split(int count, char** arguments) {
             }
         }
         flags += word.substr(end);
+        value_follows = end + 1 == word.size();
         if (!level.empty()) {
             result.push_back("--level=" + level);
         }
@@ -270,7 +281,7 @@ std::variant<command_line, int> parse(int count, char** arguments) {
     app.footer(
         "Exit status: 0 on success, 1 if a file failed, 2 for wrong usage, 130 after a signal.");
     try {
-        app.parse(split(count, arguments));
+        app.parse(split(app, count, arguments));
         refuse_contradictions(app);
         all.files = files->results(); // as they are: CLI11 converts "{}" to no file
         complete(all, said);

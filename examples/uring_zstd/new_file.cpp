@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdio> // renameat2
 #include <cstdlib>
 #include <random>
 #include <utility>
@@ -49,8 +49,12 @@ std::error_code rename_file(const std::string& from, const std::string& to, bool
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) {
         return {};
     }
-    // Not all file systems support the flag.
-    return error_of(errno == EINVAL && std::rename(from.c_str(), to.c_str()) == 0);
+    // Not all file systems support the flag. link(2) does not replace a file either.
+    if (replaces || errno != EINVAL || ::link(from.c_str(), to.c_str()) != 0) {
+        return last_error();
+    }
+    ::unlink(from.c_str());
+    return {};
 }
 
 } // namespace

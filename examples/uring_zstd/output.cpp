@@ -5,10 +5,14 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <system_error>
 #include <tuple>
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace uring_zstd {
@@ -26,6 +30,41 @@ mode_t default_mode() noexcept {
 mode_t for_another_group(mode_t mode) noexcept {
     const mode_t both = (mode >> 3) & mode & 07;
     return (mode & 0700) | (both << 3) | both;
+}
+
+/// Follows symbolic links. @returns the one that the kernel makes for a descriptor, such as
+/// /proc/self/fd/1; empty if there is none.
+std::filesystem::path descriptor_link(std::filesystem::path path) {
+    constexpr int most_links = 40; // as many as the kernel follows
+    for (int i = 0; i != most_links; ++i) {
+        std::error_code is_no_link;
+        const auto target = std::filesystem::read_symlink(path, is_no_link);
+        if (is_no_link) {
+            break;
+        }
+        const auto folder = path.parent_path() / ""; // empty if it is the present one
+        struct statfs system{};
+        if (::statfs(folder.empty() ? "." : folder.c_str(), &system) == 0 &&
+            system.f_type == PROC_SUPER_MAGIC) {
+            return path;
+        }
+        path = folder / target; // which is `target` if that is absolute
+    }
+    return {};
+}
+
+/// Opens the file behind such a link. A duplicate of our own descriptor shares its position.
+/// Through the descriptor of another process, data is appended.
+int open_behind(const std::filesystem::path& link, const struct stat& status) noexcept {
+    const char* const name = link.c_str() + link.native().rfind('/') + 1;
+    const char* const end = link.c_str() + link.native().size();
+    int number = -1;
+    struct stat own{};
+    if (std::from_chars(name, end, number).ptr == end && ::fstat(number, &own) == 0 &&
+        own.st_dev == status.st_dev && own.st_ino == status.st_ino) {
+        return ::fcntl(number, F_DUPFD_CLOEXEC, 0);
+    }
+    return ::open(link.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
 } // namespace
@@ -49,8 +88,13 @@ output::output(const options& chosen)
     if (leads_somewhere && S_ISDIR(status_.st_mode)) {
         throw file_error(name_, "write", "is a directory");
     }
-    if (leads_somewhere && !S_ISREG(status_.st_mode)) { // it is there to be written to
-        open_.reset(::open(name_.c_str(), O_WRONLY | O_CLOEXEC));
+    const auto link = leads_somewhere ? descriptor_link(name_) : std::filesystem::path();
+    if (!link.empty() || (leads_somewhere && !S_ISREG(status_.st_mode))) { // to be written to
+        if (!link.empty() && direct_) { // others may share the descriptor
+            throw file_error(name_, "bypass the page cache", "it leads to a descriptor");
+        }
+        open_.reset(link.empty() ? ::open(name_.c_str(), O_WRONLY | O_CLOEXEC)
+                                 : open_behind(link, status_));
         if (!open_) {
             throw file_error(name_, "open", last_error());
         }
@@ -60,8 +104,8 @@ output::output(const options& chosen)
         }
         return;
     }
-    struct stat link{};
-    if (!replaces_ && ::lstat(name_.c_str(), &link) == 0) {
+    struct stat existing{};
+    if (!replaces_ && ::lstat(name_.c_str(), &existing) == 0) {
         throw file_error(name_, "write", "it exists already (-f replaces it)");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The file that is written, from its name to its end.
-/// POSIX.
+/// Linux.
 #pragma once
 
 #include "files.hpp"
@@ -16,7 +16,7 @@ namespace uring_zstd {
 
 /// A regular file appears under its name when it is complete, with the permissions and times of the
 /// input. Until then, an existing file of that name stays as it is. Pipes and devices are written
-/// where they are.
+/// where they are, and so is the file behind a link to a descriptor, such as /dev/stdout.
 class output : public file {
 public:
     /// Opens the output if it is a stream. @throws file_error: it exists, it is a directory, ...

@@ -15,7 +15,6 @@
 #include <tryst/when_all.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -29,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace uring_zstd {
@@ -94,9 +94,8 @@ struct placement {
 };
 
 tryst::task<> heed(uring::context& home, const ending_signals& signals, failure& first) {
-    std::array<std::byte, sizeof(signalfd_siginfo)> signal{};
-    const auto got = co_await home.read(signals.descriptor(), signal);
-    if (got) {
+    const auto ready = co_await home.poll(signals.descriptor(), POLLIN);
+    if (ready) {
         first.report(std::make_exception_ptr(interrupted()));
     }
 }
@@ -190,6 +189,10 @@ outcome run_pipeline(const options& chosen, const input& from, const output* to,
     ours.run(first);
     threads.clear(); // joins them
     loops.clear(); // erases the progress
+    // Also the signals that came too late for `heed`, or after a failure.
+    if (signals.take()) {
+        throw interrupted();
+    }
     first.rethrow();
     return {.bytes_in = all.bytes_in,
             .bytes_out = all.bytes_out,

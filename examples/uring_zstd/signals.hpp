@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The signals that ask to end, as something to read.
+/// The signals that ask to end, as something to poll.
 /// Linux.
 #pragma once
 
@@ -11,12 +11,13 @@
 #include <system_error>
 
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 namespace uring_zstd {
 
-/// While it exists, SIGINT, SIGTERM and SIGHUP can be read from its descriptor, and do nothing
-/// else. Those that are ignored, as by nohup, stay ignored. Create it before any thread, and
-/// destroy it after the last.
+/// While it exists, SIGINT, SIGTERM and SIGHUP stay pending, and make its descriptor readable.
+/// Those that are ignored, as by nohup, stay ignored. A signal that is pending at the destruction
+/// then takes its usual effect. Create it before any thread, and destroy it after the last.
 class ending_signals {
 public:
     ending_signals() {
@@ -28,7 +29,7 @@ public:
                 ::sigaddset(&wanted, each);
             }
         }
-        open_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC));
+        open_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
         if (!open_) {
             throw std::system_error(errno, std::generic_category(), "signalfd");
         }
@@ -38,7 +39,18 @@ public:
     ending_signals& operator=(const ending_signals&) = delete;
     ~ending_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
+    /// To poll, not to read: a read that completes after its loop has stopped would lose a signal.
     int descriptor() const noexcept { return open_.get(); }
+
+    /// Takes all pending signals. @returns whether there were any.
+    bool take() const noexcept {
+        bool any = false;
+        signalfd_siginfo signal{};
+        while (::read(open_.get(), &signal, sizeof signal) > 0) {
+            any = true;
+        }
+        return any;
+    }
 
 private:
     tryst::uring::descriptor open_;

@@ -12,7 +12,9 @@
 #include "progress.hpp"
 #include "signals.hpp"
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -21,11 +23,28 @@
 #include <string>
 #include <variant>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace {
 
 using namespace uring_zstd;
 
 constexpr int exit_interrupted = 130;
+
+/// Opens /dev/null on each standard descriptor that is closed. Otherwise an output could get its
+/// number, and messages would be written into the output. Reading standard input and writing
+/// standard output still fail. @throws stream_error
+void occupy_standard_descriptors() {
+    constexpr std::array modes{O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int each = STDIN_FILENO; each <= STDERR_FILENO; ++each) {
+        // open(2) returns the lowest free number, which is this one.
+        if (::fcntl(each, F_GETFD) < 0 &&
+            ::open("/dev/null", modes.at(static_cast<std::size_t>(each))) < 0) {
+            throw stream_error("/dev/null", "open", last_error());
+        }
+    }
+}
 
 void say(const std::string& text) {
     std::fputs(text.c_str(), stderr);
@@ -52,7 +71,7 @@ void process(const options& chosen) {
     if (chosen.remove) {
         from.check_removable();
         if (to->is_stream()) {
-            throw file_error(from.name(), "remove", "its output is not a regular file");
+            throw file_error(from.name(), "remove", "its output is a stream");
         }
     }
     if (chosen.verbose) {
@@ -108,6 +127,7 @@ int main(int count, char** arguments) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     try {
+        occupy_standard_descriptors();
         const auto parsed = parse(count, arguments);
         const auto* const status = std::get_if<int>(&parsed);
         return status != nullptr ? *status : process_all(std::get<command_line>(parsed));

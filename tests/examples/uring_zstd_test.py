@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import pty
 import random
@@ -494,6 +495,22 @@ class UringZstd(unittest.TestCase):
         smallest, largest = (len(self.run_it("in", each)[0]) for each in ("-19c", "-c1"))
         self.assertLess(smallest, largest)
 
+    def test_values_of_options_are_taken_as_they_are(self):
+        data = data_of(KIB)
+        self.file("in", data)
+        for options, name in ((("-o", "-1"), "-1"), (("--output", "-5"), "-5"), (("-qo", "-19c"), "-19c"),
+                              (("-9o", "-d"), "-d"), (("-o", "-T"), "-T"), (("-o", "--output"), "--output"),
+                              (("--output", "--"), "--"), (("-o", "[a,b]"), "[a,b]"), (("-T", "2", "-o", "-2"), "-2")):
+            with self.subTest(options=options):
+                self.run_it("in", *options)
+                self.assertEqual(sorted(os.listdir(self.folder)), sorted(["in", name]))
+                self.check_compressed("./" + name, data)
+                os.unlink(self.path(name))
+        for options in (("--level", "-5"), ("-T", "-1"), ("--lanes", "-2"), ("-o",), ("--output",)):
+            self.run_it("in", *options, status=2)
+        out, _ = self.run_it("-o", "-", "-1", "in")
+        self.assertEqual(self.tool("zstd", "-q", "-dc", input=out), data)
+
     def test_tar_can_use_it(self):
         self.file("in", data_of(300 * KIB))
         program = shlex.quote(chosen.program)
@@ -536,11 +553,32 @@ class UringZstd(unittest.TestCase):
         self.file("in", data)
         self.refuses("--rm", "in", says="in.zst: cannot write: it exists already")
         for output in ("/dev/null", "/dev/full"):
-            self.refuses("--rm", "in", "-o", output, says="in: cannot remove: its output is not a regular file")
+            self.refuses("--rm", "in", "-o", output, says="in: cannot remove: its output is a stream")
         os.symlink("in", self.path("link"))
         self.refuses("--rm", "link", says="link: cannot remove: not a regular file")
         self.refuses("--rm", "--copy", "-qf", "in", "-o", "in", says="in: cannot remove: it has changed meanwhile")
         self.assertEqual(self.content("in"), data)
+
+    def test_closed_standard_descriptors_are_not_reused_for_files(self):
+        data = b"tiny" # shorter than the messages
+        for closed in ((0, 1, 2), (0, 2), (1, 2), (2,)):
+            self.file("in", data)
+            self.run_it("-v", "--rm", "in", preexec_fn=lambda closed=closed: self.close_all(closed))
+            self.assertEqual(os.listdir(self.folder), ["in.zst"])
+            self.check_compressed("in.zst", data)
+            os.unlink(self.path("in.zst"))
+
+    def test_a_closed_standard_stream_can_be_neither_read_nor_written(self):
+        self.file("in", b"data")
+        for options, closed, says in ((("-o", "out"), 0, "standard input: cannot read: Bad file descriptor"),
+                                      (("in", "-c"), 1, "standard output: cannot write: Bad file descriptor"),
+                                      (("in", "--hash"), 1, "standard output: cannot write: Bad file descriptor")):
+            self.refuses(*options, preexec_fn=lambda closed=closed: self.close_all([closed]), says=says)
+
+    @staticmethod
+    def close_all(descriptors):
+        for each in descriptors:
+            os.close(each)
 
     # ---- Pipes
 
@@ -615,6 +653,47 @@ class UringZstd(unittest.TestCase):
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
         self.run_it("in", "-o", "/dev/null")
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_descriptors_are_written_where_they_are(self):
+        data = data_of(300 * KIB)
+        self.file("in", data)
+        os.symlink("/proc/self/fd/1", self.path("stdout"))
+        os.symlink("stdout", self.path("link"))
+        for name in ("stdout", "link", "./link", "/proc/self/fd/1", "/dev/fd/1"):
+            for options in ((), ("-f",)):
+                with open(self.path("out"), "wb") as sink:
+                    sink.write(b"before")
+                    sink.flush()
+                    self.run_it("in", "--copy", "-o", name, *options, stdout=sink)
+                    self.assertEqual(sink.tell(), len(b"before") + len(data))
+                self.assertEqual(self.content("out"), b"before" + data)
+        with open(self.path("out"), "wb") as sink:
+            os.set_inheritable(sink.fileno(), True)
+            self.run_it("in", "-o", f"/dev/fd/{sink.fileno()}", pass_fds=[sink.fileno()])
+        self.check_compressed("out", data)
+        for name, target in (("stdout", "/proc/self/fd/1"), ("link", "stdout")):
+            self.assertEqual(os.readlink(self.path(name)), target)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "link", "out", "stdout"])
+
+    def test_a_descriptor_of_another_process_is_appended_to(self):
+        self.file("in", b"data")
+        with open(self.file("out", b"before"), "rb+") as sink:
+            self.run_it("in", "--copy", "-f", "-o", f"/proc/{os.getpid()}/fd/{sink.fileno()}")
+        self.assertEqual(self.content("out"), b"beforedata")
+
+    def test_descriptors_that_cannot_be_written(self):
+        self.file("in", b"data")
+        self.file("out", b"precious")
+        os.symlink("/proc/self/fd/1", self.path("stdout"))
+        self.refuses("in", "-f", "-o", "stdout", says="stdout: cannot write: Bad file descriptor",
+                     preexec_fn=lambda: self.close_all([1]))
+        with open(self.path("out"), "rb") as source:
+            self.refuses("in", "-f", "-o", "/dev/fd/0", stdin=source, says="/dev/fd/0: cannot write: Bad file descriptor")
+        with open(self.path("out"), "rb+") as sink:
+            self.refuses("in", "--direct", "-f", "-o", "stdout", stdout=sink, says="stdout: cannot bypass the page cache")
+            self.refuses("out", "-f", "-o", "stdout", stdout=sink, says="stdout: cannot write: it is what is read")
+            self.refuses("in", "--rm", "-o", "stdout", stdout=sink, says="in: cannot remove: its output is a stream")
+        self.assertEqual(self.content("out"), b"precious")
 
     # ---- What goes wrong
 
@@ -736,14 +815,22 @@ class UringZstd(unittest.TestCase):
 
     def test_threads_that_there_are_not(self):
         self.file("in", b"data")
+        got = self.run_without_threads("in", "--hash")
+        self.assertEqual((got.returncode, got.stdout), (1, b""))
+        self.check_failure(got.stderr.decode(), "cannot start a thread: Resource temporarily unavailable")
+
+    def run_without_threads(self, *arguments, before=lambda: None):
         shutil.copy(chosen.program, self.path("program"))
         os.chmod(self.folder, 0o755)
         other = {"user": 64321, "group": 64321, "extra_groups": []} # root may have any number of threads
-        got = subprocess.run(["./program", "in", "--hash"], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
-                             capture_output=True, check=False, **(other if os.geteuid() == 0 else {}),
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)))
-        self.assertEqual((got.returncode, got.stdout), (1, b""))
-        self.check_failure(got.stderr.decode(), "cannot start a thread: Resource temporarily unavailable")
+
+        def prepare():
+            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            before()
+
+        return subprocess.run(["./program", *arguments], cwd=self.folder, env=self.environment, timeout=TIMEOUT,
+                              capture_output=True, check=False, preexec_fn=prepare,
+                              **(other if os.geteuid() == 0 else {}))
 
     def test_a_reader_that_goes_away(self):
         self.file("in", data_of(50 * MIB))
@@ -771,6 +858,42 @@ class UringZstd(unittest.TestCase):
                 process.stdout.read(1)
                 self.check_interruption(process, number)
         self.assertEqual(self.content("out"), b"precious")
+
+    def test_a_signal_at_the_end_of_a_file_stops_the_others(self):
+        for name in ("a", "b"):
+            self.file(name, b"data")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for loops in (1, 2, 3):
+                # The program's only write of a file makes the pipe send the signal.
+                source, sink = os.pipe()
+                process = self.start("--copy", "-c", "a", "b", "--loops", loops, stdout=sink,
+                                     preexec_fn=lambda source=source, number=number: self.signal_when_readable(source, number))
+                os.close(sink)
+                errors = process.stderr.read().decode()
+                with open(source, "rb") as pipe:
+                    self.assertEqual(pipe.read(), b"data", errors)
+                self.assertEqual(process.wait(TIMEOUT), 130)
+                self.check_failure(errors, "interrupted")
+
+    def test_a_signal_counts_more_than_an_earlier_failure(self):
+        self.file("in", b"data")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            got = self.run_without_threads("in", "in", "--hash", before=lambda number=number: self.make_pending(number))
+            self.assertEqual((got.returncode, got.stdout), (130, b""), got.stderr)
+            self.check_failure(got.stderr.decode(), "interrupted")
+
+    @staticmethod
+    def make_pending(number):
+        """The program begins with this signal blocked and pending."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+        os.kill(os.getpid(), number)
+
+    @staticmethod
+    def signal_when_readable(pipe, number):
+        """From now on, each write to the pipe sends this signal to the calling process."""
+        fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(pipe, fcntl.F_SETSIG, number)
+        fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_ASYNC)
 
     def start_writing(self, *arguments, **options):
         """@returns a process that waits for more to read, having begun to write."""
@@ -835,6 +958,22 @@ class UringZstd(unittest.TestCase):
             self.assertEqual(os.listdir(self.folder), ["out"])
             self.assertEqual(self.content("out"), b"precious")
             os.unlink(self.path("out"))
+
+    def test_a_file_system_that_cannot_rename_without_replacing(self):
+        filters = [NO_TMPFILE, SystemCall("renameat2", errno.EINVAL)]
+        install = {"preexec_fn": lambda: [each() for each in filters]}
+        self.file("in", b"data")
+        for options in ((), ("-f",)):
+            self.run_it("in", *options, **install)
+            self.check_compressed("in.zst", b"data")
+            self.assertEqual(sorted(os.listdir(self.folder)), ["in", "in.zst"])
+        process = self.start_writing("-o", "out", **install)
+        self.file("out", b"precious")
+        process.stdin.close()
+        self.assertEqual(process.wait(TIMEOUT), 1)
+        self.check_failure(process.stderr.read().decode(), "out: cannot create: File exists")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["in", "in.zst", "out"])
+        self.assertEqual(self.content("out"), b"precious")
 
     def check_interruption(self, process, number):
         process.send_signal(number)
