@@ -163,14 +163,14 @@ namespace detail {
 class inline_scope {
 public:
     inline_scope() noexcept : outer_(per_thread<thread_state>()) {
-        thread_state& here = per_thread<thread_state>();
+        auto& here = per_thread<thread_state>();
         here.hides_executor = here.hides_executor || here.executor;
         here.executor = {};
     }
     inline_scope(const inline_scope&) = delete;
     inline_scope& operator=(const inline_scope&) = delete;
     ~inline_scope() {
-        thread_state& here = per_thread<thread_state>();
+        auto& here = per_thread<thread_state>();
         here.executor = outer_.executor;
         here.hides_executor = outer_.hides_executor;
     }

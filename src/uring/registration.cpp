@@ -16,7 +16,7 @@ result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
     if (registration_of(&pool) >= 0) {
         return outcome(0);
     }
-    const auto entry = std::find(pools_.begin(), pools_.end(), 0U);
+    const auto entry = std::ranges::find(pools_, 0U);
     if (entry == pools_.end()) {
         return outcome(ENOSPC);
     }
@@ -80,7 +80,7 @@ int reactor::registration_of(const buffer_pool* pool) const noexcept {
     if (pool == nullptr) {
         return -1;
     }
-    const auto found = std::find(pools_.begin(), pools_.end(), pool->serial());
+    const auto found = std::ranges::find(pools_, pool->serial());
     return found == pools_.end() ? -1 : static_cast<int>(found - pools_.begin());
 }
 
