@@ -182,7 +182,7 @@ class UringZstd(unittest.TestCase):
     def test_a_large_file_on_all_loops(self):
         for loops in (1, 2, 3):
             for lanes in (1, 3):
-                self.check_each("--loops", loops, "--lanes", lanes, size=50 * MIB)
+                self.check_each("--loops", loops, "--lanes", lanes, size=15 * MIB)
 
     def test_odd_and_extreme_buffers_and_lanes(self):
         for options in (("--buffer", "100000"), ("--buffer", "8M"), ("--lanes", 64),
@@ -243,7 +243,7 @@ class UringZstd(unittest.TestCase):
         self.assertEqual(out, self.tool("sha256sum", setting))
 
     def test_a_single_frame_with_checksum_and_size_as_good_as_zstds(self):
-        data = data_of(9 * MIB)
+        data = data_of(5 * MIB)
         self.file("in", data)
         for level, workers, threads in ((1, 1, "-T1"), (3, 1, "-T1"), (3, 0, "--single-thread"),
                                         (9, 2, "-T2"), (19, 0, "--single-thread")):

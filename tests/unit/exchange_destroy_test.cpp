@@ -201,7 +201,7 @@ struct line_of_exchangers {
 };
 
 TEST(ExchangerLifetime, EndsAtTheHandsOfTheThreadThatReturnedFirst) {
-    constexpr int rounds = 3'000;
+    constexpr int rounds = 1'000;
     tryst::test::census census;
     for (const int slots : {0, 1, 2}) {
         for (const manner how : manners) {
@@ -273,7 +273,7 @@ tryst::task<> swap_along(std::vector<exchanger*>& line, tryst::test::census& cen
 }
 
 TEST(ExchangerLifetime, EndsAtTheHandsOfTheCoroutineThatReturnedFirst) {
-    constexpr int rounds = 3'000;
+    constexpr int rounds = 1'000;
     tryst::test::census census;
     for (const int slots : {0, 1, 2}) {
         for (const manner how : manners) {
@@ -294,7 +294,7 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfTheCoroutineThatReturnedFirst) {
 }
 
 TEST(ExchangerLifetime, EndsAtTheHandsOfAThreadWhosePartnerIsALoops) {
-    constexpr int rounds = 2'000;
+    constexpr int rounds = 1'000;
     tryst::test::census census;
     for (const int slots : {0, 2}) {
         for (const manner how : manners) {
@@ -320,7 +320,7 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfAThreadWhosePartnerIsALoops) {
 /// A thread finds what `Make` makes closed by `arrive`, and destroys it while the close may still be under way.
 template <class Make, class Arrive>
 void close_and_destroy_elsewhere(Make make, Arrive arrive) {
-    for (int round = 0; round != 2'000; ++round) {
+    for (int round = 0; round != 200; ++round) {
         auto owned = make();
         auto* const closing = owned.get();
         std::atomic<bool> begun{false};
@@ -331,6 +331,7 @@ void close_and_destroy_elsewhere(Make make, Arrive arrive) {
             owned.reset();
         });
         while (!begun) {
+            std::this_thread::yield();
         }
         closing->close();
         party.join();
@@ -353,7 +354,7 @@ TEST(ExchangerLifetime, MayBeEndedByAPartyThatFoundItsTwoColoursClosedDuringTheC
 }
 
 TEST(ExchangerLifetime, OutlastsAStopThatComesTooLate) {
-    constexpr int rounds = 3'000;
+    constexpr int rounds = 1'000;
     tryst::test::census census;
     for (const int slots : {0, 1}) {
         line_of_exchangers line(rounds, slots);
@@ -409,7 +410,7 @@ tryst::task<> swap_in_a_hurry(std::vector<exchanger*>& line, tryst::test::census
 }
 
 TEST(ExchangerLifetime, OutlastsADeadlineThatComesTooLate) {
-    constexpr int rounds = 3'000;
+    constexpr int rounds = 1'000;
     tryst::test::census census;
     for (const int slots : {0, 1}) {
         line_of_exchangers line(rounds, slots);
