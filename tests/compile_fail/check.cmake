@@ -12,7 +12,7 @@ if(ERROR STREQUAL warning)
     set(start "error: ")
 endif()
 set(ENV{LC_ALL} C) # the compiler speaks the language of its user
-set(compile ${CXX} -std=c++20 -Werror=unused-result -I${TOP}/include -S -o /dev/null ${SOURCE})
+set(compile ${CXX} -std=c++20 -Werror=unused-result -I${TOP}/include -fsyntax-only ${SOURCE})
 execute_process(COMMAND ${compile} -DMISTAKE=0 COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${compile} -DMISTAKE=1 RESULT_VARIABLE status ERROR_VARIABLE output)
 if(status EQUAL 0)
