@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times examples/tsp as the paper's figure 2 does, for each way to exchange and 1 to 32 threads, which take turns."""
+"""Times examples/applications/tsp as the paper's figure 2 does, for each way to exchange and 1 to 32 threads, which take turns."""
 
 import argparse
 import json

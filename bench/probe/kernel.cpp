@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "probe.hpp"
 
-#include <tryst/detail/parker.hpp>
+#include <tryst/detail/run/parker.hpp>
 
 #include <sys/eventfd.h>
 #include <unistd.h>

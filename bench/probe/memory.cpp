@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "probe.hpp"
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -25,7 +25,7 @@ def sections(data: Json) -> list[str]:
     rows.append(["best of tryst / mutex", *(
         ratio(max(each["red-blue"], each["symmetric"]) / each["mutex"]) if "mutex" in each else "" for each in speeds.values())])
     times = meta["repetitions"]
-    note = (f"The second benchmark of the 2005 paper, [tsp](../examples/tsp): a genetic algorithm whose breeders exchange "
+    note = (f"The second benchmark of the 2005 paper, [tsp](../examples/applications/tsp): a genetic algorithm whose breeders exchange "
             f"genes. It has {meta['cities']} cities, {meta['population']:,} chromosomes and {meta['breeders']} breeders, as in the "
             f"paper, and {meta['generations']:,} generations instead of the paper's 20,000. Generations per second: more is "
             f"better. The rival is the same program with plain threads, a mutex, and a condition variable for each waiting "

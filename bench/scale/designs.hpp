@@ -6,7 +6,7 @@
 
 #include "parties.hpp"
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>

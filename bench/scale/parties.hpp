@@ -4,7 +4,7 @@
 /// `Memory` says what is charged for what the platform does not see; on real processors, nothing.
 #pragma once
 
-#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/task.hpp>
 
 #include <coroutine>

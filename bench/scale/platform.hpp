@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What tryst/detail/atomic.hpp supplies, for the cores of a simulated machine: each access costs what a cache
+/// What tryst/detail/platform/atomic.hpp supplies, for the cores of a simulated machine: each access costs what a cache
 /// line costs. To be named by TRYST_PLATFORM.
 #pragma once
 

@@ -5,7 +5,7 @@
 #include "machine.hpp"
 #include "parties.hpp"
 
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/platform/trace.hpp>
 #include <tryst/run_loop.hpp>
 
 #include <algorithm>

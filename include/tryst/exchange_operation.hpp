@@ -4,12 +4,12 @@
 /// Standard library only. Allocates nothing itself.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/protocol.hpp>
-#include <tryst/detail/thread_sleeper.hpp>
-#include <tryst/detail/time.hpp>
-#include <tryst/detail/timer_thread.hpp>
-#include <tryst/detail/waiter.hpp>
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/time.hpp>
+#include <tryst/detail/run/thread_sleeper.hpp>
+#include <tryst/detail/run/timer_thread.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
@@ -86,7 +86,7 @@ struct stop_state<void, Callback> {};
 template <class Side>
 struct start;
 
-/// How an adapter waits with a sleeper of its own (detail/thread_sleeper.hpp).
+/// How an adapter waits with a sleeper of its own (detail/run/thread_sleeper.hpp).
 struct sleeper_access {
     template <class Operation, class Sleeper>
     static auto wait(Operation& operation, Sleeper& sleeper) noexcept

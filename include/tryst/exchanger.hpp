@@ -4,10 +4,10 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/item.hpp>
-#include <tryst/detail/protocol.hpp>
-#include <tryst/detail/slot.hpp>
+#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 

@@ -4,7 +4,7 @@
 /// Standard library only. Never allocates or throws.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 
 #include <cassert>
 #include <concepts>

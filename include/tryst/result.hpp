@@ -4,7 +4,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/item.hpp>
+#include <tryst/detail/meet/item.hpp>
 
 #include <cassert>
 #include <concepts>

@@ -4,9 +4,9 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/event_loop.hpp>
-#include <tryst/detail/mailbox.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/event_loop.hpp>
+#include <tryst/detail/run/mailbox.hpp>
 #include <tryst/executor.hpp>
 
 #include <cstddef>

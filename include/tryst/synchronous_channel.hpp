@@ -4,8 +4,8 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/item.hpp>
+#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>

@@ -4,9 +4,9 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/continuation.hpp>
-#include <tryst/detail/item.hpp>
+#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/continuation.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>

@@ -4,8 +4,8 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/continuation.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/continuation.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/uring/buffer_pool.hpp>
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 
 #include <limits>
 #include <new>

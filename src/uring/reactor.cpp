@@ -5,7 +5,7 @@
 #include "opcodes.hpp"
 #include "trace.hpp"
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 
 #include <algorithm>
 #include <cassert>

@@ -4,11 +4,11 @@
 /// Linux, liburing.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/cpu.hpp>
-#include <tryst/detail/inbox.hpp>
-#include <tryst/detail/serial_queue.hpp>
-#include <tryst/detail/timer_heap.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/run/inbox.hpp>
+#include <tryst/detail/run/serial_queue.hpp>
+#include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/uring/context.hpp>
 #include <tryst/uring/detail/stream.hpp>
 
@@ -22,7 +22,7 @@
 namespace tryst::uring::detail {
 
 /* How a context sleeps, and is called
- * Mail is in the inbox, whose word also says that the owner sleeps (detail/inbox.hpp). It sleeps in the
+ * Mail is in the inbox, whose word also says that the owner sleeps (detail/run/inbox.hpp). It sleeps in the
  * kernel, until any completion. The one poster that has to call it sends it a completion: from its own ring if
  * it is a context itself (IORING_OP_MSG_RING), else by writing to the owner's eventfd, which a poll
  * watches. A poster reads the numbers of ring and eventfd before it posts, and touches nothing of the

@@ -4,7 +4,7 @@
 /// Nothing at all, unless a test defines TRYST_TRACE(step).
 #pragma once
 
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <cstdint>
 

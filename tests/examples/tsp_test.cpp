@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of examples/tsp that can be tested without running it.
+// The parts of examples/applications/tsp that can be tested without running it.
 
 #include "tsplib.hpp"
 

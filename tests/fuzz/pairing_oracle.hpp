@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Bytes as a stream that arrives in pieces: what a fuzzer sends to the decoder of examples/pairing_server.
+/// Bytes as a stream that arrives in pieces: what a fuzzer sends to the decoder of examples/applications/pairing_server.
 #pragma once
 
 #include "pairing_server/protocol.hpp"

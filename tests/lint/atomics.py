@@ -31,7 +31,7 @@ class Operation(NamedTuple):
 
 def core_headers(include: Path) -> list[Path]:
     """The headers of the core. Those of the adapters are in folders of their own."""
-    return sorted([*include.glob("*.hpp"), *include.glob("detail/*.hpp")])
+    return sorted([*include.glob("*.hpp"), *include.glob("detail/**/*.hpp")])
 
 
 def comment_of(line: str) -> str | None:

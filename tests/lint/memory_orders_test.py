@@ -33,9 +33,9 @@ class MemoryOrders(unittest.TestCase):
     def complaints_about(self, header: str, model: str = "") -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             top = Path(folder)
-            for part in ("include/tryst/detail", "tests/spin", "docs"):
+            for part in ("include/tryst/detail/meet", "tests/spin", "docs"):
                 (top / part).mkdir(parents=True)
-            (top / "include/tryst/detail/word.hpp").write_text(header)
+            (top / "include/tryst/detail/meet/word.hpp").write_text(header)
             (top / "tests/spin/word.pml").write_text(model)
             return list(complaints(top))
 

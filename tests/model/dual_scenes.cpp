@@ -3,9 +3,9 @@
 #include "model/meeting.hpp"
 #include "model/scenes.hpp"
 
-#include <tryst/detail/dual_queue.hpp>
-#include <tryst/detail/dual_stack.hpp>
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/exchange_operation.hpp>
 
 #include <array>

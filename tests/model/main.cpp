@@ -76,7 +76,7 @@ void catch_signals() {
     ::setitimer(ITIMER_VIRTUAL, &every_second, nullptr);
 }
 
-/// `detail/slot.hpp:52-53:success:relaxed`, as `--weaken` takes it.
+/// `detail/meet/slot.hpp:52-53:success:relaxed`, as `--weaken` takes it.
 std::optional<weakening> weakening_from(const std::string& text) {
     static const std::regex form(R"((.+):(\d+)-(\d+):(success|failure):(\w+))");
     constexpr std::array orders{std::pair{"relaxed", std::memory_order_relaxed},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The platform of the model checker: what tryst/detail/atomic.hpp is to a real machine.
+/// The platform of the model checker: what tryst/detail/platform/atomic.hpp is to a real machine.
 #pragma once
 
 #include "model/checker.hpp"

@@ -33,15 +33,15 @@ class Mutant(NamedTuple):
 
 
 # What the model replaces by a platform of its own, which has its own mutant.
-PLATFORM = "detail/atomic.hpp"
+PLATFORM = "detail/platform/atomic.hpp"
 
 # Where the compare-exchanges are that the model checker looks at.
-FILES = ("detail/slot.hpp", "detail/arena.hpp", "detail/protocol.hpp", "detail/inbox.hpp",
-         "detail/mailbox.hpp", "detail/parker.hpp", "detail/event_loop.hpp",
+FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/protocol.hpp", "detail/run/inbox.hpp",
+         "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp",
          "task.hpp", "when_all.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
-HOMES = ("detail/dual_queue.hpp", "detail/dual_stack.hpp", "detail/node_pool.hpp")
+HOMES = ("detail/meet/dual_queue.hpp", "detail/meet/dual_stack.hpp", "detail/meet/node_pool.hpp")
 
 
 # ---- Memory orders: the model checker itself makes them weaker, one operation at a time.
@@ -50,8 +50,8 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
             "release": ("relaxed",)}
 
 # Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
-SCENES_OF = {"detail/dual_queue.hpp": ("fifo",), "detail/dual_stack.hpp": ("lifo",),
-             "detail/node_pool.hpp": ("fifo", "lifo")}
+SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/dual_stack.hpp": ("lifo",),
+             "detail/meet/node_pool.hpp": ("fifo", "lifo")}
 OF_HOMES = ("fifo", "lifo")
 
 
@@ -145,13 +145,13 @@ def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[
 
 def logic() -> Iterator[Mutant]:
     """Steps left out, made twice, or made in another order."""
-    protocol = "detail/protocol.hpp"
-    slot = "detail/slot.hpp"
-    arena = "detail/arena.hpp"
-    inbox = "detail/inbox.hpp"
-    mailbox = "detail/mailbox.hpp"
+    protocol = "detail/meet/protocol.hpp"
+    slot = "detail/meet/slot.hpp"
+    arena = "detail/meet/arena.hpp"
+    inbox = "detail/run/inbox.hpp"
+    mailbox = "detail/run/mailbox.hpp"
     operation = "exchange_operation.hpp"
-    loop = "detail/event_loop.hpp"
+    loop = "detail/run/event_loop.hpp"
 
     swap_post = "        if (suspended) {\n            post(q);\n        }\n"
     yield Mutant("the partner's post: dropped", protocol, swap_post, "")
@@ -326,9 +326,9 @@ def logic() -> Iterator[Mutant]:
                  "        return word_.load(std::memory_order_relaxed) == sleeping;")
     yield Mutant("mailbox: a node is linked after its post", inbox,
                  "            node->next = nodes(seen);\n", "            node->next = nullptr;\n")
-    yield Mutant("parker: the token is not taken", "detail/parker.hpp",
+    yield Mutant("parker: the token is not taken", "detail/run/parker.hpp",
                  "        word_.value.store(no_token, std::memory_order_relaxed);\n", "")
-    yield Mutant("parker: a sleeper does not look again", "detail/parker.hpp",
+    yield Mutant("parker: a sleeper does not look again", "detail/run/parker.hpp",
                  "        while (!take_token()) {\n            word_.sleep(no_token);",
                  "        if (!take_token()) {\n            word_.sleep(no_token);")
     yield Mutant("event_loop: a second stop is not heard", loop,
@@ -340,7 +340,7 @@ def logic() -> Iterator[Mutant]:
 
 
 def queue() -> Iterator[Mutant]:
-    file = "detail/dual_queue.hpp"
+    file = "detail/meet/dual_queue.hpp"
 
     def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, by=by, known=known)
@@ -383,7 +383,7 @@ def queue() -> Iterator[Mutant]:
 
 
 def stack() -> Iterator[Mutant]:
-    file = "detail/dual_stack.hpp"
+    file = "detail/meet/dual_stack.hpp"
 
     def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
         return Mutant(f"stack: {name}", file, before, after, by=by, known=known)
@@ -410,7 +410,7 @@ def stack() -> Iterator[Mutant]:
 
 
 def pool() -> Iterator[Mutant]:
-    file = "detail/node_pool.hpp"
+    file = "detail/meet/node_pool.hpp"
     yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "", by="sim")
     yield Mutant("pool: a failed allocation is not noticed", file,
                  "        if (made == nullptr) {\n            return false;\n        }\n", "", by="sim")

@@ -3,7 +3,7 @@
 
 #include "sim/play.hpp"
 
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What tryst/detail/atomic.hpp supplies, for simulated threads: sequentially consistent memory, where at
+/// What tryst/detail/platform/atomic.hpp supplies, for simulated threads: sequentially consistent memory, where at
 /// each access another thread may go on. To be named by TRYST_PLATFORM.
 #pragma once
 

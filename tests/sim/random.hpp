@@ -22,7 +22,7 @@ public:
         return z ^ (z >> 31U);
     }
 
-    /// From 0 to `n` - 1. (The high half of a product, as in detail/arena.hpp.)
+    /// From 0 to `n` - 1. (The high half of a product, as in detail/meet/arena.hpp.)
     std::size_t below(std::size_t n) noexcept {
         return static_cast<std::size_t>(((next() >> 32U) * n) >> 32U);
     }

@@ -4,7 +4,7 @@
 #include "sim/memory.hpp"
 #include "support/fiber.hpp"
 
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <algorithm>
 #include <array>

@@ -115,7 +115,7 @@ void wake(const void* address) noexcept;
 /// A good moment to be held up.
 void linger() noexcept;
 
-/// A step of the protocol (detail/trace.hpp) was taken: such a moment, too.
+/// A step of the protocol (detail/platform/trace.hpp) was taken: such a moment, too.
 void step_taken(unsigned step) noexcept;
 
 /// How often each step was taken, over all runs.

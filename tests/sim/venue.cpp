@@ -3,9 +3,9 @@
 
 #include "support/insides.hpp"
 
-#include <tryst/detail/arena.hpp>
-#include <tryst/detail/dual_stack.hpp>
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 
 namespace tryst::sim {
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a loop sleeps until it has mail: detail/mailbox.hpp, detail/parker.hpp and the sleep_word of
- * detail/atomic.hpp. Step for step, one step for each atomic access; labels in brackets are the headers'.
+ * How a loop sleeps until it has mail: detail/run/mailbox.hpp, detail/run/parker.hpp and the sleep_word of
+ * detail/platform/atomic.hpp. Step for step, one step for each atomic access; labels in brackets are the headers'.
  * Sequentially consistent.
  *
  * P posters post one node each; a loop takes them and sleeps, with and without a deadline, and is

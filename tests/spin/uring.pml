@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a context sleeps in the kernel, and is called: src/uring/reactor.cpp over detail/inbox.hpp. Step for step, one
+ * How a context sleeps in the kernel, and is called: src/uring/reactor.cpp over detail/run/inbox.hpp. Step for step, one
  * step for each atomic access or system call; labels in brackets are the inbox's. Sequentially consistent.
  *
  * P posters post one node each. Who finds that the owner sleeps calls it: by a message from its own ring, if

@@ -6,8 +6,8 @@
 
 #include "support/tracked.hpp"
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/result.hpp>
 
 #include <atomic>

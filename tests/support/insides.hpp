@@ -5,8 +5,8 @@
 
 #include "support/tracked.hpp"
 
-#include <tryst/detail/arena.hpp>
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/exchanger.hpp>
 
 #include <thread>

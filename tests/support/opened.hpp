@@ -3,8 +3,8 @@
 /// The private members that lead from an exchanger to its slots.
 #pragma once
 
-#include <tryst/detail/arena.hpp>
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/exchanger.hpp>
 
 #include <memory>

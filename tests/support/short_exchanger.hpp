@@ -3,10 +3,10 @@
 /// A red-blue exchanger at any home: in a queue of short segments their ends are met all the time.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/dual_queue.hpp>
-#include <tryst/detail/dual_stack.hpp>
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 
 #include <cstddef>

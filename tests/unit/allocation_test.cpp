@@ -7,7 +7,7 @@
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
 
-#include <tryst/detail/cpu.hpp>
+#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/task.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/arena.hpp>
+#include <tryst/detail/meet/arena.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The homes of two colours, which differ in whom they serve first.
-#include <tryst/detail/dual_queue.hpp>
-#include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
 
 #include <gtest/gtest.h>
 

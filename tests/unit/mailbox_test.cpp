@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/mailbox.hpp>
+#include <tryst/detail/run/mailbox.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/node_pool.hpp>
+#include <tryst/detail/meet/node_pool.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #ifndef TRYST_NO_FUTEX
 #error "this program is about the variant without futexes; compile it with TRYST_NO_FUTEX"
 #endif
-#include <tryst/detail/parker.hpp>
+#include <tryst/detail/run/parker.hpp>
 
 #include <tryst/tryst.hpp>
 

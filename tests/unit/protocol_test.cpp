@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/protocol.hpp>
+#include <tryst/detail/meet/protocol.hpp>
 
 #include "support/insides.hpp"
 

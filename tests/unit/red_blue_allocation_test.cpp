@@ -5,8 +5,8 @@
 
 #include "support/counted_memory.hpp"
 
-#include <tryst/detail/dual_queue.hpp>
-#include <tryst/detail/dual_stack.hpp>
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/task.hpp>
 

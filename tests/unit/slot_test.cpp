@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/slot.hpp>
+#include <tryst/detail/meet/slot.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long a thread spins for a partner before it yields, on a platform where both are scripted.
-#include <tryst/detail/thread_sleeper.hpp>
+#include <tryst/detail/run/thread_sleeper.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/time.hpp>
+#include <tryst/detail/platform/time.hpp>
 
 #include <gtest/gtest.h>
 

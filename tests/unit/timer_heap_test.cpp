@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/timer_heap.hpp>
+#include <tryst/detail/run/timer_heap.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <tryst/detail/timer_thread.hpp>
+#include <tryst/detail/run/timer_thread.hpp>
 
 #include <tryst/exchanger.hpp>
 

@@ -4,7 +4,7 @@
 /// Standard library only; liburing is behind the compiled part.
 #pragma once
 
-#include <tryst/detail/event_loop.hpp>
+#include <tryst/detail/run/event_loop.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/uring/buffer_pool.hpp>
 #include <tryst/uring/descriptor.hpp>

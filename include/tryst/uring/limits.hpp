@@ -4,7 +4,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/time.hpp>
+#include <tryst/detail/platform/time.hpp>
 
 #include <chrono>
 #include <stop_token>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 
 #include <cstdint>
 #include <mutex>

@@ -8,8 +8,8 @@
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/turn_memory.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
-#include <tryst/detail/inbox.hpp>
-#include <tryst/detail/serial_queue.hpp>
+#include <tryst/detail/run/inbox.hpp>
+#include <tryst/detail/run/serial_queue.hpp>
 #include <tryst/executor.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 /// Boost.Fiber. Never allocates or throws by itself.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/executor.hpp>
 
 #include <boost/fiber/condition_variable.hpp>
@@ -14,7 +14,7 @@
 
 namespace tryst::fiber::detail {
 
-/* The sleeper of a fiber (tryst/detail/thread_sleeper.hpp says what is asked of it)
+/* The sleeper of a fiber (tryst/detail/run/thread_sleeper.hpp says what is asked of it)
  * A token under a mutex, and Boost's condition variable. The mutex is held for the whole of a wake-up, and
  * the sleeper takes it before it leaves. So the waker can let go of nothing that is gone: neither of this
  * object, nor of the fiber's scheduler, which Boost 1.81 notifies after it has queued the fiber there, and

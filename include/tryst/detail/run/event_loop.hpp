@@ -4,10 +4,10 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/serial_queue.hpp>
-#include <tryst/detail/time.hpp>
-#include <tryst/detail/timer_heap.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/time.hpp>
+#include <tryst/detail/run/serial_queue.hpp>
+#include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 

@@ -5,7 +5,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 

@@ -4,9 +4,9 @@
 /// Standard library only. Never allocates or throws.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/inbox.hpp>
-#include <tryst/detail/parker.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/inbox.hpp>
+#include <tryst/detail/run/parker.hpp>
 #include <tryst/executor.hpp>
 
 namespace tryst::detail {

@@ -4,8 +4,8 @@
 /// Standard library only. Allocates while it grows; never throws.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <array>
 #include <bit>

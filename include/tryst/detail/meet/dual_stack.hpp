@@ -4,11 +4,11 @@
 /// Standard library only. Allocates while more wait than ever before; never throws.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/node_pool.hpp>
-#include <tryst/detail/slot.hpp>
-#include <tryst/detail/trace.hpp>
-#include <tryst/detail/waiter.hpp>
+#include <tryst/detail/meet/node_pool.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <cstdint>
 

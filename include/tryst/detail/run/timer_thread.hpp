@@ -4,8 +4,8 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/timer_heap.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/executor.hpp>
 
 #include <condition_variable>

@@ -4,10 +4,10 @@
 /// Standard library only. Allocates in its constructor, never after.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/cpu.hpp>
-#include <tryst/detail/slot.hpp>
-#include <tryst/detail/trace.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/platform/trace.hpp>
 #include <tryst/executor.hpp>
 
 #include <algorithm>

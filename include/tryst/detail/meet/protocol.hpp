@@ -4,11 +4,11 @@
 /// Standard library only. Allocates in its constructor, and where its home does; never throws after.
 #pragma once
 
-#include <tryst/detail/arena.hpp>
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/slot.hpp>
-#include <tryst/detail/trace.hpp>
-#include <tryst/detail/waiter.hpp>
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
-#include <tryst/detail/waiter.hpp>
+#include <tryst/detail/meet/waiter.hpp>
 
 #include <cassert>
 #include <cstdint>

@@ -4,12 +4,12 @@
 /// Standard library only. Allocates while more wait than ever before; never throws.
 #pragma once
 
-#include <tryst/detail/atomic.hpp>
-#include <tryst/detail/cpu.hpp>
-#include <tryst/detail/node_pool.hpp>
-#include <tryst/detail/slot.hpp>
-#include <tryst/detail/trace.hpp>
-#include <tryst/detail/waiter.hpp>
+#include <tryst/detail/meet/node_pool.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/platform/trace.hpp>
 
 #include <array>
 #include <cstddef>
