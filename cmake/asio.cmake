@@ -16,7 +16,7 @@ set(headers
     include/tryst/asio/detail/registry.hpp
     include/tryst/asio/detail/serial_executor.hpp
     include/tryst/asio/detail/slot_stop.hpp
-    include/tryst/asio/detail/turn_memory.hpp
+    include/tryst/asio/detail/handler_memory.hpp
     include/tryst/asio/detail/work_queue.hpp)
 
 # tryst_add_asio(<component> <definition>)

@@ -8,7 +8,7 @@ target_link_libraries(tryst_fiber INTERFACE tryst::tryst Boost::fiber)
 target_sources(tryst_fiber INTERFACE FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/fiber.hpp
     include/tryst/fiber/wait.hpp
-    include/tryst/fiber/detail/sleeper.hpp)
+    include/tryst/fiber/detail/wait_strategy.hpp)
 
 install(TARGETS tryst_fiber EXPORT tryst-fiber-targets FILE_SET HEADERS)
 install(EXPORT tryst-fiber-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)

@@ -142,7 +142,7 @@ private:
         return {.ns = static_cast<double>(how_.duration) / 1000 / pairs,
                 .served_least = least / (total / how_.cores),
                 .transfers = static_cast<double>(transfers_) / pairs,
-                .offers_above_home = per_pair(detail::step::offer_above_home),
+                .offers_above_home = per_pair(detail::step::offer_in_arena),
                 .expiries = per_pair(detail::step::expiry),
                 .growths = now.of(detail::step::growth),
                 .shrinkages = now.of(detail::step::shrinkage),

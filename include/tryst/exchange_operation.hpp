@@ -8,7 +8,7 @@
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
-#include <tryst/detail/run/thread_sleeper.hpp>
+#include <tryst/detail/run/thread_wait_strategy.hpp>
 #include <tryst/detail/run/timer_thread.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
@@ -28,11 +28,11 @@ namespace tryst {
 namespace detail {
 
 /// One side of a kind of meeting: what it brings and gets, void if nothing, and where it waits.
-template <class Home, class Own, class Theirs = Own, colour Colour = colour::none>
+template <class WaitList, class Own, class Theirs = Own, colour Colour = colour::none>
 struct side {
     using own = object_t<Own>;
     using theirs = object_t<Theirs>;
-    using protocol = detail::protocol<Home>;
+    using protocol = detail::protocol<WaitList>;
     using waiter = item_waiter<own, theirs, Colour>;
     using result = exchange_result<Theirs, Own>;
 
@@ -86,12 +86,12 @@ struct stop_state<void, Callback> {};
 template <class Side>
 struct start;
 
-/// How an adapter waits with a sleeper of its own (detail/run/thread_sleeper.hpp).
-struct sleeper_access {
-    template <class Operation, class Sleeper>
-    static auto wait(Operation& operation, Sleeper& sleeper) noexcept
-        -> decltype(operation.wait_with(sleeper)) {
-        return operation.wait_with(sleeper);
+/// How an adapter waits with a strategy of its own (detail/run/thread_wait_strategy.hpp).
+struct operation_access {
+    template <class Operation, class WaitStrategy>
+    static auto wait(Operation& operation, WaitStrategy& strategy) noexcept
+        -> decltype(operation.wait_with(strategy)) {
+        return operation.wait_with(strategy);
     }
 };
 
@@ -207,13 +207,13 @@ public:
 
     /// Waits as a plain thread: spins for a moment, then sleeps. What `sync_wait` calls.
     typename Side::result wait() noexcept {
-        detail::thread_sleeper sleeper;
-        return wait_with(sleeper);
+        detail::thread_wait_strategy strategy;
+        return wait_with(strategy);
     }
 
 private:
     friend struct detail::start<Side>;
-    friend struct detail::sleeper_access;
+    friend struct detail::operation_access;
     using own = typename Side::own;
     using protocol = typename Side::protocol;
     using arrival = detail::arrival;
@@ -260,26 +260,26 @@ private:
                 return false;
             }
         }
-        this->simple = !can_be_limited();
+        this->unstoppable = !can_be_limited();
         this->run = resume;
         stage_ = stage::offered;
-        const bool simple_offer = this->simple;
+        const bool unstoppable_offer = this->unstoppable;
         const arrival where = protocol_->arrive(mine(), static_cast<bool>(this->executor));
-        if (where == arrival::waiting && !simple_offer && this->executor) {
+        if (where == arrival::waiting && !unstoppable_offer && this->executor) {
             return wait_a_turn();
         }
-        return stay(where, simple_offer);
+        return stay(where, unstoppable_offer);
     }
 
-    /// Goes on from where the protocol has left us. `simple_offer` is `simple`, which must not be read
+    /// Goes on from where the protocol has left us. `unstoppable_offer` is `unstoppable`, which must not be read
     /// any more if it is true.
     /// @returns whether we are suspended.
-    bool stay(arrival where, bool simple_offer) noexcept {
+    bool stay(arrival where, bool unstoppable_offer) noexcept {
         switch (where) {
-        case arrival::settled:
+        case arrival::completed:
             return false;
         case arrival::waiting:
-            if (simple_offer) {
+            if (unstoppable_offer) {
                 return true;
             }
             start_limits();
@@ -302,9 +302,9 @@ private:
 
     static void check(executor_node* node) noexcept {
         auto& self = *static_cast<exchange_operation*>(node);
-        const bool simple_offer = self.simple;
+        const bool unstoppable_offer = self.unstoppable;
         self.run = resume;
-        if (!self.stay(self.protocol_->expire(self.mine()), simple_offer)) {
+        if (!self.stay(self.protocol_->expire(self.mine()), unstoppable_offer)) {
             self.coroutine_.resume();
         }
     }
@@ -313,66 +313,66 @@ private:
         static_cast<exchange_operation*>(node)->coroutine_.resume();
     }
 
-    /// Waits as whoever has this sleeper. The wait may go on in another thread after each suspension, so
+    /// Waits as whoever has this strategy. The wait may go on in another thread after each suspension, so
     /// thread-locals are left to the steps between.
-    template <class Sleeper>
-    typename Side::result wait_with(Sleeper& sleeper) noexcept {
-        arrival where = sleeper.step([&] { return arrive_as(sleeper); });
-        bool waited_at_home = false;
-        while (where != arrival::settled && !waited_at_home) {
-            waited_at_home = where == arrival::waiting;
-            look_out(sleeper);
-            where = sleeper.step([&] { return protocol_->expire(mine()); });
+    template <class WaitStrategy>
+    typename Side::result wait_with(WaitStrategy& strategy) noexcept {
+        arrival where = strategy.step([&] { return arrive_as(strategy); });
+        bool waited_in_list = false;
+        while (where != arrival::completed && !waited_in_list) {
+            waited_in_list = where == arrival::waiting;
+            look_out(strategy);
+            where = strategy.step([&] { return protocol_->expire(mine()); });
         }
-        if (where != arrival::settled && sleeper.step([&] {
+        if (where != arrival::completed && strategy.step([&] {
                 start_listening();
                 return protocol_->park(mine());
             })) {
-            sleep(sleeper);
+            sleep(strategy);
         }
-        return sleeper.step([&] { return await_resume(); });
+        return strategy.step([&] { return await_resume(); });
     }
 
-    template <class Sleeper>
-    arrival arrive_as(Sleeper& sleeper) noexcept {
+    template <class WaitStrategy>
+    arrival arrive_as(WaitStrategy& strategy) noexcept {
         assert(detail::may_block() && "tryst: a loop's own thread must not block");
         if (await_ready()) {
-            return arrival::settled;
+            return arrival::completed;
         }
         if constexpr (Limits::timed) {
             if (is_over({})) {
-                return arrival::settled;
+                return arrival::completed;
             }
         }
         stage_ = stage::offered;
-        this->executor = sleeper.executor();
+        this->executor = strategy.executor();
         return protocol_->arrive(mine(), true);
     }
 
-    template <class Sleeper>
-    void look_out(Sleeper& sleeper) noexcept {
-        sleeper.look_out([&] { return protocol::is_done(*this); },
-                         [&] {
-                             if constexpr (Limits::timed) {
-                                 fix_deadline();
-                                 return clock::now() >= this->deadline;
-                             }
-                             return false;
-                         });
+    template <class WaitStrategy>
+    void look_out(WaitStrategy& strategy) noexcept {
+        strategy.look_out([&] { return protocol::is_done(*this); },
+                          [&] {
+                              if constexpr (Limits::timed) {
+                                  fix_deadline();
+                                  return clock::now() >= this->deadline;
+                              }
+                              return false;
+                          });
     }
 
     /// Sleeps until completed. Precondition: parked.
-    template <class Sleeper>
-    void sleep(Sleeper& sleeper) noexcept {
+    template <class WaitStrategy>
+    void sleep(WaitStrategy& strategy) noexcept {
         if constexpr (Limits::timed) {
             fix_deadline();
-            if (sleeper.sleep_until(this->deadline)) {
+            if (strategy.sleep_until(this->deadline)) {
                 return;
             }
-            sleeper.step(
+            strategy.step(
                 [&] { protocol_->cancel(mine(), detail::signal::stop | detail::signal::expired); });
         }
-        sleeper.sleep();
+        strategy.sleep();
     }
 
     bool can_be_limited() const noexcept {
@@ -451,23 +451,24 @@ struct start {
     using own = typename Side::own;
 
     template <class... StopToken>
-    static auto endless(protocol& with, own&& item, StopToken&&... stop) noexcept {
+    static auto make_exchange(protocol& with, own&& item, StopToken&&... stop) noexcept {
         return operation<false, StopToken...>(with, std::move(item), std::move(stop)...);
     }
     template <class Duration, class... StopToken>
-    static auto lasting(protocol& with, own&& item, Duration patience,
-                        StopToken&&... stop) noexcept {
+    static auto make_exchange_for(protocol& with, own&& item, Duration patience,
+                                  StopToken&&... stop) noexcept {
         return operation<true, StopToken...>(with, saturated(patience), std::move(item),
                                              std::move(stop)...);
     }
     template <class Duration, class... StopToken>
-    static auto until(protocol& with, own&& item, std::chrono::time_point<clock, Duration> deadline,
-                      StopToken&&... stop) noexcept {
+    static auto make_exchange_until(protocol& with, own&& item,
+                                    std::chrono::time_point<clock, Duration> deadline,
+                                    StopToken&&... stop) noexcept {
         return operation<true, StopToken...>(
             with, clock::time_point(saturated(deadline.time_since_epoch())), std::move(item),
             std::move(stop)...);
     }
-    static typename Side::result at_once(protocol& with, own&& item) noexcept {
+    static typename Side::result try_exchange(protocol& with, own&& item) noexcept {
         typename Side::waiter w(std::move(item));
         if (!with.take(w)) {
             w.result = outcome::no_partner;

@@ -110,7 +110,7 @@ public:
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto red(Red item, StopToken... stop) noexcept {
-        return sides::red::endless(*protocol_, std::move(item), std::move(stop)...);
+        return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
 
     /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
@@ -118,7 +118,8 @@ public:
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto red_for(Red item, std::chrono::duration<Rep, Period> patience,
                                StopToken... stop) noexcept {
-        return sides::red::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+        return sides::red::make_exchange_for(*protocol_, std::move(item), patience,
+                                             std::move(stop)...);
     }
 
     /// As above, until `deadline` (steady_clock).
@@ -127,7 +128,8 @@ public:
     [[nodiscard]] auto red_until(Red item,
                                  std::chrono::time_point<detail::clock, Duration> deadline,
                                  StopToken... stop) noexcept {
-        return sides::red::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return sides::red::make_exchange_until(*protocol_, std::move(item), deadline,
+                                               std::move(stop)...);
     }
 
     /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
@@ -135,21 +137,22 @@ public:
     /// comes while another takes the one that waited.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
-        return sides::red::at_once(*protocol_, std::move(item));
+        return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
     /// The same for the other colour: `blue(item)` meets `red(item)` and gives an `exchange_result<Red, Blue>`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
-        return sides::blue::endless(*protocol_, std::move(item), std::move(stop)...);
+        return sides::blue::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
     /// As `red_for`.
     template <class Rep, class Period, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto blue_for(Blue item, std::chrono::duration<Rep, Period> patience,
                                 StopToken... stop) noexcept {
-        return sides::blue::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+        return sides::blue::make_exchange_for(*protocol_, std::move(item), patience,
+                                              std::move(stop)...);
     }
     /// As `red_until`.
     template <class Duration, stoppable_token... StopToken>
@@ -157,11 +160,12 @@ public:
     [[nodiscard]] auto blue_until(Blue item,
                                   std::chrono::time_point<detail::clock, Duration> deadline,
                                   StopToken... stop) noexcept {
-        return sides::blue::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return sides::blue::make_exchange_until(*protocol_, std::move(item), deadline,
+                                                std::move(stop)...);
     }
     /// As `try_red`: takes a red party that is waiting.
     exchange_result<Red, Blue> try_blue(Blue item) noexcept {
-        return sides::blue::at_once(*protocol_, std::move(item));
+        return sides::blue::try_exchange(*protocol_, std::move(item));
     }
 
     /// Closes permanently: each party that waits or arrives later gets `closed` and its own item

@@ -69,7 +69,7 @@ public:
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send(T item, StopToken... stop) noexcept {
-        return sides::red::endless(*protocol_, std::move(item), std::move(stop)...);
+        return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
 
     /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
@@ -77,7 +77,8 @@ public:
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send_for(T item, std::chrono::duration<Rep, Period> patience,
                                 StopToken... stop) noexcept {
-        return sides::red::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+        return sides::red::make_exchange_for(*protocol_, std::move(item), patience,
+                                             std::move(stop)...);
     }
 
     /// As above, until `deadline` (steady_clock).
@@ -85,13 +86,14 @@ public:
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send_until(T item, std::chrono::time_point<detail::clock, Duration> deadline,
                                   StopToken... stop) noexcept {
-        return sides::red::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return sides::red::make_exchange_until(*protocol_, std::move(item), deadline,
+                                               std::move(stop)...);
     }
 
     /// Hands `item` to a receiver that is waiting, or fails at once with `no_partner` (or `closed`).
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a send.
     exchange_result<void, T> try_send(T item) noexcept {
-        return sides::red::at_once(*protocol_, std::move(item));
+        return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
     /// Takes a sender's item, for which it waits; with a stop token, until a stop is requested.
@@ -100,7 +102,7 @@ public:
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive(StopToken... stop) noexcept {
-        return sides::blue::endless(*protocol_, detail::nothing(), std::move(stop)...);
+        return sides::blue::make_exchange(*protocol_, detail::nothing(), std::move(stop)...);
     }
 
     /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
@@ -108,7 +110,8 @@ public:
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive_for(std::chrono::duration<Rep, Period> patience,
                                    StopToken... stop) noexcept {
-        return sides::blue::lasting(*protocol_, detail::nothing(), patience, std::move(stop)...);
+        return sides::blue::make_exchange_for(*protocol_, detail::nothing(), patience,
+                                              std::move(stop)...);
     }
 
     /// As above, until `deadline` (steady_clock).
@@ -116,13 +119,14 @@ public:
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive_until(std::chrono::time_point<detail::clock, Duration> deadline,
                                      StopToken... stop) noexcept {
-        return sides::blue::until(*protocol_, detail::nothing(), deadline, std::move(stop)...);
+        return sides::blue::make_exchange_until(*protocol_, detail::nothing(), deadline,
+                                                std::move(stop)...);
     }
 
     /// Takes the item of a sender that is waiting, or fails at once with `no_partner` (or `closed`).
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a receive.
     exchange_result<T, void> try_receive() noexcept {
-        return sides::blue::at_once(*protocol_, detail::nothing());
+        return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
 
     /// Closes permanently: each party that waits or arrives later gets `closed`, and senders their

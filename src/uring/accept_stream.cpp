@@ -12,9 +12,9 @@ namespace {
 constexpr std::size_t accepted_ahead = 64;
 } // namespace
 
-accept_stream::accept_stream(context& home, int listener)
+accept_stream::accept_stream(context& owner, int listener)
     : stream_base(
-          *home.reactor_,
+          *owner.reactor_,
           {.code = detail::opcode::accept_multishot, .descriptor = listener, .flags = SOCK_CLOEXEC},
           accepted_ahead, drop) {}
 

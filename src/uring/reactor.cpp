@@ -167,19 +167,19 @@ const char* operation_base::name() const noexcept {
 
 void operation_base::await_suspend(std::coroutine_handle<> coroutine) noexcept {
     coroutine_ = coroutine;
-    home_->start(*this);
+    reactor_->start(*this);
 }
 
 void operation_base::abandon() noexcept {
     if (state_ == state::waiting || state_ == state::in_flight || coroutine_) {
-        home_->abandon(*this);
+        reactor_->abandon(*this);
     }
 }
 
 void operation_base::post_stop::operator()() const noexcept {
     operation->stop_posted_ = true;
     operation->run = reactor::stop;
-    operation->home_->loop().post(operation);
+    operation->reactor_->loop().post(operation);
 }
 
 // ---- Set-up and end.
@@ -368,28 +368,28 @@ void reactor::stop(executor_node* node) noexcept {
         TRYST_TRACE(step::late_stop);
         resume(node);
     } else {
-        operation.home_->cancel(operation, false);
+        operation.reactor_->cancel(operation, false);
     }
 }
 
 void reactor::expire(timer_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
-    reactor& home = *operation.home_;
+    reactor& owner = *operation.reactor_;
     operation.armed_ = false;
     if (operation.request_.code == opcode::timeout) {
-        home.finish(operation, 0);
+        owner.finish(operation, 0);
         return;
     }
     if (operation.request_.code == opcode::next) {
         // What has come by now is let through, as the kernel does with what it is asked to cancel. Twice: at
         // first it may say that it does not know multishot.
-        home.fetch_events();
-        home.fetch_events();
+        owner.fetch_events();
+        owner.fetch_events();
         if (operation.state_ == state::over) {
             return;
         }
     }
-    home.cancel(operation, true);
+    owner.cancel(operation, true);
 }
 
 void reactor::cancel(operation_base& operation, bool expired) noexcept {
@@ -702,7 +702,7 @@ void reactor::sleep(const context::time_point* deadline) noexcept {
         }
         TRYST_TRACE(step::owed_sleep);
     } else {
-        if (!inbox_.doze()) {
+        if (!inbox_.prepare_wait()) {
             return;
         }
         dozing_ = true;
@@ -710,7 +710,7 @@ void reactor::sleep(const context::time_point* deadline) noexcept {
     wait(deadline);
     if (std::exchange(dozing_, false)) {
         TRYST_TRACE(step::own_wake);
-        call_owed_ = !inbox_.rouse();
+        call_owed_ = !inbox_.cancel_wait();
         if (call_owed_) {
             TRYST_TRACE(step::owed_call);
         }

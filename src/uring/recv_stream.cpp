@@ -34,8 +34,8 @@ received::~received() {
     }
 }
 
-recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size_t size)
-    : stream_base(*home.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
+recv_stream::recv_stream(context& owner, int socket, std::size_t count, std::size_t size)
+    : stream_base(*owner.reactor_, {.code = detail::opcode::recv_multishot, .descriptor = socket},
                   count, drop),
       memory_(count, checked(size)), ring_memory_(1, count * sizeof(io_uring_buf)) {
     io_uring_buf_reg registration{};
@@ -44,8 +44,8 @@ recv_stream::recv_stream(context& home, int socket, std::size_t count, std::size
     int error = EEXIST;
     // The numbers of groups have 16 bits and are used again; a long-lived stream may still have one.
     for (unsigned left = 1u << 16; error == EEXIST && left != 0; --left) {
-        registration.bgid = home.reactor_->new_buffer_group();
-        error = -io_uring_register_buf_ring(home.reactor_->ring(), &registration, 0);
+        registration.bgid = owner.reactor_->new_buffer_group();
+        error = -io_uring_register_buf_ring(owner.reactor_->ring(), &registration, 0);
     }
     set_group(registration.bgid);
     if (error != 0) {
@@ -61,8 +61,8 @@ recv_stream::~recv_stream() {
     end();
     // After that the kernel refers to the ring no more. Not so on another thread, when the context ends:
     // but then no operation is left to take a buffer.
-    if (!home().is_in_child()) {
-        io_uring_unregister_buf_ring(home().ring(), group());
+    if (!owner().is_in_child()) {
+        io_uring_unregister_buf_ring(owner().ring(), group());
     }
 }
 

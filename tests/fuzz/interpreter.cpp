@@ -139,7 +139,7 @@ struct any_two {
                 return true;
             }
         }
-        return waits_at_home(ex);
+        return waits_in_list(ex);
     }
 
     template <bool Red, class... Stop>

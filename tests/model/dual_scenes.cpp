@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two colours: the homes alone, and below the protocol.
+// Two colours: the wait lists alone, and below the protocol.
 #include "model/meeting.hpp"
 #include "model/scenes.hpp"
 
@@ -19,7 +19,7 @@ namespace tryst::model {
 namespace {
 
 using detail::colour;
-using detail::sight;
+using detail::match_result;
 using detail::step;
 using enum colour;
 
@@ -28,7 +28,7 @@ using queue = detail::basic_dual_queue<0>;
 using wide_queue = detail::basic_dual_queue<1>;
 using stack = detail::dual_stack;
 
-// ---- Homes without a protocol: who is claimed stays where it is.
+// ---- Wait lists without a protocol: who is claimed stays where it is.
 
 enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody };
 
@@ -47,12 +47,12 @@ enum class plan : std::uint8_t {
     tries, ///< offers nothing
 };
 
-template <class Home>
+template <class WaitList>
 class crowd {
 public:
-    crowd() : home_(new Home) { records.fill({}); }
+    crowd() : list_(new WaitList) { records.fill({}); }
     ~crowd() {
-        delete home_;
+        delete list_;
         for (std::size_t i = 0; i != count_; ++i) {
             delete guests_[i];
         }
@@ -66,8 +66,9 @@ public:
     /// One arrives and withdraws, now, `times` times.
     void come_and_go(colour own, std::size_t times = 1) {
         for (std::size_t i = 0; i != times; ++i) {
-            require(home_->settle(nobody_, own).what == sight::offered, "one has met nobody");
-            require(home_->withdraw(nobody_, own), "nobody has been met");
+            require(list_->enqueue_or_match(nobody_, own).kind == match_result::offered,
+                    "one has met nobody");
+            require(list_->withdraw(nobody_, own), "nobody has been met");
         }
     }
 
@@ -114,13 +115,13 @@ public:
     auto asker() {
         return [this] {
             // A plain access: the close happens-before the answer.
-            require(!home_->is_closed() || closing_, "one finds closed what is not");
+            require(!list_->is_closed() || closing_, "one finds closed what is not");
         };
     }
 
     /// A party that ends the home after its arrival, if one that withdraws may still be about to (W1).
     auto destroyer(colour own, plan p = plan::waits) {
-        stragglers_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
+        pins_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
         return [this, own, p, mine = add(own)] {
             arrive(mine, own, p);
             the_checker().use(bell_, false, "listens", site::current());
@@ -131,10 +132,10 @@ public:
                         return; // claimed: its withdrawal fails, which the protocol waits for
                     }
                 }
-                while (stragglers_->load(std::memory_order_acquire) != 0) {
+                while (pins_->load(std::memory_order_acquire) != 0) {
                     the_checker().wait_for_change(site::current());
                 }
-                delete std::exchange(home_, nullptr);
+                delete std::exchange(list_, nullptr);
             }
         };
     }
@@ -154,8 +155,8 @@ public:
             waits.at(static_cast<std::size_t>(records[i].side)) |= records[i].end == fate::waits;
         }
         require(!waits[1] || !waits[2], "red and blue wait together");
-        if (home_ != nullptr) {
-            require(!home_->is_closed() || (!waits[1] && !waits[2]),
+        if (list_ != nullptr) {
+            require(!list_->is_closed() || (!waits[1] && !waits[2]),
                     "one waits, and all is closed");
             close();
         }
@@ -184,13 +185,14 @@ private:
         guest& w = *guests_[mine];
         w.touched = mine;
         while (true) {
-            sight seen = p == plan::tries ? home_->search(own) : home_->look(own);
-            if (seen.what != sight::partner && seen.what != sight::closed &&
-                seen.what != sight::collided && p != plan::tries) {
-                seen = home_->settle(w, own);
+            match_result seen =
+                p == plan::tries ? list_->try_match_all(own) : list_->try_match(own);
+            if (seen.kind != match_result::partner && seen.kind != match_result::closed &&
+                seen.kind != match_result::collided && p != plan::tries) {
+                seen = list_->enqueue_or_match(w, own);
             }
-            switch (seen.what) {
-            case sight::partner: {
+            switch (seen.kind) {
+            case match_result::partner: {
                 auto& q = static_cast<guest&>(*seen.claimed);
                 records[mine].mate = q.number;
                 records[q.number].mate = mine;
@@ -199,24 +201,24 @@ private:
                 end(q, fate::met);
                 return;
             }
-            case sight::closed:
+            case match_result::closed:
                 // A plain access: the close happens-before whoever comes too late.
                 require(closing_, "one finds closed what is not");
-                require(home_->is_closed(), "one finds closed what the next may find open");
+                require(list_->is_closed(), "one finds closed what the next may find open");
                 end(w, fate::closed);
                 return;
-            case sight::offered:
+            case match_result::offered:
                 if (p == plan::quits && withdraw(w, own)) {
                     end(w, fate::gone);
                 } else if (records[mine].end == fate::none) {
                     records[mine].end = fate::waits;
                 }
                 return;
-            case sight::out_of_memory:
+            case match_result::out_of_memory:
                 require(false, "out of memory");
                 return;
             default:
-                if (p == plan::tries && seen.what != sight::collided) {
+                if (p == plan::tries && seen.kind != match_result::collided) {
                     end(w, fate::nobody);
                     return;
                 }
@@ -226,14 +228,14 @@ private:
 
     /// Withdraws as the protocol does, where that matters: counted, and then uncounted.
     bool withdraw(guest& w, colour own) {
-        if (!stragglers_) {
-            return home_->withdraw(w, own);
+        if (!pins_) {
+            return list_->withdraw(w, own);
         }
         the_checker().use(bell_, true, "rings", site::current());
         count(rung_, 1);
-        stragglers_->fetch_add(1, std::memory_order_relaxed);
-        const bool out = home_->withdraw(w, own);
-        stragglers_->fetch_sub(1, std::memory_order_release);
+        pins_->fetch_add(1, std::memory_order_relaxed);
+        const bool out = list_->withdraw(w, own);
+        pins_->fetch_sub(1, std::memory_order_release);
         return out;
     }
 
@@ -245,7 +247,7 @@ private:
 
     void close() {
         const auto expel = [](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); };
-        if (detail::waiter* const last = home_->close(expel)) {
+        if (detail::waiter* const last = list_->close(expel)) {
             expel(*last);
         }
     }
@@ -258,92 +260,92 @@ private:
         w.touched += 1;
     }
 
-    Home* home_;
+    WaitList* list_;
     shared_object bell_; // tells that something has been done or begins, and orders nothing
     int rung_ = 0;
-    std::unique_ptr<detail::atomic<std::uint32_t>> stragglers_; // only if there is a destroyer
+    std::unique_ptr<detail::atomic<std::uint32_t>> pins_; // only if there is a destroyer
     std::size_t count_ = 0;
     bool closing_ = false;
     std::array<guest*, 8> guests_{};
     guest nobody_;
 };
 
-template <class Home>
+template <class WaitList>
 void meet() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red), c.party(blue));
 }
 
-template <class Home>
+template <class WaitList>
 void meet_or_quit() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::quits), c.party(blue));
 }
 
-template <class Home>
+template <class WaitList>
 void two_meet_one() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red), c.party(red), c.party(blue));
 }
 
-template <class Home>
+template <class WaitList>
 void two_meet_two() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.arrive(red);
     c.run(c.party(red), c.party(blue), c.party(blue));
 }
 
-template <class Home>
+template <class WaitList>
 void meet_or_close() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red), c.party(blue), c.closer());
 }
 
-template <class Home>
+template <class WaitList>
 void quit_or_close() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::quits, 2), c.closer());
 }
 
-template <class Home>
+template <class WaitList>
 void one_tries() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::tries), c.party(blue), c.party(red));
 }
 
-template <class Home>
+template <class WaitList>
 void again_and_again() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::waits, 3), c.party(blue, plan::waits, 3));
 }
 
-template <class Home>
+template <class WaitList>
 void again_and_again_quitting() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::quits, 2), c.party(blue, plan::quits, 2));
 }
 
-template <class Home>
+template <class WaitList>
 void one_asks() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.asker(), c.closer());
 }
 
-template <class Home>
+template <class WaitList>
 void one_tries_or_closes() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::tries), c.closer());
 }
 
-template <class Home>
+template <class WaitList>
 void quit_and_destroy() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::quits), c.destroyer(blue));
 }
 
-template <class Home>
+template <class WaitList>
 void quit_and_try_and_destroy() {
-    crowd<Home> c;
+    crowd<WaitList> c;
     c.run(c.party(red, plan::quits), c.destroyer(blue, plan::tries));
 }
 
@@ -465,7 +467,7 @@ void disowned_to_another() {
 constexpr auto endless = patience::endless;
 constexpr auto until_stop = patience::until_stop;
 
-template <class Home>
+template <class WaitList>
 class salon {
 public:
     salon() : protocol_(new protocol(0)) {
@@ -527,9 +529,9 @@ public:
     }
 
 private:
-    using protocol = detail::protocol<Home>;
+    using protocol = detail::protocol<WaitList>;
     template <colour Own>
-    using side = detail::start<detail::side<Home, parcel, parcel, Own>>;
+    using side = detail::start<detail::side<WaitList, parcel, parcel, Own>>;
     static inline bool destroyed = false;
 
     template <colour Own>
@@ -551,10 +553,10 @@ private:
         records.at(mine).side = Own;
         records.at(mine).end = fate::waits;
         if (kind == until_stop) {
-            s.enter(mine, co_await side<Own>::endless(*s.protocol_, parcel(mine),
-                                                      detail::stop_token(s.stop_)));
+            s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine),
+                                                            detail::stop_token(s.stop_)));
         } else {
-            s.enter(mine, co_await side<Own>::endless(*s.protocol_, parcel(mine)));
+            s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine)));
         }
         if (destroys && records[mine].end == fate::met) {
             s.destroy();
@@ -591,46 +593,46 @@ private:
     std::array<serial_loop, 4> loop_;
 };
 
-template <class Home>
+template <class WaitList>
 void red_and_blue() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template loop<red>(endless), s.template loop<blue>(endless));
 }
 
-template <class Home>
+template <class WaitList>
 void red_and_blue_and_canceller() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template loop<red>(until_stop), s.template loop<blue>(endless), s.canceller());
 }
 
-template <class Home>
+template <class WaitList>
 void red_and_blue_and_closer() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template loop<red>(endless), s.template loop<blue>(until_stop), s.closer());
 }
 
-template <class Home>
+template <class WaitList>
 void two_reds_and_blue_and_canceller() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template loop<red>(until_stop), s.template loop<red>(endless),
           s.template loop<blue>(endless), s.canceller());
 }
 
-template <class Home>
+template <class WaitList>
 void destroyed_by_red() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template loop<red>(endless, true), s.template loop<blue>(until_stop), s.canceller());
 }
 
-template <class Home>
+template <class WaitList>
 void destroyed_over_red() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template watched_loop<red>(until_stop), s.destroyer(), s.canceller());
 }
 
-template <class Home>
+template <class WaitList>
 void destroyed_over_two_reds() {
-    salon<Home> s;
+    salon<WaitList> s;
     s.run(s.template watched_loop<red>(until_stop), s.template watched_loop<red>(endless),
           s.destroyer(), s.canceller());
 }
@@ -679,18 +681,18 @@ constexpr std::array all{
     scene{"lifo_disowned_to", "dual stack: one blue disowns a node, the other pops it", disowned_to_another, reaches(step::disowning)},
     scene{"lifo_disowned", "dual stack: red withdraws, two blues", disowned, reaches(step::disowning)},
 
-    scene{"fifo", "dual queue, coroutines: red and blue", red_and_blue<queue>, reaches(step::claim_at_home)},
-    scene{"fifo_canceller", "the same, and a stop", red_and_blue_and_canceller<queue>, reaches(step::stop, step::late_stop, step::straggling)},
-    scene{"fifo_closer", "the same, and a close", red_and_blue_and_closer<queue>, reaches(step::claim_at_home)},
+    scene{"fifo", "dual queue, coroutines: red and blue", red_and_blue<queue>, reaches(step::claim_in_wait_list)},
+    scene{"fifo_canceller", "the same, and a stop", red_and_blue_and_canceller<queue>, reaches(step::stop, step::late_stop, step::pinned)},
+    scene{"fifo_closer", "the same, and a close", red_and_blue_and_closer<queue>, reaches(step::claim_in_wait_list)},
     scene{"fifo_three_canceller", "dual queue, coroutines: two reds and a blue, a stop", two_reds_and_blue_and_canceller<queue>,
           reaches(step::stop)},
     scene{"fifo_destroyed", "who has returned destroys the dual queue; a stop", destroyed_by_red<queue>, reaches(step::late_stop)},
     scene{"fifo_destroyed_over_one", "the dual queue is destroyed while one waits; a stop", destroyed_over_red<queue>,
           reaches(step::stop, step::late_stop)},
     scene{"fifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<queue>, reaches(step::stop)},
-    scene{"lifo", "dual stack, coroutines: red and blue", red_and_blue<stack>, reaches(step::claim_at_home)},
-    scene{"lifo_canceller", "the same, and a stop", red_and_blue_and_canceller<stack>, reaches(step::stop, step::late_stop, step::straggling)},
-    scene{"lifo_closer", "the same, and a close", red_and_blue_and_closer<stack>, reaches(step::claim_at_home)},
+    scene{"lifo", "dual stack, coroutines: red and blue", red_and_blue<stack>, reaches(step::claim_in_wait_list)},
+    scene{"lifo_canceller", "the same, and a stop", red_and_blue_and_canceller<stack>, reaches(step::stop, step::late_stop, step::pinned)},
+    scene{"lifo_closer", "the same, and a close", red_and_blue_and_closer<stack>, reaches(step::claim_in_wait_list)},
     scene{"lifo_three_canceller", "dual stack, coroutines: two reds and a blue, a stop", two_reds_and_blue_and_canceller<stack>,
           reaches(step::stop)},
     scene{"lifo_destroyed", "who has returned destroys the dual stack; a stop", destroyed_by_red<stack>, reaches(step::late_stop)},

@@ -142,7 +142,8 @@ public:
         };
     }
     auto destroying_bare() {
-        return [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
+        return
+            [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
     }
 
     /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such have

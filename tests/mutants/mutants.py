@@ -171,38 +171,39 @@ def logic() -> Iterator[Mutant]:
                  "        return (seen & signal::parked) != 0;\n    }\n\n    /// Completes `q`, whom",
                  "        return true;\n    }\n\n    /// Completes `q`, whom")
     yield Mutant("a failed claim is taken for a success", slot,
-                 "        return claim(seen) ? sight{sight::partner, slot::offered(seen)} : sight{sight::collided};",
-                 "        return claim(seen), sight{sight::partner, slot::offered(seen)};")
+                 "        return claim(seen) ? match_result{match_result::partner, slot::offered(seen)}\n"
+                 "                           : match_result{match_result::collided};",
+                 "        return claim(seen), match_result{match_result::partner, slot::offered(seen)};")
     yield Mutant("completed in place although a stop may come", protocol,
                  "q.executor.alone_here() && !q.limited", "q.executor.alone_here()")
     yield Mutant("completed in place from anywhere", protocol,
                  "q.executor.alone_here() && !q.limited", "!q.limited")
     yield Mutant("nobody may skip the signal, but the completer does", protocol,
-                 "        if (at_home && q.simple) {", "        if (at_home) {")
+                 "        if (in_wait_list && q.unstoppable) {", "        if (in_wait_list) {")
     yield Mutant("the look at the signal, first of a check: dropped", protocol,
-                 "        if (is_done(w)) {\n            return arrival::settled;\n        }\n"
+                 "        if (is_done(w)) {\n            return arrival::completed;\n        }\n"
                  "        if (arena::index_of", "        if (arena::index_of",
                  known="the announcement that follows looks again; the look only saves it")
     yield Mutant("a check does not look for `done` in its announcement", protocol,
-                 "        if ((seen & signal::done) != 0) {\n            return arrival::settled;\n        }\n"
-                 "        if ((seen & signal::left) != 0) {\n            return arrival::claimed;\n        }\n"
+                 "        if ((seen & signal::done) != 0) {\n            return arrival::completed;\n        }\n"
+                 "        if ((seen & signal::withdraw_failed) != 0) {\n            return arrival::claimed;\n        }\n"
                  "        slot& here",
-                 "        if ((seen & signal::left) != 0) {\n            return arrival::claimed;\n        }\n"
+                 "        if ((seen & signal::withdraw_failed) != 0) {\n            return arrival::claimed;\n        }\n"
                  "        slot& here")
     yield Mutant("a check looks up its slot before it announces itself", protocol,
-                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
                  "            return arrival::claimed;\n        }\n        slot& here = slot_of(w); // not",
                  "        slot& here = slot_of(w);\n        static_cast<void>(here.peek());\n"
-                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
                  "            return arrival::claimed;\n        }\n        // not")
     yield Mutant("the withdrawal of a check is not announced", protocol,
-                 "        const signal::bits seen = announce(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::settled;\n        }\n        if ((seen & signal::left) != 0) {\n"
+                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
+                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
                  "            return arrival::claimed;\n        }\n        slot& here",
                  "        const signal::bits seen = w.state.load(std::memory_order_acquire);\n"
-                 "        if ((seen & signal::done) != 0) {\n            return arrival::settled;\n        }\n"
+                 "        if ((seen & signal::done) != 0) {\n            return arrival::completed;\n        }\n"
                  "        slot& here")
     yield Mutant("an expired offer does not reset its signal", protocol,
                  "        w.state.store(0, std::memory_order_relaxed);\n        return arrive",
@@ -213,23 +214,23 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("`moving` is left at once", protocol,
                  "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
     yield Mutant("`moving` does not end", protocol,
-                 "                if (seen.what == sight::offered) {\n                    if (moving != nullptr) {\n"
+                 "                if (seen.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
                  "                        moving->end_move();\n                    }\n",
-                 "                if (seen.what == sight::offered) {\n")
+                 "                if (seen.kind == match_result::offered) {\n")
     yield Mutant("parked before the stop is looked for", protocol,
                  "        signal::bits seen = 0;\n        // [W2]",
                  "        signal::bits seen = w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
                  "        if (seen == 0) {\n            return true;\n        }\n        // [W2]")
     yield Mutant("the stop that came before parking: forgotten", protocol,
-                 "            seen = announce(w);\n        }\n",
+                 "            seen = begin_withdraw(w);\n        }\n",
                  "            w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
                  "            return true;\n        }\n")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (withdraw_from_home(w)) {\n            TRYST_TRACE(step::own_stop);",
-                 "        if (withdraw_from_home(w), true) {\n            TRYST_TRACE(step::own_stop);")
+                 "        if (withdraw_from_wait_list(w)) {\n            TRYST_TRACE(step::own_stop);",
+                 "        if (withdraw_from_wait_list(w), true) {\n            TRYST_TRACE(step::own_stop);")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (withdraw_from_home(w)) {\n            TRYST_TRACE(step::stop);",
-                 "        if (withdraw_from_home(w), true) {\n            TRYST_TRACE(step::stop);")
+                 "        if (withdraw_from_wait_list(w)) {\n            TRYST_TRACE(step::stop);",
+                 "        if (withdraw_from_wait_list(w), true) {\n            TRYST_TRACE(step::stop);")
     yield Mutant("a canceller does not look for `parked`", protocol,
                  " || (seen & signal::parked) == 0) {\n            return; // too", ") {\n            return; // too")
     yield Mutant("a canceller does not look for another", protocol,
@@ -241,7 +242,7 @@ def logic() -> Iterator[Mutant]:
                  "            w.result = signal::reason(why);\n            post(w);\n",
                  "            w.result = signal::reason(why);\n            post(w);\n            post(w);\n")
     yield Mutant("a late canceller does not say that it has left", protocol,
-                 "            TRYST_TRACE(step::late_stop);\n            retire(w);\n",
+                 "            TRYST_TRACE(step::late_stop);\n            withdraw_failed(w);\n",
                  "            TRYST_TRACE(step::late_stop);\n")
     yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
                  "last != nullptr && complete(*last, outcome::closed, true)", "last == reinterpret_cast<waiter*>(1)")
@@ -249,34 +250,34 @@ def logic() -> Iterator[Mutant]:
                  "        if (complete(q, outcome::closed, true)) {\n            post(q);\n",
                  "        if (complete(q, outcome::closed, true)) {\n            post(q);\n            post(q);\n")
     yield Mutant("close: it is not counted", protocol,
-                 "        arena_.begin_straggling();\n        waiter* const last",
+                 "        arena_.pin();\n        waiter* const last",
                  "        waiter* const last",
-                 also=("        arena_.end_straggling();\n        if (is_inline) {", "        if (is_inline) {"))
+                 also=("        arena_.unpin();\n        if (is_inline) {", "        if (is_inline) {"))
     yield Mutant("close: it lets go of the exchanger before the last waiter is complete", protocol,
                  "        const bool suspended = last != nullptr",
-                 "        arena_.end_straggling();\n        const bool suspended = last != nullptr",
-                 also=("        arena_.end_straggling();\n        if (is_inline) {", "        if (is_inline) {"))
+                 "        arena_.unpin();\n        const bool suspended = last != nullptr",
+                 also=("        arena_.unpin();\n        if (is_inline) {", "        if (is_inline) {"))
     yield Mutant("close: the slots above 0 are forgotten", protocol,
                  "                complete(*q, outcome::closed, false);\n", "",)
     yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
     yield Mutant("the exchanger is destroyed without closing", protocol,
                  "        close();\n        arena_.drain();\n", "        arena_.drain();\n")
     yield Mutant("`drain` does not wait for stragglers", arena,
-                 "        yield_until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });\n", "")
+                 "        yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
     yield Mutant("`drain` does not wait for `moving`", arena,
                  "            yield_until([&] { return !spread_[i].is_moving(); });\n",
                  "            static_cast<void>(i);\n")
     yield Mutant("stragglers are counted after `done`", protocol,
-                 "                counted ? arena_.end_straggling() : arena_.begin_straggling();\n"
+                 "                counted ? arena_.unpin() : arena_.pin();\n"
                  "                counted = !counted;\n            }\n",
                  "                counted = !counted;\n            }\n",
-                 also=("            TRYST_TRACE(step::straggling);\n",
-                       "            TRYST_TRACE(step::straggling);\n            arena_.begin_straggling();\n"))
+                 also=("            TRYST_TRACE(step::pinned);\n",
+                       "            TRYST_TRACE(step::pinned);\n            arena_.pin();\n"))
     yield Mutant("stragglers are not counted", protocol,
                  "            if (counted != signal::withdrawal_under_way(seen)) {", "            if (false) {")
     yield Mutant("a straggler is not uncounted", protocol,
-                 "        arena_.end_straggling();\n        return arrival::settled;\n",
-                 "        return arrival::settled;\n")
+                 "        arena_.unpin();\n        return arrival::completed;\n",
+                 "        return arrival::completed;\n")
     yield Mutant("`take` looks at slot 0 only", protocol,
                  "            if (q != nullptr && slot::meets(W::side, seen) && arena_.at(i).claim(seen)) {\n"
                  "                swap_with(w, q, false, nullptr);\n"
@@ -286,7 +287,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the check is posted twice", operation,
                  "        this->run = check;\n        this->executor.post(this);\n",
                  "        this->run = check;\n        this->executor.post(this);\n        this->executor.post(this);\n")
-    yield Mutant("a settled check does not resume", operation,
+    yield Mutant("a completed check does not resume", operation,
                  "            self.coroutine_.resume();\n        }\n    }\n\n    static void resume",
                  "        }\n    }\n\n    static void resume")
     yield Mutant("limits come into force after parking", operation,
@@ -298,27 +299,27 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the timer outlives its operation", operation,
                  "                timer_executor().disarm(this);\n", "")
     yield Mutant("a waiter that can be limited says that it cannot", operation,
-                 "        this->simple = !can_be_limited();", "        this->simple = true;")
+                 "        this->unstoppable = !can_be_limited();", "        this->unstoppable = true;")
     yield Mutant("a destroyed frame leaves its offer", operation,
                  "        if (protocol_->abandon(mine(), queued)) {\n            return;\n        }\n",
                  "        return;\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = home && home.retract(this);", "const bool queued = false;")
     yield Mutant("a thread that timed out does not withdraw", operation,
-                 "            sleeper.step(\n                [&] { protocol_->cancel(mine(), detail::signal::stop | "
-                 "detail::signal::expired); });\n        }\n        sleeper.sleep();",
-                 "            return;\n        }\n        sleeper.sleep();")
+                 "            strategy.step(\n                [&] { protocol_->cancel(mine(), detail::signal::stop | "
+                 "detail::signal::expired); });\n        }\n        strategy.sleep();",
+                 "            return;\n        }\n        strategy.sleep();")
     yield Mutant("a thread that timed out does not wait for its token", operation,
-                 "detail::signal::expired); });\n        }\n        sleeper.sleep();",
-                 "detail::signal::expired); });\n            return;\n        }\n        sleeper.sleep();")
+                 "detail::signal::expired); });\n        }\n        strategy.sleep();",
+                 "detail::signal::expired); });\n            return;\n        }\n        strategy.sleep();")
     yield Mutant("mailbox: the wake-up is dropped", mailbox, "            parker_.unpark();\n", "")
     yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (inbox::post(node)) {\n",
                  "        {\n            static_cast<void>(inbox::post(node));\n")
     yield Mutant("mailbox: sleeps without looking for mail", mailbox,
-                 "        if (doze()) {\n            parker_.park();",
-                 "        static_cast<void>(doze());\n        {\n            parker_.park();")
+                 "        if (prepare_wait()) {\n            parker_.park();",
+                 "        static_cast<void>(prepare_wait());\n        {\n            parker_.park();")
     yield Mutant("mailbox: a late poster's token is not collected", mailbox,
-                 "&& !rouse()) {\n            parker_.park();\n", "&& !rouse()) {\n")
+                 "&& !cancel_wait()) {\n            parker_.park();\n", "&& !cancel_wait()) {\n")
     yield Mutant("mailbox: the end of a timed sleep is not said", inbox,
                  "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way. Failure relaxed: as well.\n"
                  "        return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
@@ -345,12 +346,12 @@ def queue() -> Iterator[Mutant]:
     def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, by=by, known=known)
 
-    yield mutant("a withdrawal is not counted", "        count(here, n, one_gone);\n        return true;\n",
+    yield mutant("a withdrawal is not counted", "        count(here, n, one_cancelled);\n        return true;\n",
                  "        return true;\n", "memory")
     yield mutant("the second visitor does not count",
-                 "            count(here, n, one_ended);\n            return {sight::partner,",
-                 "            return {sight::partner,", "memory")
-    yield mutant("a withdrawal stays counted when it was found", "count(here, n, one_ended - one_gone);", "count(here, n, one_ended);",
+                 "            count(here, n, one_ended);\n            return {match_result::partner,",
+                 "            return {match_result::partner,", "memory")
+    yield mutant("a withdrawal stays counted when it was found", "count(here, n, one_ended - one_cancelled);", "count(here, n, one_ended);",
                  "memory")
     yield mutant("the departure of a cursor is not counted", "            count(here, segment_of(mine), one_ended);\n", "",
                  "memory")
@@ -363,12 +364,12 @@ def queue() -> Iterator[Mutant]:
                  "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(d);\n",
                  "                        TRYST_TRACE(step::sweeping);\n", "memory")
     yield mutant("a sweep takes segments in which somebody waits",
-                 "segments_[d].ended.load(std::memory_order_acquire) == all_gone &&", "")
+                 "segments_[d].ended.load(std::memory_order_acquire) == all_cancelled &&", "")
     yield mutant("a sweep does not look where the other cursor is", "is_before_end_of(id, last.load(std::memory_order_relaxed))",
                  "true", known="the look after the CAS leaves the segment alone, and its cells are gone: "
                  "who enters it passes through")
     yield mutant("nobody waits", "visit(mine, more_behind ? nullptr : &w)", "visit(mine, nullptr)")
-    yield mutant("what is gone is taken for a waiter", "if (seen != gone && cell", "if (cell")
+    yield mutant("what is gone is taken for a waiter", "if (seen != cancelled &&\n            cell", "if (cell")
     yield mutant("a look overlooks the last", "lead <= 0) {\n                return {lead < 0",
                  "lead <= 1) {\n                return {lead < 0",
                  known="settle and search find it all the same, one step later")
@@ -400,13 +401,13 @@ def stack() -> Iterator[Mutant]:
     yield mutant("an arrival pushes on a closed stack",
                  "while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {",
                  "while (top_of(head) == pool::none || colour_of(head) == own) {")
-    yield mutant("a party meets its own colour", "            if (colour_of(head) == own) {\n                return {sight::own_side};",
-                 "            if (false) {\n                return {sight::own_side};")
+    yield mutant("a party meets its own colour", "            if (colour_of(head) == own) {\n                return {match_result::own_side};",
+                 "            if (false) {\n                return {match_result::own_side};")
     yield mutant("changes of the head are not counted", "(((head >> count_at) + 1) << count_at)",
                  "((head >> count_at) << count_at)")
     yield mutant("close: those who wait are forgotten", "                last = q;\n", "                static_cast<void>(q);\n")
-    yield mutant("an arrival without memory waits nowhere", "            if (n == pool::none) {\n                return {sight::out_of_memory};",
-                 "            if (n == pool::none) {\n                return {sight::offered};")
+    yield mutant("an arrival without memory waits nowhere", "            if (n == pool::none) {\n                return {match_result::out_of_memory};",
+                 "            if (n == pool::none) {\n                return {match_result::offered};")
 
 
 def pool() -> Iterator[Mutant]:

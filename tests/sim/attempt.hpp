@@ -72,8 +72,8 @@ class attempt {
     template <class... Sides>
     using all_of =
         some_operation<plain<Sides>..., stoppable<Sides>..., timed<Sides>..., limited<Sides>...>;
-    template <class Home, colour Colour>
-    using side = detail::side<Home, item, item, Colour>;
+    template <class WaitList, colour Colour>
+    using side = detail::side<WaitList, item, item, Colour>;
 
 public:
     attempt(scene& s, meeting& where, const wish& what) : scene_(&s) {
@@ -210,7 +210,7 @@ private:
     record* record_ = nullptr;
     executor_ref where_ = current_executor();
     std::optional<all_of<
-        detail::side<detail::single_home, item>, side<detail::dual_queue, colour::red>,
+        detail::side<detail::single_slot, item>, side<detail::dual_queue, colour::red>,
         side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
         side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
         side<detail::dual_stack, colour::blue>,

@@ -319,7 +319,8 @@ TEST(SimMemory, ReportsALeak) {
 }
 
 TEST(SimMemory, UsesAnAddressAgainAtOnceLaterOrNever) {
-    for (const auto how : {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
+    for (const auto how :
+         {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
         std::vector<std::uintptr_t> places;
         pace same = every_access();
         same.addresses = how;

@@ -217,21 +217,21 @@ public:
         if (scene_ != nullptr) {
             --scene_->present_;
         }
-        if (home_ && !home_.running_here()) {
+        if (executor_ && !executor_.running_here()) {
             fail("a frame is destroyed elsewhere than on its loop");
         }
     }
 
     /// For a parameter of a coroutine, when it begins: what stays in the frame until the frame is destroyed.
     presence begin() noexcept {
-        home_ =
+        executor_ =
             scene_->loop_of(current_executor()) == nullptr ? executor_ref() : current_executor();
         return std::move(*this);
     }
 
 private:
     scene* scene_;
-    executor_ref home_;
+    executor_ref executor_;
 };
 
 } // namespace tryst::sim

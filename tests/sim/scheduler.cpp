@@ -523,13 +523,13 @@ std::uint64_t times_taken(unsigned step) noexcept {
 
 const char* name_of_step(unsigned step) noexcept {
     switch (static_cast<detail::step>(step)) {
-    case detail::step::claim_at_home:
-        return "claims a partner at home";
-    case detail::step::claim_above_home:
+    case detail::step::claim_in_wait_list:
+        return "claims a partner in the wait list";
+    case detail::step::claim_in_arena:
         return "claims a partner above home";
     case detail::step::completion_in_place:
         return "completes it in place";
-    case detail::step::offer_above_home:
+    case detail::step::offer_in_arena:
         return "offers itself above home";
     case detail::step::expiry:
         return "its offer has expired";
@@ -543,7 +543,7 @@ const char* name_of_step(unsigned step) noexcept {
         return "a stop is too late for its waiter";
     case detail::step::own_stop:
         return "finds a stop when it parks";
-    case detail::step::straggling:
+    case detail::step::pinned:
         return "completes over a withdrawal";
     case detail::step::withdrawing:
         return "is about to withdraw";

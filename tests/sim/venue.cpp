@@ -65,7 +65,7 @@ void venue::grow(std::size_t times) noexcept {
 
 bool venue::all_are_at_home() noexcept {
     if (const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_)) {
-        return test::waits_at_home(**plain);
+        return test::waits_in_list(**plain);
     }
     if (const auto* const lifo = std::get_if<std::unique_ptr<lifo_exchanger>>(&owned_)) {
         stack_arena& arena = arena_of(**lifo);

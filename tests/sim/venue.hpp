@@ -57,7 +57,7 @@ public:
     }
     void destroy() { const auto gone = std::exchange(owned_, std::monostate()); }
 
-    /// Nobody sleeps anywhere else than at home. Undisturbed.
+    /// Nobody sleeps anywhere else than in the wait list. Undisturbed.
     bool all_are_at_home() noexcept;
 
 private:

@@ -148,7 +148,7 @@ inline count(n, what) {
 #define SEARCHING 1
 #define SETTLING 2
 #define GO_ON if :: what == LOOKING -> what = 0; goto look :: what == SEARCHING -> what = 0; goto search_on \
-              :: what == SETTLING -> what = 0; goto settle fi
+              :: what == SETTLING -> what = 0; goto enqueue_or_match fi
 
 #ifdef M_SPLIT_TICKET
 #define BEFORE_TICKET(p) atomic { INSIDE(); ok = (cursor[COLOUR(p)] == mine) };
@@ -171,7 +171,7 @@ inline take_ticket(p) {
 }
 
 #define HOME_LOCALS short mine, link, limit; byte n; bool stays; byte what;
-#define forget_home(p) mine = 0; link = 0; limit = 0; n = 0; stays = false; what = 0
+#define forget_list(p) mine = 0; link = 0; limit = 0; n = 0; stays = false; what = 0
 
 #ifdef M_COUNT_FIRST
 #define COUNT_BEFORE_CLAIM atomic { count(SEGMENT(mine), ONE_ENDED) };
@@ -203,126 +203,126 @@ inline take_ticket(p) {
 #define IS_MINE(l, id) (OWNER(l) == id)
 #endif
 
-#define arrive_at_home(p)                                                                                   \
-    if :: IN(TAKERS, p) -> goto search :: else fi;                                                          \
-look:                                                                                                       \
+#define arrive_in_list(p) \
+    if :: IN(TAKERS, p) -> goto search :: else fi; \
+look: \
     atomic { INSIDE(); mine = cursor[COLOUR(p)]; if :: IS_CLOSED(mine) -> goto shut :: else fi }; /* [Q11] [Q12] [Q13] */ \
-    atomic {                                                                                                \
-      INSIDE(); limit = DISTANCE(cursor[1 - COLOUR(p)], mine);                                              \
-      if                                                                                                    \
-      :: limit <= 0 -> limit = 0; goto see_nobody                                                           \
-      :: limit > 0 && AT_END(mine) -> limit = 0; what = LOOKING; goto step_on                               \
-      :: limit > 0 && !AT_END(mine) -> limit = 0                                                            \
-      fi                                                                                                    \
-    };                                                                                                      \
-    atomic { INSIDE(); if :: cell[CELL(mine)] == EMPTY -> goto see_nobody :: else fi };                     \
-    BEFORE_TICKET(p)                                                                                        \
-    atomic {                                                                                                \
-      take_ticket(p);                                                                                       \
-      if :: ok -> ok = false; stays = false; what = LOOKING; goto visit :: else -> goto look fi             \
-    };                                                                                                      \
-search:                                                                                                     \
-    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] };                                                     \
-search_on:                                                                                                  \
-    atomic {                                                                                                \
-      INSIDE(); mine = cursor[COLOUR(p)];                                                                   \
-      if                                                                                                    \
-      :: IS_CLOSED(mine) -> goto shut                                                                       \
-      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) <= 0 -> goto look                                        \
-      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) > 0 && AT_END(mine) -> what = SEARCHING; goto step_on    \
-      :: else                                                                                               \
-      fi                                                                                                    \
-    };                                                                                                      \
-    BEFORE_TICKET(p)                                                                                        \
-    atomic {                                                                                                \
-      take_ticket(p);                                                                                       \
-      if :: ok -> ok = false; stays = false; what = SEARCHING; goto visit :: else -> goto search_on fi      \
-    };                                                                                                      \
-see_nobody:                                                                                                 \
-    if :: IN(TAKERS, p) -> goto nobody :: else fi;                                                          \
-settle_first:                                                                                               \
-    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] };                                                     \
-settle:                                                                                                     \
-    atomic {                                                                                                \
-      INSIDE(); mine = cursor[COLOUR(p)];                                                                   \
-      if                                                                                                    \
-      :: IS_CLOSED(mine) -> goto shut                                                                       \
-      :: !IS_CLOSED(mine) && AT_END(mine) -> what = SETTLING; goto step_on                                  \
-      :: else                                                                                               \
-      fi                                                                                                    \
-    };                                                                                                      \
-    BEFORE_TICKET(p)                                                                                        \
-    atomic {                                                                                                \
-      take_ticket(p);                                                                                       \
-      if :: ok -> ok = false; what = SETTLING :: else -> goto settle fi                                     \
-    };                                                                                                      \
-    atomic { INSIDE(); stays = !(MORE_BEHIND(p)) };                                                         \
-visit:                                                                                                      \
-    atomic {                                                                                                \
-      INSIDE(); LIVE_SEGMENT(mine); note_ticket(p, mine);                                                   \
-      if                                                                                                    \
-      :: cell[CELL(mine)] == EMPTY && stays -> /* [Q1] */                                                   \
-         ALIVE(p); place[p] = CELL(mine); cell[CELL(mine)] = WORD(p); WAITS_WITH(p, mine);                  \
-         forget_home(p); offer_at_home(p); goto offered                                                     \
-      :: cell[CELL(mine)] == EMPTY && !stays -> cell[CELL(mine)] = VACANT; goto pass /* [Q4] */             \
-      :: cell[CELL(mine)] == VACANT -> goto find_vacant                                                     \
-      :: else -> q = cell[CELL(mine)]; assert(q > MET)                                                      \
-      fi                                                                                                    \
-    };                                                                                                      \
-    COUNT_BEFORE_CLAIM                                                                                      \
-    BEFORE_CLAIM                                                                                            \
-    atomic {                                                                                                \
-      INSIDE();                                                                                             \
-      if                                                                                                    \
-      :: CLAIMS -> /* [Q2] */                                                                               \
-         cell[CELL(mine)] = MET; q = PARTY(q); swap(p, q); note_claim(COLOUR(p), mine); IS_OUT(q)           \
-      :: else -> q = NOBODY; goto find_vacant                                                               \
-      fi                                                                                                    \
-    };                                                                                                      \
-    atomic { COUNT_CLAIM; goto met };                                                                       \
-pass:                                                                                                       \
-    atomic { count(SEGMENT(mine), PASSED); GO_ON };                                                         \
-find_vacant:                                                                                                \
-    atomic { count(SEGMENT(mine), FOUND_VACANT); GO_ON };                                                   \
-step_on:                                                                                                    \
-    atomic {                                                                                                \
-      INSIDE(); link = next[SEGMENT(mine)]; /* [Q18] */                                                     \
-      if :: GROWS(link, ID(mine)) -> goto grow :: else -> goto move_on fi                                   \
-    };                                                                                                      \
-grow:                                                                                                       \
-    if :: SWEEPS -> sweep() :: true fi;                                                                     \
-    atomic { /* the pool's, and then ours */                                                                \
-      INSIDE(); allocate(n);                                                                                \
-      if                                                                                                    \
-      :: n == NONE -> assert(what == SETTLING); what = 0; goto no_memory                                    \
-      :: else -> clear(n, NEXT_ID(ID(mine)))                                                                \
-      fi                                                                                                    \
-    };                                                                                                      \
-    BEFORE_LINK                                                                                             \
-    atomic {                                                                                                \
-      INSIDE();                                                                                             \
-      if                                                                                                    \
-      :: LINKS -> link = LINK(ID(mine), n); next[SEGMENT(mine)] = link /* [Q5] */                           \
-      :: else -> link = next[SEGMENT(mine)]; RELEASE_UNUSED(n)                                              \
-      fi;                                                                                                   \
-      n = NONE                                                                                              \
-    };                                                                                                      \
-move_on:                                                                                                    \
-    atomic {                                                                                                \
-      INSIDE();                                                                                             \
-      if                                                                                                    \
-      :: !IS_MINE(link, ID(mine)) -> link = 0; GO_ON                                                        \
-      :: else -> link = CURSOR(OWNER(next[SUCCESSOR(link)]) * CELLS, SUCCESSOR(link)) /* start_of */        \
-      fi                                                                                                    \
-    };                                                                                                      \
-    BEFORE_MOVE                                                                                             \
-    atomic {                                                                                                \
-      INSIDE();                                                                                             \
-      if                                                                                                    \
-      :: MOVES -> cursor[COLOUR(p)] = link; link = 0; ok = false /* [Q6] */                                 \
-      :: else -> link = 0; ok = false; GO_ON                                                                \
-      fi                                                                                                    \
-    };                                                                                                      \
+    atomic { \
+      INSIDE(); limit = DISTANCE(cursor[1 - COLOUR(p)], mine); \
+      if \
+      :: limit <= 0 -> limit = 0; goto see_nobody \
+      :: limit > 0 && AT_END(mine) -> limit = 0; what = LOOKING; goto step_on \
+      :: limit > 0 && !AT_END(mine) -> limit = 0 \
+      fi \
+    }; \
+    atomic { INSIDE(); if :: cell[CELL(mine)] == EMPTY -> goto see_nobody :: else fi }; \
+    BEFORE_TICKET(p) \
+    atomic { \
+      take_ticket(p); \
+      if :: ok -> ok = false; stays = false; what = LOOKING; goto visit :: else -> goto look fi \
+    }; \
+search: \
+    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] }; \
+search_on: \
+    atomic { \
+      INSIDE(); mine = cursor[COLOUR(p)]; \
+      if \
+      :: IS_CLOSED(mine) -> goto shut \
+      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) <= 0 -> goto look \
+      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) > 0 && AT_END(mine) -> what = SEARCHING; goto step_on \
+      :: else \
+      fi \
+    }; \
+    BEFORE_TICKET(p) \
+    atomic { \
+      take_ticket(p); \
+      if :: ok -> ok = false; stays = false; what = SEARCHING; goto visit :: else -> goto search_on fi \
+    }; \
+see_nobody: \
+    if :: IN(TAKERS, p) -> goto nobody :: else fi; \
+settle_first: \
+    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] }; \
+enqueue_or_match: \
+    atomic { \
+      INSIDE(); mine = cursor[COLOUR(p)]; \
+      if \
+      :: IS_CLOSED(mine) -> goto shut \
+      :: !IS_CLOSED(mine) && AT_END(mine) -> what = SETTLING; goto step_on \
+      :: else \
+      fi \
+    }; \
+    BEFORE_TICKET(p) \
+    atomic { \
+      take_ticket(p); \
+      if :: ok -> ok = false; what = SETTLING :: else -> goto enqueue_or_match fi \
+    }; \
+    atomic { INSIDE(); stays = !(MORE_BEHIND(p)) }; \
+visit: \
+    atomic { \
+      INSIDE(); LIVE_SEGMENT(mine); note_ticket(p, mine); \
+      if \
+      :: cell[CELL(mine)] == EMPTY && stays -> /* [Q1] */ \
+         ALIVE(p); place[p] = CELL(mine); cell[CELL(mine)] = WORD(p); WAITS_WITH(p, mine); \
+         forget_list(p); offer_in_list(p); goto offered \
+      :: cell[CELL(mine)] == EMPTY && !stays -> cell[CELL(mine)] = VACANT; goto pass /* [Q4] */ \
+      :: cell[CELL(mine)] == VACANT -> goto find_vacant \
+      :: else -> q = cell[CELL(mine)]; assert(q > MET) \
+      fi \
+    }; \
+    COUNT_BEFORE_CLAIM \
+    BEFORE_CLAIM \
+    atomic { \
+      INSIDE(); \
+      if \
+      :: CLAIMS -> /* [Q2] */ \
+         cell[CELL(mine)] = MET; q = PARTY(q); swap(p, q); note_claim(COLOUR(p), mine); IS_OUT(q) \
+      :: else -> q = NOBODY; goto find_vacant \
+      fi \
+    }; \
+    atomic { COUNT_CLAIM; goto met }; \
+pass: \
+    atomic { count(SEGMENT(mine), PASSED); GO_ON }; \
+find_vacant: \
+    atomic { count(SEGMENT(mine), FOUND_VACANT); GO_ON }; \
+step_on: \
+    atomic { \
+      INSIDE(); link = next[SEGMENT(mine)]; /* [Q18] */ \
+      if :: GROWS(link, ID(mine)) -> goto grow :: else -> goto move_on fi \
+    }; \
+grow: \
+    if :: SWEEPS -> sweep() :: true fi; \
+    atomic { /* the pool's, and then ours */ \
+      INSIDE(); allocate(n); \
+      if \
+      :: n == NONE -> assert(what == SETTLING); what = 0; goto no_memory \
+      :: else -> clear(n, NEXT_ID(ID(mine))) \
+      fi \
+    }; \
+    BEFORE_LINK \
+    atomic { \
+      INSIDE(); \
+      if \
+      :: LINKS -> link = LINK(ID(mine), n); next[SEGMENT(mine)] = link /* [Q5] */ \
+      :: else -> link = next[SEGMENT(mine)]; RELEASE_UNUSED(n) \
+      fi; \
+      n = NONE \
+    }; \
+move_on: \
+    atomic { \
+      INSIDE(); \
+      if \
+      :: !IS_MINE(link, ID(mine)) -> link = 0; GO_ON \
+      :: else -> link = CURSOR(OWNER(next[SUCCESSOR(link)]) * CELLS, SUCCESSOR(link)) /* start_of */ \
+      fi \
+    }; \
+    BEFORE_MOVE \
+    atomic { \
+      INSIDE(); \
+      if \
+      :: MOVES -> cursor[COLOUR(p)] = link; link = 0; ok = false /* [Q6] */ \
+      :: else -> link = 0; ok = false; GO_ON \
+      fi \
+    }; \
     atomic { COUNT_DEPARTURE; GO_ON }
 
 #ifdef M_SPLIT_CLAIM

@@ -145,7 +145,7 @@ inline withdraw(p) {
 }
 
 #define HOME_LOCALS short h, f; byte t, n, was;
-#define forget_home(p) h = 0; f = 0; t = 0; n = 0; was = 0
+#define forget_list(p) h = 0; f = 0; t = 0; n = 0; was = 0
 
 #ifdef M_NODISOWN
 #define WHAT_IS_FREE(p, word) ((word) == FREE || (word) == VACANT(1 - COLOUR(p)))
@@ -160,89 +160,89 @@ inline withdraw(p) {
 #define MAY_PUSH(p, h) (!((h) & 1) && (TOP(h) == NONE || COLOUR_OF(h) == COLOUR(p)))
 #endif
 
-#define arrive_at_home(p)                                                                                   \
-look:                                                                                                       \
-    atomic { INSIDE(); h = head }; /* [D1] */                                                               \
-look_further:                                                                                               \
-    if                                                                                                      \
-    :: h & 1 -> goto shut                                                                                   \
-    :: !(h & 1) && (TOP(h) == NONE || COLOUR_OF(h) == COLOUR(p)) ->                                         \
-       h = 0;                                                                                               \
-       if :: IN(TAKERS, p) -> goto nobody :: else -> goto settle fi                                         \
-    :: else                                                                                                 \
-    fi;                                                                                                     \
-    atomic { INSIDE(); t = below[TOP(h)] };                                                                 \
-    BEFORE_POP                                                                                              \
-    atomic {                                                                                                \
-      INSIDE(); was = TOP(h); POP(CHANGED(h, t, COLOUR_OF(h))); /* [D9] */                                  \
-      if                                                                                                    \
+#define arrive_in_list(p) \
+look: \
+    atomic { INSIDE(); h = head }; /* [D1] */ \
+look_further: \
+    if \
+    :: h & 1 -> goto shut \
+    :: !(h & 1) && (TOP(h) == NONE || COLOUR_OF(h) == COLOUR(p)) -> \
+       h = 0; \
+       if :: IN(TAKERS, p) -> goto nobody :: else -> goto enqueue_or_match fi \
+    :: else \
+    fi; \
+    atomic { INSIDE(); t = below[TOP(h)] }; \
+    BEFORE_POP \
+    atomic { \
+      INSIDE(); was = TOP(h); POP(CHANGED(h, t, COLOUR_OF(h))); /* [D9] */ \
+      if \
       :: ok -> assert(stacked[was]); stacked[was] = false; h = CHANGED(h, t, COLOUR_OF(h)); t = was; was = 0 \
-      :: else -> h = 0; t = 0; was = 0; goto look /* collided */                                            \
-      fi                                                                                                    \
-    };                                                                                                      \
-    EMPTY(t);                                                                                               \
-    if :: RELEASES(was) -> release(t) :: else fi;                                                           \
-    if                                                                                                      \
-    :: atomic { was > DISOWNED -> h = 0; t = 0; was = 0; goto met }                                         \
-    :: atomic { was <= DISOWNED -> t = 0; was = 0; goto look_further }                                      \
-    fi;                                                                                                     \
-settle:                                                                                                     \
-    atomic { INSIDE(); h = free_head; if :: FIRST(h) == NONE -> goto grow :: else fi }; /* [N3] */          \
-    atomic { INSIDE(); t = link[FIRST(h)] };                                                                \
-    BEFORE_ALLOCATE                                                                                         \
-    atomic {                                                                                                \
-      INSIDE(); n = FIRST(h); ALLOCATE(FREE_CHANGED(h, t)); t = 0; h = 0; /* [N5] */                        \
-      if :: ok -> assert(pooled[n]); pooled[n] = false; goto have_node :: else -> n = 0; goto settle fi     \
-    };                                                                                                      \
-grow:                                                                                                       \
-    atomic {                                                                                                \
-      INSIDE(); h = 0;                                                                                      \
-      if :: fresh <= NODES -> n = fresh; fresh++ :: else -> goto no_memory fi                               \
-    };                                                                                                      \
-have_node:                                                                                                  \
-    atomic {                                                                                                \
-      INSIDE(); ALIVE(p); place[p] = n; was = content[n];                                                   \
-      assert(was == FREE || IS_VACANT(was)); assert(was != FREE || !stacked[n]);                            \
-      if                                                                                                    \
-      :: WHAT_IS_FREE(p, was) -> goto push                                                                  \
-      :: !WHAT_IS_FREE(p, was) && was == VACANT(COLOUR(p)) -> was = 0; goto refill                          \
-      :: else -> was = 0                                                                                    \
-      fi                                                                                                    \
-    };                                                                                                      \
-    BEFORE_DISOWN                                                                                           \
-    atomic {                                                                                                \
-      INSIDE(); DISOWN(p); /* [D5] */                                                                       \
-      if :: ok -> n = 0; goto settle :: else -> assert(content[n] == FREE); goto push fi                    \
-    };                                                                                                      \
-refill:                                                                                                     \
-    BEFORE_REFILL                                                                                           \
-    atomic {                                                                                                \
-      INSIDE(); REFILL(p); /* [D3] */                                                                       \
-      if                                                                                                    \
-      :: ok ->                                                                                              \
-         assert(!stacked[n] || is_shut() || COLOUR_OF(head) == COLOUR(p));                                  \
-         forget_home(p); offer_at_home(p); goto offered                                                     \
-      :: else -> assert(content[n] == FREE)                                                                 \
-      fi                                                                                                    \
-    };                                                                                                      \
-push:                                                                                                       \
-    atomic { INSIDE(); was = 0; content[n] = WORD(p) };                                                     \
-    do                                                                                                      \
-    :: atomic { INSIDE(); h = head };                                                                       \
-       if :: !MAY_PUSH(p, h) -> break :: else fi;                                                           \
-       atomic { INSIDE(); below[n] = TOP(h) };                                                              \
-       BEFORE_PUSH                                                                                          \
-       atomic {                                                                                             \
-         INSIDE(); PUSH(CHANGED(h, n, COLOUR(p))); /* [D2] */                                               \
-         if                                                                                                 \
-         :: ok ->                                                                                           \
-            assert(!stacked[n] && !(h & 1)); stacked[n] = true; forget_home(p); offer_at_home(p); goto offered \
-         :: else                                                                                            \
-         fi                                                                                                 \
-       }                                                                                                    \
-    od;                                                                                                     \
-    atomic { INSIDE(); h = 0; content[n] = FREE };                                                          \
-    release(n);                                                                                             \
+      :: else -> h = 0; t = 0; was = 0; goto look /* collided */ \
+      fi \
+    }; \
+    EMPTY(t); \
+    if :: RELEASES(was) -> release(t) :: else fi; \
+    if \
+    :: atomic { was > DISOWNED -> h = 0; t = 0; was = 0; goto met } \
+    :: atomic { was <= DISOWNED -> t = 0; was = 0; goto look_further } \
+    fi; \
+enqueue_or_match: \
+    atomic { INSIDE(); h = free_head; if :: FIRST(h) == NONE -> goto grow :: else fi }; /* [N3] */ \
+    atomic { INSIDE(); t = link[FIRST(h)] }; \
+    BEFORE_ALLOCATE \
+    atomic { \
+      INSIDE(); n = FIRST(h); ALLOCATE(FREE_CHANGED(h, t)); t = 0; h = 0; /* [N5] */ \
+      if :: ok -> assert(pooled[n]); pooled[n] = false; goto have_node :: else -> n = 0; goto enqueue_or_match fi \
+    }; \
+grow: \
+    atomic { \
+      INSIDE(); h = 0; \
+      if :: fresh <= NODES -> n = fresh; fresh++ :: else -> goto no_memory fi \
+    }; \
+have_node: \
+    atomic { \
+      INSIDE(); ALIVE(p); place[p] = n; was = content[n]; \
+      assert(was == FREE || IS_VACANT(was)); assert(was != FREE || !stacked[n]); \
+      if \
+      :: WHAT_IS_FREE(p, was) -> goto push \
+      :: !WHAT_IS_FREE(p, was) && was == VACANT(COLOUR(p)) -> was = 0; goto refill \
+      :: else -> was = 0 \
+      fi \
+    }; \
+    BEFORE_DISOWN \
+    atomic { \
+      INSIDE(); DISOWN(p); /* [D5] */ \
+      if :: ok -> n = 0; goto enqueue_or_match :: else -> assert(content[n] == FREE); goto push fi \
+    }; \
+refill: \
+    BEFORE_REFILL \
+    atomic { \
+      INSIDE(); REFILL(p); /* [D3] */ \
+      if \
+      :: ok -> \
+         assert(!stacked[n] || is_shut() || COLOUR_OF(head) == COLOUR(p)); \
+         forget_list(p); offer_in_list(p); goto offered \
+      :: else -> assert(content[n] == FREE) \
+      fi \
+    }; \
+push: \
+    atomic { INSIDE(); was = 0; content[n] = WORD(p) }; \
+    do \
+    :: atomic { INSIDE(); h = head }; \
+       if :: !MAY_PUSH(p, h) -> break :: else fi; \
+       atomic { INSIDE(); below[n] = TOP(h) }; \
+       BEFORE_PUSH \
+       atomic { \
+         INSIDE(); PUSH(CHANGED(h, n, COLOUR(p))); /* [D2] */ \
+         if \
+         :: ok -> \
+            assert(!stacked[n] && !(h & 1)); stacked[n] = true; forget_list(p); offer_in_list(p); goto offered \
+         :: else \
+         fi \
+       } \
+    od; \
+    atomic { INSIDE(); h = 0; content[n] = FREE }; \
+    release(n); \
     atomic { n = 0; goto look }
 
 #ifdef M_SPLIT_CLOSE

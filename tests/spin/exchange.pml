@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The protocol of an exchange: protocol.hpp, waiter.hpp (W1), slot.hpp (R1), the stragglers of arena.hpp
+ * The protocol of an exchange: protocol.hpp, waiter.hpp (W1), slot.hpp (R1), the pins of arena.hpp
  * and what exchange_operation.hpp does around them (limits, check, finish, abandon, threads). Labels in
  * brackets are the headers'. Sequentially consistent.
  *
@@ -25,7 +25,7 @@
  *   -DPICK        one stop callback in all, of any one party below CANCELS
  *   -DSHARED      parties 0 and 1, the closer and the destroyer may run on one serial executor
  *   -DPOOL        a party may be resumed before the step that offered it in slot 0 is over: on a pool of
- *                 threads. (Only a simple one that is moving has something left to do.)
+ *                 threads. (Only an unstoppable one that is moving has something left to do.)
  *   -DABANDON     party 0's frame may be destroyed while it is suspended in its last exchange
  *   -DQUIET       destroys only when all parties are back or asleep and nobody is under way, and checks
  *                 R3 first
@@ -115,7 +115,7 @@
 
 /* The exchanger */
 byte slot[S];
-short stragglers;
+short pins;
 bool gone; /* it has been destroyed */
 bool destroying, closing, abandoning;
 
@@ -239,16 +239,16 @@ inline post(q) {
 #endif
 }
 
-inline begin_straggling() {
+inline pin() {
 #ifndef M_NOCOUNT
-  INSIDE(); stragglers++ /* [A3] */
+  INSIDE(); pins++ /* [A3] */
 #else
   skip
 #endif
 }
-inline end_straggling() {
+inline unpin() {
 #ifndef M_NOCOUNT
-  INSIDE(); stragglers-- /* [A4] */
+  INSIDE(); pins-- /* [A4] */
 #else
   skip
 #endif
@@ -268,7 +268,7 @@ inline own(q, how) { ALIVE(q); assert(result[q] == PENDING); result[q] = how }
 #define IN_PLACE(me, q) (ALONE_HERE(me, q) && !limited[q])
 #endif
 
-/* The second half of `complete`, unless q is simple and at home: the signal. Sets suspended: whether q must
+/* The second half of `complete`, unless q is unstoppable and at home: the signal. Sets suspended: whether q must
  * be posted. The load before the first CAS is one step with it: a stale value only makes the CAS fail. */
 inline set_done(me, q) {
   do
@@ -295,11 +295,11 @@ inline set_done(me, q) {
        fi
      };
 #ifdef M_COUNT_LATE
-     atomic { begin_straggling(); counted = false; break }
+     atomic { pin(); counted = false; break }
 #else
      if
-     :: atomic { UNDER_WAY(s) && !counted -> begin_straggling(); counted = true; s = 0 }
-     :: atomic { !UNDER_WAY(s) && counted -> end_straggling(); counted = false; s = 0 }
+     :: atomic { UNDER_WAY(s) && !counted -> pin(); counted = true; s = 0 }
+     :: atomic { !UNDER_WAY(s) && counted -> unpin(); counted = false; s = 0 }
      :: else
      fi
 #endif
@@ -353,7 +353,7 @@ inline wait_a_turn(p) {
 inline suspend(p) { is_known_to_wait(p); asleep[p] = true; LEAVE(p) }
 
 /* p has been offered in slot 0, and is not moving any more. */
-inline wait_at_home(p) {
+inline wait_in_list(p) {
   if
   :: SIMPLE(p) -> suspend(p); goto is_suspended
   :: !SIMPLE(p) && (!moved || IS_THREAD(p)) && HAS_EXECUTOR(p) -> wait_a_turn(p); goto check
@@ -372,12 +372,12 @@ inline look_further(p) {
   i++;
   if
   :: i < S -> goto look_above
-  :: assert(!PASSED_BY()); result[p] = NO_PARTNER; goto settled
+  :: assert(!PASSED_BY()); result[p] = NO_PARTNER; goto completed
   fi
 }
 
 /* `await_resume`, and what its partner and it know then. */
-inline settle(p) {
+inline finish_claims(p) {
   finish(p);
   assert(!posted[p]);
   assert(result[p] != PENDING);
@@ -437,7 +437,7 @@ arrive:
     :: seen == EMPTY && TAKES(p) -> look_further(p)
     :: seen == EMPTY && !TAKES(p) -> goto offer
     :: seen == EMPTY && spread && S > 1 -> choose_slot(); goto look_above
-    :: seen == CLOSED -> result[p] = CLOSED_ON; goto settled
+    :: seen == CLOSED -> result[p] = CLOSED_ON; goto completed
     :: OFFERED(seen) -> goto claim
     fi
   };
@@ -469,7 +469,7 @@ claim:
        s = item[p]; item[p] = item[PARTY(seen)]; item[PARTY(seen)] = s; s = 0;
        mate[p] = seen; mate_final[p] = final[PARTY(seen)];
        mate[PARTY(seen)] = WORD(p); mate_final[PARTY(seen)] = final[p];
-       if :: i == 0 && SIMPLE(PARTY(seen)) -> suspended = true; goto settled :: else fi
+       if :: i == 0 && SIMPLE(PARTY(seen)) -> suspended = true; goto completed :: else fi
     :: !ok && i != 0 && TAKES(p) -> look_further(p)
 #ifdef M_STALE
     :: else -> goto claim
@@ -479,7 +479,7 @@ claim:
     fi
   };
   set_done(p, PARTY(seen));
-  goto settled;
+  goto completed;
 
 offer:
   BEFORE_OFFER(i)
@@ -488,7 +488,7 @@ offer:
     if
     :: !ok -> goto arrive
     :: ok && i != 0 -> assert(!PASSED_BY()); wait_a_turn(p); goto check
-    :: ok && i == 0 && from == 0 -> wait_at_home(p)
+    :: ok && i == 0 && from == 0 -> wait_in_list(p)
 #ifdef POOL
     :: ok && i == 0 && from != 0 && SIMPLE(p) ->
        left_behind[p] = from; from = 0; suspend(p); goto is_suspended
@@ -498,7 +498,7 @@ offer:
 #endif
     fi
   };
-  atomic { end_move(); wait_at_home(p) };
+  atomic { end_move(); wait_in_list(p) };
 
 check: /* or a thread has spun */
   if
@@ -510,7 +510,7 @@ check: /* or a thread has spun */
        s = 0;
 #endif
        if
-       :: s & DONE -> goto settled
+       :: s & DONE -> goto completed
        :: !(s & DONE) && STAYS(i) -> start_limits_late(p); goto park
        :: !(s & DONE) && !STAYS(i)
        fi
@@ -523,7 +523,7 @@ check: /* or a thread has spun */
   atomic {
     fetch_or(p, LEAVING); /* [W6] */
 #ifndef M_BLIND
-    if :: s & DONE -> goto settled :: else -> s = 0 fi;
+    if :: s & DONE -> goto completed :: else -> s = 0 fi;
 #endif
   };
 #ifdef M_RESET_EARLY
@@ -548,15 +548,15 @@ check: /* or a thread has spun */
     :: else
     fi
   };
-  atomic { /* retire */
+  atomic { /* withdraw_failed */
     fetch_or(p, LEFT); /* [W7] */
     if :: s & DONE -> s = 0 :: else -> s = 0; wait_a_turn(p); goto claimed fi
   };
-  atomic { end_straggling(); goto settled };
+  atomic { unpin(); goto completed };
 
 claimed: /* its check is posted again and again, until its partner has finished */
   if
-  :: atomic { (state[p] & DONE) && CAN_ENTER(p) -> ALIVE(p); ENTER(p); queued = false; goto settled }
+  :: atomic { (state[p] & DONE) && CAN_ENTER(p) -> ALIVE(p); ENTER(p); queued = false; goto completed }
 #ifdef ABANDON
   :: atomic { MAY_ABANDON(p) -> begin_abandoning(p) }; goto abandon
 #endif
@@ -568,7 +568,7 @@ park:
     fetch_or(p, PARKED);
     if
     :: !(s & (DONE | STOP)) -> s = 0; suspend(p); goto is_suspended
-    :: s & DONE -> goto settled
+    :: s & DONE -> goto completed
     :: else
     fi
   };
@@ -577,24 +577,24 @@ park:
     ALIVE(p); s = state[p]; /* [W2] */
     if
     :: s == 0 -> state[p] = PARKED; suspend(p); goto is_suspended
-    :: s & DONE -> goto settled
+    :: s & DONE -> goto completed
     :: else
     fi
   };
 #endif
   atomic {
     fetch_or(p, LEAVING); /* [W6] */
-    if :: s & DONE -> goto settled :: else fi
+    if :: s & DONE -> goto completed :: else fi
   };
   BEFORE_WITHDRAW(0, WORD(p))
   atomic {
     WITHDRAW(0, WORD(p));
     if
-    :: ok -> assert(s & STOP); own(p, REASON(s)); goto settled
+    :: ok -> assert(s & STOP); own(p, REASON(s)); goto completed
     :: else -> s = 0
     fi
   };
-  atomic { /* retire */
+  atomic { /* withdraw_failed */
 #ifdef M_NOLEFT
     fetch_or(p, PARKED);
 #else
@@ -602,13 +602,13 @@ park:
 #endif
     if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi
   };
-  atomic { end_straggling(); goto settled };
+  atomic { unpin(); goto completed };
 
 is_suspended:
   if
   :: atomic {
        posted[p] && CAN_ENTER(p) && CAN_FINISH(p) ->
-       posted[p] = false; asleep[p] = false; ENTER(p); settle(p)
+       posted[p] = false; asleep[p] = false; ENTER(p); finish_claims(p)
      }
   :: atomic { /* sleep: park_until has returned false */
        IS_THREAD(p) && p < TIMERS && !late ->
@@ -632,20 +632,20 @@ is_suspended:
   :: atomic {
        ok -> ok = false; post(p);
 #ifdef M_NOTOKEN
-       goto settled
+       goto completed
 #else
        asleep[p] = true; goto is_suspended
 #endif
      }
-  :: atomic { /* retire */
+  :: atomic { /* withdraw_failed */
        !ok ->
        fetch_or(p, LEFT); /* [W7] */
        if :: s & DONE -> s = 0 :: else -> s = 0; asleep[p] = true; goto is_suspended fi
      }
   fi;
-  atomic { end_straggling(); asleep[p] = true; goto is_suspended };
+  atomic { unpin(); asleep[p] = true; goto is_suspended };
 
-settled: /* what is left to do for whom it has claimed; then `await_resume` */
+completed: /* what is left to do for whom it has claimed; then `await_resume` */
   do
   :: atomic { from != 0 -> end_move() }
   :: atomic {
@@ -655,7 +655,7 @@ settled: /* what is left to do for whom it has claimed; then `await_resume` */
        suspended = false
 #endif
      }
-  :: atomic { from == 0 && !suspended && CAN_FINISH(p) -> settle(p) }
+  :: atomic { from == 0 && !suspended && CAN_FINISH(p) -> finish_claims(p) }
   od;
 
 #ifdef ABANDON
@@ -669,7 +669,7 @@ abandon: /* its frame is being destroyed, on its executor */
     :: else -> goto abandon_parked
     fi
   };
-  /* recall */
+  /* try_withdraw */
   do
   :: LOOK_UP_EARLY()
      atomic {
@@ -683,7 +683,7 @@ abandon: /* its frame is being destroyed, on its executor */
      BEFORE_WITHDRAW(i, WORD(p))
      atomic { WITHDRAW(i, WORD(p)); if :: ok -> goto is_abandoned :: else fi };
      atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_claimed fi }; /* [W7] */
-     atomic { end_straggling(); goto is_abandoned }
+     atomic { unpin(); goto is_abandoned }
   od;
 abandon_claimed:
   atomic { (state[p] & DONE) -> goto is_abandoned };
@@ -692,7 +692,7 @@ abandon_simple:
   BEFORE_WITHDRAW(0, WORD(p))
   atomic { WITHDRAW(0, WORD(p)); if :: ok -> goto is_abandoned :: else -> goto abandon_posted fi };
 
-abandon_parked: /* recall */
+abandon_parked: /* try_withdraw */
   atomic {
     fetch_or(p, LEAVING); /* [W6] */
     if :: s & (DONE | LEFT) -> s = 0; goto abandon_posted :: else -> s = 0 fi
@@ -700,7 +700,7 @@ abandon_parked: /* recall */
   BEFORE_WITHDRAW(0, WORD(p))
   atomic { WITHDRAW(0, WORD(p)); if :: ok -> goto is_abandoned :: else fi };
   atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_posted fi }; /* [W7] */
-  atomic { end_straggling() };
+  atomic { unpin() };
 
 abandon_posted: /* its resumption is about to be */
   atomic { posted[p] -> posted[p] = false };
@@ -753,13 +753,13 @@ end_idle:
   atomic { WITHDRAW(0, WORD(p)); if :: ok -> own(p, REASON(why)) :: else fi };
   if
   :: atomic { ok -> post(p); has_fired(p); goto end_over }
-  :: atomic { /* retire */
+  :: atomic { /* withdraw_failed */
        !ok ->
        fetch_or(p, LEFT); /* [W7] */
        if :: s & DONE -> s = 0 :: else -> s = 0; has_fired(p); goto end_over fi
      }
   fi;
-  atomic { end_straggling(); has_fired(p) };
+  atomic { unpin(); has_fired(p) };
 end_over:
   false
 }
@@ -863,7 +863,7 @@ proctype destroyer() {
 #ifdef M_NODRAIN
   atomic { gone = true; LEAVE(me) };
 #else
-  atomic { stragglers == 0 -> gone = true; LEAVE(me) }; /* [A5] */
+  atomic { pins == 0 -> gone = true; LEAVE(me) }; /* [A5] */
 #endif
 end_over:
   false

@@ -5,7 +5,7 @@
  * A step (`atomic`) is as in exchange.pml. The model that includes this defines afterwards
  *
  *   HOME_LOCALS       the variables of whoever visits the home
- *   arrive_at_home(p) looks and settles; goes to met (with q), offered, shut, no_memory or nobody
+ *   arrive_in_list(p) looks and applies the match; goes to met (with q), offered, shut, no_memory or nobody
  *   withdraw(p)       sets ok, and own(p, CANCELLED) in the step that takes p out
  *   close_home()      does `each` with every waiter, in the step that takes it out
  *
@@ -69,7 +69,7 @@
 #define NOBODY 255
 
 /* The exchanger */
-short stragglers;
+short pins;
 bool gone; /* it has been destroyed */
 bool destroying, closing;
 
@@ -93,8 +93,8 @@ bool returned[N];   /* it is back from its last exchange */
 /* Sets s to what was there. [W4] [W6] [W7] */
 inline fetch_or(p, bits) { ALIVE(p); s = state[p]; state[p] = s | (bits) }
 inline post(q) { ALIVE(q); assert(!posted[q]); posted[q] = true }
-inline begin_straggling() { INSIDE(); stragglers++ /* [A3] */ }
-inline end_straggling() { INSIDE(); stragglers-- /* [A4] */ }
+inline pin() { INSIDE(); pins++ /* [A3] */ }
+inline unpin() { INSIDE(); pins-- /* [A4] */ }
 
 /* The first half of `complete`, in the step that took q out: the outcome. */
 inline own(q, how) { ALIVE(q); assert(result[q] == PENDING); result[q] = how }
@@ -122,8 +122,8 @@ inline complete(q) {
           fi
         };
         if
-        :: atomic { UNDER_WAY(s) && !counted -> begin_straggling(); counted = true; s = 0 }
-        :: atomic { !UNDER_WAY(s) && counted -> end_straggling(); counted = false; s = 0 }
+        :: atomic { UNDER_WAY(s) && !counted -> pin(); counted = true; s = 0 }
+        :: atomic { !UNDER_WAY(s) && counted -> unpin(); counted = false; s = 0 }
         fi
      od
   fi;
@@ -138,8 +138,8 @@ inline complete(q) {
 #define BEGIN_WITHDRAWAL
 #define END_WITHDRAWAL
 #else
-#define BEGIN_WITHDRAWAL atomic { begin_straggling() };
-#define END_WITHDRAWAL atomic { end_straggling() };
+#define BEGIN_WITHDRAWAL atomic { pin() };
+#define END_WITHDRAWAL atomic { unpin() };
 #endif
 
 inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = true }
@@ -156,102 +156,102 @@ inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = 
 #define AT_THE_END() skip
 #endif
 
-#define PARTY_BODY                                                                                          \
-    byte round, q = NOBODY, s;                                                                              \
-    bool ok, suspended, counted;                                                                            \
-begin:                                                                                                      \
-    atomic {                                                                                                \
-      result[p] = PENDING; live[p] = true; final[p] = (round == ROUNDS(p) - 1); mate[p] = NOBODY; BEGUN(p)  \
-    };                                                                                                      \
-    arrive_at_home(p);                                                                                      \
-met:                                                                                                        \
-    complete(q);                                                                                            \
-    goto settled;                                                                                           \
-offered: /* its limits are in force */                                                                      \
-    atomic {                                                                                                \
-      if                                                                                                    \
-      :: SIMPLE(p) -> goto is_suspended                                                                     \
-      :: else ->                                                                                            \
-         ALIVE(p); s = state[p]; /* [W2] */                                                                 \
-         if                                                                                                 \
-         :: s == 0 -> state[p] = PARKED; suspend(p); goto is_suspended                                      \
-         :: s == 0 && IN(QUITS, p) -> state[p] = STOP                                                       \
-         :: s & DONE -> s = 0; goto settled                                                                 \
-         :: s == STOP                                                                                       \
-         fi                                                                                                 \
-      fi                                                                                                    \
-    };                                                                                                      \
-    atomic {                                                                                                \
-      fetch_or(p, LEAVING); /* [W6] */                                                                      \
-      if :: s & DONE -> s = 0; goto settled :: else -> s = 0 fi                                             \
-    };                                                                                                      \
-    BEGIN_WITHDRAWAL                                                                                        \
-    withdraw(p);                                                                                            \
-    END_WITHDRAWAL                                                                                          \
-    if :: atomic { ok -> ok = false; goto settled } :: !ok fi;                                              \
-    atomic { /* retire */                                                                                   \
-      fetch_or(p, LEFT | PARKED); /* [W7] */                                                                \
-      if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi                            \
-    };                                                                                                      \
-    atomic { end_straggling(); goto settled };                                                              \
-is_suspended:                                                                                               \
-    atomic {                                                                                                \
-      posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto settled                       \
-    };                                                                                                      \
-shut:                                                                                                       \
-    atomic { SHUT(p); own(p, CLOSED_ON); goto settled };                                                             \
-no_memory:                                                                                                  \
-    atomic { own(p, OUT_OF_MEMORY); goto settled };                                                         \
-nobody:                                                                                                     \
-    atomic { own(p, NO_PARTNER) };                                                                          \
-settled: /* `await_resume`, and what its partner and it know then */                                        \
-    atomic {                                                                                                \
-      !stopping[p] -> stoppable[p] = false;                                                                 \
-      assert(!posted[p]);                                                                                   \
-      assert(result[p] != PENDING);                                                                         \
-      assert((result[p] == EXCHANGED) == (mate[p] != NOBODY));                                              \
-      if :: mate[p] != NOBODY && mate_final[p] -> arrived[mate[p]] = true :: else fi;                       \
-      if                                                                                                    \
+#define PARTY_BODY \
+    byte round, q = NOBODY, s; \
+    bool ok, suspended, counted; \
+begin: \
+    atomic { \
+      result[p] = PENDING; live[p] = true; final[p] = (round == ROUNDS(p) - 1); mate[p] = NOBODY; BEGUN(p) \
+    }; \
+    arrive_in_list(p); \
+met: \
+    complete(q); \
+    goto completed; \
+offered: /* its limits are in force */ \
+    atomic { \
+      if \
+      :: SIMPLE(p) -> goto is_suspended \
+      :: else -> \
+         ALIVE(p); s = state[p]; /* [W2] */ \
+         if \
+         :: s == 0 -> state[p] = PARKED; suspend(p); goto is_suspended \
+         :: s == 0 && IN(QUITS, p) -> state[p] = STOP \
+         :: s & DONE -> s = 0; goto completed \
+         :: s == STOP \
+         fi \
+      fi \
+    }; \
+    atomic { \
+      fetch_or(p, LEAVING); /* [W6] */ \
+      if :: s & DONE -> s = 0; goto completed :: else -> s = 0 fi \
+    }; \
+    BEGIN_WITHDRAWAL \
+    withdraw(p); \
+    END_WITHDRAWAL \
+    if :: atomic { ok -> ok = false; goto completed } :: !ok fi; \
+    atomic { /* withdraw_failed */ \
+      fetch_or(p, LEFT | PARKED); /* [W7] */ \
+      if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi \
+    }; \
+    atomic { unpin(); goto completed }; \
+is_suspended: \
+    atomic { \
+      posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto completed \
+    }; \
+shut: \
+    atomic { SHUT(p); own(p, CLOSED_ON); goto completed }; \
+no_memory: \
+    atomic { own(p, OUT_OF_MEMORY); goto completed }; \
+nobody: \
+    atomic { own(p, NO_PARTNER) }; \
+completed: /* `await_resume`, and what its partner and it know then */ \
+    atomic { \
+      !stopping[p] -> stoppable[p] = false; \
+      assert(!posted[p]); \
+      assert(result[p] != PENDING); \
+      assert((result[p] == EXCHANGED) == (mate[p] != NOBODY)); \
+      if :: mate[p] != NOBODY && mate_final[p] -> arrived[mate[p]] = true :: else fi; \
+      if \
       :: final[p] || result[p] == CLOSED_ON || destroying -> arrived[p] = true; returned[p] = true; ok = true \
-      :: else -> ok = false                                                                                 \
-      fi;                                                                                                   \
-      ENDED(p);                                                                                             \
-      live[p] = false; state[p] = 0; result[p] = 0; mate[p] = NOBODY; mate_final[p] = false; final[p] = 0;  \
-      q = NOBODY; s = 0; round++; forget_home(p);                                                           \
-      if :: ok -> ok = false; goto end_returned :: else -> goto begin fi                                    \
-    };                                                                                                      \
-end_returned:                                                                                               \
+      :: else -> ok = false \
+      fi; \
+      ENDED(p); \
+      live[p] = false; state[p] = 0; result[p] = 0; mate[p] = NOBODY; mate_final[p] = false; final[p] = 0; \
+      q = NOBODY; s = 0; round++; forget_list(p); \
+      if :: ok -> ok = false; goto end_returned :: else -> goto begin fi \
+    }; \
+end_returned: \
     false
 
 /* The step that leaves p at home, where it may be taken at once. */
-inline offer_at_home(p) {
+inline offer_in_list(p) {
   if
   :: SIMPLE(p) -> suspend(p)
   :: else -> stoppable[p] = IN(CANCELS, p)
   fi
 }
 
-#define CANCELLER_BODY                                                                                      \
-    byte s; bool ok;                                                                                        \
-end_idle:                                                                                                   \
-    atomic {                                                                                                \
-      stoppable[p] -> stoppable[p] = false;                                                                 \
-      fetch_or(p, STOP); /* [W4] */                                                                         \
-      if :: TOO_LATE(s) -> s = 0; goto end_over :: else -> stopping[p] = true; s = 0 fi                     \
-    };                                                                                                      \
-    BEGIN_WITHDRAWAL                                                                                        \
-    withdraw(p);                                                                                            \
-    END_WITHDRAWAL                                                                                          \
-    if                                                                                                      \
-    :: atomic { ok -> post(p); stopping[p] = false; goto end_over }                                         \
-    :: atomic { /* retire */                                                                                \
-         !ok ->                                                                                             \
-         fetch_or(p, LEFT); /* [W7] */                                                                      \
-         if :: s & DONE -> s = 0 :: else -> s = 0; stopping[p] = false; goto end_over fi                    \
-       }                                                                                                    \
-    fi;                                                                                                     \
-    atomic { end_straggling(); stopping[p] = false };                                                       \
-end_over:                                                                                                   \
+#define CANCELLER_BODY \
+    byte s; bool ok; \
+end_idle: \
+    atomic { \
+      stoppable[p] -> stoppable[p] = false; \
+      fetch_or(p, STOP); /* [W4] */ \
+      if :: TOO_LATE(s) -> s = 0; goto end_over :: else -> stopping[p] = true; s = 0 fi \
+    }; \
+    BEGIN_WITHDRAWAL \
+    withdraw(p); \
+    END_WITHDRAWAL \
+    if \
+    :: atomic { ok -> post(p); stopping[p] = false; goto end_over } \
+    :: atomic { /* withdraw_failed */ \
+         !ok -> \
+         fetch_or(p, LEFT); /* [W7] */ \
+         if :: s & DONE -> s = 0 :: else -> s = 0; stopping[p] = false; goto end_over fi \
+       } \
+    fi; \
+    atomic { unpin(); stopping[p] = false }; \
+end_over: \
     false
 
 /* `close`: the last is let go when the exchanger is not needed any more. close_home does `each` with whom it has
@@ -262,13 +262,13 @@ inline close_all() {
   if :: last != NOBODY -> complete(last); last = NOBODY :: else fi
 }
 
-#define CLOSER_BODY                                                                                         \
-    byte s, q = NOBODY, last = NOBODY; bool ok, suspended, counted;                                         \
-end_idle:                                                                                                   \
-    atomic { !destroying -> closing = true };                                                               \
-    close_all();                                                                                            \
-    closing = false;                                                                                        \
-end_over:                                                                                                   \
+#define CLOSER_BODY \
+    byte s, q = NOBODY, last = NOBODY; bool ok, suspended, counted; \
+end_idle: \
+    atomic { !destroying -> closing = true }; \
+    close_all(); \
+    closing = false; \
+end_over: \
     false
 
 #if N == 1
@@ -301,19 +301,19 @@ inline check_rest() {
 #else
 #define IS_TIME (ALL(HAS_ARRIVED) && !closing)
 #endif
-#define DESTROYER_BODY                                                                                      \
-    byte i, s, q = NOBODY, last = NOBODY; bool ok, suspended, counted; bit waits[2];                        \
-    atomic { IS_TIME -> destroying = true; if :: ALL(RESTS) -> check_rest() :: else fi };                   \
-    close_all();                                                                                            \
-    atomic { stragglers == 0 -> AT_THE_END(); gone = true }; /* [A5] */                                                   \
-end_over:                                                                                                   \
+#define DESTROYER_BODY \
+    byte i, s, q = NOBODY, last = NOBODY; bool ok, suspended, counted; bit waits[2]; \
+    atomic { IS_TIME -> destroying = true; if :: ALL(RESTS) -> check_rest() :: else fi }; \
+    close_all(); \
+    atomic { pins == 0 -> AT_THE_END(); gone = true }; /* [A5] */ \
+end_over: \
     false
 
-#define RUN_ALL                                                                                             \
-    for (k : 0 .. N - 1) { run party(k) };                                                                  \
-    for (k : 0 .. N - 1) { if :: IN(CANCELS, k) -> run canceller(k) :: else fi };                           \
-    k = 0;                                                                                                  \
-    RUN_CLOSER                                                                                              \
+#define RUN_ALL \
+    for (k : 0 .. N - 1) { run party(k) }; \
+    for (k : 0 .. N - 1) { if :: IN(CANCELS, k) -> run canceller(k) :: else fi }; \
+    k = 0; \
+    RUN_CLOSER \
     run destroyer()
 #ifdef CLOSER
 #define RUN_CLOSER run closer();

@@ -147,8 +147,8 @@ TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWait
     race_for_a_while(
         0,
         [] {
-            return missing(detail::step::claim_at_home, detail::step::stop, detail::step::late_stop,
-                           detail::step::straggling);
+            return missing(detail::step::claim_in_wait_list, detail::step::stop,
+                           detail::step::late_stop, detail::step::pinned);
         },
         [&](race& r) {
             loop.emplace();
@@ -160,10 +160,10 @@ TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWait
             request_stop(r);
         },
         exchange_and_destroy, [&](race&) { loop->run_until_idle(); });
-    EXPECT_GT(count_of(detail::step::claim_at_home), 0);
+    EXPECT_GT(count_of(detail::step::claim_in_wait_list), 0);
     EXPECT_GT(count_of(detail::step::stop), 0);
     EXPECT_GT(count_of(detail::step::late_stop), 0);
-    EXPECT_GT(count_of(detail::step::straggling), 0);
+    EXPECT_GT(count_of(detail::step::pinned), 0);
 }
 
 TEST_F(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
@@ -197,7 +197,7 @@ task<> start_the_race(race& r) {
 TEST_F(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
     std::optional<run_loop> loop;
     race_for_a_while(
-        1, [] { return missing(detail::step::offer_above_home, detail::step::expiry); },
+        1, [] { return missing(detail::step::offer_in_arena, detail::step::expiry); },
         [&](race& r) {
             grow(*r.ex);
             loop.emplace();
@@ -210,7 +210,7 @@ TEST_F(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
             loop->run_until_idle();
             EXPECT_EQ(r.record.failed(exchange_errc::closed), 1U);
         });
-    EXPECT_GT(count_of(detail::step::offer_above_home), 0);
+    EXPECT_GT(count_of(detail::step::offer_in_arena), 0);
     EXPECT_GT(count_of(detail::step::expiry), 0);
 }
 
@@ -219,7 +219,7 @@ TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) 
     race_for_a_while(
         1,
         [] {
-            return missing(detail::step::claim_at_home, detail::step::claim_above_home,
+            return missing(detail::step::claim_in_wait_list, detail::step::claim_in_arena,
                            detail::step::expiry);
         },
         [&](race& r) {
@@ -230,8 +230,8 @@ TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) 
         },
         [&](race&) { loop->run_until_idle(); }, exchange_and_destroy,
         [&](race&) { loop->run_until_idle(); });
-    EXPECT_GT(count_of(detail::step::claim_at_home), 0);
-    EXPECT_GT(count_of(detail::step::claim_above_home), 0);
+    EXPECT_GT(count_of(detail::step::claim_in_wait_list), 0);
+    EXPECT_GT(count_of(detail::step::claim_in_arena), 0);
     EXPECT_GT(count_of(detail::step::expiry), 0);
 }
 
@@ -249,7 +249,7 @@ TEST_F(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
         0, [&] { return claimed == 0 || withdrawn == 0; },
         [&](race& r) {
             loop.emplace();
-            const bool simple = r.items.created.load() % 2 == 0;
+            const bool unstoppable = r.items.created.load() % 2 == 0;
             loop->spawn(simple ? wait_without_stop(r) : wait_on_loop(r));
             loop->run_until_idle();
             loop->spawn(reschedule_for_ever(*loop)); // the loop dies with work in its queue

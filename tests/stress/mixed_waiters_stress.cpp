@@ -61,11 +61,10 @@ void play(std::size_t loops, std::size_t coroutines, std::size_t bare, std::size
 
 TEST(MixedWaitersStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using detail::step;
-    constexpr std::array steps{step::claim_at_home,    step::claim_above_home,
-                               step::offer_above_home, step::completion_in_place,
-                               step::expiry,           step::growth,
-                               step::shrinkage,        step::stop,
-                               step::own_stop};
+    constexpr std::array steps{
+        step::claim_in_wait_list,  step::claim_in_arena, step::offer_in_arena,
+        step::completion_in_place, step::expiry,         step::growth,
+        step::shrinkage,           step::stop,           step::own_stop};
     forget_steps();
     std::array<std::size_t, 5> failures{};
     std::size_t exchanges = 0;

@@ -28,26 +28,33 @@ using detail::step;
 struct fifo_meeting {
     using exchanger = red_blue_exchanger<tracked>;
     static constexpr bool fifo = true;
-    static constexpr std::array steps{step::claim_at_home, step::completion_in_place,
-                                      step::stop,          step::own_stop,
-                                      step::vacancy,       step::recycling};
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::completion_in_place,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::vacancy,
+                                      step::recycling};
 };
 
 /// Segments end after every other cell.
 struct short_fifo_meeting {
     using exchanger = short_queue_exchanger<tracked>;
     static constexpr bool fifo = true;
-    static constexpr std::array steps{
-        step::claim_at_home, step::completion_in_place, step::stop,    step::own_stop,
-        step::vacancy,       step::recycling,           step::sweeping};
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::completion_in_place,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::vacancy,
+                                      step::recycling,
+                                      step::sweeping};
 };
 
 struct lifo_meeting {
     using exchanger = red_blue_exchanger<tracked, tracked, order::lifo>;
     static constexpr bool fifo = false;
-    static constexpr std::array steps{step::claim_at_home,
-                                      step::claim_above_home,
-                                      step::offer_above_home,
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::claim_in_arena,
+                                      step::offer_in_arena,
                                       step::expiry,
                                       step::growth,
                                       step::shrinkage,

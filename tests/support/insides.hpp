@@ -13,7 +13,7 @@
 
 namespace tryst::test {
 
-detail::arena& arena_of(detail::protocol<detail::single_home>& protocol) noexcept;
+detail::arena& arena_of(detail::protocol<detail::single_slot>& protocol) noexcept;
 detail::arena& arena_of(exchanger<int>& ex) noexcept;
 detail::arena& arena_of(exchanger<tracked>& ex) noexcept;
 
@@ -32,12 +32,12 @@ std::uint32_t spread_of(Owner& owner) noexcept {
 }
 
 template <class Owner>
-bool waits_at_home(Owner& owner) noexcept {
-    return detail::slot::offered(arena_of(owner).home().peek()) != nullptr;
+bool waits_in_list(Owner& owner) noexcept {
+    return detail::slot::offered(arena_of(owner).wait_list().peek()) != nullptr;
 }
 
 template <class Owner>
-bool waits_above_home(Owner& owner) noexcept {
+bool waits_in_arena(Owner& owner) noexcept {
     detail::arena& arena = arena_of(owner);
     for (std::uint32_t i = 1; i <= arena.capacity(); ++i) {
         if (detail::slot::offered(arena.at(i).peek()) != nullptr) {
@@ -50,7 +50,7 @@ bool waits_above_home(Owner& owner) noexcept {
 /// Returns when somebody waits in slot 0.
 template <class Owner>
 void until_someone_waits(Owner& owner) noexcept {
-    while (!waits_at_home(owner)) {
+    while (!waits_in_list(owner)) {
         std::this_thread::yield();
     }
 }

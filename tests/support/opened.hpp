@@ -12,7 +12,7 @@
 
 namespace tryst::test {
 
-using protocol = detail::protocol<detail::single_home>;
+using protocol = detail::protocol<detail::single_slot>;
 
 template <class T>
 struct members {

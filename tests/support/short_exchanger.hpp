@@ -16,11 +16,11 @@
 namespace tryst::test {
 
 /// What red_blue_exchanger does, for items of one type.
-template <class Home, class T>
+template <class WaitList, class T>
 class short_exchanger {
-    using protocol = detail::protocol<Home>;
-    using reds = detail::start<detail::side<Home, T, T, detail::colour::red>>;
-    using blues = detail::start<detail::side<Home, T, T, detail::colour::blue>>;
+    using protocol = detail::protocol<WaitList>;
+    using reds = detail::start<detail::side<WaitList, T, T, detail::colour::red>>;
+    using blues = detail::start<detail::side<WaitList, T, T, detail::colour::blue>>;
 
 public:
     explicit short_exchanger(std::size_t capacity = 0)
@@ -28,36 +28,36 @@ public:
 
     template <class... StopToken>
     [[nodiscard]] auto red(T item, StopToken... stop) noexcept {
-        return reds::endless(*protocol_, std::move(item), std::move(stop)...);
+        return reds::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
     template <class Duration, class... StopToken>
     [[nodiscard]] auto red_for(T item, Duration patience, StopToken... stop) noexcept {
-        return reds::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+        return reds::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop)...);
     }
     template <class Deadline, class... StopToken>
     [[nodiscard]] auto red_until(T item, Deadline deadline, StopToken... stop) noexcept {
-        return reds::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return reds::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop)...);
     }
-    auto try_red(T item) noexcept { return reds::at_once(*protocol_, std::move(item)); }
+    auto try_red(T item) noexcept { return reds::try_exchange(*protocol_, std::move(item)); }
 
     template <class... StopToken>
     [[nodiscard]] auto blue(T item, StopToken... stop) noexcept {
-        return blues::endless(*protocol_, std::move(item), std::move(stop)...);
+        return blues::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
     template <class Duration, class... StopToken>
     [[nodiscard]] auto blue_for(T item, Duration patience, StopToken... stop) noexcept {
-        return blues::lasting(*protocol_, std::move(item), patience, std::move(stop)...);
+        return blues::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop)...);
     }
     template <class Deadline, class... StopToken>
     [[nodiscard]] auto blue_until(T item, Deadline deadline, StopToken... stop) noexcept {
-        return blues::until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return blues::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop)...);
     }
-    auto try_blue(T item) noexcept { return blues::at_once(*protocol_, std::move(item)); }
+    auto try_blue(T item) noexcept { return blues::try_exchange(*protocol_, std::move(item)); }
 
     void close() noexcept { protocol_->close(); }
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
-    detail::protocol<Home>& inside() noexcept { return *protocol_; }
+    detail::protocol<WaitList>& inside() noexcept { return *protocol_; }
 
 private:
     std::unique_ptr<protocol> protocol_;

@@ -240,7 +240,7 @@ TEST(ArenaIndex, DiffersBetweenThreads) {
 
 TEST(ArenaPlacement, GivesEachSlotALinePairOfItsOwn) {
     arena a(4);
-    std::set<std::uintptr_t> pairs{address(&a.home()) / line_pair};
+    std::set<std::uintptr_t> pairs{address(&a.wait_list()) / line_pair};
     for (std::uint32_t i = 1; i <= 4; ++i) {
         EXPECT_EQ(address(&a.at(i)) % line_pair, 0U);
         pairs.insert(address(&a.at(i)) / line_pair);
@@ -256,10 +256,10 @@ TEST(ArenaPlacement, KeepsTheBoundBesideTheHomeSlot) {
 
 TEST(ArenaDrain, ReturnsAtOnceWhenNobodyIsInside) {
     arena a(3);
-    a.begin_straggling();
-    a.end_straggling();
-    a.end_straggling(); // either may come first
-    a.begin_straggling();
+    a.pin();
+    a.unpin();
+    a.unpin(); // either may come first
+    a.pin();
     a.drain();
 }
 
@@ -286,8 +286,8 @@ bool drains_only_after(arena& a, LetGo let_go) {
 
 TEST(ArenaDrain, WaitsForAStraggler) {
     arena a(1);
-    a.begin_straggling();
-    EXPECT_TRUE(drains_only_after(a, [&] { a.end_straggling(); }));
+    a.pin();
+    EXPECT_TRUE(drains_only_after(a, [&] { a.unpin(); }));
 }
 
 TEST(ArenaDrain, WaitsForAWaiterOnItsWayHome) {

@@ -32,8 +32,8 @@ using tryst::test::grow;
 using tryst::test::party;
 using tryst::test::received;
 using tryst::test::tracked;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 using exchanger = tryst::exchanger<tracked>;
 
 enum class limit : std::uint8_t { none, stop, deadline, both };
@@ -59,8 +59,8 @@ bare_coroutine wait(exchanger& ex, tracked mine, limit how, std::stop_token stop
 
 /// Whether two others who come now meet each other.
 void expect_that_others_meet(exchanger& ex, tryst::test::census& census) {
-    EXPECT_FALSE(waits_at_home(ex));
-    EXPECT_FALSE(waits_above_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
+    EXPECT_FALSE(waits_in_arena(ex));
     EXPECT_EQ(ex.try_exchange(tracked(census, 98)).error(), exchange_errc::no_partner);
     tryst::run_loop loop;
     received<tracked> waiting;
@@ -108,9 +108,9 @@ tryst::task<> on_the_loop(Body body) {
 TEST_P(Frame, DestroyedInItsFirstTurnWithdrawsItsOffer) {
     loop.spawn(on_the_loop([this] {
         auto waiter = start();
-        EXPECT_TRUE(waits_at_home(ex) || waits_above_home(ex));
+        EXPECT_TRUE(waits_in_list(ex) || waits_in_arena(ex));
         waiter.destroy();
-        EXPECT_FALSE(waits_at_home(ex) || waits_above_home(ex));
+        EXPECT_FALSE(waits_in_list(ex) || waits_in_arena(ex));
     }));
     loop.run_until_idle();
     expect_gone();
@@ -120,7 +120,7 @@ TEST_P(Frame, DestroyedWhileParkedAtHomeWithdrawsItsOffer) {
     std::optional<bare_coroutine> waiter;
     loop.spawn(on_the_loop([&] { waiter.emplace(start()); }));
     loop.run_until_idle();
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     loop.spawn(on_the_loop([&] { waiter->destroy(); }));
     loop.run_until_idle();
     expect_gone();
@@ -172,7 +172,7 @@ TEST_P(Frame, DestroyedAfterTheStopIsNotResumed) {
     loop.run_until_idle();
     loop.spawn(on_the_loop([&] { waiter->destroy(); }));
     std::thread([&] { stop.request_stop(); }).join();
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     loop.run_until_idle();
     expect_gone();
 }
@@ -213,7 +213,7 @@ TEST_P(Frame, DestroyedWithItsLoopInItsFirstTurnWithdrawsItsOffer) {
         dying.stop();
         dying.run(); // starts the task, then stops before its check
         EXPECT_EQ(census.alive, 1);
-        EXPECT_TRUE(waits_at_home(ex) || waits_above_home(ex));
+        EXPECT_TRUE(waits_in_list(ex) || waits_in_arena(ex));
     }
     expect_gone();
 }
@@ -230,7 +230,7 @@ TEST_P(Frame, DestroyedWithItsLoopAfterItWasClaimedIsNotResumed) {
 
 TEST_P(Frame, WithoutAnExecutorDestroyedWhileParkedWithdrawsItsOffer) {
     auto waiter = start();
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     waiter.destroy();
     expect_gone();
 }
@@ -284,7 +284,7 @@ TEST(ExchangeOperation, GivesItsItemToDestructionIfItIsNeverAwaited) {
         auto both = ex.exchange_until(tracked(census, 4), std::chrono::steady_clock::now() + 1h,
                                       stop.get_token());
         EXPECT_EQ(census.alive, 4);
-        EXPECT_FALSE(waits_at_home(ex)); // nothing happens until one is awaited
+        EXPECT_FALSE(waits_in_list(ex)); // nothing happens until one is awaited
     }
     EXPECT_EQ(census.alive, 0);
     EXPECT_EQ(census.created, 4);
@@ -370,7 +370,7 @@ TEST(FrameRace, AgainstAPartnerLosesNothingButWhatTheFrameHeld) {
             over = true;
             partner.join();
             EXPECT_GT(destroyed, 0);
-            EXPECT_FALSE(waits_at_home(ex) || waits_above_home(ex));
+            EXPECT_FALSE(waits_in_list(ex) || waits_in_arena(ex));
         }
     }
     EXPECT_EQ(census.alive, 0);
@@ -402,7 +402,7 @@ TEST(FrameRace, AgainstAStopWaitsForItToLetGo) {
         reached = i + 1;
         loop.spawn(on_the_loop([&] { waiter->destroy(); }));
         loop.run_until_idle();
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
     }
     stopper.join();
     EXPECT_EQ(census.alive, 0);

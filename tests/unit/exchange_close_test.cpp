@@ -100,7 +100,7 @@ TEST(ExchangerClose, GivesAParkedCoroutineItsItemBackOnItsLoop) {
             loop.spawn(party(got, [&] { return ex.exchange(tracked(census, 1)); }));
         }
         loop.run_until_idle();
-        ASSERT_TRUE(tryst::test::waits_at_home(ex));
+        ASSERT_TRUE(tryst::test::waits_in_list(ex));
         ex.close();
         EXPECT_FALSE(got);
         loop.run_until_idle();

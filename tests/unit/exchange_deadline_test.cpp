@@ -31,7 +31,7 @@ using tryst::test::long_past;
 using tryst::test::party;
 using tryst::test::received;
 using tryst::test::timed_loop;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 using exchanger = tryst::exchanger<int>;
 
 void expect_failed(const received<int>& got, exchange_errc why, int own) {
@@ -55,10 +55,10 @@ TEST(ExchangeFor, EndsExactlyWhenItsPatienceIsOver) {
     loop.advance(0ms);
     loop.advance(5ms - 1ns);
     EXPECT_FALSE(got);
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     loop.advance(1ns);
     expect_failed(got, exchange_errc::timed_out, 1);
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
 }
 
 TEST(ExchangeFor, CountsFromTheStartOfTheOperationNotFromItsMaking) {
@@ -178,7 +178,7 @@ TEST(ExchangeWithoutPatience, FailsAtOnceIfNobodyWaits) {
         expect_failed(least, exchange_errc::timed_out, 3);
         expect_failed(past, exchange_errc::timed_out, 4);
         expect_failed(now, exchange_errc::timed_out, 5);
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
     }
 }
 
@@ -328,7 +328,7 @@ TEST(ExchangeDeadline, IsNeverEarlyOnAThread) {
         EXPECT_GE(steady::now() - start, 3ms);
         EXPECT_EQ(got.error(), exchange_errc::timed_out);
         EXPECT_EQ(got.returned(), 1);
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
 
         const auto deadline = steady::now() + 2ms;
         auto again =
@@ -383,7 +383,7 @@ TEST(ExchangeDeadline, IsNeverEarlyInABareCoroutine) {
     waiting.join();
     EXPECT_GE(taken, 3ms);
     EXPECT_NE(thread, std::this_thread::get_id()); // the timer thread's
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
 }
 
 // ---- A deadline that fires while the offer is above home.
@@ -412,7 +412,7 @@ TEST(ExchangeDeadline, PassedDuringTheFirstTurnEndsTheWaitRightAfterIt) {
         }
         loop.run_until_idle();
         expect_failed(got, exchange_errc::timed_out, 1);
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
     }
 }
 

@@ -134,7 +134,7 @@ TEST(ExchangerDestructor, OnAnotherThreadClosesForARunningLoop) {
             loop->spawn(i % 3 == 0
                             ? party(got, [&] { return used.exchange_for(tracked(census, 1), 1h); })
                             : party(got, [&] { return used.exchange(tracked(census, 1)); }));
-            until_someone_waits(*ex); // at home, though perhaps still in its first turn
+            until_someone_waits(*ex); // in the wait list, though perhaps still in its first turn
             ex.reset();
             loop.join();
             loop->run_until_idle();

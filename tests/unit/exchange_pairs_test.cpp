@@ -85,7 +85,7 @@ TEST(Pairs, OfAnyNumberFormOnOneLoop) {
             }
             loop.run_until_idle();
             EXPECT_EQ(all.ended, participants / 2 * 2);
-            EXPECT_EQ(tryst::test::waits_at_home(ex), participants % 2 == 1);
+            EXPECT_EQ(tryst::test::waits_in_list(ex), participants % 2 == 1);
             ex.close();
             loop.run_until_idle();
             EXPECT_EQ(all.expect_pairs(), participants % 2);
@@ -216,7 +216,7 @@ TEST(TryExchange, NeverMeetsAnotherTry) {
     auto got = ex.try_exchange(tracked(census, 3));
     EXPECT_EQ(got.error(), exchange_errc::no_partner);
     EXPECT_EQ(got.returned().id(), 3);
-    EXPECT_FALSE(tryst::test::waits_at_home(ex) || tryst::test::waits_above_home(ex));
+    EXPECT_FALSE(tryst::test::waits_in_list(ex) || tryst::test::waits_in_arena(ex));
 }
 
 TEST(TryExchange, TakesEachWaiterOnce) {

@@ -32,8 +32,8 @@ using tryst::test::received;
 using tryst::test::timed_loop;
 using tryst::test::tracked;
 using tryst::test::until_someone_waits;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 using exchanger = tryst::exchanger<int>;
 
 void expect_failed(const received<int>& got, exchange_errc why, int own) {
@@ -100,10 +100,10 @@ TEST(ExchangeStop, WhileParkedCancelsOnTheOwnExecutor) {
     received<int> got;
     loop.spawn(party(got, [&] { return ex.exchange(1, stop.get_token()); }));
     loop.run_until_idle();
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     stop.request_stop();
     EXPECT_FALSE(got); // its resumption is queued
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     loop.run_until_idle();
     expect_failed(got, exchange_errc::cancelled, 1);
 }
@@ -133,7 +133,7 @@ TEST(ExchangeStop, FromAnotherThreadWakesAThread) {
         until_someone_waits(ex);
         stop.request_stop();
         waiter.join();
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
     }
 }
 
@@ -165,8 +165,8 @@ TEST(ExchangeStop, DuringTheFirstTurnIsServedAtItsEnd) {
         loop.spawn(request(stop));
         loop.run_until_idle();
         expect_failed(got, exchange_errc::cancelled, 1);
-        EXPECT_FALSE(waits_at_home(ex));
-        EXPECT_FALSE(waits_above_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
+        EXPECT_FALSE(waits_in_arena(ex));
     }
 }
 

@@ -261,8 +261,8 @@ TEST(WaitersOnOneLoop, SwapInsideTheArenaAndAtHome) {
 }
 
 tryst::task<> look_in_slots(exchanger& ex, bool& above, bool& home) {
-    above = tryst::test::waits_above_home(ex);
-    home = tryst::test::waits_at_home(ex);
+    above = tryst::test::waits_in_arena(ex);
+    home = tryst::test::waits_in_list(ex);
     co_return;
 }
 
@@ -281,8 +281,8 @@ TEST(WaitersOnOneLoop, WaitAboveHomeForOneTurnAndThenAtHome) {
     loop.run_until_idle();
     EXPECT_TRUE(above);
     EXPECT_FALSE(home);
-    EXPECT_FALSE(tryst::test::waits_above_home(ex));
-    EXPECT_TRUE(tryst::test::waits_at_home(ex));
+    EXPECT_FALSE(tryst::test::waits_in_arena(ex));
+    EXPECT_TRUE(tryst::test::waits_in_list(ex));
     EXPECT_EQ(tryst::test::spread_of(ex), 0U);
     ASSERT_TRUE(ex.try_exchange(tracked(census, 2)));
     loop.run_until_idle();
@@ -300,7 +300,7 @@ TEST(WaitersOnOneLoop, MeetTheOneAtHomeAlthoughTheArenaHasGrown) {
     int order = 0;
     loop.spawn(swap_once(ex, tracked(census, 1), first, turn, order));
     loop.run_until_idle();
-    ASSERT_TRUE(tryst::test::waits_at_home(ex));
+    ASSERT_TRUE(tryst::test::waits_in_list(ex));
     tryst::test::grow(ex);
     loop.spawn(swap_once(ex, tracked(census, 2), second, turn, order));
     loop.spawn(swap_once(ex, tracked(census, 3), third, turn, order));
@@ -342,16 +342,16 @@ public:
     struct promise_type {
         template <class... Rest>
         explicit promise_type(tryst::executor_ref home, Rest&&... /*rest*/) noexcept
-            : home_(home) {}
+            : executor_(home) {}
         sworn_coroutine get_return_object() noexcept { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); }
-        tryst::executor_ref executor() const noexcept { return home_; }
+        tryst::executor_ref executor() const noexcept { return executor_; }
 
     private:
-        tryst::executor_ref home_;
+        tryst::executor_ref executor_;
     };
 };
 

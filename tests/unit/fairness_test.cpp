@@ -60,7 +60,7 @@ TEST(Fairness, TheFirstOfManyWhoArriveTakesTheOneWhoWaits) {
     loop.run_until_idle();
 }
 
-/// Waits at home at once: without an executor it has no turn to spend above.
+/// Waits in the wait list at once: without an executor it has no turn to spend above.
 bare_coroutine wait_at_home(exchanger& ex, const long& swaps, long& swaps_when_taken) {
     const tryst::executor_scope none{tryst::executor_ref()};
     return wait_and_read(ex, swaps, swaps_when_taken);

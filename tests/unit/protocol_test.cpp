@@ -24,11 +24,11 @@ using tryst::detail::outcome;
 using tryst::detail::slot;
 using tryst::test::arena_of;
 using tryst::test::grow;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 namespace signal = tryst::detail::signal;
 
-using protocol = tryst::detail::protocol<tryst::detail::single_home>;
+using protocol = tryst::detail::protocol<tryst::detail::single_slot>;
 
 /// A waiter that counts how often it was posted.
 struct party : tryst::detail::item_waiter<int> {
@@ -59,7 +59,7 @@ void complete_by_hand(party& w, int item) {
     }
 }
 
-void offer_above_home(protocol& p, party& w) {
+void offer_in_arena(protocol& p, party& w) {
     ASSERT_EQ(p.arrive(w, true), arrival::offered);
     ASSERT_EQ(arena::index_of(w.place), 1U);
 }
@@ -90,7 +90,7 @@ void expect_failed(party& w, outcome how, int own) {
 
 /// Whether nobody waits anywhere, now.
 bool quiet(protocol& p) {
-    return !waits_at_home(p) && !waits_above_home(p);
+    return !waits_in_list(p) && !waits_in_arena(p);
 }
 
 TEST(ProtocolMeet, FindsNobodyInAnEmptyExchanger) {
@@ -118,7 +118,7 @@ TEST(ProtocolMeet, DoesNotLookAboveHome) {
     grow(p);
     party a(1);
     party b(2);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     EXPECT_FALSE(p.meet(b));
     EXPECT_EQ(p.expire(a), arrival::waiting);
     EXPECT_TRUE(p.meet(b));
@@ -137,7 +137,7 @@ TEST(ProtocolArrive, OffersAtHomeWhileTheArenaHasNotGrown) {
     party a(1);
     EXPECT_EQ(p.arrive(a, true), arrival::waiting);
     EXPECT_EQ(arena::index_of(a.place), 0U);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     EXPECT_TRUE(p.park(a));
     p.close();
 }
@@ -147,8 +147,8 @@ TEST(ProtocolArrive, OffersAboveHomeOnceTheArenaHasGrown) {
     grow(p);
     party a(1);
     EXPECT_EQ(p.arrive(a, true), arrival::offered);
-    EXPECT_FALSE(waits_at_home(p));
-    EXPECT_TRUE(waits_above_home(p));
+    EXPECT_FALSE(waits_in_list(p));
+    EXPECT_TRUE(waits_in_arena(p));
     EXPECT_EQ(p.expire(a), arrival::waiting);
     p.close();
 }
@@ -158,7 +158,7 @@ TEST(ProtocolArrive, StaysAtHomeIfItMayNotSpread) {
     grow(p, 4);
     party a(1);
     EXPECT_EQ(p.arrive(a, false), arrival::waiting);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     p.close();
 }
 
@@ -170,7 +170,7 @@ TEST(ProtocolArrive, PrefersTheWaiterAtHomeToOneInItsOwnSlot) {
     party offered(2);
     offer_by_hand(p, offered, 1);
     party arriving(3);
-    EXPECT_EQ(p.arrive(arriving, true), arrival::settled);
+    EXPECT_EQ(p.arrive(arriving, true), arrival::completed);
     expect_swapped(parked, 1, arriving, 3);
     EXPECT_EQ(offered.result, outcome::pending);
     p.close();
@@ -181,10 +181,10 @@ TEST(ProtocolArrive, ClaimsABoundedOfferWithoutAPost) {
     grow(p);
     party a(1);
     party b(2);
-    offer_above_home(p, a);
-    EXPECT_EQ(p.arrive(b, true), arrival::settled);
+    offer_in_arena(p, a);
+    EXPECT_EQ(p.arrive(b, true), arrival::completed);
     EXPECT_EQ(a.posted, 0); // its own check finds the outcome
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     expect_swapped(a, 1, b, 2);
     EXPECT_EQ(p.spread(), 1U); // an offer that was taken shrinks nothing
     EXPECT_TRUE(quiet(p));
@@ -194,11 +194,11 @@ TEST(ProtocolArrive, GoesHomeIfItsOwnSlotIsBeingLeft) {
     protocol p(1);
     grow(p);
     party leaving(1);
-    offer_above_home(p, leaving);
+    offer_in_arena(p, leaving);
     ASSERT_TRUE(arena_of(p).at(1).begin_move(&leaving));
     party b(2);
     EXPECT_EQ(p.arrive(b, true), arrival::waiting);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     arena_of(p).at(1).end_move();
     EXPECT_TRUE(p.meet(leaving)); // as the rest of the move would
     expect_swapped(leaving, 1, b, 2);
@@ -210,7 +210,7 @@ TEST(ProtocolArrive, IsSettledByAClosedExchangerAtAnySize) {
         grow(p, slots);
         p.close();
         party a(1);
-        EXPECT_EQ(p.arrive(a, true), arrival::settled);
+        EXPECT_EQ(p.arrive(a, true), arrival::completed);
         expect_failed(a, outcome::closed, 1);
     }
 }
@@ -240,7 +240,7 @@ TEST(ProtocolPark, StaysForAPartnerWhoHasClaimedButNotFinished) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     EXPECT_TRUE(p.park(a));
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
@@ -251,7 +251,7 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
     protocol p(1);
     party a(1);
     party b(2);
-    a.simple = true;
+    a.unstoppable = true;
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
     EXPECT_TRUE(p.meet(b));
     EXPECT_EQ(a.posted, 1);
@@ -262,7 +262,7 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
 TEST(ProtocolSimple, IsPostedByAClose) {
     protocol p(1);
     party a(1);
-    a.simple = true;
+    a.unstoppable = true;
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
     p.close();
     EXPECT_EQ(a.posted, 1);
@@ -274,11 +274,11 @@ TEST(ProtocolSimple, UsesTheSignalAboveHome) {
     grow(p);
     party a(1);
     party b(2);
-    a.simple = true;
-    offer_above_home(p, a);
-    EXPECT_EQ(p.arrive(b, true), arrival::settled);
+    a.unstoppable = true;
+    offer_in_arena(p, a);
+    EXPECT_EQ(p.arrive(b, true), arrival::completed);
     EXPECT_EQ(a.posted, 0);
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     expect_swapped(a, 1, b, 2);
 }
 
@@ -287,8 +287,8 @@ TEST(ProtocolSimple, NeedsNoSignalAgainAfterItHasGoneHome) {
     grow(p);
     party a(1);
     party b(2);
-    a.simple = true;
-    offer_above_home(p, a);
+    a.unstoppable = true;
+    offer_in_arena(p, a);
     ASSERT_EQ(p.expire(a), arrival::waiting);
     EXPECT_TRUE(p.meet(b));
     EXPECT_EQ(a.posted, 1);
@@ -300,7 +300,7 @@ TEST(ProtocolCancel, BeforeTheOwnerParksIsServedByTheOwner) {
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
     p.cancel(a, signal::stop);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
     expect_failed(a, outcome::cancelled, 1);
@@ -355,9 +355,9 @@ TEST(ProtocolCancel, LeavesTheWithdrawalToTheCancellerWhoWasFirst) {
     park_at_home(p, a);
     a.state.fetch_or(signal::stop); // the first has announced itself
     p.cancel(a, signal::stop | signal::expired);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     EXPECT_EQ(a.posted, 0);
-    EXPECT_TRUE(arena_of(p).home().withdraw(&a)); // the rest of what the first does
+    EXPECT_TRUE(arena_of(p).wait_list().withdraw(&a)); // the rest of what the first does
 }
 
 TEST(ProtocolCancel, AfterTheMatchChangesNothing) {
@@ -399,10 +399,10 @@ TEST(ProtocolCancel, LosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     p.cancel(a, signal::stop);
     EXPECT_EQ(a.posted, 0);
-    EXPECT_NE(a.bits() & signal::left, 0); // so the partner has nobody to wait for
+    EXPECT_NE(a.bits() & signal::withdraw_failed, 0); // so the partner has nobody to wait for
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
     EXPECT_EQ(a.item(), 2);
@@ -413,9 +413,9 @@ TEST(ProtocolCancel, ServedByTheOwnerLosesToAClaimThatIsNotFinished) {
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
     p.cancel(a, signal::stop);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     EXPECT_TRUE(p.park(a)); // suspended: the partner posts it
-    EXPECT_NE(a.bits() & signal::left, 0);
+    EXPECT_NE(a.bits() & signal::withdraw_failed, 0);
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
     EXPECT_EQ(a.item(), 2);
@@ -425,11 +425,11 @@ TEST(ProtocolCancel, LeavesTheNextWaiterAlone) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     party next(3);
     park_at_home(p, next);
     p.cancel(a, signal::stop);
-    EXPECT_TRUE(waits_at_home(p));
+    EXPECT_TRUE(waits_in_list(p));
     complete_by_hand(a, 2);
     party b(4);
     EXPECT_TRUE(p.meet(b));
@@ -440,11 +440,11 @@ TEST(ProtocolExpire, TakesALoneOfferHome) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     EXPECT_EQ(p.expire(a), arrival::waiting);
     EXPECT_EQ(arena::index_of(a.place), 0U);
-    EXPECT_TRUE(waits_at_home(p));
-    EXPECT_FALSE(waits_above_home(p));
+    EXPECT_TRUE(waits_in_list(p));
+    EXPECT_FALSE(waits_in_arena(p));
     EXPECT_FALSE(arena_of(p).at(1).is_moving());
     EXPECT_TRUE(p.park(a));
     p.cancel(a, signal::stop);
@@ -477,10 +477,10 @@ TEST(ProtocolExpire, MeetsWhoeverWaitsAtHome) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     party b(2);
     park_at_home(p, b);
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     expect_swapped(a, 1, b, 2);
     EXPECT_EQ(b.posted, 1);
     EXPECT_TRUE(quiet(p));
@@ -491,12 +491,12 @@ TEST(ProtocolExpire, WaitsForAPartnerWhoHasClaimedButNotFinished) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     claim_by_hand(arena_of(p).at(1), a);
     EXPECT_EQ(p.expire(a), arrival::claimed);
     EXPECT_EQ(p.expire(a), arrival::claimed);
     complete_by_hand(a, 2);
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     EXPECT_EQ(a.posted, 0);
     EXPECT_EQ(a.item(), 2);
 }
@@ -506,7 +506,7 @@ TEST(ProtocolExpire, FindsTheExchangerClosedIfTheOfferCameLater) {
     p.close();
     party a(1);
     offer_by_hand(p, a, 1); // as if it had looked at slot 0 before the close, and offered after
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     expect_failed(a, outcome::closed, 1);
     EXPECT_FALSE(arena_of(p).at(1).is_moving());
 }
@@ -538,7 +538,7 @@ TEST(ProtocolTake, FindsABoundedOfferInAnySlot) {
         offer_by_hand(p, a, where);
         party b(2);
         EXPECT_TRUE(p.take(b));
-        EXPECT_EQ(p.expire(a), arrival::settled);
+        EXPECT_EQ(p.expire(a), arrival::completed);
         expect_swapped(a, 1, b, 2);
         EXPECT_EQ(a.posted, 0);
     }
@@ -548,7 +548,7 @@ TEST(ProtocolTake, TakesOneOfTwo) {
     protocol p(1);
     grow(p);
     party offered(1);
-    offer_above_home(p, offered);
+    offer_in_arena(p, offered);
     party parked(2);
     park_at_home(p, parked);
     party b(3);
@@ -556,7 +556,7 @@ TEST(ProtocolTake, TakesOneOfTwo) {
     expect_swapped(parked, 2, b, 3);
     party c(4);
     EXPECT_TRUE(p.take(c));
-    EXPECT_EQ(p.expire(offered), arrival::settled);
+    EXPECT_EQ(p.expire(offered), arrival::completed);
     expect_swapped(offered, 1, c, 4);
 }
 
@@ -591,7 +591,7 @@ TEST(ProtocolTake, PassesOverASlotThatIsBeingLeft) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     ASSERT_TRUE(arena_of(p).at(1).begin_move(&a));
     party b(2);
     EXPECT_FALSE(p.take(b));
@@ -612,9 +612,9 @@ TEST(ProtocolClose, CompletesWhoeverWaitsAnywhere) {
     EXPECT_TRUE(p.is_closed());
     EXPECT_EQ(parked.posted, 1);
     expect_failed(parked, outcome::closed, 3);
-    EXPECT_EQ(p.expire(first), arrival::settled);
+    EXPECT_EQ(p.expire(first), arrival::completed);
     expect_failed(first, outcome::closed, 1);
-    EXPECT_EQ(p.expire(second), arrival::settled);
+    EXPECT_EQ(p.expire(second), arrival::completed);
     expect_failed(second, outcome::closed, 2);
     EXPECT_EQ(first.posted + second.posted, 0);
     EXPECT_TRUE(quiet(p));
@@ -626,9 +626,9 @@ TEST(ProtocolClose, ReachesSlotsThatTheArenaHasShrunkAwayFrom) {
     offer_by_hand(p, a, 2);
     ASSERT_EQ(p.spread(), 0U);
     p.close();
-    EXPECT_FALSE(waits_above_home(p));
+    EXPECT_FALSE(waits_in_arena(p));
     EXPECT_NE(a.bits() & signal::done, 0);
-    EXPECT_EQ(p.expire(a), arrival::settled);
+    EXPECT_EQ(p.expire(a), arrival::completed);
     expect_failed(a, outcome::closed, 1);
 }
 
@@ -647,7 +647,7 @@ TEST(ProtocolClose, LosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     p.close();
     EXPECT_EQ(a.posted, 0);
     complete_by_hand(a, 2);
@@ -668,7 +668,7 @@ TEST(ProtocolClose, WinsAgainstALaterStop) {
 TEST(ProtocolAbandon, TakesBackASimpleOfferAtHome) {
     protocol p(1);
     party a(1);
-    a.simple = true;
+    a.unstoppable = true;
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
     EXPECT_TRUE(p.abandon(a, false));
     EXPECT_TRUE(quiet(p));
@@ -688,15 +688,15 @@ TEST(ProtocolAbandon, WaitsForThePostOfAClaimAtHome) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).home(), a);
+    claim_by_hand(arena_of(p).wait_list(), a);
     EXPECT_FALSE(p.abandon(a, false));
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
 
     party simple(3);
-    simple.simple = true;
+    simple.unstoppable = true;
     ASSERT_EQ(p.arrive(simple, false), arrival::waiting);
-    claim_by_hand(arena_of(p).home(), simple);
+    claim_by_hand(arena_of(p).wait_list(), simple);
     EXPECT_FALSE(p.abandon(simple, false));
 }
 
@@ -732,7 +732,7 @@ TEST(ProtocolAbandon, TakesBackABoundedOffer) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     EXPECT_TRUE(p.abandon(a, true));
     EXPECT_TRUE(quiet(p));
 }
@@ -742,8 +742,8 @@ TEST(ProtocolAbandon, AcceptsThatABoundedOfferWasTaken) {
     grow(p);
     party a(1);
     party b(2);
-    offer_above_home(p, a);
-    ASSERT_EQ(p.arrive(b, true), arrival::settled);
+    offer_in_arena(p, a);
+    ASSERT_EQ(p.arrive(b, true), arrival::completed);
     EXPECT_TRUE(p.abandon(a, true));
     EXPECT_TRUE(quiet(p));
 }
@@ -752,7 +752,7 @@ TEST(ProtocolAbandon, WaitsUntilTheClaimerOfABoundedOfferHasFinished) {
     protocol p(1);
     grow(p);
     party a(1);
-    offer_above_home(p, a);
+    offer_in_arena(p, a);
     claim_by_hand(arena_of(p).at(1), a);
     ASSERT_EQ(p.expire(a), arrival::claimed);
     std::atomic<bool> finished{false};
@@ -798,7 +798,7 @@ TEST(ProtocolDestructor, ClosesAndCompletesWhoeverWaits) {
     std::optional<protocol> p(std::in_place, 1U);
     grow(*p);
     party offered(1);
-    offer_above_home(*p, offered);
+    offer_in_arena(*p, offered);
     party parked(2);
     park_at_home(*p, parked);
     p.reset();
@@ -818,9 +818,9 @@ TEST(ProtocolDestructor, WaitsForACancellerThatLostToAPartner) {
     ASSERT_TRUE(p->meet(b));
     expect_swapped(a, 1, b, 2);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        EXPECT_FALSE(inside.home().withdraw(&a));
-        EXPECT_NE(a.state.fetch_or(signal::left) & signal::done, 0);
-        inside.end_straggling();
+        EXPECT_FALSE(inside.wait_list().withdraw(&a));
+        EXPECT_NE(a.state.fetch_or(signal::withdraw_failed) & signal::done, 0);
+        inside.unpin();
     }));
 }
 
@@ -832,9 +832,9 @@ TEST(ProtocolDestructor, WaitsForACancellerThatLostToAClose) {
     a.state.fetch_or(signal::stop); // a canceller has announced itself
     p->close();
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        EXPECT_FALSE(inside.home().withdraw(&a));
-        a.state.fetch_or(signal::left);
-        inside.end_straggling();
+        EXPECT_FALSE(inside.wait_list().withdraw(&a));
+        a.state.fetch_or(signal::withdraw_failed);
+        inside.unpin();
     }));
     expect_failed(a, outcome::closed, 1);
 }
@@ -845,13 +845,13 @@ TEST(ProtocolDestructor, WaitsForAnOwnerWhoseExpiryLostToAPartner) {
     arena& inside = arena_of(*p);
     party a(1);
     party b(2);
-    offer_above_home(*p, a);
-    a.state.fetch_or(signal::leaving); // the owner has announced its withdrawal
-    ASSERT_EQ(p->arrive(b, true), arrival::settled);
+    offer_in_arena(*p, a);
+    a.state.fetch_or(signal::withdrawing); // the owner has announced its withdrawal
+    ASSERT_EQ(p->arrive(b, true), arrival::completed);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
         EXPECT_FALSE(inside.at(1).begin_move(&a));
-        EXPECT_NE(a.state.fetch_or(signal::left) & signal::done, 0);
-        inside.end_straggling();
+        EXPECT_NE(a.state.fetch_or(signal::withdraw_failed) & signal::done, 0);
+        inside.unpin();
     }));
 }
 
@@ -860,7 +860,7 @@ TEST(ProtocolDestructor, WaitsForAnOwnerOnItsWayHome) {
     grow(*p);
     arena& inside = arena_of(*p);
     party a(1);
-    offer_above_home(*p, a);
+    offer_in_arena(*p, a);
     ASSERT_TRUE(inside.at(1).begin_move(&a));
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] { inside.at(1).end_move(); }));
 }
@@ -871,7 +871,7 @@ TEST(ProtocolDestructor, DoesNotWaitForAWithdrawalThatIsOver) {
         party a(1);
         park_at_home(*p, a);
         if (canceller_first) {
-            claim_by_hand(arena_of(*p).home(), a);
+            claim_by_hand(arena_of(*p).wait_list(), a);
             p->cancel(a, signal::stop); // comes too late, and leaves before the partner finishes
             complete_by_hand(a, 2);
         } else {
@@ -916,23 +916,23 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
     serial_executor loop;
     const tryst::executor_scope here(loop.ref());
     protocol p(1);
-    party at_home(1);
+    party in_wait_list(1);
     party b(2);
-    at_home.executor = loop.ref();
-    ASSERT_EQ(p.arrive(at_home, true), arrival::waiting);
+    in_wait_list.executor = loop.ref();
+    ASSERT_EQ(p.arrive(in_wait_list, true), arrival::waiting);
     ASSERT_TRUE(p.meet(b));
     EXPECT_EQ(loop.posts, 0);
-    EXPECT_EQ(p.expire(at_home), arrival::settled);
-    expect_swapped(at_home, 1, b, 2);
+    EXPECT_EQ(p.expire(in_wait_list), arrival::completed);
+    expect_swapped(in_wait_list, 1, b, 2);
 
     grow(p);
     party above(3);
     party c(4);
     above.executor = loop.ref();
-    offer_above_home(p, above);
-    EXPECT_EQ(p.arrive(c, true), arrival::settled);
+    offer_in_arena(p, above);
+    EXPECT_EQ(p.arrive(c, true), arrival::completed);
     EXPECT_EQ(loop.posts, 0);
-    EXPECT_EQ(p.expire(above), arrival::settled);
+    EXPECT_EQ(p.expire(above), arrival::completed);
     expect_swapped(above, 3, c, 4);
 }
 
@@ -966,8 +966,8 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopSeesItsCanceller) {
     ASSERT_TRUE(p->meet(b));
     EXPECT_EQ(loop.posts, 1);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        a.state.fetch_or(signal::left);
-        inside.end_straggling();
+        a.state.fetch_or(signal::withdraw_failed);
+        inside.unpin();
     }));
 }
 
@@ -978,11 +978,12 @@ TEST(ProtocolSignal, CountsAWithdrawalFromItsAnnouncementToItsEnd) {
     EXPECT_FALSE(withdrawal_under_way(signal::stop));
     EXPECT_FALSE(withdrawal_under_way(signal::stop | signal::expired));
     EXPECT_TRUE(withdrawal_under_way(signal::stop | signal::parked));
-    EXPECT_FALSE(withdrawal_under_way(signal::stop | signal::parked | signal::left));
-    EXPECT_TRUE(withdrawal_under_way(signal::leaving));
-    EXPECT_TRUE(withdrawal_under_way(signal::leaving | signal::stop));
-    EXPECT_FALSE(withdrawal_under_way(signal::leaving | signal::left));
-    EXPECT_FALSE(withdrawal_under_way(signal::leaving | signal::left | signal::parked));
+    EXPECT_FALSE(withdrawal_under_way(signal::stop | signal::parked | signal::withdraw_failed));
+    EXPECT_TRUE(withdrawal_under_way(signal::withdrawing));
+    EXPECT_TRUE(withdrawal_under_way(signal::withdrawing | signal::stop));
+    EXPECT_FALSE(withdrawal_under_way(signal::withdrawing | signal::withdraw_failed));
+    EXPECT_FALSE(
+        withdrawal_under_way(signal::withdrawing | signal::withdraw_failed | signal::parked));
 }
 
 // ---- A partner that was let go may end everything at once.
@@ -1003,12 +1004,12 @@ TEST(ProtocolLifetime, APartnerResumedInlineMayDestroyTheExchanger) {
         grow(p);
         party b(2);
         if (by_expiry) {
-            offer_above_home(p, b);
+            offer_in_arena(p, b);
             park_at_home(p, a);
-            EXPECT_EQ(p.expire(b), arrival::settled);
+            EXPECT_EQ(p.expire(b), arrival::completed);
         } else {
             park_at_home(p, a);
-            EXPECT_EQ(p.arrive(b, true), arrival::settled);
+            EXPECT_EQ(p.arrive(b, true), arrival::completed);
         }
         EXPECT_EQ(a.all, nullptr);
         expect_swapped(a, 1, b, 2);

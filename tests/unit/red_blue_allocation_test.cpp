@@ -28,7 +28,7 @@ using tryst::order;
 using tryst::run_loop;
 using tryst::task;
 using tryst::detail::colour;
-using tryst::detail::sight;
+using tryst::detail::match_result;
 using tryst::detail::waiter;
 using tryst::test::allocated_bytes;
 using tryst::test::allocations;
@@ -95,12 +95,12 @@ TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
     std::vector<waiter> reds(1'000);
     const auto cycle = [&] {
         for (waiter& w : reds) {
-            ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+            ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
         }
         for (std::size_t i = 0; i < reds.size(); i += 3) {
             ASSERT_TRUE(home.withdraw(reds[i], colour::red));
         }
-        while (home.look(colour::blue).what == sight::partner) {
+        while (home.try_match(colour::blue).kind == match_result::partner) {
         }
     };
     cycle();
@@ -118,7 +118,7 @@ TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
     std::vector<waiter> reds(100'000);
     const std::size_t room = allocated_bytes;
     for (waiter& w : reds) {
-        ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+        ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
     }
     EXPECT_LE(room - before, sizeof(waiter) * reds.size() + 1'000);
     // Blocks double: at most half of it is in use.
@@ -130,12 +130,13 @@ TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
     for (const std::size_t overlap : {1U, 2U, 50U, 500U}) {
         typename TypeParam::home home;
         waiter first;
-        ASSERT_EQ(home.settle(first, colour::blue).what, sight::offered);
+        ASSERT_EQ(home.enqueue_or_match(first, colour::blue).kind, match_result::offered);
         std::vector<waiter> blues(overlap + 1);
         const auto come_and_go = [&](long times) {
             for (long i = 0; i != times; ++i) {
                 const auto at = static_cast<std::size_t>(i);
-                ASSERT_EQ(home.settle(blues[at % blues.size()], colour::blue).what, sight::offered);
+                ASSERT_EQ(home.enqueue_or_match(blues[at % blues.size()], colour::blue).kind,
+                          match_result::offered);
                 ASSERT_TRUE(i < static_cast<long>(overlap) ||
                             home.withdraw(blues[(at + 1) % blues.size()], colour::blue));
             }
@@ -148,8 +149,8 @@ TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
         const std::size_t before = allocated_bytes;
         come_and_go(2'500'000);
         EXPECT_EQ(allocated_bytes, before) << overlap << " wait at a time";
-        EXPECT_EQ(home.look(colour::red).claimed, &first);
-        EXPECT_EQ(home.look(colour::red).what, sight::nobody);
+        EXPECT_EQ(home.try_match(colour::red).claimed, &first);
+        EXPECT_EQ(home.try_match(colour::red).kind, match_result::nobody);
     }
 }
 
@@ -161,14 +162,14 @@ TYPED_TEST(RedBlueAllocation, IsBoundedByThoseWhoStay) {
     const std::size_t before = allocated_bytes;
     for (waiter& w : staying) {
         for (int i = 0; i != 63; ++i) {
-            ASSERT_EQ(home.settle(passing, colour::red).what, sight::offered);
+            ASSERT_EQ(home.settle(passing, colour::red).kind, match_result::offered);
             ASSERT_TRUE(home.withdraw(passing, colour::red));
         }
-        ASSERT_EQ(home.settle(w, colour::red).what, sight::offered);
+        ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
     }
     EXPECT_LE(allocated_bytes - before, 21U * 640 * staying.size() / 10);
     std::size_t met = 0;
-    while (home.look(colour::blue).what == sight::partner) {
+    while (home.try_match(colour::blue).kind == match_result::partner) {
         ++met;
     }
     EXPECT_EQ(met, staying.size());

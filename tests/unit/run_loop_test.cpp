@@ -694,7 +694,7 @@ TEST(RunLoopDestruction, MayComeAfterThatOfAnExchangerInWhoseArenaAFrameHasMadeA
         loop.spawn(park_in(*ex, tracked(kept, 1), tracked(kept, 2)));
         loop.stop();
         loop.run();
-        EXPECT_TRUE(tryst::test::waits_above_home(*ex));
+        EXPECT_TRUE(tryst::test::waits_in_arena(*ex));
         ex.reset();
     }
     EXPECT_EQ(kept.alive, 0);

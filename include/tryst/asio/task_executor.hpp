@@ -72,7 +72,7 @@ private:
 
         static void release(std::unique_ptr<core> self) noexcept {
             assert(!self->running_here() && "tryst: a task_executor was destroyed by its own task");
-            const bool alone = self->lost_ || self->leave();
+            const bool alone = self->shut_down_ || self->leave();
             self->destroy_tasks();
             if (!alone) {
                 self->finish();
@@ -81,7 +81,7 @@ private:
         }
 
     private:
-        void rests() noexcept final {
+        void before_sleep() noexcept final {
             if (!base::queue_.has_tasks()) {
                 work_.reset();
             } else if (!work_) {
@@ -91,12 +91,12 @@ private:
 
         void complete() final { delete this; }
 
-        void lost() noexcept final {
+        void on_shutdown() noexcept final {
             if (orphaned_) {
                 delete this;
                 return;
             }
-            lost_ = true;
+            shut_down_ = true;
             destroy_tasks();
             base::turns_.reset(); // a strand must not outlive its context
             executor_.reset();
@@ -109,7 +109,7 @@ private:
 
         std::optional<Executor> executor_;
         std::optional<net::executor_work_guard<Executor>> work_;
-        bool lost_ = false;
+        bool shut_down_ = false;
         bool orphaned_ = false;
     };
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tryst/exchange_operation.hpp>
-#include <tryst/fiber/detail/sleeper.hpp>
+#include <tryst/fiber/detail/wait_strategy.hpp>
 
 /// @namespace tryst::fiber
 /// The adapter for Boost.Fiber.
@@ -13,10 +13,10 @@ namespace tryst::fiber {
 
 namespace detail {
 
-/// An operation that can wait with a fiber's sleeper.
+/// An operation that can wait with a fiber's wait strategy.
 template <class Operation>
-concept waitable = requires(Operation& operation, sleeper& in) {
-    tryst::detail::sleeper_access::wait(operation, in);
+concept waitable = requires(Operation& operation, wait_strategy& in) {
+    tryst::detail::operation_access::wait(operation, in);
 };
 
 } // namespace detail
@@ -43,8 +43,8 @@ concept waitable = requires(Operation& operation, sleeper& in) {
 template <class Operation>
     requires detail::waitable<Operation>
 [[gnu::noinline]] auto wait(Operation&& operation) noexcept {
-    detail::sleeper mine;
-    return tryst::detail::sleeper_access::wait(operation, mine);
+    detail::wait_strategy mine;
+    return tryst::detail::operation_access::wait(operation, mine);
 }
 
 } // namespace tryst::fiber

@@ -20,7 +20,7 @@ class accept_stream : private detail::stream_base {
 public:
     /// @param listener  a listening socket, which must stay open as long as this.
     /// @throws std::bad_alloc
-    accept_stream(context& home, int listener);
+    accept_stream(context& owner, int listener);
     ~accept_stream();
 
     /// Waits for the next connection: an `operation<descriptor>` but for where it comes from.

@@ -91,8 +91,8 @@ struct list_links {
  * loop; an operation that is over while that node is under way is resumed by it. */
 class operation_base : tryst::executor_node, tryst::timer_node, list_links {
 public:
-    operation_base(reactor& home, const request& what, limits&& until) noexcept
-        : home_(&home), request_(what), limits_(std::move(until)) {}
+    operation_base(reactor& owner, const request& what, limits&& until) noexcept
+        : reactor_(&owner), request_(what), limits_(std::move(until)) {}
     operation_base(const operation_base&) = delete;
     operation_base& operator=(const operation_base&) = delete;
 
@@ -142,7 +142,7 @@ private:
         void operator()() const noexcept;
     };
 
-    reactor* home_;
+    reactor* reactor_;
     stream_base* stream_ = nullptr; ///< Whose source it is, or whose next completion it waits for.
     request request_;
     int result_ = 0;

@@ -56,7 +56,7 @@ public:
     /// @param size    of each, in bytes.
     /// @throws std::system_error "register_buf_ring" if the kernel cannot; std::invalid_argument if `size`
     ///   or `count` is 0, or `size` 4 GiB or more; std::bad_alloc.
-    recv_stream(context& home, int socket, std::size_t count = 8, std::size_t size = 4096);
+    recv_stream(context& owner, int socket, std::size_t count = 8, std::size_t size = 4096);
     ~recv_stream();
 
     /// Waits for the next piece: an `operation` but for where it comes from.

@@ -28,7 +28,7 @@ using tryst::test::accounted;
 using tryst::test::error_code;
 using tryst::test::memory_account;
 using tryst::test::step;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -74,7 +74,7 @@ TEST_F(HandlerAllocator, GivesOneFrameWithEveryLimit) {
     net::cancellation_signal signal;
     async_exchange_for(ex, 1, 1h, net::bind_cancellation_slot(signal.slot(), handler()));
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_one_frame();
@@ -135,7 +135,7 @@ struct unlucky {
 TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     const auto held = std::make_shared<int>();
     EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, unlucky{held})), std::bad_alloc);
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     bool started = false;
     EXPECT_THROW(async_wait(
                      [](bool& ran) -> task<> {

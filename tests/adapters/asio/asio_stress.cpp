@@ -250,7 +250,7 @@ void everybody_meets(std::size_t each, tally& all) {
 
 TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using detail::step;
-    constexpr std::array steps{step::claim_at_home, step::claim_above_home, step::offer_above_home,
+    constexpr std::array steps{step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena,
                                step::expiry, step::stop};
     forget_steps();
     tally all;

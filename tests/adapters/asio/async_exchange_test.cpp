@@ -38,7 +38,7 @@ using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::tracked;
 using tryst::test::until_someone_waits;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 using steady = std::chrono::steady_clock;
@@ -77,7 +77,7 @@ TEST(AsyncExchange, GivesTheItemBackAtOnceIfItsTimeIsOver) {
     completed<int> at;
     async_exchange_for(ex, 1, 0s, keep_on(io, after));
     async_exchange_until(ex, 2, steady::now() - 1s, keep_on(io, at));
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     step(io);
     expect_failed(after, exchange_errc::timed_out, 1);
     expect_failed(at, exchange_errc::timed_out, 2);

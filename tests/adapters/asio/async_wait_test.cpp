@@ -32,7 +32,7 @@ using tryst::test::census;
 using tryst::test::loop_thread;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -133,11 +133,11 @@ TEST(AsyncWait, RunsTheTaskAndTheHandlerOnItsExecutor) {
     bool home = false;
     bool told_at_home = false;
     async_wait(
-        [](exchanger& room, const auto& its, bool& at_home) -> task<> {
-            at_home = its.running_in_this_thread();
+        [](exchanger& room, const auto& its, bool& in_wait_list) -> task<> {
+            in_wait_list = its.running_in_this_thread();
             const auto got = co_await room.exchange(1);
             EXPECT_EQ(*got, 2);
-            at_home = at_home && its.running_in_this_thread();
+            in_wait_list = in_wait_list && its.running_in_this_thread();
         }(ex, strand, home),
         net::bind_executor(
             strand, [&](std::exception_ptr) { told_at_home = strand.running_in_this_thread(); }));
@@ -208,7 +208,7 @@ TEST(AsyncWait, RequestsAStopWhenTheSlotsSignalIsEmitted) {
         async_wait([&ex](std::stop_token stop) { return until_stopped(ex, std::move(stop)); },
                    net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, tell(end))));
         step(io);
-        ASSERT_TRUE(waits_at_home(ex));
+        ASSERT_TRUE(waits_in_list(ex));
         signal.emit(type);
         step(io);
         ASSERT_TRUE(end);

@@ -50,7 +50,7 @@ using tryst::test::keep_in;
 using tryst::test::keep_on;
 using tryst::test::memory_account;
 using tryst::test::step;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 using timer = net::steady_timer;
@@ -138,7 +138,7 @@ TEST_F(BindStopToken, HasNoEffectOnTheNextOperationOfTheHandler) {
     EXPECT_EQ(*ex.try_exchange(2), 1);
     stop.request_stop(); // the emission is behind the completion in the queue
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     EXPECT_EQ(*ex.try_exchange(4), 3);
     step(io);
     expect_got(got, 4);
@@ -190,7 +190,7 @@ TEST_F(BindStopToken, StopsAnExchangeAndGivesTheItemBack) {
     completed<int> got;
     async_exchange(ex, 1, bind_stop_token(stop.get_token(), keep_on(io, got)));
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     stop.request_stop();
     step(io);
     expect_failed(got, exchange_errc::cancelled, 1);
@@ -207,7 +207,7 @@ TEST_F(BindStopToken, EmitsOnTheExecutorThatAnExchangeIsGivenIfTheHandlerHasNone
     completed<int> got;
     async_exchange(io.get_executor(), ex, 1, bind_stop_token(stop.get_token(), keep_in(got)));
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     stop.request_stop();
     step(io);
     expect_failed(got, exchange_errc::cancelled, 1);
@@ -284,7 +284,7 @@ TEST_F(BindStopToken, MayBeWithinOtherTokens) {
         },
         net::detached);
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     stop.request_stop();
     step(io);
     expect_failed(tuple, exchange_errc::cancelled, 1);

@@ -43,8 +43,8 @@ using tryst::test::grow;
 using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -87,7 +87,7 @@ TEST_F(AsioCancellation, FindsNobodyWhereAHandlerCouldNotBeMoved) {
         } catch (int) {
             EXPECT_FALSE(signal.slot().has_handler());
         }
-        EXPECT_FALSE(waits_at_home(ex)) << offered;
+        EXPECT_FALSE(waits_in_list(ex)) << offered;
         emit();
         io.restart();
         io.run(); // no work is left
@@ -120,9 +120,9 @@ TEST_F(AsioCancellation, OfEachTypeGivesTheItemBack) {
         got.reset();
         async_exchange(ex, 1, handler());
         step(io);
-        ASSERT_TRUE(waits_at_home(ex));
+        ASSERT_TRUE(waits_in_list(ex));
         emit(type);
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
         EXPECT_FALSE(got); // not within the emission
         step(io);
         expect_failed(got, exchange_errc::cancelled, 1);
@@ -134,7 +134,7 @@ TEST_F(AsioCancellation, OfNoTypeIsNone) {
     step(io);
     emit(net::cancellation_type::none);
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
     expect_got(got, 2);
@@ -153,12 +153,12 @@ TEST_F(AsioCancellation, InTheTurnOfTheInitiation) {
         grow(ex, slots);
         got.reset();
         async_exchange(ex, 1, handler());
-        EXPECT_EQ(waits_above_home(ex), slots == 1);
+        EXPECT_EQ(waits_in_arena(ex), slots == 1);
         emit();
         step(io);
         expect_failed(got, exchange_errc::cancelled, 1);
-        EXPECT_FALSE(waits_at_home(ex));
-        EXPECT_FALSE(waits_above_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
+        EXPECT_FALSE(waits_in_arena(ex));
     }
 }
 
@@ -229,7 +229,7 @@ TEST_F(AsioCancellation, ServesOneExchangeAfterAnotherInTheSameSlot) {
     step(io);
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     emit();
     step(io);
     expect_failed(second, exchange_errc::cancelled, 3);

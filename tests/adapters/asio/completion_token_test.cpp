@@ -49,7 +49,7 @@ using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::system_error;
 using tryst::test::tracked;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 #ifdef TRYST_BOOST_ASIO
 using net::append;
@@ -68,7 +68,7 @@ protected:
     /// Comes as the partner.
     void meet() {
         step(io);
-        ASSERT_TRUE(waits_at_home(ex));
+        ASSERT_TRUE(waits_in_list(ex));
         const auto theirs = ex.try_exchange(item(2));
         ASSERT_TRUE(theirs);
         EXPECT_EQ(theirs->id(), 1);
@@ -76,7 +76,7 @@ protected:
     }
     void close() {
         step(io);
-        ASSERT_TRUE(waits_at_home(ex));
+        ASSERT_TRUE(waits_in_list(ex));
         ex.close();
         step(io);
     }
@@ -173,14 +173,14 @@ TEST_F(CompletionToken, UseFutureIsBrokenIfItsContextEnds) {
         later = async_exchange(ex, item(1), net::bind_executor(context, net::use_future));
         context.poll();
     }
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     EXPECT_THROW(later.get(), std::future_error);
 }
 
 TEST_F(CompletionToken, DeferredOffersNothingBeforeItIsCalled) {
     {
         auto operation = async_exchange(ex, item(1), deferred);
-        EXPECT_FALSE(waits_at_home(ex));
+        EXPECT_FALSE(waits_in_list(ex));
         EXPECT_EQ(items.alive.load(), 1);
         std::move(operation)(keep_on(io, got));
     }

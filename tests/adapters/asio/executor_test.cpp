@@ -62,9 +62,9 @@ void exchange_until_the_end(Make make) {
         exchange_on(io, executor);
         completed<int> lost;
         async_exchange(ex, 1, net::bind_executor(executor, keep_in(lost)));
-        ASSERT_TRUE(tryst::test::waits_at_home(ex));
+        ASSERT_TRUE(tryst::test::waits_in_list(ex));
     }
-    EXPECT_FALSE(tryst::test::waits_at_home(ex));
+    EXPECT_FALSE(tryst::test::waits_in_list(ex));
 }
 
 TEST(AsioExecutor, MayBeTypeErased) {

@@ -49,14 +49,16 @@ using stack = tryst::detail::dual_stack;
 using queue_protocol = tryst::detail::protocol<queue>;
 using stack_protocol = tryst::detail::protocol<stack>;
 
-queue& home_of(colours<tryst::order::fifo>& at) noexcept;
-stack& home_of(colours<tryst::order::lifo>& at) noexcept;
-queue& home_of(channel<tryst::order::fifo>& at) noexcept;
-stack& home_of(channel<tryst::order::lifo>& at) noexcept;
+queue& wait_list_of(colours<tryst::order::fifo>& at) noexcept;
+stack& wait_list_of(colours<tryst::order::lifo>& at) noexcept;
+queue& wait_list_of(channel<tryst::order::fifo>& at) noexcept;
+stack& wait_list_of(channel<tryst::order::lifo>& at) noexcept;
 
-template <class Place, class Home, auto Inside, auto Arena>
+template <class Place, class WaitList, auto Inside, auto Arena>
 struct opened {
-    friend Home& home_of(Place& at) noexcept { return ((*(at.*Inside)).*Arena).home(); }
+    friend WaitList& wait_list_of(Place& at) noexcept {
+        return ((*(at.*Inside)).*Arena).wait_list();
+    }
 };
 template struct opened<colours<tryst::order::fifo>, queue, &colours<tryst::order::fifo>::protocol_,
                        &queue_protocol::arena_>;
@@ -108,7 +110,7 @@ template <class Place, colour Colour>
 struct two_sided {
     using place = Place;
     static void until_someone_waits(place& at) {
-        while (home_of(at).look(Colour).what != tryst::detail::sight::own_side) {
+        while (wait_list_of(at).try_match(Colour).kind != tryst::detail::match_result::own_side) {
             std::this_thread::yield();
         }
     }
@@ -203,7 +205,7 @@ struct limits {
 struct outcome {
     std::error_code error;
     std::optional<long> item;
-    bool at_home;
+    bool in_wait_list;
     std::thread::id thread = std::this_thread::get_id();
 };
 using promise = std::shared_ptr<std::promise<outcome>>;
@@ -228,14 +230,14 @@ std::optional<long> item_of(std::optional<long> item) {
 }
 
 template <class Result>
-void keep(const promise& end, const Result& got, bool at_home) {
-    end->set_value({got.error(), item_of(got), at_home});
+void keep(const promise& end, const Result& got, bool in_wait_list) {
+    end->set_value({got.error(), item_of(got), in_wait_list});
 }
-auto keep_completion(promise end, std::function<bool()> at_home) {
-    return
-        [end = std::move(end), at_home = std::move(at_home)](error_code error, const auto& item) {
-            end->set_value({error, item_of(item), at_home()});
-        };
+auto keep_completion(promise end, std::function<bool()> in_wait_list) {
+    return [end = std::move(end), in_wait_list = std::move(in_wait_list)](error_code error,
+                                                                          const auto& item) {
+        end->set_value({error, item_of(item), in_wait_list()});
+    };
 }
 
 /// A kind of party. It has threads of its own, and takes part as often as it is started.
@@ -267,9 +269,9 @@ public:
 
 template <class Side>
 tryst::task<> run_task(typename Side::place& at, int item, limits until, promise end,
-                       std::function<bool()> at_home) {
+                       std::function<bool()> in_wait_list) {
     const auto got = co_await Side::wait(at, item, until.patience, until.stop);
-    keep(end, got, at_home());
+    keep(end, got, in_wait_list());
 }
 
 template <class Side>
@@ -385,7 +387,7 @@ class future_on_context final : public kind<Side> {
 /// Awaits in a coroutine of `executor`.
 template <class Side, class Executor>
 void begin_awaitable(const Executor& executor, typename Side::place& at, int item, limits until,
-                     promise end, std::function<bool()> at_home) {
+                     promise end, std::function<bool()> in_wait_list) {
     net::co_spawn(
         executor,
         [](typename Side::place& room, int mine, limits its, promise told,
@@ -393,7 +395,7 @@ void begin_awaitable(const Executor& executor, typename Side::place& at, int ite
             const auto got =
                 co_await tryst::asio::wait(Side::wait(room, mine, its.patience, its.stop));
             keep(told, got, here());
-        }(at, item, std::move(until), std::move(end), std::move(at_home)),
+        }(at, item, std::move(until), std::move(end), std::move(in_wait_list)),
         net::detached);
 }
 
@@ -589,7 +591,7 @@ std::thread::id expect(std::future<outcome>& end, std::error_code error, std::op
     const outcome got = end.get();
     EXPECT_EQ(got.error, error);
     EXPECT_EQ(got.item, item);
-    EXPECT_TRUE(got.at_home);
+    EXPECT_TRUE(got.in_wait_list);
     return got.thread;
 }
 
@@ -639,7 +641,7 @@ TYPED_TEST(AsioMatrix, AllKindsMeetInOneCrowd) {
     for (auto& end : ends) {
         const outcome how = end.get();
         EXPECT_FALSE(how.error);
-        EXPECT_TRUE(how.at_home);
+        EXPECT_TRUE(how.in_wait_list);
         got.push_back(how.item);
     }
     std::vector<int> received(got.size());

@@ -27,7 +27,7 @@ using tryst::asio::async_exchange;
 using tryst::test::census;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<tracked>;
 
@@ -157,10 +157,10 @@ protected:
 TEST_F(AsioShutdown, DestroysWhoWaitsAndLeavesNoGhost) {
     for_each_party([&] {
         step(*io);
-        EXPECT_TRUE(waits_at_home(*ex));
+        EXPECT_TRUE(waits_in_list(*ex));
         EXPECT_GT(handlers.alive.load(), 0);
         io.reset();
-        EXPECT_FALSE(waits_at_home(*ex));
+        EXPECT_FALSE(waits_in_list(*ex));
         EXPECT_EQ(ex->try_exchange(tracked(items, 2)).error(), tryst::exchange_errc::no_partner);
     });
 }
@@ -174,9 +174,9 @@ TEST_F(AsioShutdown, IsOfTheContextThatLivesWhereAnotherDid) {
             exchanger room(1U);
             each.start(*place, room, tracked(items, 1), handlers);
             step(*place);
-            EXPECT_TRUE(waits_at_home(room));
+            EXPECT_TRUE(waits_in_list(room));
             place.reset();
-            EXPECT_FALSE(waits_at_home(room));
+            EXPECT_FALSE(waits_in_list(room));
             EXPECT_EQ(items.alive.load(), 0);
             EXPECT_EQ(handlers.alive.load(), 0);
         }
@@ -208,7 +208,7 @@ TEST_F(AsioShutdown, DestroysWhoHasHalfARoundAboveHome) {
         tryst::test::grow(*ex);
         step(*io);
         io.reset();
-        EXPECT_FALSE(waits_at_home(*ex));
+        EXPECT_FALSE(waits_in_list(*ex));
     });
 }
 

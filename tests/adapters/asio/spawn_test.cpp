@@ -28,7 +28,7 @@ using tryst::asio::async_exchange_for;
 using tryst::test::error_code;
 using tryst::test::step;
 using tryst::test::system_error;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -51,7 +51,7 @@ TEST(AsioSpawn, GivesThePartnersItem) {
     std::optional<int> got;
     spawn(io, [&](net::yield_context yield) { got = async_exchange(ex, 1, yield); });
     step(io);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
     EXPECT_EQ(got, 2);
@@ -116,10 +116,10 @@ TEST(AsioSpawn, IsUnwoundWithItsContext) {
             ADD_FAILURE() << "went on";
         });
         io.poll();
-        EXPECT_TRUE(waits_at_home(ex));
+        EXPECT_TRUE(waits_in_list(ex));
     }
     EXPECT_TRUE(unwound);
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
 }
 
 } // namespace

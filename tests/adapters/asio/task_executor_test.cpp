@@ -29,7 +29,7 @@ using tryst::asio::task_executor;
 using tryst::test::census;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -292,7 +292,7 @@ TEST_P(TaskExecutorEnd, WithoutTasks) {
 TEST_P(TaskExecutorEnd, WithATaskThatHasNotStarted) {
     spawn_holder();
     end();
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
 }
 
 TEST_P(TaskExecutorEnd, WithTasksThatWait) {
@@ -300,9 +300,9 @@ TEST_P(TaskExecutorEnd, WithTasksThatWait) {
     spawn_holder();
     loop->spawn(hold(other, tracked(frames, 2)));
     step(*io);
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     end();
-    EXPECT_FALSE(waits_at_home(ex)); // no ghost for a later partner
+    EXPECT_FALSE(waits_in_list(ex)); // no ghost for a later partner
     EXPECT_FALSE(ex.try_exchange(2));
 }
 

@@ -31,8 +31,8 @@ using tryst::test::loop_thread;
 using tryst::test::received;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<tracked>;
 
@@ -78,7 +78,7 @@ protected:
 
 TEST_F(AsioWait, GivesThePartnersItem) {
     start(awaiting(got, [&] { return ex.exchange(item(1)); }));
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     EXPECT_EQ((*ex.try_exchange(item(2))).id(), 1);
     EXPECT_FALSE(got);
     step(io);
@@ -142,8 +142,8 @@ TEST_F(AsioWait, MeetsAboveHomeWithinATurn) {
 TEST_F(AsioWait, GoesHomeAfterATurnAboveIt) {
     grow(ex);
     start(awaiting(got, [&] { return ex.exchange(item(1)); }));
-    EXPECT_FALSE(waits_above_home(ex));
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_arena(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     ex.close();
     step(io);
     expect_failed(got, exchange_errc::closed, 1);
@@ -153,7 +153,7 @@ TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutine) {
     net::cancellation_signal signal;
     start(following(got, [&](auto stop) { return ex.exchange(item(1), stop); }),
           net::bind_cancellation_slot(signal.slot(), net::detached));
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_failed(got, exchange_errc::cancelled, 1);
@@ -191,7 +191,7 @@ TEST_F(AsioWait, LeavesTheCancellationToTheNextOperation) {
     EXPECT_EQ((*ex.try_exchange(item(3))).id(), 1);
     step(io);
     expect_got(got, 3);
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_failed(second, exchange_errc::cancelled, 2);
@@ -226,7 +226,7 @@ void exchange_on(net::io_context& io, const Executor& executor, census& items) {
     received<tracked> second;
     net::co_spawn(executor, awaiting_on<Executor>(ex, tracked(items, 1), first), net::detached);
     step(io);
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     net::co_spawn(executor, following_on<Executor>(ex, tracked(items, 2), second), net::detached);
     step(io);
     expect_got(first, 2);

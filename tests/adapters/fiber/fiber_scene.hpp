@@ -81,9 +81,14 @@ void play(std::size_t fibers, company others, tally& all, RunFibers run_fibers) 
 template <class Scenes>
 void play_until_all_is_seen(Scenes scenes) {
     using detail::step;
-    constexpr std::array steps{step::claim_at_home, step::claim_above_home, step::offer_above_home,
-                               step::expiry,        step::growth,           step::shrinkage,
-                               step::stop,          step::own_stop};
+    constexpr std::array steps{step::claim_in_wait_list,
+                               step::claim_in_arena,
+                               step::offer_in_arena,
+                               step::expiry,
+                               step::growth,
+                               step::shrinkage,
+                               step::stop,
+                               step::own_stop};
     forget_steps();
     tally all;
     const stress_time time;

@@ -44,8 +44,8 @@ using tryst::test::received;
 using tryst::test::spread_of;
 using tryst::test::this_thread;
 using tryst::test::tracked;
-using tryst::test::waits_above_home;
-using tryst::test::waits_at_home;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
 
 /// Lets every fiber of this thread go as far as it can. Boost's round robin runs each once in a turn, and a
 /// wait comes to its sleep in three.
@@ -96,7 +96,7 @@ TEST(FiberWait, SuspendsItsFiberAndNotTheThread) {
     received<int> got;
     fiber waiting = start(got, [&] { return ex.exchange(1); });
     let_all_settle();
-    ASSERT_TRUE(waits_at_home(ex));
+    ASSERT_TRUE(waits_in_list(ex));
     ASSERT_FALSE(got);
     EXPECT_EQ(*ex.try_exchange(2), 1);
     EXPECT_FALSE(got); // never resumed inside its partner
@@ -173,7 +173,7 @@ TEST(FiberWait, PairsAllButTheOddOneAndConservesEveryItem) {
             }));
         }
         let_all_settle();
-        EXPECT_TRUE(waits_at_home(ex));
+        EXPECT_TRUE(waits_in_list(ex));
         ex.close();
         for (fiber& each : fibers) {
             each.join();
@@ -206,7 +206,7 @@ TEST(FiberWait, MeetsAPartnerAboveHomeWithinItsTurn) {
     received<int> first;
     received<int> second;
     fiber a = start(first, [&] { return ex.exchange(1); });
-    EXPECT_TRUE(waits_above_home(ex));
+    EXPECT_TRUE(waits_in_arena(ex));
     fiber b = start(second, [&] { return ex.exchange(2); });
     expect_got(second, 1);
     a.join();
@@ -220,11 +220,11 @@ TEST(FiberWait, GoesHomeIfNobodyComesWithinItsTurn) {
     grow(ex);
     received<int> got;
     fiber waiting = start(got, [&] { return ex.exchange(1); });
-    EXPECT_TRUE(waits_above_home(ex));
+    EXPECT_TRUE(waits_in_arena(ex));
     boost::this_fiber::yield();
     boost::this_fiber::yield();
-    EXPECT_FALSE(waits_above_home(ex));
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_arena(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     EXPECT_EQ(spread_of(ex), 0U);
     let_all_settle();
     EXPECT_EQ(*wait(ex.exchange(2)), 1);
@@ -249,7 +249,7 @@ TEST(FiberWait, TimesOutWithItsItemAndNeverEarly) {
             EXPECT_GE(steady::now(), deadline);
             EXPECT_EQ(again.error(), exchange_errc::timed_out);
             EXPECT_EQ(again.returned(), 2);
-            EXPECT_FALSE(waits_at_home(ex));
+            EXPECT_FALSE(waits_in_list(ex));
         }
     }
 }
@@ -328,7 +328,7 @@ TEST(FiberWait, IsCancelledAtOnceByAStopThatCameBefore) {
     const auto got = wait(ex.exchange(2, stop.get_token()));
     EXPECT_EQ(got.error(), exchange_errc::cancelled);
     EXPECT_EQ(got.returned(), 2);
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     ex.close();
     waiting.join();
 }
@@ -339,9 +339,9 @@ TEST(FiberWait, EndsWhenAFiberOfItsThreadRequestsAStop) {
     received<int> got;
     fiber waiting = start(got, [&] { return ex.exchange_for(1, 24h, stop.get_token()); });
     let_all_settle();
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     stop.request_stop();
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
     EXPECT_FALSE(got); // not inside the request
     waiting.join();
     expect_failed(got, exchange_errc::cancelled, 1);
@@ -353,10 +353,10 @@ TEST(FiberWait, SeesAfterItsTurnAStopThatCameWithinIt) {
     received<int> got;
     fiber waiting = start(got, [&] { return ex.exchange(1, stop.get_token()); });
     stop.request_stop(); // it has offered, and not parked
-    EXPECT_TRUE(waits_at_home(ex));
+    EXPECT_TRUE(waits_in_list(ex));
     waiting.join();
     expect_failed(got, exchange_errc::cancelled, 1);
-    EXPECT_FALSE(waits_at_home(ex));
+    EXPECT_FALSE(waits_in_list(ex));
 }
 
 TEST(FiberWait, EndsWhenAnotherThreadRequestsAStop) {

@@ -76,7 +76,7 @@ TEST(MigratingFiber, SeesInEachStepOfItsWaitTheThreadThatRunsIt) {
             return std::this_thread::get_id();
         };
         for (int round = 0; round != most && moved.load() < 200; ++round) {
-            tryst::fiber::detail::sleeper in;
+            tryst::fiber::detail::wait_strategy in;
             const auto before = this_thread();
             EXPECT_EQ(in.step(ask), before);
             in.look_out([] { return false; }, [] { return false; });

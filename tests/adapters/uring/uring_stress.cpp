@@ -242,7 +242,7 @@ void everybody_meets(std::size_t each, tally& all, errands& io) {
 TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using detail::step;
     constexpr auto steps = steps_of(
-        step::claim_at_home, step::claim_above_home, step::offer_above_home, step::expiry,
+        step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena, step::expiry,
         step::stop, sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
         sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::late_stop);
     tally all;

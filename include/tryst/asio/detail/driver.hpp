@@ -245,7 +245,7 @@ private:
         std::move(outcome).tell(std::move(handler));
     }
 
-    void lost() noexcept final {
+    void on_shutdown() noexcept final {
         base::dispose([this] { handle().destroy(); });
     }
 

@@ -15,26 +15,26 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /// Work that sleeps: in no queue of its context, until somebody wakes it.
-class sleeper {
+class suspended_operation {
 public:
-    sleeper(const sleeper&) = delete;
-    sleeper& operator=(const sleeper&) = delete;
+    suspended_operation(const suspended_operation&) = delete;
+    suspended_operation& operator=(const suspended_operation&) = delete;
 
     /// The context is going, and no more work can be queued in it. One who wakes may still be on the way.
     virtual void context_ends() noexcept = 0;
 
-    sleeper* previous = nullptr; ///< The registry's, as are the next two.
-    sleeper* next = nullptr;
+    suspended_operation* previous = nullptr; ///< The registry's, as are the next two.
+    suspended_operation* next = nullptr;
     bool woken = false;
 
 protected:
-    sleeper() = default;
-    ~sleeper() = default;
+    suspended_operation() = default;
+    ~suspended_operation() = default;
 };
 
 /// The sleepers of one execution context.
 ///
-/// Whoever wakes a sleeper, on any thread, queues its work in the context; when the context is being
+/// Whoever wakes a suspended_operation, on any thread, queues its work in the context; when the context is being
 /// destroyed, it must not any more. The mutex decides: a waker that holds it finds the context alive, or
 /// that it is gone.
 class registry final : public net::execution_context::service {
@@ -70,7 +70,7 @@ public:
     }
 
     /// @returns false if the context has ended.
-    [[nodiscard]] bool add(sleeper& added) noexcept {
+    [[nodiscard]] bool add(suspended_operation& added) noexcept {
         const std::scoped_lock lock(mutex_);
         if (ended_) {
             return false;
@@ -83,15 +83,15 @@ public:
         return true;
     }
 
-    void remove(sleeper& removed) noexcept {
+    void remove(suspended_operation& removed) noexcept {
         const std::scoped_lock lock(mutex_);
         unlink(removed);
     }
 
-    /// Wakes a sleeper: removes it, and calls `queue`, which queues its work. If the context is going, it stays,
+    /// Wakes a suspended_operation: removes it, and calls `queue`, which queues its work. If the context is going, it stays,
     /// for `shutdown` to find. After that the caller must not touch it.
     template <class Queue>
-    void wake(sleeper& one, Queue queue) noexcept {
+    void wake(suspended_operation& one, Queue queue) noexcept {
         const std::scoped_lock lock(mutex_);
         one.woken = true;
         if (!ended_) {
@@ -101,7 +101,7 @@ public:
     }
 
     /// Waits for the one who is about to wake it.
-    void await_waker(const sleeper& one) noexcept {
+    void await_waker(const suspended_operation& one) noexcept {
         tryst::detail::yield_until([&] {
             const std::scoped_lock lock(mutex_);
             return one.woken;
@@ -157,7 +157,7 @@ private:
         }
         std::unique_lock lock(mutex_);
         ended_ = true;
-        while (sleeper* const one = first_) {
+        while (suspended_operation* const one = first_) {
             unlink(*one);
             lock.unlock();
             one->context_ends(); // may end others
@@ -165,7 +165,7 @@ private:
         }
     }
 
-    void unlink(sleeper& removed) noexcept {
+    void unlink(suspended_operation& removed) noexcept {
         if (removed.previous != nullptr) {
             removed.previous->next = removed.next;
         } else if (first_ == &removed) {
@@ -181,10 +181,10 @@ private:
 
     // Recursive: a strand that has been shut down, sooner than its context, destroys what `queue` queues.
     std::recursive_mutex mutex_;
-    sleeper* first_ = nullptr;
+    suspended_operation* first_ = nullptr;
     bool ended_ = false;
 
-    // Not the same: a sleeper that is destroyed under the other may have to wait for who is posting.
+    // Not the same: a suspended_operation that is destroyed under the other may have to wait for who is posting.
     std::mutex gate_;
     bool open_ = true;
 };

@@ -4,9 +4,9 @@
 /// Asio.
 #pragma once
 
+#include <tryst/asio/detail/handler_memory.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
-#include <tryst/asio/detail/turn_memory.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/detail/run/inbox.hpp>
 #include <tryst/detail/run/serial_queue.hpp>
@@ -33,7 +33,7 @@ namespace detail {
 /// @tparam Queue  the Asio executor's: a `work_queue`.
 /// @tparam Temporary  whether it is for one operation only.
 template <class Queue, bool Temporary>
-class serial_executor : private sleeper {
+class serial_executor : private suspended_operation {
 public:
     executor_ref ref() const noexcept { return {const_cast<serial_executor*>(this), &vtable}; }
 
@@ -55,10 +55,10 @@ protected:
     virtual void complete() {}
 
     /// No turn will come any more: the place to destroy what waits. Ends its life.
-    virtual void lost() noexcept = 0;
+    virtual void on_shutdown() noexcept = 0;
 
     /// It is about to sleep.
-    virtual void rests() noexcept {}
+    virtual void before_sleep() noexcept {}
 
     /// Must be called before it can sleep. @throws std::bad_alloc.
     void sleep_in_context() { registry_ = &turns_->context(); }
@@ -77,11 +77,11 @@ protected:
         }
     }
 
-    /// Makes a sleeper one that nobody will wake.
+    /// Makes a suspended_operation one that nobody will wake.
     /// @returns whether nobody else refers to it; else a turn does. Precondition: not running.
     bool leave() noexcept {
         if (asleep_) {
-            if (!inbox_.rouse()) {
+            if (!inbox_.cancel_wait()) {
                 registry_->await_waker(*this);
             }
             registry_->remove(*this);
@@ -106,7 +106,7 @@ private:
     /// The entry in the Asio executor's queue: to be run, or destroyed.
     class turn {
     public:
-        using allocator_type = turn_allocator<void>;
+        using allocator_type = handler_allocator<void>;
 
         explicit turn(serial_executor& owner) noexcept : owner_(&owner), memory_(owner.memory_) {}
         turn(turn&& other) noexcept
@@ -115,7 +115,7 @@ private:
         ~turn() {
             if (owner_ != nullptr) {
                 owner_->queued_ = false;
-                owner_->lost();
+                owner_->on_shutdown();
             }
         }
 
@@ -163,14 +163,14 @@ private:
 
     /// @returns whether it sleeps, and must not be touched any more; else there is mail.
     bool fall_asleep() noexcept {
-        rests();
+        before_sleep();
         asleep_ = true;
         if (!registry_->add(*this)) {
             asleep_ = false;
             queue_turn(); // which the context, being destroyed, will destroy
             return true;
         }
-        if (inbox_.doze()) {
+        if (inbox_.prepare_wait()) {
             return true;
         }
         registry_->remove(*this);
@@ -180,7 +180,7 @@ private:
 
     void context_ends() noexcept final {
         if (leave()) {
-            lost();
+            on_shutdown();
         }
     }
 
@@ -210,7 +210,7 @@ private:
 
     registry* registry_ = nullptr;
     tryst::detail::inbox inbox_;
-    turn_memory memory_;
+    handler_memory memory_;
     bool asleep_ = false;
     bool queued_ = false;
     bool finished_ = false;

@@ -35,7 +35,7 @@ namespace tryst::detail {
  * and stays until it collides there (as LongAdder's cells are chosen, JDK 8), or nobody comes. That it lost a
  * race at slot 0, where all may meet, does not move it: a few there would else drive all from where they are
  * alone with their partners, and so to slot 0 (docs/adr/0008). */
-template <class Home>
+template <class WaitList>
 class alignas(line_pair) basic_arena {
 public:
     static constexpr std::size_t max_capacity = 255;
@@ -45,8 +45,8 @@ public:
           spread_(capacity_ == 0 ? nullptr : std::make_unique<padded_slot[]>(capacity_)) {}
 
     /// Slot 0, where waiters may stay.
-    Home& home() noexcept { return home_; }
-    const Home& home() const noexcept { return home_; }
+    WaitList& wait_list() noexcept { return list_; }
+    const WaitList& wait_list() const noexcept { return list_; }
 
     /// Slot `index`, from 1 to `capacity()`.
     slot& at(std::size_t index) noexcept { return spread_[index - 1]; }
@@ -118,15 +118,15 @@ public:
 
     /// Counts, from `begin` to `end`, what still uses the exchanger: a withdrawal of a party that
     /// is being completed, on its way to a slot (W1), or a close.
-    void begin_straggling() noexcept {
+    void pin() noexcept {
         // [A3] relaxed: the withdrawer's [A4] comes after it, because the withdrawer has seen
         // `done` ([W5]). The destruction by a party that has found the exchanger closed comes after
         // it, too.
-        stragglers_.fetch_add(1, std::memory_order_relaxed);
+        pins_.fetch_add(1, std::memory_order_relaxed);
     }
-    void end_straggling() noexcept {
+    void unpin() noexcept {
         // [A4] release, pairs with [A5]: the withdrawal happens-before the destruction.
-        stragglers_.fetch_sub(1, std::memory_order_release);
+        pins_.fetch_sub(1, std::memory_order_release);
     }
 
     /// Waits until nobody is left inside. Precondition: closed, and no operation arrives any more.
@@ -135,7 +135,7 @@ public:
             yield_until([&] { return !spread_[i].is_moving(); });
         }
         // [A5] acquire, pairs with [A4].
-        yield_until([&] { return stragglers_.load(std::memory_order_acquire) == 0; });
+        yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });
     }
 
 private:
@@ -174,13 +174,13 @@ private:
 
     // One line: every arrival reads it, and writes it only where it meets its partner. The slots and
     // the bound that it needs next come with it.
-    Home home_;
+    WaitList list_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;
     std::unique_ptr<padded_slot[]> spread_;
-    atomic<std::int32_t> stragglers_{0};
+    atomic<std::int32_t> pins_{0};
 };
 
-using arena = basic_arena<single_home>;
+using arena = basic_arena<single_slot>;
 
 } // namespace tryst::detail

@@ -24,11 +24,11 @@ namespace tryst::detail {
  * Channels in Kotlin Coroutines" (2023), section 3. Each colour has a cursor, which hands out tickets in
  * order. A ticket is for one visit to one cell, so a cell sees one party of each colour, or none any more:
  *
- *   empty --stay[Q1]--> a waiter --claim[Q2]----> met      the second visitor completes the first
- *                       a waiter --withdraw[Q3]-> gone     the first does not wait any more
- *   empty --pass[Q4]--> gone                               the second comes first, and will not wait
+ *   empty --stay[Q1]--> a waiter --claim[Q2]----> matched      the second visitor completes the first
+ *                       a waiter --withdraw[Q3]-> cancelled     the first does not wait any more
+ *   empty --pass[Q4]--> cancelled                               the second comes first, and will not wait
  *
- * Who finds a cell `gone` takes another ticket. Claim and withdraw are two CAS on one word, as in a slot, and
+ * Who finds a cell `cancelled` takes another ticket. Claim and withdraw are two CAS on one word, as in a slot, and
  * R1 holds for the same reason. A party that has a ticket and has not come to its cell yet does not delay
  * others: its partner stays there in its place, or passes it over if there are more to meet behind.
  *
@@ -59,7 +59,7 @@ class basic_dual_queue {
 
 public:
     static constexpr bool withdraws_in_one_step = false;
-    /// Whoever offers above slot 0 is overtaken by those who come later and wait at home.
+    /// Whoever offers above slot 0 is overtaken by those who come later and wait in the wait list.
     static constexpr bool spreads = false;
 
     /// @throws std::bad_alloc.
@@ -75,7 +75,7 @@ public:
         blue_.store(cursor_at(0, first), std::memory_order_relaxed);
     }
 
-    sight look(colour own) noexcept {
+    match_result try_match(colour own) noexcept {
         while (true) {
             // [Q11] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16]: the segment, and what the
             // closer did.
@@ -87,7 +87,7 @@ public:
             const std::int64_t lead =
                 distance(cursor(opposite(own)).load(std::memory_order_relaxed), mine);
             if (lead <= 0) {
-                return {lead < 0 ? sight::own_side : sight::nobody};
+                return {lead < 0 ? match_result::own_side : match_result::nobody};
             }
             if (at_end(mine)) {
                 step_on(own, mine); // there is a link; [Q5] fails if we do not see it yet
@@ -95,17 +95,18 @@ public:
             }
             // A party that has only a ticket does not wait yet. Relaxed: the visit acquires with [Q10].
             if (cell_of(mine).load(std::memory_order_relaxed) == empty) {
-                return {sight::nobody};
+                return {match_result::nobody};
             }
             if (take_ticket(own, mine)) {
-                if (const sight end = visit(mine, nullptr); end.what == sight::partner) {
+                if (const match_result end = visit(mine, nullptr);
+                    end.kind == match_result::partner) {
                     return end;
                 }
             }
         }
     }
 
-    sight search(colour own) noexcept {
+    match_result try_match_all(colour own) noexcept {
         // Relaxed: only a number of tickets, as in `look`.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
@@ -115,19 +116,20 @@ public:
                 return closed_to(own);
             }
             if (distance(limit, mine) <= 0) {
-                return look(own); // who has come since is not passed over
+                return try_match(own); // who has come since is not passed over
             }
             if (at_end(mine)) {
                 step_on(own, mine);
             } else if (take_ticket(own, mine)) {
-                if (const sight end = visit(mine, nullptr); end.what == sight::partner) {
+                if (const match_result end = visit(mine, nullptr);
+                    end.kind == match_result::partner) {
                     return end;
                 }
             }
         }
     }
 
-    sight settle(waiter& w, colour own) noexcept {
+    match_result enqueue_or_match(waiter& w, colour own) noexcept {
         // Read once: if it could move, two parties could pass each other over endlessly. Relaxed:
         // only a number of tickets.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
@@ -139,12 +141,12 @@ public:
             }
             if (at_end(mine)) {
                 if (!step_on(own, mine)) {
-                    return {sight::out_of_memory};
+                    return {match_result::out_of_memory};
                 }
             } else if (take_ticket(own, mine)) {
                 const bool more_behind = distance(limit, mine) > 1;
-                if (const sight end = visit(mine, more_behind ? nullptr : &w);
-                    end.what != sight::nobody) {
+                if (const match_result end = visit(mine, more_behind ? nullptr : &w);
+                    end.kind != match_result::nobody) {
                     return end;
                 }
             }
@@ -155,14 +157,14 @@ public:
         const number n = w.place >> CellBits;
         word seen = reinterpret_cast<word>(&w);
         segment& here = segments_[n];
-        // [Q3] release, pairs with [Q1], [Q2], [Q4] and [Q10]: a party that finds the cell `gone` and then
+        // [Q3] release, pairs with [Q1], [Q2], [Q4] and [Q10]: a party that finds the cell `cancelled` and then
         // destroys the exchanger knows that this withdrawal is counted ([A3]). Failure relaxed: the waiter
         // is its partner's, and not touched.
         if (!here.cells[w.place % cell_count].compare_exchange_strong(
-                seen, gone, std::memory_order_release, std::memory_order_relaxed)) {
+                seen, cancelled, std::memory_order_release, std::memory_order_relaxed)) {
             return false;
         }
-        count(here, n, one_gone);
+        count(here, n, one_cancelled);
         return true;
     }
 
@@ -194,10 +196,11 @@ public:
             }
             // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot destroy it.
             const word seen = cell_of(at).load(std::memory_order_relaxed);
-            if (last != nullptr && seen != empty && seen != gone) {
+            if (last != nullptr && seen != empty && seen != cancelled) {
                 each(*std::exchange(last, nullptr));
             }
-            if (const sight found = visit(at, nullptr); found.what == sight::partner) {
+            if (const match_result found = visit(at, nullptr);
+                found.kind == match_result::partner) {
                 if (last != nullptr) {
                     each(*last);
                 }
@@ -236,14 +239,14 @@ private:
 
     // Cells.
     static constexpr word empty = 0;
-    static constexpr word gone = 1;
-    static constexpr word met = 2;
+    static constexpr word cancelled = 1;
+    static constexpr word matched = 2;
 
     // What has ended in a segment: visits and departures above, withdrawals nobody has found below.
     static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32U;
-    static constexpr std::uint64_t one_gone = 1;
+    static constexpr std::uint64_t one_cancelled = 1;
     static constexpr std::uint64_t all_ended = (cell_count + 2) * one_ended;
-    static constexpr std::uint64_t all_gone = one_ended + cell_count * one_gone;
+    static constexpr std::uint64_t all_cancelled = one_ended + cell_count * one_cancelled;
 
     // A cursor: closed or not, whether it has left the last cell of its segment, the segment, the next ticket.
     // Tickets are on top, so that differences of cursors are signed and wrap.
@@ -311,13 +314,13 @@ private:
 
     /// A blue party has found its cursor closed: before anybody hears of it red's is, too, so that closing is one
     /// instant. (Whose is closed second, needs no help.)
-    sight closed_to(colour own) noexcept {
+    match_result closed_to(colour own) noexcept {
         if (own == colour::blue) {
             // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: what the thread that closed
             // blue's did.
             red_.fetch_or(closed, std::memory_order_release);
         }
-        return {sight::closed};
+        return {match_result::closed};
     }
 
     bool take_ticket(colour own, std::uint64_t mine) noexcept {
@@ -333,7 +336,7 @@ private:
 
     /// Makes the visit that `ticket` is for. A first visitor leaves `w` there, or passes if that is null.
     /// @returns partner, offered; or nobody: the other is gone, or will find out that we are.
-    sight visit(std::uint64_t ticket, waiter* w) noexcept {
+    match_result visit(std::uint64_t ticket, waiter* w) noexcept {
         const number n = segment_of(ticket);
         segment& here = segments_[n];
         atomic<word>& cell = here.cells[ticket_of(ticket) % cell_count];
@@ -347,27 +350,28 @@ private:
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),
                                                  std::memory_order_release,
                                                  std::memory_order_acquire)) {
-                    return {sight::offered};
+                    return {match_result::offered};
                 }
                 // [Q4] only says that we will not use the cell. Failure acquire, pairs with [Q1]
                 // and [Q3]. Success acquire, too: g++ 12 rejects a weaker order than on failure.
-            } else if (cell.compare_exchange_strong(seen, gone, std::memory_order_acquire,
+            } else if (cell.compare_exchange_strong(seen, cancelled, std::memory_order_acquire,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
-                count(here, n, one_gone);
-                return {sight::nobody};
+                count(here, n, one_cancelled);
+                return {match_result::nobody};
             }
         }
         // [Q2] takes the first, which `seen` has acquired. Failure acquire, pairs with [Q1] and [Q3]: the
         // first has withdrawn. Success acquire, too: g++ 12 rejects a weaker order than on failure.
-        if (seen != gone && cell.compare_exchange_strong(seen, met, std::memory_order_acquire,
-                                                         std::memory_order_acquire)) {
+        if (seen != cancelled &&
+            cell.compare_exchange_strong(seen, matched, std::memory_order_acquire,
+                                         std::memory_order_acquire)) {
             count(here, n, one_ended);
-            return {sight::partner, reinterpret_cast<waiter*>(seen)};
+            return {match_result::partner, reinterpret_cast<waiter*>(seen)};
         }
         TRYST_TRACE(step::vacancy);
-        count(here, n, one_ended - one_gone);
-        return {sight::nobody};
+        count(here, n, one_ended - one_cancelled);
+        return {match_result::nobody};
     }
 
     /// Something has ended in segment `n`, which is not the caller's any more.
@@ -440,7 +444,7 @@ private:
             const std::uint64_t after_d = link_of(segments_[d]);
             const bool is_last = successor(after_d) == pool::none;
             // [Q19] acquire, pairs with [Q7]: all that happened in d.
-            if (!is_last && segments_[d].ended.load(std::memory_order_acquire) == all_gone &&
+            if (!is_last && segments_[d].ended.load(std::memory_order_acquire) == all_cancelled &&
                 // Relaxed: a hint; [Q9] decides.
                 is_before_end_of(id, last.load(std::memory_order_relaxed))) {
                 const std::uint64_t around = link_to(id, successor(after_d));

@@ -48,19 +48,19 @@ public:
     static constexpr bool withdraws_in_one_step = false;
     static constexpr bool spreads = true;
 
-    sight look(colour own) noexcept {
+    match_result try_match(colour own) noexcept {
         // [D1] acquire, pairs with [D2] and [D7]: the top node and all below, or what the closer did.
         std::uint64_t head = head_.load(std::memory_order_acquire);
         while (true) {
             if ((head & closed) != 0) {
-                return {sight::closed};
+                return {match_result::closed};
             }
             const number top = top_of(head);
             if (top == pool::none) {
-                return {sight::nobody};
+                return {match_result::nobody};
             }
             if (colour_of(head) == own) {
-                return {sight::own_side};
+                return {match_result::own_side};
             }
             // Relaxed: acquired with the head; if the node is not on top any more, [D9] fails.
             const number next = nodes_[top].next.load(std::memory_order_relaxed);
@@ -69,23 +69,23 @@ public:
             // was taken.
             if (!head_.compare_exchange_weak(head, changed(head, next), std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
-                return {sight::collided};
+                return {match_result::collided};
             }
             if (waiter* const q = empty(top)) {
-                return {sight::partner, q};
+                return {match_result::partner, q};
             }
             TRYST_TRACE(step::vacancy);
             head = changed(head, next);
         }
     }
-    sight search(colour own) noexcept { return look(own); }
+    match_result try_match_all(colour own) noexcept { return try_match(own); }
 
-    sight settle(waiter& w, colour own) noexcept {
+    match_result enqueue_or_match(waiter& w, colour own) noexcept {
         const auto mine = reinterpret_cast<word>(&w);
         while (true) {
             const number n = nodes_.allocate();
             if (n == pool::none) {
-                return {sight::out_of_memory};
+                return {match_result::out_of_memory};
             }
             w.place = n;
             atomic<word>& place = nodes_[n].content;
@@ -97,7 +97,7 @@ public:
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
                                                   std::memory_order_acquire)) {
                     TRYST_TRACE(step::refill);
-                    return {sight::offered};
+                    return {match_result::offered};
                 }
             } else if (seen != free) {
                 // [D5] release, pairs with [D4]: the node was ours since [N3]. Failure acquire, pairs
@@ -119,13 +119,13 @@ public:
                 if (head_.compare_exchange_weak(head, changed(head, n, own),
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed)) {
-                    return {sight::offered};
+                    return {match_result::offered};
                 }
             }
             // Relaxed: released with the node ([N4]).
             place.store(free, std::memory_order_relaxed);
             nodes_.release(n);
-            return {sight::nobody};
+            return {match_result::nobody};
         }
     }
 

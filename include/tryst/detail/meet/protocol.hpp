@@ -18,14 +18,14 @@ namespace tryst::detail {
 
 /// Where a step of the protocol has left a waiter.
 enum class arrival : std::uint8_t {
-    settled, ///< Its outcome is final, and it is its owner's again.
-    waiting, ///< Offered in slot 0. If it is `simple`, it must not be touched any more; else `park` it.
+    completed, ///< Its outcome is final, and it is its owner's again.
+    waiting, ///< Offered in slot 0. If it is `unstoppable`, it must not be touched any more; else `park` it.
     offered, ///< Offered above slot 0, for the owner to `expire` after a while.
     claimed, ///< Out of its slot, its partner is about to finish: look again by `expire`.
 };
 
 /* The protocol
- * @tparam Home  where waiters may stay: the one slot 0 of the exchanger, or a dual structure for two colours
+ * @tparam WaitList  where waiters may stay: the one slot 0 of the exchanger, or a dual structure for two colours
  *   (slot.hpp). `W` is the waiter of one side, with its item.
  *
  * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3, with
@@ -53,7 +53,7 @@ enum class arrival : std::uint8_t {
  *
  * Who completes a waiter owns it: the one whose CAS took it from its slot. It writes the outcome, then
  * sets `done`, and posts the waiter if it found `parked`; it does not touch it after. Two shortcuts: in
- * slot 0 a `simple` waiter, which nothing can cancel, has no use for the signal: completing it is posting
+ * slot 0 a `unstoppable` waiter, which nothing can cancel, has no use for the signal: completing it is posting
  * it; and on the loop that both run on, the signal needs no atomic step (W8, docs/adr/0002).
  *
  * Lifetime. A party that has returned may destroy the exchanger, if it knows that none will arrive any
@@ -63,9 +63,9 @@ enum class arrival : std::uint8_t {
  *
  * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress.
  * Not handled: fairness among those who arrive at the same time, and memory of who met whom. */
-template <class Home>
+template <class WaitList>
 class protocol {
-    using arena = basic_arena<Home>;
+    using arena = basic_arena<WaitList>;
 
 public:
     explicit protocol(std::size_t capacity) : arena_(capacity) {}
@@ -76,26 +76,26 @@ public:
         arena_.drain();
     }
 
-    bool is_closed() const noexcept { return arena_.home().is_closed(); }
+    bool is_closed() const noexcept { return arena_.wait_list().is_closed(); }
 
     /// Step 1 of `arrive`, alone: one load and, if somebody is there, one CAS.
-    /// @returns whether `w` is settled.
+    /// @returns whether `w` is completed.
     template <class W>
     bool meet(W& w) noexcept {
-        return settles(w, arena_.home().look(W::side), nullptr);
+        return apply_match(w, arena_.wait_list().try_match(W::side), nullptr);
     }
 
     /// Takes any partner that waits in any slot; offers nothing.
-    /// @returns whether `w` is settled.
+    /// @returns whether `w` is completed.
     template <class W>
     bool take(W& w) noexcept {
-        sight home{};
+        match_result home{};
         do {
-            home = arena_.home().search(W::side);
-            if (settles(w, home, nullptr)) {
+            home = arena_.wait_list().try_match_all(W::side);
+            if (apply_match(w, home, nullptr)) {
                 return true;
             }
-        } while (home.what == sight::collided);
+        } while (home.kind == match_result::collided);
         if (!arena_.has_grown()) {
             return false;
         }
@@ -127,22 +127,22 @@ public:
     template <class W>
     arrival expire(W& w) noexcept {
         if (is_done(w)) {
-            return arrival::settled;
+            return arrival::completed;
         }
         if (arena::index_of(w.place) == 0) {
             return arrival::waiting;
         }
-        const signal::bits seen = announce(w);
+        const signal::bits seen = begin_withdraw(w);
         if ((seen & signal::done) != 0) {
-            return arrival::settled;
+            return arrival::completed;
         }
-        if ((seen & signal::left) != 0) {
+        if ((seen & signal::withdraw_failed) != 0) {
             return arrival::claimed;
         }
         slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
         TRYST_TRACE(step::withdrawing);
         if (!here.begin_move(std::addressof(w), W::side)) {
-            return retire(w);
+            return withdraw_failed(w);
         }
         TRYST_TRACE(step::expiry);
         arena_.expired(w.place);
@@ -151,8 +151,8 @@ public:
         return arrive(w, false, &here);
     }
 
-    /// Suspends `w`, which is `waiting` and not `simple`.
-    /// @returns whether it is suspended, and then not to be touched; else it is settled.
+    /// Suspends `w`, which is `waiting` and not `unstoppable`.
+    /// @returns whether it is suspended, and then not to be touched; else it is completed.
     template <class W>
     bool park(W& w) noexcept {
         signal::bits seen = 0;
@@ -164,18 +164,18 @@ public:
         }
         if ((seen & signal::done) == 0) {
             // A stop that came before we parked is ours to serve.
-            seen = announce(w);
+            seen = begin_withdraw(w);
         }
         if ((seen & signal::done) != 0) {
             return false;
         }
         TRYST_TRACE(step::withdrawing);
-        if (withdraw_from_home(w)) {
+        if (withdraw_from_wait_list(w)) {
             TRYST_TRACE(step::own_stop);
             w.result = signal::reason(seen);
             return false;
         }
-        return retire(w, signal::parked) == arrival::claimed;
+        return withdraw_failed(w, signal::parked) == arrival::claimed;
     }
 
     /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
@@ -189,13 +189,13 @@ public:
             return; // too late, or somebody else's to serve, or the owner's own
         }
         TRYST_TRACE(step::withdrawing);
-        if (withdraw_from_home(w)) {
+        if (withdraw_from_wait_list(w)) {
             TRYST_TRACE(step::stop);
             w.result = signal::reason(why);
             post(w);
         } else {
             TRYST_TRACE(step::late_stop);
-            retire(w);
+            withdraw_failed(w);
         }
     }
 
@@ -205,12 +205,13 @@ public:
     /// @returns whether nobody refers to `w` any more; else its resumption is about to be posted.
     template <class W>
     bool abandon(W& w, bool queued) noexcept {
-        const bool stays = arena::index_of(w.place) == 0 && (w.simple || w.limited);
+        const bool stays = arena::index_of(w.place) == 0 && (w.unstoppable || w.limited);
         if (stays) {
-            return queued || (w.simple ? withdraw_from_home(w) : recall(w) == arrival::waiting);
+            return queued || (w.unstoppable ? withdraw_from_wait_list(w)
+                                            : try_withdraw(w) == arrival::waiting);
         }
         // Its check was queued, and nobody else posts it.
-        yield_until([&] { return recall(w) != arrival::claimed; });
+        yield_until([&] { return try_withdraw(w) != arrival::claimed; });
         return true;
     }
 
@@ -218,8 +219,8 @@ public:
     /// exchanger closed may destroy it; the destructor waits until this close has completed the
     /// last waiter.
     void close() noexcept {
-        arena_.begin_straggling();
-        waiter* const last = arena_.home().close([&](waiter& q) { expel(q); });
+        arena_.pin();
+        waiter* const last = arena_.wait_list().close([&](waiter& q) { complete_closed(q); });
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             const slot::word seen = arena_.at(i).peek();
             waiter* const q = slot::offered(seen);
@@ -233,7 +234,7 @@ public:
         if (suspended && !is_inline) {
             post(*last);
         }
-        arena_.end_straggling();
+        arena_.unpin();
         if (is_inline) { // the party may destroy the exchanger
             post(*last);
         }
@@ -245,21 +246,21 @@ public:
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
 private:
-    /// Serves what `w` has seen at home. `moving`, if not null, is the slot that `w` comes from.
-    /// @returns whether `w` is settled.
+    /// Serves what `w` has seen in the wait list. `moving`, if not null, is the slot that `w` comes from.
+    /// @returns whether `w` is completed.
     template <class W>
-    bool settles(W& w, sight seen, slot* moving) noexcept {
-        switch (seen.what) {
-        case sight::partner:
+    bool apply_match(W& w, match_result seen, slot* moving) noexcept {
+        switch (seen.kind) {
+        case match_result::partner:
             swap_with(w, seen.claimed, true, moving);
             return true;
-        case sight::closed:
+        case match_result::closed:
             w.result = outcome::closed;
             break;
-        case sight::out_of_memory:
+        case match_result::out_of_memory:
             w.result = outcome::out_of_memory;
             break;
-        case sight::collided:
+        case match_result::collided:
             arena_.grow();
             return false;
         default:
@@ -274,24 +275,24 @@ private:
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         while (true) {
-            sight seen = arena_.home().look(W::side);
-            if (settles(w, seen, moving)) {
-                return arrival::settled;
+            match_result seen = arena_.wait_list().try_match(W::side);
+            if (apply_match(w, seen, moving)) {
+                return arrival::completed;
             }
-            if (seen.what == sight::collided) {
+            if (seen.kind == match_result::collided) {
                 continue;
             }
             const std::uint32_t bound = arena_.bound();
-            // Where the own side waits at home, partners go there first.
-            const bool spreads = Home::spreads && spread && seen.what == sight::nobody;
+            // Where the own side waits in the wait list, partners go there first.
+            const bool spreads = WaitList::spreads && spread && seen.kind == match_result::nobody;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
             w.place = arena::place(bound, index);
             if (index == 0) {
-                seen = arena_.home().settle(w, W::side);
-                if (settles(w, seen, moving)) {
-                    return arrival::settled;
+                seen = arena_.wait_list().enqueue_or_match(w, W::side);
+                if (apply_match(w, seen, moving)) {
+                    return arrival::completed;
                 }
-                if (seen.what == sight::offered) {
+                if (seen.kind == match_result::offered) {
                     if (moving != nullptr) {
                         moving->end_move();
                     }
@@ -303,16 +304,16 @@ private:
             const slot::word offer = here.peek();
             if (waiter* const q = slot::offered(offer)) {
                 if (!slot::meets(W::side, offer)) {
-                    spread = false; // its own side is here already: wait for both at home
+                    spread = false; // its own side is here already: wait for both in the wait list
                 } else if (here.claim(offer)) {
                     swap_with(w, q, false, nullptr);
-                    return arrival::settled;
+                    return arrival::completed;
                 } else {
                     arena_.collided();
                 }
             } else if (slot::is_empty(offer)) {
                 if (here.offer(std::addressof(w), W::side)) {
-                    TRYST_TRACE(step::offer_above_home);
+                    TRYST_TRACE(step::offer_in_arena);
                     return arrival::offered;
                 }
             } else {
@@ -326,63 +327,63 @@ private:
 
     /// Takes `w` out of slot 0, if it has not been claimed.
     template <class W>
-    bool withdraw_from_home(W& w) noexcept {
-        if constexpr (Home::withdraws_in_one_step) {
-            return arena_.home().withdraw(w, W::side);
+    bool withdraw_from_wait_list(W& w) noexcept {
+        if constexpr (WaitList::withdraws_in_one_step) {
+            return arena_.wait_list().withdraw(w, W::side);
         } else {
             // Once it is out, nobody waits for us: the destructor must.
-            arena_.begin_straggling();
-            const bool out = arena_.home().withdraw(w, W::side);
-            arena_.end_straggling();
+            arena_.pin();
+            const bool out = arena_.wait_list().withdraw(w, W::side);
+            arena_.unpin();
             return out;
         }
     }
 
     /// Takes `w` out of its slot for good.
-    /// @returns waiting: it was still there; settled: it is completed; claimed: it is about to be.
+    /// @returns waiting: it was still there; completed: it is completed; claimed: it is about to be.
     template <class W>
-    arrival recall(W& w) noexcept {
-        const signal::bits seen = announce(w);
+    arrival try_withdraw(W& w) noexcept {
+        const signal::bits seen = begin_withdraw(w);
         if ((seen & signal::done) != 0) {
-            return arrival::settled;
+            return arrival::completed;
         }
-        if ((seen & signal::left) != 0) {
+        if ((seen & signal::withdraw_failed) != 0) {
             return arrival::claimed;
         }
         TRYST_TRACE(step::withdrawing);
         const bool out = arena::index_of(w.place) == 0
-                             ? withdraw_from_home(w)
+                             ? withdraw_from_wait_list(w)
                              : slot_of(w).withdraw(std::addressof(w), W::side);
-        return out ? arrival::waiting : retire(w);
+        return out ? arrival::waiting : withdraw_failed(w);
     }
 
     /// Says that the owner is about to withdraw `w` (W1).
-    static signal::bits announce(waiter& w) noexcept {
+    static signal::bits begin_withdraw(waiter& w) noexcept {
         // [W6] acquire, pairs with [W5] if `done` is there. No release: that the withdrawal is counted
         // is a matter of this word alone, and what the withdrawal does is released by [W7].
-        return w.state.fetch_or(signal::leaving, std::memory_order_acquire);
+        return w.state.fetch_or(signal::withdrawing, std::memory_order_acquire);
     }
 
     /// Says that a withdrawal of `w` has failed (W1), and with `parked` that its owner is suspended.
-    arrival retire(waiter& w, signal::bits also = 0) noexcept {
+    arrival withdraw_failed(waiter& w, signal::bits also = 0) noexcept {
         // [W7] acquire, pairs with [W5] if `done` is there; release, pairs with [W5].
-        const signal::bits seen = w.state.fetch_or(static_cast<signal::bits>(signal::left | also),
-                                                   std::memory_order_acq_rel);
+        const signal::bits seen = w.state.fetch_or(
+            static_cast<signal::bits>(signal::withdraw_failed | also), std::memory_order_acq_rel);
         if ((seen & signal::done) == 0) {
             return arrival::claimed;
         }
-        arena_.end_straggling();
-        return arrival::settled;
+        arena_.unpin();
+        return arrival::completed;
     }
 
     /// Gives `w`, which is the caller's, and `q`, which the caller claimed, each other's items.
     template <class W>
-    void swap_with(W& w, waiter* claimed, bool at_home, slot* moving) noexcept {
-        TRYST_TRACE(at_home ? step::claim_at_home : step::claim_above_home);
+    void swap_with(W& w, waiter* claimed, bool in_wait_list, slot* moving) noexcept {
+        TRYST_TRACE(in_wait_list ? step::claim_in_wait_list : step::claim_in_arena);
         auto& q = static_cast<typename W::partner&>(*claimed);
         w.swap_items(q);
         w.result = outcome::exchanged;
-        const bool suspended = complete(q, outcome::exchanged, at_home);
+        const bool suspended = complete(q, outcome::exchanged, in_wait_list);
         if (moving != nullptr) {
             moving->end_move();
         }
@@ -393,10 +394,10 @@ private:
 
     /// Completes `q`, which the caller owns.
     /// @returns whether it must be posted; if not, it is not to be touched any more.
-    bool complete(waiter& q, outcome how, bool at_home) noexcept {
+    bool complete(waiter& q, outcome how, bool in_wait_list) noexcept {
         TRYST_TRACE(step::completing);
         q.result = how;
-        if (at_home && q.simple) {
+        if (in_wait_list && q.unstoppable) {
             return true;
         }
         if (q.executor.alone_here() && !q.limited) {
@@ -413,7 +414,7 @@ private:
             // Before `done`, not after: the withdrawer uncounts as soon as it sees `done`, and meanwhile
             // nobody else's withdrawal may make up for a missing one.
             if (counted != signal::withdrawal_under_way(seen)) {
-                counted ? arena_.end_straggling() : arena_.begin_straggling();
+                counted ? arena_.unpin() : arena_.pin();
                 counted = !counted;
             }
             // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire,
@@ -422,13 +423,13 @@ private:
             !q.state.compare_exchange_weak(seen, static_cast<signal::bits>(seen | signal::done),
                                            std::memory_order_acq_rel, std::memory_order_relaxed));
         if (counted) {
-            TRYST_TRACE(step::straggling);
+            TRYST_TRACE(step::pinned);
         }
         return (seen & signal::parked) != 0;
     }
 
-    /// Completes `q`, whom a close has claimed at home.
-    void expel(waiter& q) noexcept {
+    /// Completes `q`, whom a close has claimed in the wait list.
+    void complete_closed(waiter& q) noexcept {
         if (complete(q, outcome::closed, true)) {
             post(q);
         }

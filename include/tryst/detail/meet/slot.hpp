@@ -119,9 +119,9 @@ private:
     atomic<word> word_{empty};
 };
 
-/// What an arrival finds at home, slot 0, where a waiter may stay.
-struct sight {
-    enum kind : std::uint8_t {
+/// What an arrival finds in the wait list, slot 0, where a waiter may stay.
+struct match_result {
+    enum kind_type : std::uint8_t {
         nobody, ///< Nobody to meet, and nobody of the own side,
         own_side, ///< or somebody.
         partner, ///< Claimed: it is the caller's.
@@ -130,11 +130,11 @@ struct sight {
         closed,
         out_of_memory,
     };
-    kind what;
+    kind_type kind;
     waiter* claimed = nullptr;
 };
 
-/* Homes
+/* Wait lists
  * Where waiters may stay, in an order and a number of its own: one slot here, the dual structures of
  * dual_queue.hpp and dual_stack.hpp for two colours. R1 holds in all of them; and R3, that at quiescence no
  * two wait that could meet.
@@ -150,27 +150,28 @@ struct sight {
  * A waiter's `place` is 24 bits, at the home's disposal. */
 
 /// A home for one: slot 0 of an exchanger without colours, where two that could meet never wait.
-class single_home : public slot {
+class single_slot : public slot {
 public:
     /// Whether a withdrawal ends with its CAS, and whether arrivals may spread over the slots above.
     static constexpr bool withdraws_in_one_step = true;
     static constexpr bool spreads = true;
 
-    sight look(colour /*own*/) noexcept {
+    match_result try_match(colour /*own*/) noexcept {
         const word seen = peek();
         if (is_empty(seen)) {
-            return {sight::nobody};
+            return {match_result::nobody};
         }
         if (slot::is_closed(seen)) {
             static_cast<void>(is_closed()); // acquires what the closer did
-            return {sight::closed};
+            return {match_result::closed};
         }
-        return claim(seen) ? sight{sight::partner, slot::offered(seen)} : sight{sight::collided};
+        return claim(seen) ? match_result{match_result::partner, slot::offered(seen)}
+                           : match_result{match_result::collided};
     }
-    sight search(colour own) noexcept { return look(own); }
+    match_result try_match_all(colour own) noexcept { return try_match(own); }
 
-    sight settle(waiter& w, colour own) noexcept {
-        return {offer(&w, own) ? sight::offered : sight::nobody};
+    match_result enqueue_or_match(waiter& w, colour own) noexcept {
+        return {offer(&w, own) ? match_result::offered : match_result::nobody};
     }
 
     using slot::withdraw;

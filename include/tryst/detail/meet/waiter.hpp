@@ -49,21 +49,21 @@ constexpr colour opposite(colour own) noexcept {
  *     be destroying the exchanger while the withdrawer's CAS is on its way to the slot. So a party
  *     announces a withdrawal in the signal before, and takes it back after. A completer that is about to
  *     set `done` over an announced withdrawal counts it in the exchanger first; the withdrawer that sets
- *     `left` and sees `done` uncounts it; and the destructor waits until none is counted. */
+ *     `withdraw_failed` and sees `done` uncounts it; and the destructor waits until none is counted. */
 namespace signal {
 using bits = std::uint8_t;
 inline constexpr bits stop = 1;
 inline constexpr bits expired = 2;
 inline constexpr bits done = 4;
 inline constexpr bits parked = 8;
-inline constexpr bits leaving = 16;
-inline constexpr bits left = 32;
+inline constexpr bits withdrawing = 16;
+inline constexpr bits withdraw_failed = 32;
 
 /// Whether, when `done` was set on top of `seen`, a withdrawal was under way.
 constexpr bool withdrawal_under_way(bits seen) noexcept {
-    const bool by_owner = (seen & leaving) != 0;
+    const bool by_owner = (seen & withdrawing) != 0;
     const bool by_canceller = (seen & stop) != 0 && (seen & parked) != 0;
-    return (by_owner || by_canceller) && (seen & left) == 0;
+    return (by_owner || by_canceller) && (seen & withdraw_failed) == 0;
 }
 
 /// The outcome of a wait that `stop` ended.
@@ -78,10 +78,10 @@ struct waiter : executor_node {
     executor_ref executor;
     atomic<signal::bits> state{0};
     outcome result = outcome::pending;
-    bool simple = false; ///< Nothing but a partner or a close can end the wait at slot 0.
+    bool unstoppable = false; ///< Nothing but a partner or a close can end the wait at slot 0.
     bool limited = false; ///< A stop or a deadline can, now. Read on the executor only.
     std::uint32_t place =
-        0; ///< Where the latest offer was made: bound and slot, as in the arena; and where at home.
+        0; ///< Where the latest offer was made: bound and slot, as in the arena; and where in the wait list.
 };
 
 /// A waiter with its own item, and after success its partner's in the same place.

@@ -13,17 +13,17 @@
 namespace tryst::detail {
 
 enum class step : std::uint8_t {
-    claim_at_home, ///< A partner was taken from slot 0,
-    claim_above_home, ///< or from another slot.
+    claim_in_wait_list, ///< A partner was taken from slot 0,
+    claim_in_arena, ///< or from another slot.
     completion_in_place, ///< The partner was completed on its own executor, by a plain store.
-    offer_above_home, ///< A bounded offer was made,
+    offer_in_arena, ///< A bounded offer was made,
     expiry, ///< and nobody came.
     growth, ///< The bound went up,
     shrinkage, ///< or down.
     stop, ///< A canceller withdrew a parked waiter.
     late_stop, ///< A canceller lost the race for the waiter.
     own_stop, ///< The owner found a stop when it was about to park.
-    straggling, ///< A completion met a withdrawal under way.
+    pinned, ///< A completion met a withdrawal under way.
     withdrawing, ///< A withdrawal has been announced, and not tried yet.
     completing, ///< A waiter is out of its slot, and not done yet.
     vacancy, ///< The place of a withdrawn waiter was found by a partner,

@@ -15,9 +15,9 @@ namespace tryst::detail {
  *   empty    --post[M1]-->  a stack of nodes, the latest first
  *   nodes    --post[M1]-->  one more
  *   nodes    --take[M2]-->  empty       by the owner
- *   empty    --doze[M3]-->  sleeping    by the owner: it looks no more, somebody must call it
+ *   empty    --prepare_wait[M3]-->  sleeping    by the owner: it looks no more, somebody must call it
  *   sleeping --post[M1]-->  one node    and this poster, alone, must call the owner
- *   sleeping --rouse[M4]--> empty       by the owner, if it comes back by itself
+ *   sleeping --cancel_wait[M4]--> empty       by the owner, if it comes back by itself
  *
  * One word holds both the mail and whether the owner sleeps, so no call can be lost between them, and
  * there is one call for each sleep. A poster that need not call touches nothing after its CAS; an owner
@@ -64,7 +64,7 @@ public:
     }
 
     /// Says that the owner looks no more. @returns whether it may sleep; not if there is mail.
-    [[nodiscard]] bool doze() noexcept {
+    [[nodiscard]] bool prepare_wait() noexcept {
         word seen = empty;
         // [M3] release, pairs with [M1]: the owner is ready to be called. Failure relaxed: there is mail.
         return word_.compare_exchange_strong(seen, sleeping, std::memory_order_release,
@@ -72,7 +72,7 @@ public:
     }
 
     /// Takes that back. @returns whether nobody calls; else a poster is about to.
-    [[nodiscard]] bool rouse() noexcept {
+    [[nodiscard]] bool cancel_wait() noexcept {
         word seen = sleeping;
         // [M4] relaxed: no data, neither way. Failure relaxed: as well.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,

@@ -27,14 +27,14 @@ public:
 
     /// Sleeps until there is mail. On the loop's thread, as the next.
     void sleep() noexcept {
-        if (doze()) {
+        if (prepare_wait()) {
             parker_.park();
         }
     }
 
     /// Sleeps until there is mail or `deadline` has passed.
     void sleep_until(clock::time_point deadline) noexcept {
-        if (doze() && !parker_.park_until(deadline) && !rouse()) {
+        if (prepare_wait() && !parker_.park_until(deadline) && !cancel_wait()) {
             parker_.park();
         }
     }

@@ -69,7 +69,7 @@ protected:
     class next_operation : public operation_base {
     public:
         next_operation(stream_base& stream, limits&& until) noexcept
-            : operation_base(*stream.home_, {.code = opcode::next}, std::move(until)) {
+            : operation_base(*stream.reactor_, {.code = opcode::next}, std::move(until)) {
             stream_ = &stream;
         }
         ~next_operation() { abandon(); }
@@ -77,14 +77,14 @@ protected:
 
     /// @param room  for how many completions the source is left on; one more is its last. @throws std::bad_alloc
     /// @param drop  gives back what a completion holds, for which there is no memory.
-    stream_base(reactor& home, const request& what, std::size_t room,
+    stream_base(reactor& owner, const request& what, std::size_t room,
                 void (*drop)(stream_base&, completion) noexcept)
-        : home_(&home), source_(home, what), room_(room), drop_(drop), untaken_(room + 1) {
+        : reactor_(&owner), source_(owner, what), room_(room), drop_(drop), untaken_(room + 1) {
         source_.stream_ = this;
     }
     ~stream_base() = default;
 
-    reactor& home() const noexcept { return *home_; }
+    reactor& owner() const noexcept { return *reactor_; }
 
     /// The group of buffers into which the source receives.
     std::uint16_t group() const noexcept { return source_.arguments().buffer; }
@@ -101,12 +101,12 @@ private:
 
     class source : public operation_base {
     public:
-        source(reactor& home, const request& what) noexcept : operation_base(home, what, {}) {}
+        source(reactor& owner, const request& what) noexcept : operation_base(owner, what, {}) {}
         using operation_base::arguments;
         void end() noexcept { abandon(); }
     };
 
-    reactor* home_;
+    reactor* reactor_;
     source source_;
     std::size_t room_;
     void (*drop_)(stream_base&, completion) noexcept;

@@ -30,7 +30,7 @@
 
 byte operation[P];
 byte word = SLEEPING;
-byte settled;         /* operations that were run, withdrawn or taken back */
+byte finished;         /* operations that were run, withdrawn or taken back */
 bool gone;            /* the executor has ended */
 bool orphaned;        /* its owner has left it to its turn */
 
@@ -96,17 +96,17 @@ inline dispose() {
   :: i < P ->
      atomic {
        if
-       :: operation[i] == OFFERED -> operation[i] = ENDED; settled++
+       :: operation[i] == OFFERED -> operation[i] = ENDED; finished++
        :: else
        fi
      };
      i++
   :: else -> break
   od;
-  atomic { assert(word != SLEEPING); settled = settled + word; word = 0 }; /* [M2] */
+  atomic { assert(word != SLEEPING); finished = finished + word; word = 0 }; /* [M2] */
 #ifndef M_NOWAIT
   do
-  :: settled < P -> atomic { word > 0 && word != SLEEPING -> settled = settled + word; word = 0 }
+  :: finished < P -> atomic { word > 0 && word != SLEEPING -> finished = finished + word; word = 0 }
   :: else -> break
   od;
 #endif
@@ -154,10 +154,10 @@ proctype context() {
      fi;
      asleep = false;
      do
-     :: atomic { assert(word != SLEEPING); settled = settled + word; word = 0 }; /* [M2], and runs them */
+     :: atomic { assert(word != SLEEPING); finished = finished + word; word = 0 }; /* [M2], and runs them */
         if
-        :: settled == P -> gone = true; goto stopped
-        :: settled < P && word == 0 ->
+        :: finished == P -> gone = true; goto stopped
+        :: finished < P && word == 0 ->
            asleep = true;
            lock(); woken = false; listed = true; unlock();
            atomic { if :: word == 0 -> word = SLEEPING; dozed = true :: else -> dozed = false fi }; /* [M3] */
@@ -214,5 +214,5 @@ init {
   };
   _nr_pr == 1;
   assert(gone);
-  assert(settled == P)
+  assert(finished == P)
 }

@@ -12,7 +12,7 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /// Room for one queue entry of an io_context, a thread_pool or a strand.
-struct turn_memory {
+struct handler_memory {
     alignas(std::max_align_t) std::byte bytes[64];
     bool taken = false;
 };
@@ -20,13 +20,13 @@ struct turn_memory {
 /// Gives out that room, so that a turn can be queued from any thread without allocating; what does not fit
 /// comes from Asio's recycled memory. Asio frees an entry before it runs it.
 template <class T>
-class turn_allocator {
+class handler_allocator {
 public:
     using value_type = T;
 
-    explicit turn_allocator(turn_memory& memory) noexcept : memory_(&memory) {}
+    explicit handler_allocator(handler_memory& memory) noexcept : memory_(&memory) {}
     template <class U>
-    turn_allocator(const turn_allocator<U>& other) noexcept : memory_(other.memory_) {}
+    handler_allocator(const handler_allocator<U>& other) noexcept : memory_(other.memory_) {}
 
     T* allocate(std::size_t count) {
         if (!memory_->taken && count * sizeof(T) <= sizeof memory_->bytes &&
@@ -46,14 +46,14 @@ public:
     }
 
     template <class U>
-    bool operator==(const turn_allocator<U>& other) const noexcept {
+    bool operator==(const handler_allocator<U>& other) const noexcept {
         return memory_ == other.memory_;
     }
 
 private:
     template <class U>
-    friend class turn_allocator;
-    turn_memory* memory_;
+    friend class handler_allocator;
+    handler_memory* memory_;
 };
 
 } // namespace detail

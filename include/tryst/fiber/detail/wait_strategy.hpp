@@ -14,7 +14,7 @@
 
 namespace tryst::fiber::detail {
 
-/* The sleeper of a fiber (tryst/detail/run/thread_sleeper.hpp says what is asked of it)
+/* The sleeper of a fiber (tryst/detail/run/thread_wait_strategy.hpp says what is asked of it)
  * A token under a mutex, and Boost's condition variable. The mutex is held for the whole of a wake-up, and
  * the sleeper takes it before it leaves. So the waker can let go of nothing that is gone: neither of this
  * object, nor of the fiber's scheduler, which Boost 1.81 notifies after it has queued the fiber there, and
@@ -31,15 +31,15 @@ namespace tryst::fiber::detail {
  *
  * Rejected: boost::fibers::waker without a lock. It saves what two uncontended locks cost in the rare wait
  * that comes to a sleep, and cannot make the waker's last step harmless. */
-class sleeper {
+class wait_strategy {
 public:
-    sleeper() = default;
-    sleeper(const sleeper&) = delete;
-    sleeper& operator=(const sleeper&) = delete;
+    wait_strategy() = default;
+    wait_strategy(const wait_strategy&) = delete;
+    wait_strategy& operator=(const wait_strategy&) = delete;
 
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
-            static_cast<sleeper*>(context)->wake();
+            static_cast<wait_strategy*>(context)->wake();
         }};
         return {this, &vtable};
     }

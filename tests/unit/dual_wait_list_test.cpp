@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The homes of two colours, which differ in whom they serve first.
+// The wait_lists of two colours, which differ in whom they serve first.
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
 
@@ -15,7 +15,7 @@
 namespace {
 
 using tryst::detail::colour;
-using tryst::detail::sight;
+using tryst::detail::match_result;
 using tryst::detail::waiter;
 using stack = tryst::detail::dual_stack;
 using queue = tryst::detail::basic_dual_queue<1>; // two cells to a segment
@@ -23,21 +23,22 @@ using queue = tryst::detail::basic_dual_queue<1>; // two cells to a segment
 constexpr colour red = colour::red;
 constexpr colour blue = colour::blue;
 
-template <class Home>
-class DualHome : public testing::Test {
+template <class WaitList>
+class DualWaitList : public testing::Test {
 protected:
-    static constexpr bool is_queue = std::is_same_v<Home, queue>;
+    static constexpr bool is_queue = std::is_same_v<WaitList, queue>;
 
     /// What an arrival does that waits.
-    sight arrive(waiter& w, colour side) {
-        const sight seen = home_.look(side);
-        return seen.what == sight::partner || seen.what == sight::closed ? seen
-                                                                         : home_.settle(w, side);
+    match_result arrive(waiter& w, colour side) {
+        const match_result seen = list_.try_match(side);
+        return seen.kind == match_result::partner || seen.kind == match_result::closed
+                   ? seen
+                   : list_.enqueue_or_match(w, side);
     }
 
     void all_arrive(std::vector<waiter>& waiters, colour side) {
         for (waiter& w : waiters) {
-            ASSERT_EQ(arrive(w, side).what, sight::offered);
+            ASSERT_EQ(arrive(w, side).kind, match_result::offered);
         }
     }
 
@@ -50,88 +51,88 @@ protected:
         return in_order;
     }
 
-    Home home_;
+    WaitList list_;
 };
 
 struct names {
-    template <class Home>
+    template <class WaitList>
     static std::string GetName(int /*i*/) { // NOLINT(readability-identifier-naming): googletest's
-        return std::is_same_v<Home, queue> ? "Queue" : "Stack";
+        return std::is_same_v<WaitList, queue> ? "Queue" : "Stack";
     }
 };
-using homes = testing::Types<queue, stack>;
-TYPED_TEST_SUITE(DualHome, homes, names);
+using wait_lists = testing::Types<queue, stack>;
+TYPED_TEST_SUITE(DualWaitList, wait_lists, names);
 
-TYPED_TEST(DualHome, StartsEmptyAndOpen) {
-    EXPECT_EQ(this->home_.look(red).what, sight::nobody);
-    EXPECT_EQ(this->home_.look(blue).what, sight::nobody);
-    EXPECT_EQ(this->home_.search(blue).what, sight::nobody);
-    EXPECT_FALSE(this->home_.is_closed());
+TYPED_TEST(DualWaitList, StartsEmptyAndOpen) {
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match_all(blue).kind, match_result::nobody);
+    EXPECT_FALSE(this->list_.is_closed());
 }
 
-TYPED_TEST(DualHome, TellsWhoseSideWaits) {
+TYPED_TEST(DualWaitList, TellsWhoseSideWaits) {
     waiter w;
-    EXPECT_EQ(this->arrive(w, red).what, sight::offered);
-    EXPECT_EQ(this->home_.look(red).what, sight::own_side);
-    const sight seen = this->home_.look(blue);
-    EXPECT_EQ(seen.what, sight::partner);
+    EXPECT_EQ(this->arrive(w, red).kind, match_result::offered);
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::own_side);
+    const match_result seen = this->list_.try_match(blue);
+    EXPECT_EQ(seen.kind, match_result::partner);
     EXPECT_EQ(seen.claimed, &w);
-    EXPECT_FALSE(this->home_.withdraw(w, red)) << "it was claimed";
-    EXPECT_EQ(this->home_.look(red).what, sight::nobody);
+    EXPECT_FALSE(this->list_.withdraw(w, red)) << "it was claimed";
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::nobody);
 }
 
-TYPED_TEST(DualHome, ServesThoseWhoHaveNotWithdrawnInOrder) {
+TYPED_TEST(DualWaitList, ServesThoseWhoHaveNotWithdrawnInOrder) {
     std::vector<waiter> reds(10);
     this->all_arrive(reds, red);
     for (const std::size_t i : {0U, 1U, 3U, 4U, 5U, 9U}) {
-        EXPECT_TRUE(this->home_.withdraw(reds[i], red));
-        EXPECT_FALSE(this->home_.withdraw(reds[i], red));
+        EXPECT_TRUE(this->list_.withdraw(reds[i], red));
+        EXPECT_FALSE(this->list_.withdraw(reds[i], red));
     }
     for (const std::size_t i : this->template as_served<std::size_t>({2, 6, 7, 8})) {
-        EXPECT_EQ(this->home_.look(blue).claimed, &reds[i]);
+        EXPECT_EQ(this->list_.try_match(blue).claimed, &reds[i]);
     }
-    EXPECT_EQ(this->home_.look(blue).what, sight::nobody);
+    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::nobody);
 }
 
-TYPED_TEST(DualHome, SearchesPastThoseWhoHaveWithdrawn) {
+TYPED_TEST(DualWaitList, SearchesPastThoseWhoHaveWithdrawn) {
     std::vector<waiter> blues(7);
     this->all_arrive(blues, blue);
     const std::size_t last = this->is_queue ? 6 : 0;
     for (std::size_t i = 0; i != blues.size(); ++i) {
-        ASSERT_TRUE(i == last || this->home_.withdraw(blues[i], blue));
+        ASSERT_TRUE(i == last || this->list_.withdraw(blues[i], blue));
     }
-    EXPECT_EQ(this->home_.search(red).claimed, &blues[last]);
-    EXPECT_EQ(this->home_.search(red).what, sight::nobody);
+    EXPECT_EQ(this->list_.try_match_all(red).claimed, &blues[last]);
+    EXPECT_EQ(this->list_.try_match_all(red).kind, match_result::nobody);
 }
 
-TYPED_TEST(DualHome, ClosingHandsOverAllWhoWaitInOrder) {
+TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
     std::vector<waiter> blues(9);
     this->all_arrive(blues, blue);
-    ASSERT_TRUE(this->home_.withdraw(blues[4], blue));
+    ASSERT_TRUE(this->list_.withdraw(blues[4], blue));
     std::vector<waiter*> expected;
     for (const std::size_t i : this->template as_served<std::size_t>({0, 1, 2, 3, 5, 6, 7, 8})) {
         expected.push_back(&blues[i]);
     }
-    ASSERT_EQ(this->home_.look(red).claimed, expected.front());
+    ASSERT_EQ(this->list_.try_match(red).claimed, expected.front());
     expected.erase(expected.begin());
 
     std::vector<waiter*> expelled;
-    expelled.push_back(this->home_.close([&](waiter& w) { expelled.push_back(&w); }));
+    expelled.push_back(this->list_.close([&](waiter& w) { expelled.push_back(&w); }));
     EXPECT_EQ(expelled, expected);
-    EXPECT_TRUE(this->home_.is_closed());
-    EXPECT_FALSE(this->home_.withdraw(blues[3], blue));
+    EXPECT_TRUE(this->list_.is_closed());
+    EXPECT_FALSE(this->list_.withdraw(blues[3], blue));
     for (const colour side : {red, blue}) {
         waiter late;
-        EXPECT_EQ(this->home_.look(side).what, sight::closed);
-        EXPECT_EQ(this->home_.search(side).what, sight::closed);
-        EXPECT_NE(this->home_.settle(late, side).what, sight::offered);
+        EXPECT_EQ(this->list_.try_match(side).kind, match_result::closed);
+        EXPECT_EQ(this->list_.try_match_all(side).kind, match_result::closed);
+        EXPECT_NE(this->list_.enqueue_or_match(late, side).kind, match_result::offered);
     }
-    EXPECT_EQ(this->home_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
+    EXPECT_EQ(this->list_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
 }
 
 /// Over many turns of its places, with roles that change: a queue is one; whom a stack serves, waits. (It is none:
 /// an arrival takes the place of one who has withdrawn.)
-TYPED_TEST(DualHome, KeepsWhoWaits) {
+TYPED_TEST(DualWaitList, KeepsWhoWaits) {
     std::vector<waiter> all(40);
     std::deque<waiter*> idle;
     for (waiter& w : all) {
@@ -147,20 +148,20 @@ TYPED_TEST(DualHome, KeepsWhoWaits) {
                 side = random() % 2 == 0 ? red : blue;
             }
             waiter* const w = idle.front();
-            ASSERT_EQ(this->arrive(*w, side).what, sight::offered);
+            ASSERT_EQ(this->arrive(*w, side).kind, match_result::offered);
             idle.pop_front();
             waiting.push_back(w);
         } else if (dice < 65 && !waiting.empty()) {
             const std::size_t at = random() % waiting.size();
             waiter* const w = waiting[at];
-            ASSERT_TRUE(this->home_.withdraw(*w, side));
+            ASSERT_TRUE(this->list_.withdraw(*w, side));
             waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(at));
             idle.push_back(w);
         } else {
-            const sight seen = dice % 2 == 0 ? this->home_.look(opposite(side))
-                                             : this->home_.search(opposite(side));
+            const match_result seen = dice % 2 == 0 ? this->list_.try_match(opposite(side))
+                                                    : this->list_.try_match_all(opposite(side));
             if (waiting.empty()) {
-                ASSERT_EQ(seen.what, sight::nobody);
+                ASSERT_EQ(seen.kind, match_result::nobody);
                 continue;
             }
             const auto met = std::ranges::find(waiting, seen.claimed);
@@ -178,29 +179,29 @@ TEST(DualStack, PutsTheNextInThePlaceOfOneWhoHasWithdrawn) {
     stack s;
     std::vector<waiter> reds(4);
     for (std::size_t i = 0; i != 3; ++i) {
-        ASSERT_EQ(s.settle(reds[i], red).what, sight::offered);
+        ASSERT_EQ(s.enqueue_or_match(reds[i], red).kind, match_result::offered);
     }
     ASSERT_TRUE(s.withdraw(reds[1], red));
-    ASSERT_EQ(s.settle(reds[3], red).what, sight::offered);
+    ASSERT_EQ(s.enqueue_or_match(reds[3], red).kind, match_result::offered);
     EXPECT_EQ(reds[3].place, reds[1].place);
     for (const std::size_t i : {2U, 3U, 0U}) {
-        EXPECT_EQ(s.look(blue).claimed, &reds[i]);
+        EXPECT_EQ(s.try_match(blue).claimed, &reds[i]);
     }
-    EXPECT_EQ(s.look(blue).what, sight::nobody);
+    EXPECT_EQ(s.try_match(blue).kind, match_result::nobody);
 }
 
 TEST(DualStack, TheOtherColourFindsNoUseForAPlaceThatIsStillOnTheStack) {
     stack s;
     waiter first;
     waiter second;
-    ASSERT_EQ(s.settle(first, red).what, sight::offered);
+    ASSERT_EQ(s.enqueue_or_match(first, red).kind, match_result::offered);
     ASSERT_TRUE(s.withdraw(first, red));
     // As if it had looked before `first` came.
-    EXPECT_EQ(s.settle(second, blue).what, sight::nobody);
-    EXPECT_EQ(s.look(blue).what, sight::nobody);
-    EXPECT_EQ(s.settle(second, blue).what, sight::offered);
-    EXPECT_EQ(s.look(red).claimed, &second);
-    EXPECT_EQ(s.look(red).what, sight::nobody);
+    EXPECT_EQ(s.enqueue_or_match(second, blue).kind, match_result::nobody);
+    EXPECT_EQ(s.try_match(blue).kind, match_result::nobody);
+    EXPECT_EQ(s.enqueue_or_match(second, blue).kind, match_result::offered);
+    EXPECT_EQ(s.try_match(red).claimed, &second);
+    EXPECT_EQ(s.try_match(red).kind, match_result::nobody);
 }
 
 } // namespace

@@ -29,7 +29,7 @@ namespace tryst::detail {
  * `sleep`, because the post is promised by then. */
 
 /// The sleeper of a thread. Its bed and what it has learnt about spinning are the thread's own.
-class thread_sleeper {
+class thread_wait_strategy {
 public:
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
