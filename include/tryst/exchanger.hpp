@@ -6,7 +6,7 @@
 
 #include <tryst/detail/meet/item.hpp>
 #include <tryst/detail/meet/protocol.hpp>
-#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/single_slot.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
@@ -72,14 +72,14 @@ public:
     /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, and `item` back.
     /// The guarantees are those of `exchange_operation`.
     [[nodiscard]] auto exchange(T item) noexcept {
-        return start::make_exchange(*protocol_, std::move(item));
+        return factory::make_exchange(*protocol_, std::move(item));
     }
 
     /// As above, until `stop` is requested: then `cancelled`. A stop requested before the start cancels
     /// at once, even if a partner is waiting.
     template <stoppable_token StopToken>
     [[nodiscard]] auto exchange(T item, StopToken stop) noexcept {
-        return start::make_exchange(*protocol_, std::move(item), std::move(stop));
+        return factory::make_exchange(*protocol_, std::move(item), std::move(stop));
     }
 
     /// As above, for at most `patience` on the clock of the executor it is awaited on: then `timed_out`,
@@ -88,27 +88,27 @@ public:
     /// A patience of zero or less takes a partner that is waiting, or else fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
-        return start::make_exchange_for(*protocol_, std::move(item), patience);
+        return factory::make_exchange_for(*protocol_, std::move(item), patience);
     }
     /// As above, until a stop is requested: then `cancelled`.
     template <class Rep, class Period, stoppable_token StopToken>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
                                     StopToken stop) noexcept {
-        return start::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop));
+        return factory::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop));
     }
 
     /// As `exchange_for`, until `deadline` (steady_clock).
     template <class Duration>
     [[nodiscard]] auto
     exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
-        return start::make_exchange_until(*protocol_, std::move(item), deadline);
+        return factory::make_exchange_until(*protocol_, std::move(item), deadline);
     }
     /// As above, until a stop is requested: then `cancelled`.
     template <class Duration, stoppable_token StopToken>
     [[nodiscard]] auto exchange_until(T item,
                                       std::chrono::time_point<detail::clock, Duration> deadline,
                                       StopToken stop) noexcept {
-        return start::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop));
+        return factory::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop));
     }
 
     /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
@@ -116,7 +116,7 @@ public:
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
     exchange_result<T> try_exchange(T item) noexcept {
-        return start::try_exchange(*protocol_, std::move(item));
+        return factory::try_exchange(*protocol_, std::move(item));
     }
 
     /// Closes permanently: each party that waits or arrives later gets `closed` and its own item
@@ -135,7 +135,7 @@ public:
     std::size_t capacity() const noexcept { return protocol_->capacity(); }
 
 private:
-    using start = detail::start<detail::side<detail::single_slot, T>>;
+    using factory = detail::factory<detail::side<detail::single_slot, T>>;
     using protocol = detail::protocol<detail::single_slot>;
 
     std::unique_ptr<protocol> protocol_;

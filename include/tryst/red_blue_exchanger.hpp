@@ -35,8 +35,8 @@ template <class Red, class Blue, order Order>
 struct two_sides {
     using home = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
     using protocol = detail::protocol<home>;
-    using red = start<side<home, Red, Blue, colour::red>>;
-    using blue = start<side<home, Blue, Red, colour::blue>>;
+    using red = factory<side<home, Red, Blue, colour::red>>;
+    using blue = factory<side<home, Blue, Red, colour::blue>>;
 };
 
 template <class T>

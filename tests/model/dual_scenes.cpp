@@ -531,7 +531,7 @@ public:
 private:
     using protocol = detail::protocol<WaitList>;
     template <colour Own>
-    using side = detail::start<detail::side<WaitList, parcel, parcel, Own>>;
+    using side = detail::factory<detail::side<WaitList, parcel, parcel, Own>>;
     static inline bool destroyed = false;
 
     template <colour Own>

@@ -39,7 +39,7 @@ meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
     closing_late = false;
     if (grown) {
         constexpr auto members = test::members_of(std::type_identity<parcel>());
-        ((*(ex_->*members.inside)).*members.arena).collided();
+        ((*(ex_->*members.inside)).*members.slots).collided();
     }
 }
 

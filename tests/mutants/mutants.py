@@ -36,7 +36,7 @@ class Mutant(NamedTuple):
 PLATFORM = "detail/platform/atomic.hpp"
 
 # Where the compare-exchanges are that the model checker looks at.
-FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/protocol.hpp", "detail/run/inbox.hpp",
+FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
          "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp",
          "task.hpp", "when_all.hpp")
 
@@ -150,7 +150,9 @@ def logic() -> Iterator[Mutant]:
     arena = "detail/meet/arena.hpp"
     inbox = "detail/run/inbox.hpp"
     mailbox = "detail/run/mailbox.hpp"
-    operation = "exchange_operation.hpp"
+    signal = "detail/meet/signal.hpp"
+    operation = "detail/meet/operation.hpp"
+    blocking = "detail/meet/blocking_wait.hpp"
     loop = "detail/run/event_loop.hpp"
 
     swap_post = "        if (suspended) {\n            post(q);\n        }\n"
@@ -164,85 +166,66 @@ def logic() -> Iterator[Mutant]:
                  "        w.swap_items(q);\n", "")
     yield Mutant("the partner's outcome: dropped", protocol, "        q.result = how;\n", "")
     yield Mutant("the outcome is written after `done`", protocol,
-                 "        return (seen & signal::parked) != 0;\n    }\n\n    /// Completes `q`, whom",
-                 "        q.result = how;\n        return (seen & signal::parked) != 0;\n    }\n\n"
-                 "    /// Completes `q`, whom")
+                 "        return q.state.complete(arena_).is_parked();\n",
+                 "        const bool parked = q.state.complete(arena_).is_parked();\n"
+                 "        q.result = how;\n        return parked;\n")
     yield Mutant("a completion posts whether or not its waiter is parked", protocol,
-                 "        return (seen & signal::parked) != 0;\n    }\n\n    /// Completes `q`, whom",
-                 "        return true;\n    }\n\n    /// Completes `q`, whom")
-    yield Mutant("a failed claim is taken for a success", slot,
-                 "        return claim(seen) ? match_result{match_result::partner, slot::offered(seen)}\n"
-                 "                           : match_result{match_result::collided};",
-                 "        return claim(seen), match_result{match_result::partner, slot::offered(seen)};")
+                 "        return q.state.complete(arena_).is_parked();\n",
+                 "        q.state.complete(arena_);\n        return true;\n")
+    yield Mutant("a failed claim is taken for a success", "detail/meet/single_slot.hpp",
+                 "        if (!claim(seen)) {\n", "        if (!claim(seen) && false) {\n")
     yield Mutant("completed in place although a stop may come", protocol,
-                 "q.executor.alone_here() && !q.limited", "q.executor.alone_here()")
+                 "q.executor.alone_here() && !q.is_limited()", "q.executor.alone_here()")
     yield Mutant("completed in place from anywhere", protocol,
-                 "q.executor.alone_here() && !q.limited", "!q.limited")
+                 "q.executor.alone_here() && !q.is_limited()", "!q.is_limited()")
     yield Mutant("nobody may skip the signal, but the completer does", protocol,
-                 "        if (in_wait_list && q.unstoppable) {", "        if (in_wait_list) {")
+                 "        if (in_list && q.unstoppable) {", "        if (in_list) {")
     yield Mutant("the look at the signal, first of a check: dropped", protocol,
-                 "        if (is_done(w)) {\n            return arrival::completed;\n        }\n"
+                 "        if (w.state.is_done()) {\n            return arrival::completed;\n        }\n"
                  "        if (arena::index_of", "        if (arena::index_of",
                  known="the announcement that follows looks again; the look only saves it")
-    yield Mutant("a check does not look for `done` in its announcement", protocol,
-                 "        if ((seen & signal::done) != 0) {\n            return arrival::completed;\n        }\n"
-                 "        if ((seen & signal::withdraw_failed) != 0) {\n            return arrival::claimed;\n        }\n"
-                 "        slot& here",
-                 "        if ((seen & signal::withdraw_failed) != 0) {\n            return arrival::claimed;\n        }\n"
-                 "        slot& here")
-    yield Mutant("a check looks up its slot before it announces itself", protocol,
-                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
-                 "            return arrival::claimed;\n        }\n        slot& here = slot_of(w); // not",
-                 "        slot& here = slot_of(w);\n        static_cast<void>(here.peek());\n"
-                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
-                 "            return arrival::claimed;\n        }\n        // not")
-    yield Mutant("the withdrawal of a check is not announced", protocol,
-                 "        const signal::bits seen = begin_withdraw(w);\n        if ((seen & signal::done) != 0) {\n"
-                 "            return arrival::completed;\n        }\n        if ((seen & signal::withdraw_failed) != 0) {\n"
-                 "            return arrival::claimed;\n        }\n        slot& here",
-                 "        const signal::bits seen = w.state.load(std::memory_order_acquire);\n"
-                 "        if ((seen & signal::done) != 0) {\n            return arrival::completed;\n        }\n"
-                 "        slot& here")
+    announcement = ("        const signal::view seen = w.state.begin_withdraw();\n        if (seen.is_done()) {\n"
+                    "            return arrival::completed;\n        }\n"
+                    "        if (seen.has_failed_to_withdraw()) {\n            return arrival::claimed;\n        }\n")
+    look_up = "        slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive\n"
+    yield Mutant("a check does not look for `done` in its announcement", protocol, announcement + look_up,
+                 announcement.replace("seen.is_done()", "false") + look_up)
+    yield Mutant("a check looks up its slot before it announces itself", protocol, announcement + look_up,
+                 "        slot& here = slot_of(w);\n        static_cast<void>(here.peek());\n" + announcement)
+    yield Mutant("the withdrawal of a check is not announced", protocol, announcement + look_up,
+                 "        if (w.state.is_done()) {\n            return arrival::completed;\n        }\n" + look_up)
     yield Mutant("an expired offer does not reset its signal", protocol,
-                 "        w.state.store(0, std::memory_order_relaxed);\n        return arrive",
-                 "        return arrive")
+                 "        w.state.reset(); // no stop and no deadline is in force before it waits in the wait list\n", "")
     yield Mutant("an expired offer waits in slot 1", protocol,
                  "        return arrive(w, false, &here);", "        return arrive(w, true, &here);",
                  known="it only offers again above slot 0, which its own expiry has shrunk")
     yield Mutant("`moving` is left at once", protocol,
                  "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
     yield Mutant("`moving` does not end", protocol,
-                 "                if (seen.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
+                 "                if (found.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
                  "                        moving->end_move();\n                    }\n",
-                 "                if (seen.kind == match_result::offered) {\n")
-    yield Mutant("parked before the stop is looked for", protocol,
-                 "        signal::bits seen = 0;\n        // [W2]",
-                 "        signal::bits seen = w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
-                 "        if (seen == 0) {\n            return true;\n        }\n        // [W2]")
+                 "                if (found.kind == match_result::offered) {\n")
+    yield Mutant("parked before the stop is looked for", signal,
+                 "        bits seen = 0;\n        // [W2]",
+                 "        bits seen = word_.fetch_or(parked, std::memory_order_acq_rel);\n"
+                 "        if (seen == 0) {\n            return view(0);\n        }\n        // [W2]")
     yield Mutant("the stop that came before parking: forgotten", protocol,
-                 "            seen = begin_withdraw(w);\n        }\n",
-                 "            w.state.fetch_or(signal::parked, std::memory_order_acq_rel);\n"
-                 "            return true;\n        }\n")
+                 "            seen = w.state.begin_withdraw();\n        }\n        if (seen.is_done()) {\n            return false;",
+                 "            return true;\n        }\n        if (seen.is_done()) {\n            return false;")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (withdraw_from_wait_list(w)) {\n            TRYST_TRACE(step::own_stop);",
-                 "        if (withdraw_from_wait_list(w), true) {\n            TRYST_TRACE(step::own_stop);")
+                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(step::own_stop);",
+                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(step::own_stop);")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (withdraw_from_wait_list(w)) {\n            TRYST_TRACE(step::stop);",
-                 "        if (withdraw_from_wait_list(w), true) {\n            TRYST_TRACE(step::stop);")
-    yield Mutant("a canceller does not look for `parked`", protocol,
-                 " || (seen & signal::parked) == 0) {\n            return; // too", ") {\n            return; // too")
+                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(step::stop);",
+                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(step::stop);")
+    yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
     yield Mutant("a canceller does not look for another", protocol,
-                 "(signal::done | signal::stop)", "(signal::done)")
-    yield Mutant("the post of a stopped waiter: dropped", protocol,
-                 "            w.result = signal::reason(why);\n            post(w);\n",
-                 "            w.result = signal::reason(why);\n")
-    yield Mutant("the post of a stopped waiter: doubled", protocol,
-                 "            w.result = signal::reason(why);\n            post(w);\n",
-                 "            w.result = signal::reason(why);\n            post(w);\n            post(w);\n")
+                 "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
+    stopped = "            w.result = reason(by_deadline);\n            post(w);\n"
+    yield Mutant("the post of a stopped waiter: dropped", protocol, stopped, "            w.result = reason(by_deadline);\n")
+    yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            post(w);\n")
     yield Mutant("a late canceller does not say that it has left", protocol,
-                 "            TRYST_TRACE(step::late_stop);\n            withdraw_failed(w);\n",
+                 "            TRYST_TRACE(step::late_stop);\n            fail_withdraw(w);\n",
                  "            TRYST_TRACE(step::late_stop);\n")
     yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
                  "last != nullptr && complete(*last, outcome::closed, true)", "last == reinterpret_cast<waiter*>(1)")
@@ -262,34 +245,30 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
     yield Mutant("the exchanger is destroyed without closing", protocol,
                  "        close();\n        arena_.drain();\n", "        arena_.drain();\n")
-    yield Mutant("`drain` does not wait for stragglers", arena,
+    yield Mutant("`drain` does not wait for pins", arena,
                  "        yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
     yield Mutant("`drain` does not wait for `moving`", arena,
                  "            yield_until([&] { return !spread_[i].is_moving(); });\n",
                  "            static_cast<void>(i);\n")
-    yield Mutant("stragglers are counted after `done`", protocol,
-                 "                counted ? arena_.unpin() : arena_.pin();\n"
-                 "                counted = !counted;\n            }\n",
-                 "                counted = !counted;\n            }\n",
+    yield Mutant("the exchanger is pinned after `done`", signal,
+                 "                pinned ? exchanger.unpin() : exchanger.pin();\n"
+                 "                pinned = !pinned;\n            }\n",
+                 "                pinned = !pinned;\n            }\n",
                  also=("            TRYST_TRACE(step::pinned);\n",
-                       "            TRYST_TRACE(step::pinned);\n            arena_.pin();\n"))
-    yield Mutant("stragglers are not counted", protocol,
-                 "            if (counted != signal::withdrawal_under_way(seen)) {", "            if (false) {")
-    yield Mutant("a straggler is not uncounted", protocol,
+                       "            TRYST_TRACE(step::pinned);\n            exchanger.pin();\n"))
+    yield Mutant("the exchanger is not pinned", signal,
+                 "            if (pinned != view(seen).is_withdrawing()) {", "            if (false) {")
+    yield Mutant("a late withdrawal does not unpin the exchanger", protocol,
                  "        arena_.unpin();\n        return arrival::completed;\n",
                  "        return arrival::completed;\n")
-    yield Mutant("`take` looks at slot 0 only", protocol,
-                 "            if (q != nullptr && slot::meets(W::side, seen) && arena_.at(i).claim(seen)) {\n"
+    yield Mutant("`try_match_all` looks at slot 0 only", protocol,
+                 "            if (q != nullptr && slot::matches(W::side, seen) && arena_.at(i).claim(seen)) {\n"
                  "                swap_with(w, q, false, nullptr);\n"
                  "                return true;\n", "            if (q != nullptr && false) {\n                return true;\n")
-    yield Mutant("the check is not posted", operation,
-                 "        this->run = check;\n        this->executor.post(this);\n", "        this->run = check;\n")
-    yield Mutant("the check is posted twice", operation,
-                 "        this->run = check;\n        this->executor.post(this);\n",
-                 "        this->run = check;\n        this->executor.post(this);\n        this->executor.post(this);\n")
-    yield Mutant("a completed check does not resume", operation,
-                 "            self.coroutine_.resume();\n        }\n    }\n\n    static void resume",
-                 "        }\n    }\n\n    static void resume")
+    turn = "        this->run = end_turn;\n        this->executor.post(this);\n"
+    yield Mutant("the check is not posted", operation, turn, "        this->run = end_turn;\n")
+    yield Mutant("the check is posted twice", operation, turn, turn + "        this->executor.post(this);\n")
+    yield Mutant("a completed check does not resume", operation, "            done(node);\n", "            (void)node;\n")
     yield Mutant("limits come into force after parking", operation,
                  "            start_limits();\n            return protocol_->park(mine());\n",
                  "            if (protocol_->park(mine())) {\n                start_limits();\n"
@@ -297,21 +276,19 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the stop callback outlives its operation", operation,
                  "                std::destroy_at(&stop_.callback);\n", "")
     yield Mutant("the timer outlives its operation", operation,
-                 "                timer_executor().disarm(this);\n", "")
+                 "                timers.disarm(this);\n", "                static_cast<void>(timers);\n")
     yield Mutant("a waiter that can be limited says that it cannot", operation,
                  "        this->unstoppable = !can_be_limited();", "        this->unstoppable = true;")
     yield Mutant("a destroyed frame leaves its offer", operation,
-                 "        if (protocol_->abandon(mine(), queued)) {\n            return;\n        }\n",
-                 "        return;\n")
+                 "        if (protocol_->abandon(mine(), limited, queued)) {\n            return;\n        }\n",
+                 "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        return;\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
-                 "const bool queued = home && home.retract(this);", "const bool queued = false;")
-    yield Mutant("a thread that timed out does not withdraw", operation,
-                 "            strategy.step(\n                [&] { protocol_->cancel(mine(), detail::signal::stop | "
-                 "detail::signal::expired); });\n        }\n        strategy.sleep();",
-                 "            return;\n        }\n        strategy.sleep();")
-    yield Mutant("a thread that timed out does not wait for its token", operation,
-                 "detail::signal::expired); });\n        }\n        strategy.sleep();",
-                 "detail::signal::expired); });\n            return;\n        }\n        strategy.sleep();")
+                 "const bool queued = on && on.retract(this);", "const bool queued = false;")
+    timed_out = ("                strategy.step([&] { op.cancel(true); });\n"
+                 "                strategy.sleep();\n            }\n")
+    yield Mutant("a thread that timed out does not withdraw", blocking, timed_out, "            }\n")
+    yield Mutant("a thread that timed out does not wait for its token", blocking, timed_out,
+                 "                strategy.step([&] { op.cancel(true); });\n            }\n")
     yield Mutant("mailbox: the wake-up is dropped", mailbox, "            parker_.unpark();\n", "")
     yield Mutant("mailbox: everybody wakes the loop", mailbox, "        if (inbox::post(node)) {\n",
                  "        {\n            static_cast<void>(inbox::post(node));\n")

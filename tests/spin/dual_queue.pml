@@ -7,7 +7,7 @@
  *              has been released is used again at once
  *   sweeping   may come whenever the list grows and nobody else sweeps: any history of until_sweep_
  *
- * Claimed, besides what two_colours.h asserts (R1, R3; each waiter is completed once, by its canceller, a closer or
+ * Claimed, besides what two_colours.h asserts (I1, I3; each waiter is completed once, by its canceller, a closer or
  * a partner of the other colour; nobody waits for ever; nobody is inside after the end): nobody visits, or counts
  * in, a segment that has been released, or that is another's by now; none is released twice, or with a cursor in it, or never, unless a sweep
  * leaves it;

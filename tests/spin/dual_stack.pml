@@ -5,7 +5,7 @@
  *
  *   nodes   NODES in all; the pool is step by step, but for the blocks that they are allocated in
  *
- * Claimed, besides what two_colours.h asserts (R1, R3; each waiter is completed once, by its canceller, a closer or
+ * Claimed, besides what two_colours.h asserts (I1, I3; each waiter is completed once, by its canceller, a closer or
  * a partner of the other colour; nobody waits for ever; nobody is inside after the end): no node is handed out,
  * given back, pushed or popped twice; one that is free is in no stack; who refills is of the stack's colour; and
  * each is in the pool when the exchanger ends.

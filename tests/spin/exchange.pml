@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The protocol of an exchange: protocol.hpp, waiter.hpp (W1), slot.hpp (R1), the pins of arena.hpp
+ * The protocol of an exchange: protocol.hpp, waiter.hpp (I5), slot.hpp (I1), the pins of arena.hpp
  * and what exchange_operation.hpp does around them (limits, check, finish, abandon, threads). Labels in
  * brackets are the headers'. Sequentially consistent.
  *
  * A step (`atomic`) is one access to what is shared, and whatever its process does by itself until the
- * next: computing, or using a waiter that it owns. That a waiter is owned is asserted (R1).
+ * next: computing, or using a waiter that it owns. That a waiter is owned is asserted (I1).
  *
  *   parties    N make K exchanges each, one waiter (that is: one address) per party
  *   cancellers a stop callback for each party below CANCELS, a timer for each below TIMERS
@@ -13,9 +13,9 @@
  *   destroyer  destroys the exchanger as soon as any party is allowed to
  *
  * Claimed: nobody touches the exchanger after its end (INSIDE), nor a waiter after its owner finished
- * (ALIVE, R1); each waiter is completed and posted once, and items are swapped or kept; nobody offers
- * itself above slot 0 past a waiter in it (R4); the destructor ends, and nobody waits for ever (else spin
- * reports an invalid end state); with QUIET, R2 and R3: when nothing moves any more, at most one party
+ * (ALIVE, I1); each waiter is completed and posted once, and items are swapped or kept; nobody offers
+ * itself above slot 0 past a waiter in it (I4); the destructor ends, and nobody waits for ever (else spin
+ * reports an invalid end state); with QUIET, I2 and I3: when nothing moves any more, at most one party
  * waits, in slot 0, and none once closed.
  *
  * Options: -DN -DS (slots) -DK -DCANCELS -DTIMERS -DCLOSER
@@ -28,7 +28,7 @@
  *                 threads. (Only an unstoppable one that is moving has something left to do.)
  *   -DABANDON     party 0's frame may be destroyed while it is suspended in its last exchange
  *   -DQUIET       destroys only when all parties are back or asleep and nobody is under way, and checks
- *                 R3 first
+ *                 I3 first
  *   -DSAME=k      parties from k on are interchangeable (same.h); changes no verdict
  * Mutants (-DM_...), each a mistake that must be found: see `run`. */
 #ifndef N
@@ -228,7 +228,7 @@ bool busy; /* somebody runs on the executor of parties 0 and 1 */
 #define LOOK_UP_EARLY() /* the CAS after the announcement is the first use */
 #endif
 
-/* Sets s to what was there. [W4] [W6] [W7] */
+/* Sets s to what was there. [W3] [W5] [W6] */
 inline fetch_or(p, bits) { ALIVE(p); s = state[p]; state[p] = s | (bits) }
 
 inline post(q) {
@@ -276,7 +276,7 @@ inline set_done(me, q) {
        ALIVE(q); s = state[q]; assert(!(s & DONE));
        if
        :: IN_PLACE(me, q) ->
-          assert(s == 0); state[q] = DONE; suspended = false; s = 0; break /* [W8] */
+          assert(s == 0); state[q] = DONE; suspended = false; s = 0; break /* [W7] */
        :: else ->
           if
 #ifdef M_COUNT_LATE
@@ -285,7 +285,7 @@ inline set_done(me, q) {
              if :: !counted -> break :: else fi
 #else
           :: UNDER_WAY(s) == counted ->
-             SET_DONE(q); suspended = (s & PARKED) != 0; counted = false; s = 0; /* [W5] */
+             SET_DONE(q); suspended = (s & PARKED) != 0; counted = false; s = 0; /* [W4] */
 #ifndef M_DONE_TWICE
              break
 #endif
@@ -362,7 +362,7 @@ inline wait_in_list(p) {
   fi
 }
 
-/* R4: whether we passed by a waiter in slot 0, who is still there. */
+/* I4: whether we passed by a waiter in slot 0, who is still there. */
 #define PASSED_BY() (OFFERED(passed) && slot[0] == passed)
 
 inline choose_slot() { i = 1; do :: i + 1 < S -> i++ :: break od }
@@ -416,7 +416,7 @@ inline begin_abandoning(p) { ENTER(p); if :: !gone -> abandoning = true :: else 
 proctype party(byte p) {
   byte round, i, s, seen;
   byte from;      /* the slot that it is moving from, or 0 */
-  byte passed;    /* who was in slot 0 when it looked last (R4) */
+  byte passed;    /* who was in slot 0 when it looked last (I4) */
   bool ok, suspended, counted;
   bool spread;    /* may be offered above slot 0 */
   bool moved;     /* has come from above slot 0 */
@@ -521,7 +521,7 @@ check: /* or a thread has spun */
   fi;
   LOOK_UP_EARLY()
   atomic {
-    fetch_or(p, LEAVING); /* [W6] */
+    fetch_or(p, LEAVING); /* [W5] */
 #ifndef M_BLIND
     if :: s & DONE -> goto completed :: else -> s = 0 fi;
 #endif
@@ -549,7 +549,7 @@ check: /* or a thread has spun */
     fi
   };
   atomic { /* withdraw_failed */
-    fetch_or(p, LEFT); /* [W7] */
+    fetch_or(p, LEFT); /* [W6] */
     if :: s & DONE -> s = 0 :: else -> s = 0; wait_a_turn(p); goto claimed fi
   };
   atomic { unpin(); goto completed };
@@ -583,7 +583,7 @@ park:
   };
 #endif
   atomic {
-    fetch_or(p, LEAVING); /* [W6] */
+    fetch_or(p, LEAVING); /* [W5] */
     if :: s & DONE -> goto completed :: else fi
   };
   BEFORE_WITHDRAW(0, WORD(p))
@@ -598,7 +598,7 @@ park:
 #ifdef M_NOLEFT
     fetch_or(p, PARKED);
 #else
-    fetch_or(p, LEFT | PARKED); /* [W7] */
+    fetch_or(p, LEFT | PARKED); /* [W6] */
 #endif
     if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi
   };
@@ -613,7 +613,7 @@ is_suspended:
   :: atomic { /* sleep: park_until has returned false */
        IS_THREAD(p) && p < TIMERS && !late ->
        late = true; ok = false;
-       fetch_or(p, STOP | EXPIRED); /* [W4] */
+       fetch_or(p, STOP | EXPIRED); /* [W3] */
        if
        :: TOO_LATE(s) -> s = 0; goto is_suspended
        :: else -> s = 0; asleep[p] = false
@@ -639,7 +639,7 @@ is_suspended:
      }
   :: atomic { /* withdraw_failed */
        !ok ->
-       fetch_or(p, LEFT); /* [W7] */
+       fetch_or(p, LEFT); /* [W6] */
        if :: s & DONE -> s = 0 :: else -> s = 0; asleep[p] = true; goto is_suspended fi
      }
   fi;
@@ -673,7 +673,7 @@ abandon: /* its frame is being destroyed, on its executor */
   do
   :: LOOK_UP_EARLY()
      atomic {
-       fetch_or(p, LEAVING); /* [W6] */
+       fetch_or(p, LEAVING); /* [W5] */
        if
        :: s & DONE -> goto is_abandoned
        :: !(s & DONE) && (s & LEFT) -> s = 0; goto abandon_claimed
@@ -682,7 +682,7 @@ abandon: /* its frame is being destroyed, on its executor */
      };
      BEFORE_WITHDRAW(i, WORD(p))
      atomic { WITHDRAW(i, WORD(p)); if :: ok -> goto is_abandoned :: else fi };
-     atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_claimed fi }; /* [W7] */
+     atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_claimed fi }; /* [W6] */
      atomic { unpin(); goto is_abandoned }
   od;
 abandon_claimed:
@@ -694,12 +694,12 @@ abandon_simple:
 
 abandon_parked: /* try_withdraw */
   atomic {
-    fetch_or(p, LEAVING); /* [W6] */
+    fetch_or(p, LEAVING); /* [W5] */
     if :: s & (DONE | LEFT) -> s = 0; goto abandon_posted :: else -> s = 0 fi
   };
   BEFORE_WITHDRAW(0, WORD(p))
   atomic { WITHDRAW(0, WORD(p)); if :: ok -> goto is_abandoned :: else fi };
-  atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_posted fi }; /* [W7] */
+  atomic { fetch_or(p, LEFT); if :: s & DONE -> s = 0 :: else -> s = 0; goto abandon_posted fi }; /* [W6] */
   atomic { unpin() };
 
 abandon_posted: /* its resumption is about to be */
@@ -742,7 +742,7 @@ end_idle:
     :: why != STOP && armed[p]
     fi;
     if :: why == STOP -> stoppable[p] = false :: else -> armed[p] = false fi;
-    fetch_or(p, why); /* [W4] */
+    fetch_or(p, why); /* [W3] */
     if
     :: TOO_LATE(s) -> s = 0; goto end_over
     :: why == STOP && !TOO_LATE(s) -> stopping[p] = true; s = 0
@@ -755,7 +755,7 @@ end_idle:
   :: atomic { ok -> post(p); has_fired(p); goto end_over }
   :: atomic { /* withdraw_failed */
        !ok ->
-       fetch_or(p, LEFT); /* [W7] */
+       fetch_or(p, LEFT); /* [W6] */
        if :: s & DONE -> s = 0 :: else -> s = 0; has_fired(p); goto end_over fi
      }
   fi;
@@ -847,8 +847,8 @@ proctype destroyer() {
   atomic {
     IS_TIME -> destroying = true;
 #ifdef QUIET
-    assert(ALL(WAITS_AT_HOME)); /* R2 */
-    assert(HOW_MANY(WAITS) <= 1); /* R3 */
+    assert(ALL(WAITS_AT_HOME)); /* I2 */
+    assert(HOW_MANY(WAITS) <= 1); /* I3 */
 #endif
     CHOOSE_THREAD(me)
   };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What dual_queue.pml and dual_stack.pml have in common: the parties, red and blue, their signals (W1), their
+ * What dual_queue.pml and dual_stack.pml have in common: the parties, red and blue, their signals (I5), their
  * cancellers, the guard of withdrawals, closer and destroyer (protocol.hpp, waiter.hpp, arena.hpp); slot 0 only.
  * A step (`atomic`) is as in exchange.pml. The model that includes this defines afterwards
  *
@@ -15,7 +15,7 @@
  *   -DQUITS=mask   parties whose stop may have come before they park, in each exchange
  *   -DCANCELS=mask parties with a canceller, which comes once, at any time, or never
  *   -DCLOSER       somebody closes, once, at any time or never
- *   -DQUIET        the exchanger is destroyed only when nobody moves any more, and R3 is checked before; else as
+ *   -DQUIET        the exchanger is destroyed only when nobody moves any more, and I3 is checked before; else as
  *                  soon as a party is allowed to */
 #ifndef N
 #define N 2
@@ -90,7 +90,7 @@ bool returned[N];   /* it is back from its last exchange */
 #define INSIDE() assert(!gone)
 #define ALIVE(q) assert(live[q])
 
-/* Sets s to what was there. [W4] [W6] [W7] */
+/* Sets s to what was there. [W3] [W5] [W6] */
 inline fetch_or(p, bits) { ALIVE(p); s = state[p]; state[p] = s | (bits) }
 inline post(q) { ALIVE(q); assert(!posted[q]); posted[q] = true }
 inline pin() { INSIDE(); pins++ /* [A3] */ }
@@ -117,7 +117,7 @@ inline complete(q) {
           ALIVE(q); s = state[q]; assert(!(s & DONE));
           if
           :: UNDER_WAY(s) == counted ->
-             state[q] = s | DONE; suspended = (s & PARKED) != 0; counted = false; s = 0; break /* [W5] */
+             state[q] = s | DONE; suspended = (s & PARKED) != 0; counted = false; s = 0; break /* [W4] */
           :: else
           fi
         };
@@ -182,7 +182,7 @@ offered: /* its limits are in force */ \
       fi \
     }; \
     atomic { \
-      fetch_or(p, LEAVING); /* [W6] */ \
+      fetch_or(p, LEAVING); /* [W5] */ \
       if :: s & DONE -> s = 0; goto completed :: else -> s = 0 fi \
     }; \
     BEGIN_WITHDRAWAL \
@@ -190,7 +190,7 @@ offered: /* its limits are in force */ \
     END_WITHDRAWAL \
     if :: atomic { ok -> ok = false; goto completed } :: !ok fi; \
     atomic { /* withdraw_failed */ \
-      fetch_or(p, LEFT | PARKED); /* [W7] */ \
+      fetch_or(p, LEFT | PARKED); /* [W6] */ \
       if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi \
     }; \
     atomic { unpin(); goto completed }; \
@@ -236,7 +236,7 @@ inline offer_in_list(p) {
 end_idle: \
     atomic { \
       stoppable[p] -> stoppable[p] = false; \
-      fetch_or(p, STOP); /* [W4] */ \
+      fetch_or(p, STOP); /* [W3] */ \
       if :: TOO_LATE(s) -> s = 0; goto end_over :: else -> stopping[p] = true; s = 0 fi \
     }; \
     BEGIN_WITHDRAWAL \
@@ -246,7 +246,7 @@ end_idle: \
     :: atomic { ok -> post(p); stopping[p] = false; goto end_over } \
     :: atomic { /* withdraw_failed */ \
          !ok -> \
-         fetch_or(p, LEFT); /* [W7] */ \
+         fetch_or(p, LEFT); /* [W6] */ \
          if :: s & DONE -> s = 0 :: else -> s = 0; stopping[p] = false; goto end_over fi \
        } \
     fi; \
@@ -288,7 +288,7 @@ end_over: \
 #define RESTS(p) (returned[p] || (asleep[p] && !posted[p] && !stopping[p]))
 #define WAITS(p) (!returned[p])
 
-/* Of those who wait when all rest, none could meet another (R3), and none waits in a closed exchanger. */
+/* Of those who wait when all rest, none could meet another (I3), and none waits in a closed exchanger. */
 inline check_rest() {
   for (i : 0 .. N - 1) {
     if :: WAITS(i) -> assert(waits[1 - COLOUR(i)] == 0 && !is_shut()); waits[COLOUR(i)] = 1 :: else fi

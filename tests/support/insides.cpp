@@ -13,13 +13,13 @@ constexpr members<tracked> members_of(std::type_identity<tracked> of) noexcept;
 template struct opened<int, &exchanger<int>::protocol_, &protocol::arena_>;
 template struct opened<tracked, &exchanger<tracked>::protocol_, &protocol::arena_>;
 
-detail::arena& arena_of(protocol& inside) noexcept {
-    return inside.*members_of(std::type_identity<int>()).arena;
+arena& arena_of(protocol& inside) noexcept {
+    return inside.*members_of(std::type_identity<int>()).slots;
 }
-detail::arena& arena_of(exchanger<int>& ex) noexcept {
+arena& arena_of(exchanger<int>& ex) noexcept {
     return arena_of(*(ex.*members_of(std::type_identity<int>()).inside));
 }
-detail::arena& arena_of(exchanger<tracked>& ex) noexcept {
+arena& arena_of(exchanger<tracked>& ex) noexcept {
     return arena_of(*(ex.*members_of(std::type_identity<tracked>()).inside));
 }
 

@@ -7,15 +7,18 @@
 
 #include <tryst/detail/meet/arena.hpp>
 #include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/single_slot.hpp>
 #include <tryst/exchanger.hpp>
 
 #include <thread>
 
 namespace tryst::test {
 
-detail::arena& arena_of(detail::protocol<detail::single_slot>& protocol) noexcept;
-detail::arena& arena_of(exchanger<int>& ex) noexcept;
-detail::arena& arena_of(exchanger<tracked>& ex) noexcept;
+using arena = detail::basic_arena<detail::single_slot>;
+
+arena& arena_of(detail::protocol<detail::single_slot>& protocol) noexcept;
+arena& arena_of(exchanger<int>& ex) noexcept;
+arena& arena_of(exchanger<tracked>& ex) noexcept;
 
 /// Makes `times` slots more available to arrivals. With one, every thread's slot is slot 1.
 template <class Owner>
@@ -28,19 +31,19 @@ void grow(Owner& owner, int times = 1) noexcept {
 /// The highest slot in use.
 template <class Owner>
 std::uint32_t spread_of(Owner& owner) noexcept {
-    return detail::arena::highest(arena_of(owner).bound());
+    return arena::highest(arena_of(owner).bound());
 }
 
 template <class Owner>
 bool waits_in_list(Owner& owner) noexcept {
-    return detail::slot::offered(arena_of(owner).wait_list().peek()) != nullptr;
+    return detail::slot::offered(arena_of(owner).list().peek()) != nullptr;
 }
 
 template <class Owner>
 bool waits_in_arena(Owner& owner) noexcept {
-    detail::arena& arena = arena_of(owner);
-    for (std::uint32_t i = 1; i <= arena.capacity(); ++i) {
-        if (detail::slot::offered(arena.at(i).peek()) != nullptr) {
+    arena& slots = arena_of(owner);
+    for (std::uint32_t i = 1; i <= slots.capacity(); ++i) {
+        if (detail::slot::offered(slots.at(i).peek()) != nullptr) {
             return true;
         }
     }

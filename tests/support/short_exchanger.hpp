@@ -19,8 +19,8 @@ namespace tryst::test {
 template <class WaitList, class T>
 class short_exchanger {
     using protocol = detail::protocol<WaitList>;
-    using reds = detail::start<detail::side<WaitList, T, T, detail::colour::red>>;
-    using blues = detail::start<detail::side<WaitList, T, T, detail::colour::blue>>;
+    using reds = detail::factory<detail::side<WaitList, T, T, detail::colour::red>>;
+    using blues = detail::factory<detail::side<WaitList, T, T, detail::colour::blue>>;
 
 public:
     explicit short_exchanger(std::size_t capacity = 0)
@@ -50,7 +50,8 @@ public:
     }
     template <class Deadline, class... StopToken>
     [[nodiscard]] auto blue_until(T item, Deadline deadline, StopToken... stop) noexcept {
-        return blues::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop)...);
+        return blues::make_exchange_until(*protocol_, std::move(item), deadline,
+                                          std::move(stop)...);
     }
     auto try_blue(T item) noexcept { return blues::try_exchange(*protocol_, std::move(item)); }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/detail/meet/arena.hpp>
 
+#include <tryst/detail/meet/single_slot.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,10 +15,10 @@
 
 namespace {
 
-using tryst::detail::arena;
 using tryst::detail::line_pair;
 using tryst::detail::slot;
 using tryst::detail::waiter;
+using arena = tryst::detail::basic_arena<tryst::detail::single_slot>;
 
 std::uint32_t highest(const arena& a) {
     return arena::highest(a.bound());
@@ -240,7 +242,7 @@ TEST(ArenaIndex, DiffersBetweenThreads) {
 
 TEST(ArenaPlacement, GivesEachSlotALinePairOfItsOwn) {
     arena a(4);
-    std::set<std::uintptr_t> pairs{address(&a.wait_list()) / line_pair};
+    std::set<std::uintptr_t> pairs{address(&a.list()) / line_pair};
     for (std::uint32_t i = 1; i <= 4; ++i) {
         EXPECT_EQ(address(&a.at(i)) % line_pair, 0U);
         pairs.insert(address(&a.at(i)) / line_pair);

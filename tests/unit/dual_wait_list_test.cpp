@@ -64,9 +64,9 @@ using wait_lists = testing::Types<queue, stack>;
 TYPED_TEST_SUITE(DualWaitList, wait_lists, names);
 
 TYPED_TEST(DualWaitList, StartsEmptyAndOpen) {
-    EXPECT_EQ(this->list_.try_match(red).kind, match_result::nobody);
-    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::nobody);
-    EXPECT_EQ(this->list_.try_match_all(blue).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::empty);
+    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::empty);
+    EXPECT_EQ(this->list_.try_match_all(blue).kind, match_result::empty);
     EXPECT_FALSE(this->list_.is_closed());
 }
 
@@ -78,7 +78,7 @@ TYPED_TEST(DualWaitList, TellsWhoseSideWaits) {
     EXPECT_EQ(seen.kind, match_result::partner);
     EXPECT_EQ(seen.claimed, &w);
     EXPECT_FALSE(this->list_.withdraw(w, red)) << "it was claimed";
-    EXPECT_EQ(this->list_.try_match(red).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::empty);
 }
 
 TYPED_TEST(DualWaitList, ServesThoseWhoHaveNotWithdrawnInOrder) {
@@ -91,7 +91,7 @@ TYPED_TEST(DualWaitList, ServesThoseWhoHaveNotWithdrawnInOrder) {
     for (const std::size_t i : this->template as_served<std::size_t>({2, 6, 7, 8})) {
         EXPECT_EQ(this->list_.try_match(blue).claimed, &reds[i]);
     }
-    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::empty);
 }
 
 TYPED_TEST(DualWaitList, SearchesPastThoseWhoHaveWithdrawn) {
@@ -102,7 +102,7 @@ TYPED_TEST(DualWaitList, SearchesPastThoseWhoHaveWithdrawn) {
         ASSERT_TRUE(i == last || this->list_.withdraw(blues[i], blue));
     }
     EXPECT_EQ(this->list_.try_match_all(red).claimed, &blues[last]);
-    EXPECT_EQ(this->list_.try_match_all(red).kind, match_result::nobody);
+    EXPECT_EQ(this->list_.try_match_all(red).kind, match_result::empty);
 }
 
 TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
@@ -161,7 +161,7 @@ TYPED_TEST(DualWaitList, KeepsWhoWaits) {
             const match_result seen = dice % 2 == 0 ? this->list_.try_match(opposite(side))
                                                     : this->list_.try_match_all(opposite(side));
             if (waiting.empty()) {
-                ASSERT_EQ(seen.kind, match_result::nobody);
+                ASSERT_EQ(seen.kind, match_result::empty);
                 continue;
             }
             const auto met = std::ranges::find(waiting, seen.claimed);
@@ -187,7 +187,7 @@ TEST(DualStack, PutsTheNextInThePlaceOfOneWhoHasWithdrawn) {
     for (const std::size_t i : {2U, 3U, 0U}) {
         EXPECT_EQ(s.try_match(blue).claimed, &reds[i]);
     }
-    EXPECT_EQ(s.try_match(blue).kind, match_result::nobody);
+    EXPECT_EQ(s.try_match(blue).kind, match_result::empty);
 }
 
 TEST(DualStack, TheOtherColourFindsNoUseForAPlaceThatIsStillOnTheStack) {
@@ -197,11 +197,11 @@ TEST(DualStack, TheOtherColourFindsNoUseForAPlaceThatIsStillOnTheStack) {
     ASSERT_EQ(s.enqueue_or_match(first, red).kind, match_result::offered);
     ASSERT_TRUE(s.withdraw(first, red));
     // As if it had looked before `first` came.
-    EXPECT_EQ(s.enqueue_or_match(second, blue).kind, match_result::nobody);
-    EXPECT_EQ(s.try_match(blue).kind, match_result::nobody);
+    EXPECT_EQ(s.enqueue_or_match(second, blue).kind, match_result::empty);
+    EXPECT_EQ(s.try_match(blue).kind, match_result::empty);
     EXPECT_EQ(s.enqueue_or_match(second, blue).kind, match_result::offered);
     EXPECT_EQ(s.try_match(red).claimed, &second);
-    EXPECT_EQ(s.try_match(red).kind, match_result::nobody);
+    EXPECT_EQ(s.try_match(red).kind, match_result::empty);
 }
 
 } // namespace

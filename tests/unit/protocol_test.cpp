@@ -18,15 +18,15 @@
 // is half way through its step, by doing that half itself.
 namespace {
 
-using tryst::detail::arena;
+using arena = tryst::detail::basic_arena<tryst::detail::single_slot>;
 using tryst::detail::arrival;
 using tryst::detail::outcome;
+using tryst::detail::signal;
 using tryst::detail::slot;
 using tryst::test::arena_of;
 using tryst::test::grow;
 using tryst::test::waits_in_arena;
 using tryst::test::waits_in_list;
-namespace signal = tryst::detail::signal;
 
 using protocol = tryst::detail::protocol<tryst::detail::single_slot>;
 
@@ -37,7 +37,9 @@ struct party : tryst::detail::item_waiter<int> {
     }
 
     int item() noexcept { return result == outcome::exchanged ? theirs() : own(); }
-    signal::bits bits() const noexcept { return state.load(); }
+    bool has_failed_to_withdraw() noexcept {
+        return state.fail_withdraw(false).has_failed_to_withdraw();
+    }
 
     int posted = 0;
 };
@@ -48,13 +50,17 @@ void claim_by_hand(slot& from, party& w) {
     ASSERT_TRUE(from.claim(from.peek()));
 }
 
+/// An exchanger that need not be pinned.
+struct no_withdrawals {
+    void pin() const { ADD_FAILURE() << "a withdrawal is under way"; }
+    void unpin() const { ADD_FAILURE() << "a withdrawal was under way"; }
+};
+
 /// The rest of what that partner does.
 void complete_by_hand(party& w, int item) {
     w.own() = item;
     w.result = outcome::exchanged;
-    const signal::bits seen = w.state.fetch_or(signal::done);
-    EXPECT_FALSE(signal::withdrawal_under_way(seen));
-    if ((seen & signal::parked) != 0) {
+    if (no_withdrawals none; w.state.complete(none).is_parked()) {
         w.run(&w);
     }
 }
@@ -72,7 +78,7 @@ void offer_by_hand(protocol& p, party& w, std::uint32_t index) {
 
 void park_at_home(protocol& p, party& w) {
     ASSERT_EQ(p.arrive(w, false), arrival::waiting);
-    w.limited = true; // as of now a stop or a deadline may come
+    w.at = tryst::detail::stage::stoppable; // from now on a stop or a deadline may come
     ASSERT_TRUE(p.park(w));
 }
 
@@ -93,42 +99,42 @@ bool quiet(protocol& p) {
     return !waits_in_list(p) && !waits_in_arena(p);
 }
 
-TEST(ProtocolMeet, FindsNobodyInAnEmptyExchanger) {
+TEST(ProtocolTryMatch, FindsNobodyInAnEmptyExchanger) {
     protocol p(1);
     party a(1);
-    EXPECT_FALSE(p.meet(a));
+    EXPECT_FALSE(p.try_match(a));
     EXPECT_EQ(a.result, outcome::pending);
     EXPECT_TRUE(quiet(p));
 }
 
-TEST(ProtocolMeet, SwapsWithWhoeverWaitsAtHome) {
+TEST(ProtocolTryMatch, SwapsWithWhoeverWaitsAtHome) {
     protocol p(1);
     party a(1);
     party b(2);
     park_at_home(p, a);
-    EXPECT_TRUE(p.meet(b));
+    EXPECT_TRUE(p.try_match(b));
     expect_swapped(a, 1, b, 2);
     EXPECT_EQ(a.posted, 1);
     EXPECT_EQ(b.posted, 0);
     EXPECT_TRUE(quiet(p));
 }
 
-TEST(ProtocolMeet, DoesNotLookAboveHome) {
+TEST(ProtocolTryMatch, DoesNotLookAboveHome) {
     protocol p(1);
     grow(p);
     party a(1);
     party b(2);
     offer_in_arena(p, a);
-    EXPECT_FALSE(p.meet(b));
+    EXPECT_FALSE(p.try_match(b));
     EXPECT_EQ(p.expire(a), arrival::waiting);
-    EXPECT_TRUE(p.meet(b));
+    EXPECT_TRUE(p.try_match(b));
 }
 
-TEST(ProtocolMeet, SettlesWithClosedAfterAClose) {
+TEST(ProtocolTryMatch, SettlesWithClosedAfterAClose) {
     protocol p(1);
     party a(1);
     p.close();
-    EXPECT_TRUE(p.meet(a));
+    EXPECT_TRUE(p.try_match(a));
     expect_failed(a, outcome::closed, 1);
 }
 
@@ -200,7 +206,7 @@ TEST(ProtocolArrive, GoesHomeIfItsOwnSlotIsBeingLeft) {
     EXPECT_EQ(p.arrive(b, true), arrival::waiting);
     EXPECT_TRUE(waits_in_list(p));
     arena_of(p).at(1).end_move();
-    EXPECT_TRUE(p.meet(leaving)); // as the rest of the move would
+    EXPECT_TRUE(p.try_match(leaving)); // as the rest of the move would
     expect_swapped(leaving, 1, b, 2);
 }
 
@@ -220,7 +226,7 @@ TEST(ProtocolPark, GoesOnAtOnceIfAPartnerHasBeenFaster) {
     party a(1);
     party b(2);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    ASSERT_TRUE(p.meet(b));
+    ASSERT_TRUE(p.try_match(b));
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
     expect_swapped(a, 1, b, 2);
@@ -240,7 +246,7 @@ TEST(ProtocolPark, StaysForAPartnerWhoHasClaimedButNotFinished) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    claim_by_hand(arena_of(p).wait_list(), a);
+    claim_by_hand(arena_of(p).list(), a);
     EXPECT_TRUE(p.park(a));
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
@@ -253,9 +259,9 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
     party b(2);
     a.unstoppable = true;
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    EXPECT_TRUE(p.meet(b));
+    EXPECT_TRUE(p.try_match(b));
     EXPECT_EQ(a.posted, 1);
-    EXPECT_EQ(a.bits(), 0);
+    EXPECT_TRUE(a.state.begin_withdraw().is_clear());
     expect_swapped(a, 1, b, 2);
 }
 
@@ -290,7 +296,7 @@ TEST(ProtocolSimple, NeedsNoSignalAgainAfterItHasGoneHome) {
     a.unstoppable = true;
     offer_in_arena(p, a);
     ASSERT_EQ(p.expire(a), arrival::waiting);
-    EXPECT_TRUE(p.meet(b));
+    EXPECT_TRUE(p.try_match(b));
     EXPECT_EQ(a.posted, 1);
     expect_swapped(a, 1, b, 2);
 }
@@ -299,7 +305,7 @@ TEST(ProtocolCancel, BeforeTheOwnerParksIsServedByTheOwner) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    p.cancel(a, signal::stop);
+    p.cancel(a, false);
     EXPECT_TRUE(waits_in_list(p));
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
@@ -311,7 +317,7 @@ TEST(ProtocolCancel, AfterTheOwnerParkedWithdrawsAndPosts) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    p.cancel(a, signal::stop);
+    p.cancel(a, false);
     EXPECT_EQ(a.posted, 1);
     expect_failed(a, outcome::cancelled, 1);
     EXPECT_TRUE(quiet(p));
@@ -321,13 +327,13 @@ TEST(ProtocolCancel, ByADeadlineIsATimeOut) {
     protocol p(1);
     party early(1);
     ASSERT_EQ(p.arrive(early, false), arrival::waiting);
-    p.cancel(early, signal::stop | signal::expired);
+    p.cancel(early, true);
     EXPECT_FALSE(p.park(early));
     expect_failed(early, outcome::timed_out, 1);
 
     party late(2);
     park_at_home(p, late);
-    p.cancel(late, signal::stop | signal::expired);
+    p.cancel(late, true);
     EXPECT_EQ(late.posted, 1);
     expect_failed(late, outcome::timed_out, 2);
 }
@@ -336,15 +342,15 @@ TEST(ProtocolCancel, HappensOnceAndTheFirstReasonCounts) {
     protocol p(1);
     party stopped(1);
     park_at_home(p, stopped);
-    p.cancel(stopped, signal::stop);
-    p.cancel(stopped, signal::stop | signal::expired);
+    p.cancel(stopped, false);
+    p.cancel(stopped, true);
     EXPECT_EQ(stopped.posted, 1);
     expect_failed(stopped, outcome::cancelled, 1);
 
     party expired(2);
     park_at_home(p, expired);
-    p.cancel(expired, signal::stop | signal::expired);
-    p.cancel(expired, signal::stop);
+    p.cancel(expired, true);
+    p.cancel(expired, false);
     EXPECT_EQ(expired.posted, 1);
     expect_failed(expired, outcome::timed_out, 2);
 }
@@ -353,11 +359,11 @@ TEST(ProtocolCancel, LeavesTheWithdrawalToTheCancellerWhoWasFirst) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    a.state.fetch_or(signal::stop); // the first has announced itself
-    p.cancel(a, signal::stop | signal::expired);
+    a.state.request_stop(false); // the first has announced itself
+    p.cancel(a, true);
     EXPECT_TRUE(waits_in_list(p));
     EXPECT_EQ(a.posted, 0);
-    EXPECT_TRUE(arena_of(p).wait_list().withdraw(&a)); // the rest of what the first does
+    EXPECT_TRUE(arena_of(p).list().withdraw(&a)); // the rest of what the first does
 }
 
 TEST(ProtocolCancel, AfterTheMatchChangesNothing) {
@@ -365,9 +371,9 @@ TEST(ProtocolCancel, AfterTheMatchChangesNothing) {
     party a(1);
     party b(2);
     park_at_home(p, a);
-    ASSERT_TRUE(p.meet(b));
-    p.cancel(a, signal::stop);
-    p.cancel(a, signal::stop | signal::expired);
+    ASSERT_TRUE(p.try_match(b));
+    p.cancel(a, false);
+    p.cancel(a, true);
     EXPECT_EQ(a.posted, 1);
     expect_swapped(a, 1, b, 2);
 }
@@ -377,8 +383,8 @@ TEST(ProtocolCancel, BetweenTheMatchAndTheParkChangesNothing) {
     party a(1);
     party b(2);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    ASSERT_TRUE(p.meet(b));
-    p.cancel(a, signal::stop);
+    ASSERT_TRUE(p.try_match(b));
+    p.cancel(a, false);
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
     expect_swapped(a, 1, b, 2);
@@ -389,8 +395,8 @@ TEST(ProtocolCancel, BeforeTheMatchChangesNothingUntilTheOwnerParks) {
     party a(1);
     party b(2);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    p.cancel(a, signal::stop);
-    ASSERT_TRUE(p.meet(b));
+    p.cancel(a, false);
+    ASSERT_TRUE(p.try_match(b));
     EXPECT_FALSE(p.park(a));
     expect_swapped(a, 1, b, 2);
 }
@@ -399,10 +405,10 @@ TEST(ProtocolCancel, LosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).wait_list(), a);
-    p.cancel(a, signal::stop);
+    claim_by_hand(arena_of(p).list(), a);
+    p.cancel(a, false);
     EXPECT_EQ(a.posted, 0);
-    EXPECT_NE(a.bits() & signal::withdraw_failed, 0); // so the partner has nobody to wait for
+    EXPECT_TRUE(a.has_failed_to_withdraw()); // so the partner has nobody to wait for
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
     EXPECT_EQ(a.item(), 2);
@@ -412,10 +418,10 @@ TEST(ProtocolCancel, ServedByTheOwnerLosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    p.cancel(a, signal::stop);
-    claim_by_hand(arena_of(p).wait_list(), a);
+    p.cancel(a, false);
+    claim_by_hand(arena_of(p).list(), a);
     EXPECT_TRUE(p.park(a)); // suspended: the partner posts it
-    EXPECT_NE(a.bits() & signal::withdraw_failed, 0);
+    EXPECT_TRUE(a.has_failed_to_withdraw());
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
     EXPECT_EQ(a.item(), 2);
@@ -425,14 +431,14 @@ TEST(ProtocolCancel, LeavesTheNextWaiterAlone) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).wait_list(), a);
+    claim_by_hand(arena_of(p).list(), a);
     party next(3);
     park_at_home(p, next);
-    p.cancel(a, signal::stop);
+    p.cancel(a, false);
     EXPECT_TRUE(waits_in_list(p));
     complete_by_hand(a, 2);
     party b(4);
-    EXPECT_TRUE(p.meet(b));
+    EXPECT_TRUE(p.try_match(b));
     expect_swapped(next, 3, b, 4);
 }
 
@@ -447,7 +453,7 @@ TEST(ProtocolExpire, TakesALoneOfferHome) {
     EXPECT_FALSE(waits_in_arena(p));
     EXPECT_FALSE(arena_of(p).at(1).is_moving());
     EXPECT_TRUE(p.park(a));
-    p.cancel(a, signal::stop);
+    p.cancel(a, false);
     EXPECT_EQ(a.posted, 1); // the announcement of the move is over
     expect_failed(a, outcome::cancelled, 1);
 }
@@ -511,40 +517,40 @@ TEST(ProtocolExpire, FindsTheExchangerClosedIfTheOfferCameLater) {
     EXPECT_FALSE(arena_of(p).at(1).is_moving());
 }
 
-TEST(ProtocolTake, FindsNobodyInAnEmptyExchanger) {
+TEST(ProtocolTryMatchAll, FindsNobodyInAnEmptyExchanger) {
     protocol p(4);
     grow(p, 4);
     party a(1);
-    EXPECT_FALSE(p.take(a));
+    EXPECT_FALSE(p.try_match_all(a));
     EXPECT_EQ(a.result, outcome::pending);
     EXPECT_TRUE(quiet(p));
 }
 
-TEST(ProtocolTake, TakesWhoeverWaitsAtHome) {
+TEST(ProtocolTryMatchAll, TakesWhoeverWaitsAtHome) {
     protocol p(1);
     party a(1);
     party b(2);
     park_at_home(p, a);
-    EXPECT_TRUE(p.take(b));
+    EXPECT_TRUE(p.try_match_all(b));
     expect_swapped(a, 1, b, 2);
     EXPECT_EQ(a.posted, 1);
 }
 
-TEST(ProtocolTake, FindsABoundedOfferInAnySlot) {
+TEST(ProtocolTryMatchAll, FindsABoundedOfferInAnySlot) {
     for (std::uint32_t where = 1; where <= 4; ++where) {
         protocol p(4);
         grow(p, 4);
         party a(1);
         offer_by_hand(p, a, where);
         party b(2);
-        EXPECT_TRUE(p.take(b));
+        EXPECT_TRUE(p.try_match_all(b));
         EXPECT_EQ(p.expire(a), arrival::completed);
         expect_swapped(a, 1, b, 2);
         EXPECT_EQ(a.posted, 0);
     }
 }
 
-TEST(ProtocolTake, TakesOneOfTwo) {
+TEST(ProtocolTryMatchAll, TakesOneOfTwo) {
     protocol p(1);
     grow(p);
     party offered(1);
@@ -552,23 +558,23 @@ TEST(ProtocolTake, TakesOneOfTwo) {
     party parked(2);
     park_at_home(p, parked);
     party b(3);
-    EXPECT_TRUE(p.take(b));
+    EXPECT_TRUE(p.try_match_all(b));
     expect_swapped(parked, 2, b, 3);
     party c(4);
-    EXPECT_TRUE(p.take(c));
+    EXPECT_TRUE(p.try_match_all(c));
     EXPECT_EQ(p.expire(offered), arrival::completed);
     expect_swapped(offered, 1, c, 4);
 }
 
-TEST(ProtocolTake, SettlesWithClosedAfterAClose) {
+TEST(ProtocolTryMatchAll, SettlesWithClosedAfterAClose) {
     protocol p(1);
     p.close();
     party a(1);
-    EXPECT_TRUE(p.take(a));
+    EXPECT_TRUE(p.try_match_all(a));
     expect_failed(a, outcome::closed, 1);
 }
 
-TEST(ProtocolTake, FindsAnOfferAboveABoundThatHasShrunk) {
+TEST(ProtocolTryMatchAll, FindsAnOfferAboveABoundThatHasShrunk) {
     protocol with(2);
     grow(with, 2);
     auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
@@ -581,20 +587,20 @@ TEST(ProtocolTake, FindsAnOfferAboveABoundThatHasShrunk) {
     ASSERT_EQ(with.expire(low), arrival::waiting); // and there is one slot
     ASSERT_EQ(with.spread(), 1U);
     party first(3);
-    EXPECT_TRUE(with.take(first)) << "slot 0";
+    EXPECT_TRUE(with.try_match_all(first)) << "slot 0";
     party second(4);
-    EXPECT_TRUE(with.take(second)) << "slot 2";
+    EXPECT_TRUE(with.try_match_all(second)) << "slot 2";
     EXPECT_EQ(second.item(), 2);
 }
 
-TEST(ProtocolTake, PassesOverASlotThatIsBeingLeft) {
+TEST(ProtocolTryMatchAll, PassesOverASlotThatIsBeingLeft) {
     protocol p(1);
     grow(p);
     party a(1);
     offer_in_arena(p, a);
     ASSERT_TRUE(arena_of(p).at(1).begin_move(&a));
     party b(2);
-    EXPECT_FALSE(p.take(b));
+    EXPECT_FALSE(p.try_match_all(b));
     arena_of(p).at(1).end_move();
 }
 
@@ -627,7 +633,7 @@ TEST(ProtocolClose, ReachesSlotsThatTheArenaHasShrunkAwayFrom) {
     ASSERT_EQ(p.spread(), 0U);
     p.close();
     EXPECT_FALSE(waits_in_arena(p));
-    EXPECT_NE(a.bits() & signal::done, 0);
+    EXPECT_TRUE(a.state.is_done());
     EXPECT_EQ(p.expire(a), arrival::completed);
     expect_failed(a, outcome::closed, 1);
 }
@@ -647,7 +653,7 @@ TEST(ProtocolClose, LosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).wait_list(), a);
+    claim_by_hand(arena_of(p).list(), a);
     p.close();
     EXPECT_EQ(a.posted, 0);
     complete_by_hand(a, 2);
@@ -660,7 +666,7 @@ TEST(ProtocolClose, WinsAgainstALaterStop) {
     party a(1);
     park_at_home(p, a);
     p.close();
-    p.cancel(a, signal::stop);
+    p.cancel(a, false);
     EXPECT_EQ(a.posted, 1);
     expect_failed(a, outcome::closed, 1);
 }
@@ -670,7 +676,7 @@ TEST(ProtocolAbandon, TakesBackASimpleOfferAtHome) {
     party a(1);
     a.unstoppable = true;
     ASSERT_EQ(p.arrive(a, false), arrival::waiting);
-    EXPECT_TRUE(p.abandon(a, false));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), false));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -679,7 +685,7 @@ TEST(ProtocolAbandon, TakesBackAParkedOfferAtHome) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    EXPECT_TRUE(p.abandon(a, false));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), false));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -688,23 +694,23 @@ TEST(ProtocolAbandon, WaitsForThePostOfAClaimAtHome) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    claim_by_hand(arena_of(p).wait_list(), a);
-    EXPECT_FALSE(p.abandon(a, false));
+    claim_by_hand(arena_of(p).list(), a);
+    EXPECT_FALSE(p.abandon(a, a.is_limited(), false));
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
 
     party simple(3);
     simple.unstoppable = true;
     ASSERT_EQ(p.arrive(simple, false), arrival::waiting);
-    claim_by_hand(arena_of(p).wait_list(), simple);
-    EXPECT_FALSE(p.abandon(simple, false));
+    claim_by_hand(arena_of(p).list(), simple);
+    EXPECT_FALSE(p.abandon(simple, simple.is_limited(), false));
 }
 
 TEST(ProtocolAbandon, TakesBackAnOfferAtHomeInItsFirstTurn) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(p.arrive(a, true), arrival::waiting);
-    EXPECT_TRUE(p.abandon(a, true));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -714,8 +720,8 @@ TEST(ProtocolAbandon, AcceptsThatAnOfferAtHomeWasTakenInItsFirstTurn) {
     party a(1);
     party b(2);
     ASSERT_EQ(p.arrive(a, true), arrival::waiting);
-    ASSERT_TRUE(p.meet(b));
-    EXPECT_TRUE(p.abandon(a, true));
+    ASSERT_TRUE(p.try_match(b));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_EQ(a.posted, 0);
 }
 
@@ -724,8 +730,8 @@ TEST(ProtocolAbandon, HasNothingToDoIfTheResumptionWasQueued) {
     party a(1);
     party b(2);
     park_at_home(p, a);
-    ASSERT_TRUE(p.meet(b));
-    EXPECT_TRUE(p.abandon(a, true));
+    ASSERT_TRUE(p.try_match(b));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
 }
 
 TEST(ProtocolAbandon, TakesBackABoundedOffer) {
@@ -733,7 +739,7 @@ TEST(ProtocolAbandon, TakesBackABoundedOffer) {
     grow(p);
     party a(1);
     offer_in_arena(p, a);
-    EXPECT_TRUE(p.abandon(a, true));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(quiet(p));
 }
 
@@ -744,7 +750,7 @@ TEST(ProtocolAbandon, AcceptsThatABoundedOfferWasTaken) {
     party b(2);
     offer_in_arena(p, a);
     ASSERT_EQ(p.arrive(b, true), arrival::completed);
-    EXPECT_TRUE(p.abandon(a, true));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(quiet(p));
 }
 
@@ -763,10 +769,11 @@ TEST(ProtocolAbandon, WaitsUntilTheClaimerOfABoundedOfferHasFinished) {
             std::this_thread::yield();
         }
         finished = true;
-        a.state.fetch_or(signal::done);
+        no_withdrawals none;
+        a.state.complete(none);
     });
     started.arrive_and_wait();
-    EXPECT_TRUE(p.abandon(a, true));
+    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(finished);
     partner.join();
 }
@@ -804,7 +811,7 @@ TEST(ProtocolDestructor, ClosesAndCompletesWhoeverWaits) {
     p.reset();
     EXPECT_EQ(parked.posted, 1);
     expect_failed(parked, outcome::closed, 2);
-    EXPECT_NE(offered.bits() & signal::done, 0);
+    EXPECT_TRUE(offered.state.is_done());
     expect_failed(offered, outcome::closed, 1);
 }
 
@@ -814,12 +821,12 @@ TEST(ProtocolDestructor, WaitsForACancellerThatLostToAPartner) {
     party a(1);
     party b(2);
     park_at_home(*p, a);
-    a.state.fetch_or(signal::stop); // a canceller has announced itself
-    ASSERT_TRUE(p->meet(b));
+    a.state.request_stop(false); // a canceller has announced itself
+    ASSERT_TRUE(p->try_match(b));
     expect_swapped(a, 1, b, 2);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        EXPECT_FALSE(inside.wait_list().withdraw(&a));
-        EXPECT_NE(a.state.fetch_or(signal::withdraw_failed) & signal::done, 0);
+        EXPECT_FALSE(inside.list().withdraw(&a));
+        EXPECT_TRUE(a.state.fail_withdraw(false).is_done());
         inside.unpin();
     }));
 }
@@ -829,11 +836,11 @@ TEST(ProtocolDestructor, WaitsForACancellerThatLostToAClose) {
     arena& inside = arena_of(*p);
     party a(1);
     park_at_home(*p, a);
-    a.state.fetch_or(signal::stop); // a canceller has announced itself
+    a.state.request_stop(false); // a canceller has announced itself
     p->close();
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        EXPECT_FALSE(inside.wait_list().withdraw(&a));
-        a.state.fetch_or(signal::withdraw_failed);
+        EXPECT_FALSE(inside.list().withdraw(&a));
+        a.state.fail_withdraw(false);
         inside.unpin();
     }));
     expect_failed(a, outcome::closed, 1);
@@ -846,11 +853,11 @@ TEST(ProtocolDestructor, WaitsForAnOwnerWhoseExpiryLostToAPartner) {
     party a(1);
     party b(2);
     offer_in_arena(*p, a);
-    a.state.fetch_or(signal::withdrawing); // the owner has announced its withdrawal
+    a.state.begin_withdraw(); // the owner has announced its withdrawal
     ASSERT_EQ(p->arrive(b, true), arrival::completed);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
         EXPECT_FALSE(inside.at(1).begin_move(&a));
-        EXPECT_NE(a.state.fetch_or(signal::withdraw_failed) & signal::done, 0);
+        EXPECT_TRUE(a.state.fail_withdraw(false).is_done());
         inside.unpin();
     }));
 }
@@ -871,13 +878,13 @@ TEST(ProtocolDestructor, DoesNotWaitForAWithdrawalThatIsOver) {
         party a(1);
         park_at_home(*p, a);
         if (canceller_first) {
-            claim_by_hand(arena_of(*p).wait_list(), a);
-            p->cancel(a, signal::stop); // comes too late, and leaves before the partner finishes
+            claim_by_hand(arena_of(*p).list(), a);
+            p->cancel(a, false); // comes too late, and leaves before the partner finishes
             complete_by_hand(a, 2);
         } else {
             party b(2);
-            ASSERT_TRUE(p->meet(b));
-            p->cancel(a, signal::stop);
+            ASSERT_TRUE(p->try_match(b));
+            p->cancel(a, false);
         }
         p.reset(); // would hang
     }
@@ -907,7 +914,7 @@ TEST(ProtocolComplete, PostsAParkedWaiterToItsExecutor) {
     party b(2);
     a.executor = loop.ref();
     park_at_home(p, a);
-    ASSERT_TRUE(p.meet(b));
+    ASSERT_TRUE(p.try_match(b));
     EXPECT_EQ(loop.posts, 1);
     EXPECT_EQ(a.posted, 1);
 }
@@ -920,7 +927,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
     party b(2);
     in_wait_list.executor = loop.ref();
     ASSERT_EQ(p.arrive(in_wait_list, true), arrival::waiting);
-    ASSERT_TRUE(p.meet(b));
+    ASSERT_TRUE(p.try_match(b));
     EXPECT_EQ(loop.posts, 0);
     EXPECT_EQ(p.expire(in_wait_list), arrival::completed);
     expect_swapped(in_wait_list, 1, b, 2);
@@ -945,9 +952,9 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopStillPostsOneThatIsParked) {
     limited.executor = loop.ref();
     ASSERT_EQ(p.arrive(limited, true), arrival::waiting);
     ASSERT_EQ(p.expire(limited), arrival::waiting);
-    limited.limited = true;
+    limited.at = tryst::detail::stage::stoppable;
     ASSERT_TRUE(p.park(limited));
-    ASSERT_TRUE(p.meet(b));
+    ASSERT_TRUE(p.try_match(b));
     EXPECT_EQ(loop.posts, 1);
     expect_swapped(limited, 1, b, 2);
 }
@@ -960,30 +967,31 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopSeesItsCanceller) {
     party a(1);
     party b(2);
     a.executor = loop.ref();
-    a.limited = true;
+    a.at = tryst::detail::stage::stoppable;
     park_at_home(*p, a);
-    a.state.fetch_or(signal::stop); // on another thread
-    ASSERT_TRUE(p->meet(b));
+    a.state.request_stop(false); // on another thread
+    ASSERT_TRUE(p->try_match(b));
     EXPECT_EQ(loop.posts, 1);
     EXPECT_TRUE(destroys_only_after(std::move(p), [&] {
-        a.state.fetch_or(signal::withdraw_failed);
+        a.state.fail_withdraw(false);
         inside.unpin();
     }));
 }
 
 TEST(ProtocolSignal, CountsAWithdrawalFromItsAnnouncementToItsEnd) {
-    using signal::withdrawal_under_way;
-    EXPECT_FALSE(withdrawal_under_way(0));
-    EXPECT_FALSE(withdrawal_under_way(signal::parked));
-    EXPECT_FALSE(withdrawal_under_way(signal::stop));
-    EXPECT_FALSE(withdrawal_under_way(signal::stop | signal::expired));
-    EXPECT_TRUE(withdrawal_under_way(signal::stop | signal::parked));
-    EXPECT_FALSE(withdrawal_under_way(signal::stop | signal::parked | signal::withdraw_failed));
-    EXPECT_TRUE(withdrawal_under_way(signal::withdrawing));
-    EXPECT_TRUE(withdrawal_under_way(signal::withdrawing | signal::stop));
-    EXPECT_FALSE(withdrawal_under_way(signal::withdrawing | signal::withdraw_failed));
-    EXPECT_FALSE(
-        withdrawal_under_way(signal::withdrawing | signal::withdraw_failed | signal::parked));
+    const auto is_withdrawing = [](int seen) {
+        return signal::view(static_cast<signal::bits>(seen)).is_withdrawing();
+    };
+    EXPECT_FALSE(is_withdrawing(0));
+    EXPECT_FALSE(is_withdrawing(signal::parked));
+    EXPECT_FALSE(is_withdrawing(signal::stop));
+    EXPECT_FALSE(is_withdrawing(signal::stop | signal::expired));
+    EXPECT_TRUE(is_withdrawing(signal::stop | signal::parked));
+    EXPECT_FALSE(is_withdrawing(signal::stop | signal::parked | signal::withdraw_failed));
+    EXPECT_TRUE(is_withdrawing(signal::withdrawing));
+    EXPECT_TRUE(is_withdrawing(signal::withdrawing | signal::stop));
+    EXPECT_FALSE(is_withdrawing(signal::withdrawing | signal::withdraw_failed));
+    EXPECT_FALSE(is_withdrawing(signal::withdrawing | signal::withdraw_failed | signal::parked));
 }
 
 // ---- A partner that was let go may end everything at once.
@@ -1024,7 +1032,7 @@ TEST(ProtocolLifetime, APartnerResumedInlineMayDestroyTheExchanger) {
             p.close();
             expect_failed(a, outcome::closed, 1);
         } else {
-            p.cancel(a, signal::stop);
+            p.cancel(a, false);
             expect_failed(a, outcome::cancelled, 1);
         }
         EXPECT_EQ(a.all, nullptr);

@@ -150,7 +150,7 @@ TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
         come_and_go(2'500'000);
         EXPECT_EQ(allocated_bytes, before) << overlap << " wait at a time";
         EXPECT_EQ(home.try_match(colour::red).claimed, &first);
-        EXPECT_EQ(home.try_match(colour::red).kind, match_result::nobody);
+        EXPECT_EQ(home.try_match(colour::red).kind, match_result::empty);
     }
 }
 

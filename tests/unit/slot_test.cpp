@@ -46,8 +46,8 @@ TEST(SlotOffer, ShowsItsColour) {
         ASSERT_TRUE(s.offer(&w, side));
         const slot::word seen = s.peek();
         EXPECT_EQ(slot::offered(seen), &w);
-        EXPECT_FALSE(slot::meets(side, seen));
-        EXPECT_TRUE(slot::meets(opposite(side), seen));
+        EXPECT_FALSE(slot::matches(side, seen));
+        EXPECT_TRUE(slot::matches(opposite(side), seen));
         EXPECT_FALSE(s.withdraw(&w, opposite(side)));
         EXPECT_TRUE(s.claim(seen));
     }

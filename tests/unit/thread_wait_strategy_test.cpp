@@ -27,17 +27,17 @@ protected:
     /// Waits for a partner who comes after so many pauses.
     static void wait_for_pauses(int pauses) {
         the_script().pauses = 0;
-        detail::thread_wait_strategy().look_out([pauses] { return the_script().pauses == pauses; },
-                                                in_time);
+        detail::thread_wait_strategy().await_partner(
+            [pauses] { return the_script().pauses == pauses; }, in_time);
     }
     /// For one who comes while this thread yields for that time.
     static void wait_for_yields(int yields) {
         the_script().yields = 0;
-        detail::thread_wait_strategy().look_out([yields] { return the_script().yields == yields; },
-                                                in_time);
+        detail::thread_wait_strategy().await_partner(
+            [yields] { return the_script().yields == yields; }, in_time);
     }
     static void wait_in_vain() {
-        detail::thread_wait_strategy().look_out([] { return false; }, in_time);
+        detail::thread_wait_strategy().await_partner([] { return false; }, in_time);
     }
 };
 
@@ -77,11 +77,11 @@ TEST_F(ThreadSleeper, YieldsABoundedNumberOfTimes) {
 
 TEST_F(ThreadSleeper, LooksAtTheClockOnlyBeforeItYields) {
     int looks = 0;
-    detail::thread_wait_strategy().look_out([] { return false; },
-                                            [&] {
-                                                ++looks;
-                                                return true;
-                                            });
+    detail::thread_wait_strategy().await_partner([] { return false; },
+                                                 [&] {
+                                                     ++looks;
+                                                     return true;
+                                                 });
     EXPECT_EQ(looks, 1);
     EXPECT_EQ(the_script().pauses, max_spins / 2);
     EXPECT_EQ(the_script().yields, 0);

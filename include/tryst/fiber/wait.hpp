@@ -4,6 +4,7 @@
 /// Boost.Fiber.
 #pragma once
 
+#include <tryst/detail/meet/blocking_wait.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/fiber/detail/wait_strategy.hpp>
 
@@ -15,9 +16,8 @@ namespace detail {
 
 /// An operation that can wait with a fiber's wait strategy.
 template <class Operation>
-concept waitable = requires(Operation& operation, wait_strategy& in) {
-    tryst::detail::operation_access::wait(operation, in);
-};
+concept waitable =
+    requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
 } // namespace detail
 
@@ -44,7 +44,7 @@ template <class Operation>
     requires detail::waitable<Operation>
 [[gnu::noinline]] auto wait(Operation&& operation) noexcept {
     detail::wait_strategy mine;
-    return tryst::detail::operation_access::wait(operation, mine);
+    return tryst::detail::blocking_wait(tryst::detail::operation_access::of(operation), mine);
 }
 
 } // namespace tryst::fiber

@@ -56,9 +56,7 @@ stack& wait_list_of(channel<tryst::order::lifo>& at) noexcept;
 
 template <class Place, class WaitList, auto Inside, auto Arena>
 struct opened {
-    friend WaitList& wait_list_of(Place& at) noexcept {
-        return ((*(at.*Inside)).*Arena).wait_list();
-    }
+    friend WaitList& wait_list_of(Place& at) noexcept { return ((*(at.*Inside)).*Arena).list(); }
 };
 template struct opened<colours<tryst::order::fifo>, queue, &colours<tryst::order::fifo>::protocol_,
                        &queue_protocol::arena_>;

@@ -79,7 +79,7 @@ TEST(MigratingFiber, SeesInEachStepOfItsWaitTheThreadThatRunsIt) {
             tryst::fiber::detail::wait_strategy in;
             const auto before = this_thread();
             EXPECT_EQ(in.step(ask), before);
-            in.look_out([] { return false; }, [] { return false; });
+            in.await_partner([] { return false; }, [] { return false; });
             const auto after = this_thread();
             EXPECT_EQ(in.step(ask), after);
             moved.fetch_add(before == after ? 0 : 1);

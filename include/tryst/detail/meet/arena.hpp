@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
@@ -19,23 +20,23 @@
 namespace tryst::detail {
 
 /* The arena
- * Slot 0 is the home: there alone a waiter may stay (R2). Slots 1 to `bound` are for elimination: pairs
- * that meet there leave the home's line alone. The bound starts at 0, so that an exchanger without
- * contention is one slot.
+ * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to `bound`
+ * are for elimination: pairs that meet there do not touch the wait list's cache line. The bound starts at
+ * 0, so an exchanger without contention consists of one slot.
  *
- *   grow     by one, when a claim failed: somebody else was at the same slot at the same time
- *   shrink   by one, when an offer above slot 0 expired: there was nobody else
+ *   grow     by one when a claim failed, because another party was at the same slot at the same time
+ *   shrink   by one when an offer above slot 0 expired, because there was no other party
  *
- * as in java.util.concurrent.Exchanger (JDK 8 and later), which also supplies the sequence number in the
- * bound: a decision made on an old bound fails. Unlike there the capacity is the number of processors,
- * not half of it: two coroutines of one loop can be partners, and a loop that has a slot to itself pairs
- * them without sharing a cache line.
+ * This is the rule of java.util.concurrent.Exchanger (JDK 8 and later). So is the sequence number in the
+ * bound, which makes a decision fail that was based on an old bound. In Java the capacity is half the
+ * number of processors. Here it is their number: two coroutines of one loop can be partners, and a loop
+ * with a slot of its own pairs them without sharing a cache line.
  *
- * Each thread keeps one random number, its probe, which chooses its slot within whatever bound it finds,
- * and stays until it collides there (as LongAdder's cells are chosen, JDK 8), or nobody comes. That it lost a
- * race at slot 0, where all may meet, does not move it: a few there would else drive all from where they are
- * alone with their partners, and so to slot 0 (docs/adr/0008). */
-template <class WaitList>
+ * Each thread has one random number, its probe, which selects its slot within the current bound. The
+ * thread stays there until it collides or nobody comes, as threads do with the cells of LongAdder (JDK 8).
+ * A collision at slot 0, which all threads visit, does not move it: a few collisions there would drive
+ * every thread from the slot where it is alone with its partners (docs/adr/0008). */
+template <wait_list WaitList>
 class alignas(line_pair) basic_arena {
 public:
     static constexpr std::size_t max_capacity = 255;
@@ -45,8 +46,8 @@ public:
           spread_(capacity_ == 0 ? nullptr : std::make_unique<padded_slot[]>(capacity_)) {}
 
     /// Slot 0, where waiters may stay.
-    WaitList& wait_list() noexcept { return list_; }
-    const WaitList& wait_list() const noexcept { return list_; }
+    WaitList& list() noexcept { return list_; }
+    const WaitList& list() const noexcept { return list_; }
 
     /// Slot `index`, from 1 to `capacity()`.
     slot& at(std::size_t index) noexcept { return spread_[index - 1]; }
@@ -59,8 +60,7 @@ public:
         return bound_.load(std::memory_order_relaxed);
     }
 
-    /// Whether anybody can have offered above slot 0. There may still be offers above a bound that has
-    /// shrunk.
+    /// Whether there can be offers above slot 0. Some may remain above a bound that has shrunk.
     bool has_grown() const noexcept { return bound() != 0; }
 
     /// The highest slot that arrivals use under `bound`.
@@ -116,12 +116,11 @@ public:
         }
     }
 
-    /// Counts, from `begin` to `end`, what still uses the exchanger: a withdrawal of a party that
-    /// is being completed, on its way to a slot (W1), or a close.
+    /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed (I5,
+    /// signal.hpp), or for a close.
     void pin() noexcept {
-        // [A3] relaxed: the withdrawer's [A4] comes after it, because the withdrawer has seen
-        // `done` ([W5]). The destruction by a party that has found the exchanger closed comes after
-        // it, too.
+        // [A3] relaxed: the withdrawer's [A4] comes later, because it has seen `done` ([W4]). So does the
+        // destruction by a party that found the exchanger closed.
         pins_.fetch_add(1, std::memory_order_relaxed);
     }
     void unpin() noexcept {
@@ -129,7 +128,7 @@ public:
         pins_.fetch_sub(1, std::memory_order_release);
     }
 
-    /// Waits until nobody is left inside. Precondition: closed, and no operation arrives any more.
+    /// Waits until no party is inside. Precondition: closed, and no operation arrives any more.
     void drain() const noexcept {
         for (std::size_t i = 0; i != capacity_; ++i) {
             yield_until([&] { return !spread_[i].is_moving(); });
@@ -172,15 +171,12 @@ private:
         return probe = x;
     }
 
-    // One line: every arrival reads it, and writes it only where it meets its partner. The slots and
-    // the bound that it needs next come with it.
+    // All in one cache line, which every arrival reads, and writes only if it finds its partner there.
     WaitList list_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;
     std::unique_ptr<padded_slot[]> spread_;
     atomic<std::int32_t> pins_{0};
 };
-
-using arena = basic_arena<single_slot>;
 
 } // namespace tryst::detail

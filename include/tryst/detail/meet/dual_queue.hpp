@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/node_pool.hpp>
 #include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/cpu.hpp>
@@ -87,7 +88,7 @@ public:
             const std::int64_t lead =
                 distance(cursor(opposite(own)).load(std::memory_order_relaxed), mine);
             if (lead <= 0) {
-                return {lead < 0 ? match_result::own_side : match_result::nobody};
+                return {lead < 0 ? match_result::own_side : match_result::empty};
             }
             if (at_end(mine)) {
                 step_on(own, mine); // there is a link; [Q5] fails if we do not see it yet
@@ -95,7 +96,7 @@ public:
             }
             // A party that has only a ticket does not wait yet. Relaxed: the visit acquires with [Q10].
             if (cell_of(mine).load(std::memory_order_relaxed) == empty) {
-                return {match_result::nobody};
+                return {match_result::empty};
             }
             if (take_ticket(own, mine)) {
                 if (const match_result end = visit(mine, nullptr);
@@ -146,7 +147,7 @@ public:
             } else if (take_ticket(own, mine)) {
                 const bool more_behind = distance(limit, mine) > 1;
                 if (const match_result end = visit(mine, more_behind ? nullptr : &w);
-                    end.kind != match_result::nobody) {
+                    end.kind != match_result::empty) {
                     return end;
                 }
             }
@@ -358,7 +359,7 @@ private:
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
                 count(here, n, one_cancelled);
-                return {match_result::nobody};
+                return {match_result::empty};
             }
         }
         // [Q2] takes the first, which `seen` has acquired. Failure acquire, pairs with [Q1] and [Q3]: the
@@ -371,7 +372,7 @@ private:
         }
         TRYST_TRACE(step::vacancy);
         count(here, n, one_ended - one_cancelled);
-        return {match_result::nobody};
+        return {match_result::empty};
     }
 
     /// Something has ended in segment `n`, which is not the caller's any more.

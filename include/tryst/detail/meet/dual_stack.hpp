@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/node_pool.hpp>
 #include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/trace.hpp>
@@ -57,7 +58,7 @@ public:
             }
             const number top = top_of(head);
             if (top == pool::none) {
-                return {match_result::nobody};
+                return {match_result::empty};
             }
             if (colour_of(head) == own) {
                 return {match_result::own_side};
@@ -125,7 +126,7 @@ public:
             // Relaxed: released with the node ([N4]).
             place.store(free, std::memory_order_relaxed);
             nodes_.release(n);
-            return {match_result::nobody};
+            return {match_result::empty};
         }
     }
 

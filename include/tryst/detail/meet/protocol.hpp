@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// How two parties of one exchanger find each other, wait, give up and close: the whole algorithm.
-/// Standard library only. Allocates in its constructor, and where its home does; never throws after.
+/// Standard library only. Allocates in its constructor and where its wait list does; never throws after.
+///
+/// Longer than other headers, because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/signal.hpp>
 #include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/trace.hpp>
@@ -18,52 +22,52 @@ namespace tryst::detail {
 
 /// Where a step of the protocol has left a waiter.
 enum class arrival : std::uint8_t {
-    completed, ///< Its outcome is final, and it is its owner's again.
-    waiting, ///< Offered in slot 0. If it is `unstoppable`, it must not be touched any more; else `park` it.
-    offered, ///< Offered above slot 0, for the owner to `expire` after a while.
-    claimed, ///< Out of its slot, its partner is about to finish: look again by `expire`.
+    completed, ///< Its outcome is final, and it belongs to its owner again.
+    waiting, ///< It is in the wait list. If it is `unstoppable`, it must not be touched; else `park` it.
+    offered, ///< It is offered in the arena. Its owner calls `expire` after a while.
+    claimed, ///< It is out of its slot, and its partner is about to complete it: call `expire` again.
 };
 
 /* The protocol
- * @tparam WaitList  where waiters may stay: the one slot 0 of the exchanger, or a dual structure for two colours
- *   (slot.hpp). `W` is the waiter of one side, with its item.
  *
- * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3, with
- * waiters that live in frames and therefore the opposite order of claiming (R1, slot.hpp): the paper
- * fills the waiter's hole first and cleans the slot after; here the slot decides, and then the waiter is
- * touched.
+ * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3. Because
+ * waiters live in frames, the order of claiming is the opposite one (I1, slot.hpp). The paper fills the
+ * waiter's hole first and cleans the slot after; here the slot decides, and then the waiter is touched.
  *
- *   arrive   1. Look at slot 0. A waiter there is claimed: swap, complete it, done. (R4: whoever waits
- *               there is taken by the next arrival that sees it, however busy the arena is.)
- *            2. While the arena is grown, look at this thread's own slot. A waiter is claimed likewise;
- *               in an empty slot, offer oneself there, for a bounded time.
- *            3. Else offer oneself in slot 0.
- *   expire   The bounded time is over: leave the slot, and arrive again, at slot 0 only.
- *   park     In slot 0: tell the completer that it must post us.
- *   cancel   A stop or a deadline: withdraw the waiter from slot 0, and complete it.
- *   close    Close slot 0, claim all that waits, and complete it.
+ *   arrive   1. Look at the wait list. Claim a waiter there, swap, complete it, return.
+ *            2. If the arena has grown, look at this thread's slot. Claim a waiter likewise, or offer the
+ *               own waiter in the empty slot, for a bounded time.
+ *            3. Otherwise offer the own waiter in the wait list.
+ *   expire   The bounded time is over: leave the arena's slot and arrive again, in the wait list only.
+ *   park     In the wait list: tell the completer that it must post the waiter.
+ *   cancel   A stop or a deadline: withdraw the waiter from the wait list and complete it.
+ *   close    Close the wait list, claim all waiters, and complete them.
  *
- * R2. Only slot 0 waits. Two waiters that stayed in different slots would miss each other for ever. In
- *     the slots above 0 a thread spins for a bounded time, as in the paper. A coroutine must not spin on
- *     its loop: its patience is one turn of the loop. It posts its own check and suspends; when the check
- *     runs, either a partner has come (which then had nobody to post or wake), or the offer expires.
- *     No stop and no deadline is in force meanwhile: they are, from the moment the waiter has been in
- *     slot 0 for such a time, too (docs/adr/0003).
- * R3. At quiescence at most one waiter is parked, in slot 0; none once closed.
+ * I2. Only the wait list (slot 0) holds waiters for an unbounded time. Two waiters that stayed in
+ *     different slots would miss each other for ever. In the arena a thread spins for a bounded time, as
+ *     in the paper. A coroutine must not spin on its loop. Its patience is one turn of the loop: it posts
+ *     a check of its own and suspends. When the check runs, either a partner has come (which did not have
+ *     to post or wake anybody), or the offer expires. No stop and no deadline is in force during that
+ *     turn. They are in force after a waiter has spent such a turn in the wait list (docs/adr/0003).
+ * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena is.
  *
- * Who completes a waiter owns it: the one whose CAS took it from its slot. It writes the outcome, then
- * sets `done`, and posts the waiter if it found `parked`; it does not touch it after. Two shortcuts: in
- * slot 0 a `unstoppable` waiter, which nothing can cancel, has no use for the signal: completing it is posting
- * it; and on the loop that both run on, the signal needs no atomic step (W8, docs/adr/0002).
+ * Ownership. The party whose CAS took a waiter from its slot owns it. It writes the outcome, sets `done`,
+ * and posts the waiter if it found `parked`. After that it does not touch the waiter. There are two
+ * shortcuts. An `unstoppable` waiter in the wait list has no use for the signal, because nothing can
+ * cancel it: to complete it is to post it. And on a loop that both parties run on, the signal needs no
+ * atomic step ([W7], docs/adr/0002).
  *
- * Lifetime. A party that has returned may destroy the exchanger, if it knows that none will arrive any
- * more; so no party touches the exchanger after it has let its partner go, except under the guard of a
- * `moving` slot (slot.hpp) or of an announced withdrawal (W1, waiter.hpp). The last step before a post,
- * which may run anybody's code inline, is therefore to let go of the exchanger.
+ * Lifetime. A party that has returned may destroy the exchanger, if it knows that no other will arrive.
+ * So no party touches the exchanger after it has released its partner, except under the guard of a
+ * `moving` slot (slot.hpp) or of a pin (I5, signal.hpp). To post a waiter may run any code inline, so the
+ * last step before a post is to let go of the exchanger.
  *
  * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress.
- * Not handled: fairness among those who arrive at the same time, and memory of who met whom. */
-template <class WaitList>
+ * Not handled: fairness among parties that arrive at the same time, and memory of who met whom.
+ *
+ * @tparam WaitList  a `single_slot`, or for two colours a dual structure. `W` is the waiter of one side,
+ *   with its item. */
+template <wait_list WaitList>
 class protocol {
     using arena = basic_arena<WaitList>;
 
@@ -76,33 +80,33 @@ public:
         arena_.drain();
     }
 
-    bool is_closed() const noexcept { return arena_.wait_list().is_closed(); }
+    bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
-    /// Step 1 of `arrive`, alone: one load and, if somebody is there, one CAS.
+    /// Step 1 of `arrive` alone: one load and, if a partner waits, one CAS.
     /// @returns whether `w` is completed.
     template <class W>
-    bool meet(W& w) noexcept {
-        return apply_match(w, arena_.wait_list().try_match(W::side), nullptr);
+    bool try_match(W& w) noexcept {
+        return apply_match(w, arena_.list().try_match(W::side), nullptr);
     }
 
     /// Takes any partner that waits in any slot; offers nothing.
     /// @returns whether `w` is completed.
     template <class W>
-    bool take(W& w) noexcept {
-        match_result home{};
+    bool try_match_all(W& w) noexcept {
+        match_result found{};
         do {
-            home = arena_.wait_list().try_match_all(W::side);
-            if (apply_match(w, home, nullptr)) {
+            found = arena_.list().try_match_all(W::side);
+            if (apply_match(w, found, nullptr)) {
                 return true;
             }
-        } while (home.kind == match_result::collided);
+        } while (found.kind == match_result::collided);
         if (!arena_.has_grown()) {
             return false;
         }
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             const slot::word seen = arena_.at(i).peek();
             waiter* const q = slot::offered(seen);
-            if (q != nullptr && slot::meets(W::side, seen) && arena_.at(i).claim(seen)) {
+            if (q != nullptr && slot::matches(W::side, seen) && arena_.at(i).claim(seen)) {
                 swap_with(w, q, false, nullptr);
                 return true;
             }
@@ -110,124 +114,112 @@ public:
         return false;
     }
 
-    /// Looks for a partner, and else offers `w`, above slot 0 only if `spread`.
+    /// Looks for a partner, and otherwise offers `w`, in the arena only if `spread`.
     template <class W>
     arrival arrive(W& w, bool spread) noexcept {
         return arrive(w, spread, nullptr);
     }
 
-    /// Whether `w` has been completed.
-    static bool is_done(const waiter& w) noexcept {
-        // [W1] acquire, pairs with [W5]: the partner's item and the outcome.
-        return (w.state.load(std::memory_order_acquire) & signal::done) != 0;
-    }
-
-    /// Ends the bounded offer of `w` above slot 0; in slot 0, where it may stay, only looks. On the
+    /// Ends the bounded offer of `w` in the arena. In the wait list, where it may stay, only looks. On the
     /// owner's executor or thread.
     template <class W>
     arrival expire(W& w) noexcept {
-        if (is_done(w)) {
+        if (w.state.is_done()) {
             return arrival::completed;
         }
         if (arena::index_of(w.place) == 0) {
             return arrival::waiting;
         }
-        const signal::bits seen = begin_withdraw(w);
-        if ((seen & signal::done) != 0) {
+        const signal::view seen = w.state.begin_withdraw();
+        if (seen.is_done()) {
             return arrival::completed;
         }
-        if ((seen & signal::withdraw_failed) != 0) {
+        if (seen.has_failed_to_withdraw()) {
             return arrival::claimed;
         }
         slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
         TRYST_TRACE(step::withdrawing);
         if (!here.begin_move(std::addressof(w), W::side)) {
-            return withdraw_failed(w);
+            return fail_withdraw(w);
         }
         TRYST_TRACE(step::expiry);
         arena_.expired(w.place);
-        // Relaxed: `w` is in no slot, and no stop or deadline is in force before it waits in slot 0.
-        w.state.store(0, std::memory_order_relaxed);
+        w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
         return arrive(w, false, &here);
     }
 
     /// Suspends `w`, which is `waiting` and not `unstoppable`.
-    /// @returns whether it is suspended, and then not to be touched; else it is completed.
+    /// @returns whether it is suspended, and then must not be touched; otherwise it is completed.
     template <class W>
     bool park(W& w) noexcept {
-        signal::bits seen = 0;
-        // [W2] release, pairs with [W4]: a canceller that sees `parked` sees the offer and the waiter.
-        // Failure acquire, pairs with [W5] if `done` is there.
-        if (w.state.compare_exchange_strong(seen, signal::parked, std::memory_order_release,
-                                            std::memory_order_acquire)) {
+        signal::view seen = w.state.park();
+        if (seen.is_clear()) {
             return true;
         }
-        if ((seen & signal::done) == 0) {
-            // A stop that came before we parked is ours to serve.
-            seen = begin_withdraw(w);
+        if (!seen.is_done()) {
+            // A stop that came before the waiter was parked is its owner's to serve.
+            seen = w.state.begin_withdraw();
         }
-        if ((seen & signal::done) != 0) {
+        if (seen.is_done()) {
             return false;
         }
         TRYST_TRACE(step::withdrawing);
-        if (withdraw_from_wait_list(w)) {
+        if (withdraw_from_list(w)) {
             TRYST_TRACE(step::own_stop);
-            w.result = signal::reason(seen);
+            w.result = reason(seen.is_expired());
             return false;
         }
-        return withdraw_failed(w, signal::parked) == arrival::claimed;
+        return fail_withdraw(w, true) == arrival::claimed;
     }
 
-    /// Ends the wait of `w` for `why` (`stop`, and `expired` if by its deadline), unless a partner was
-    /// faster. From any thread, while the operation lives. Precondition: `w` is, or was, `waiting`.
+    /// Ends the wait of `w` for a stop or its deadline, unless a partner was faster. From any thread while
+    /// the operation lives. Precondition: `w` is, or was, `waiting`.
     template <class W>
-    void cancel(W& w, signal::bits why) noexcept {
-        // [W4] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer, orders
-        // this call before the end of the waiter's life.
-        const signal::bits seen = w.state.fetch_or(why, std::memory_order_acquire);
-        if ((seen & (signal::done | signal::stop)) != 0 || (seen & signal::parked) == 0) {
-            return; // too late, or somebody else's to serve, or the owner's own
+    void cancel(W& w, bool by_deadline) noexcept {
+        const signal::view seen = w.state.request_stop(by_deadline);
+        if (seen.is_done() || seen.is_stopped() || !seen.is_parked()) {
+            return; // too late, or another canceller's to serve, or the owner's
         }
         TRYST_TRACE(step::withdrawing);
-        if (withdraw_from_wait_list(w)) {
+        if (withdraw_from_list(w)) {
             TRYST_TRACE(step::stop);
-            w.result = signal::reason(why);
+            w.result = reason(by_deadline);
             post(w);
         } else {
             TRYST_TRACE(step::late_stop);
-            withdraw_failed(w);
+            fail_withdraw(w);
         }
     }
 
-    /// Takes back the offer of `w`, whose frame is being destroyed while it is suspended, with no
-    /// canceller left. On its executor. `queued` says that its check or its resumption was in the
-    /// executor's queue, and is no more.
-    /// @returns whether nobody refers to `w` any more; else its resumption is about to be posted.
+    /// Takes back the offer of `w`, whose frame is destroyed while it is suspended. No canceller is left.
+    /// On its executor.
+    /// @param limited  whether a stop or a deadline has been in force.
+    /// @param queued   whether its check or its resumption was in the executor's queue, and no more is.
+    /// @returns whether no party refers to `w` any more; if not, its resumption is about to be posted.
     template <class W>
-    bool abandon(W& w, bool queued) noexcept {
-        const bool stays = arena::index_of(w.place) == 0 && (w.unstoppable || w.limited);
+    bool abandon(W& w, bool limited, bool queued) noexcept {
+        const bool stays = arena::index_of(w.place) == 0 && (w.unstoppable || limited);
         if (stays) {
-            return queued || (w.unstoppable ? withdraw_from_wait_list(w)
-                                            : try_withdraw(w) == arrival::waiting);
+            return queued ||
+                   (w.unstoppable ? withdraw_from_list(w) : try_withdraw(w) == arrival::waiting);
         }
-        // Its check was queued, and nobody else posts it.
+        // Its check was queued, and no other party posts it.
         yield_until([&] { return try_withdraw(w) != arrival::claimed; });
         return true;
     }
 
-    /// Closes permanently, and completes all waiters with `closed`. A party that finds the
-    /// exchanger closed may destroy it; the destructor waits until this close has completed the
-    /// last waiter.
+    /// Closes permanently, and completes all waiters with `closed`. A party that finds the exchanger
+    /// closed may destroy it. The destructor waits until this close has completed the last waiter.
     void close() noexcept {
         arena_.pin();
-        waiter* const last = arena_.wait_list().close([&](waiter& q) { complete_closed(q); });
+        waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
             const slot::word seen = arena_.at(i).peek();
             waiter* const q = slot::offered(seen);
             if (q != nullptr && arena_.at(i).claim(seen)) {
                 complete(*q, outcome::closed, false);
             }
-            // Offers made here from now on find slot 0 closed when they expire.
+            // Offers made here from now on find the wait list closed when they expire.
         }
         const bool suspended = last != nullptr && complete(*last, outcome::closed, true);
         const bool is_inline = suspended && !last->executor;
@@ -246,13 +238,13 @@ public:
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
 private:
-    /// Serves what `w` has seen in the wait list. `moving`, if not null, is the slot that `w` comes from.
+    /// Acts on what `w` has found in the wait list. `moving`, if not null, is the slot it comes from.
     /// @returns whether `w` is completed.
     template <class W>
-    bool apply_match(W& w, match_result seen, slot* moving) noexcept {
-        switch (seen.kind) {
+    bool apply_match(W& w, match_result found, slot* moving) noexcept {
+        switch (found.kind) {
         case match_result::partner:
-            swap_with(w, seen.claimed, true, moving);
+            swap_with(w, found.claimed, true, moving);
             return true;
         case match_result::closed:
             w.result = outcome::closed;
@@ -275,24 +267,24 @@ private:
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         while (true) {
-            match_result seen = arena_.wait_list().try_match(W::side);
-            if (apply_match(w, seen, moving)) {
+            match_result found = arena_.list().try_match(W::side);
+            if (apply_match(w, found, moving)) {
                 return arrival::completed;
             }
-            if (seen.kind == match_result::collided) {
+            if (found.kind == match_result::collided) {
                 continue;
             }
             const std::uint32_t bound = arena_.bound();
-            // Where the own side waits in the wait list, partners go there first.
-            const bool spreads = WaitList::spreads && spread && seen.kind == match_result::nobody;
+            // If the own side waits in the list, partners will look there first.
+            const bool spreads = WaitList::spreads && spread && found.kind == match_result::empty;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
             w.place = arena::place(bound, index);
             if (index == 0) {
-                seen = arena_.wait_list().enqueue_or_match(w, W::side);
-                if (apply_match(w, seen, moving)) {
+                found = arena_.list().enqueue_or_match(w, W::side);
+                if (apply_match(w, found, moving)) {
                     return arrival::completed;
                 }
-                if (seen.kind == match_result::offered) {
+                if (found.kind == match_result::offered) {
                     if (moving != nullptr) {
                         moving->end_move();
                     }
@@ -303,8 +295,8 @@ private:
             slot& here = arena_.at(index);
             const slot::word offer = here.peek();
             if (waiter* const q = slot::offered(offer)) {
-                if (!slot::meets(W::side, offer)) {
-                    spread = false; // its own side is here already: wait for both in the wait list
+                if (!slot::matches(W::side, offer)) {
+                    spread = false; // its own side is here already: both wait in the list
                 } else if (here.claim(offer)) {
                     swap_with(w, q, false, nullptr);
                     return arrival::completed;
@@ -317,23 +309,23 @@ private:
                     return arrival::offered;
                 }
             } else {
-                spread = false; // somebody is on the way from here to slot 0: meet it there
+                spread = false; // a party moves from here to the wait list: meet it there
             }
         }
     }
 
-    /// Where the latest offer of `w` was made, above slot 0.
+    /// Where the latest offer of `w` was made, in the arena.
     slot& slot_of(const waiter& w) noexcept { return arena_.at(arena::index_of(w.place)); }
 
-    /// Takes `w` out of slot 0, if it has not been claimed.
+    /// Takes `w` out of the wait list, if it has not been claimed.
     template <class W>
-    bool withdraw_from_wait_list(W& w) noexcept {
+    bool withdraw_from_list(W& w) noexcept {
         if constexpr (WaitList::withdraws_in_one_step) {
-            return arena_.wait_list().withdraw(w, W::side);
+            return arena_.list().withdraw(w, W::side);
         } else {
-            // Once it is out, nobody waits for us: the destructor must.
+            // Once `w` is out, no party waits for this one: the destructor must.
             arena_.pin();
-            const bool out = arena_.wait_list().withdraw(w, W::side);
+            const bool out = arena_.list().withdraw(w, W::side);
             arena_.unpin();
             return out;
         }
@@ -343,47 +335,42 @@ private:
     /// @returns waiting: it was still there; completed: it is completed; claimed: it is about to be.
     template <class W>
     arrival try_withdraw(W& w) noexcept {
-        const signal::bits seen = begin_withdraw(w);
-        if ((seen & signal::done) != 0) {
+        const signal::view seen = w.state.begin_withdraw();
+        if (seen.is_done()) {
             return arrival::completed;
         }
-        if ((seen & signal::withdraw_failed) != 0) {
+        if (seen.has_failed_to_withdraw()) {
             return arrival::claimed;
         }
         TRYST_TRACE(step::withdrawing);
         const bool out = arena::index_of(w.place) == 0
-                             ? withdraw_from_wait_list(w)
+                             ? withdraw_from_list(w)
                              : slot_of(w).withdraw(std::addressof(w), W::side);
-        return out ? arrival::waiting : withdraw_failed(w);
+        return out ? arrival::waiting : fail_withdraw(w);
     }
 
-    /// Says that the owner is about to withdraw `w` (W1).
-    static signal::bits begin_withdraw(waiter& w) noexcept {
-        // [W6] acquire, pairs with [W5] if `done` is there. No release: that the withdrawal is counted
-        // is a matter of this word alone, and what the withdrawal does is released by [W7].
-        return w.state.fetch_or(signal::withdrawing, std::memory_order_acquire);
-    }
-
-    /// Says that a withdrawal of `w` has failed (W1), and with `parked` that its owner is suspended.
-    arrival withdraw_failed(waiter& w, signal::bits also = 0) noexcept {
-        // [W7] acquire, pairs with [W5] if `done` is there; release, pairs with [W5].
-        const signal::bits seen = w.state.fetch_or(
-            static_cast<signal::bits>(signal::withdraw_failed | also), std::memory_order_acq_rel);
-        if ((seen & signal::done) == 0) {
+    /// Ends the announced withdrawal of `w`, which came too late (I5).
+    arrival fail_withdraw(waiter& w, bool also_parked = false) noexcept {
+        if (!w.state.fail_withdraw(also_parked).is_done()) {
             return arrival::claimed;
         }
         arena_.unpin();
         return arrival::completed;
     }
 
-    /// Gives `w`, which is the caller's, and `q`, which the caller claimed, each other's items.
+    static outcome reason(bool by_deadline) noexcept {
+        return by_deadline ? outcome::timed_out : outcome::cancelled;
+    }
+
+    /// Swaps the items of `w`, which is the caller's, and of the waiter that the caller claimed, and
+    /// completes the latter. Here an item changes hands.
     template <class W>
-    void swap_with(W& w, waiter* claimed, bool in_wait_list, slot* moving) noexcept {
-        TRYST_TRACE(in_wait_list ? step::claim_in_wait_list : step::claim_in_arena);
+    void swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
+        TRYST_TRACE(in_list ? step::claim_in_wait_list : step::claim_in_arena);
         auto& q = static_cast<typename W::partner&>(*claimed);
         w.swap_items(q);
         w.result = outcome::exchanged;
-        const bool suspended = complete(q, outcome::exchanged, in_wait_list);
+        const bool suspended = complete(q, outcome::exchanged, in_list);
         if (moving != nullptr) {
             moving->end_move();
         }
@@ -393,42 +380,23 @@ private:
     }
 
     /// Completes `q`, which the caller owns.
-    /// @returns whether it must be posted; if not, it is not to be touched any more.
-    bool complete(waiter& q, outcome how, bool in_wait_list) noexcept {
+    /// @returns whether it must be posted; if not, it must not be touched any more.
+    bool complete(waiter& q, outcome how, bool in_list) noexcept {
         TRYST_TRACE(step::completing);
         q.result = how;
-        if (in_wait_list && q.unstoppable) {
+        if (in_list && q.unstoppable) {
             return true;
         }
-        if (q.executor.alone_here() && !q.limited) {
-            // [W8] relaxed: nobody else is at the signal. Its owner would have to run here, its canceller
-            // does not exist yet, and an executor that is alone here has not parked it.
-            q.state.store(signal::done, std::memory_order_relaxed);
+        if (q.executor.alone_here() && !q.is_limited()) {
+            // An executor that runs nothing else now has not parked `q`, and nothing can cancel it.
+            q.state.complete_in_place();
             TRYST_TRACE(step::completion_in_place);
             return false;
         }
-        // Relaxed: the CAS re-reads it.
-        signal::bits seen = q.state.load(std::memory_order_relaxed);
-        bool counted = false;
-        do {
-            // Before `done`, not after: the withdrawer uncounts as soon as it sees `done`, and meanwhile
-            // nobody else's withdrawal may make up for a missing one.
-            if (counted != signal::withdrawal_under_way(seen)) {
-                counted ? arena_.unpin() : arena_.pin();
-                counted = !counted;
-            }
-            // [W5] release, pairs with [W1], [W2], [W6] and [W7]: the item and the outcome. Acquire,
-            // pairs with [W7]. Failure relaxed: retried.
-        } while (
-            !q.state.compare_exchange_weak(seen, static_cast<signal::bits>(seen | signal::done),
-                                           std::memory_order_acq_rel, std::memory_order_relaxed));
-        if (counted) {
-            TRYST_TRACE(step::pinned);
-        }
-        return (seen & signal::parked) != 0;
+        return q.state.complete(arena_).is_parked();
     }
 
-    /// Completes `q`, whom a close has claimed in the wait list.
+    /// Completes `q`, which a close has claimed in the wait list.
     void complete_closed(waiter& q) noexcept {
         if (complete(q, outcome::closed, true)) {
             post(q);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One party of an exchange, while it waits: its item, and the word through which it is completed.
+/// One party of an exchange while it waits: its item, and what its completer needs.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
-#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/meet/signal.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/result.hpp>
 
@@ -14,7 +14,7 @@
 
 namespace tryst::detail {
 
-/// How an exchange ended; `pending` until whoever owns the waiter says so.
+/// How an exchange ended; `pending` until the party that owns the waiter writes it.
 enum class outcome : std::uint8_t {
     exchanged = 0,
     timed_out = static_cast<std::uint8_t>(exchange_errc::timed_out),
@@ -25,63 +25,37 @@ enum class outcome : std::uint8_t {
     pending,
 };
 
-/// Which side a party is on. Those without any meet each other, red meets blue.
+/// Which side a party is on. Parties without a side match each other; red matches blue.
 enum class colour : std::uint8_t { none, red, blue };
 
 constexpr colour opposite(colour own) noexcept {
     return own == colour::red ? colour::blue : own == colour::blue ? colour::red : colour::none;
 }
 
-/* The signal: what its owner, its partner and its cancellers tell each other about a waiter.
- *
- *   parked    owner      "I am suspended: who completes me must post me"
- *   done      completer  "your item and outcome are in place"
- *   stop      canceller  "somebody wants this wait to end"; with `expired`, because of its deadline
- *   leaving   owner      "I am about to withdraw my own offer from its slot"
- *   left      withdrawer "my withdrawal failed, and I shall not touch the exchanger again"
- *
- * The right to withdraw the waiter from slot 0 belongs to exactly one party: the canceller whose `stop`
- * was first and found `parked`, else the owner, who finds `stop` when it tries to set `parked`. (Were
- * `parked` set first, the waiter could be resumed, reused and parked again before a late withdrawal,
- * which would then remove the new offer.)
- *
- * W1. A withdrawer may come too late: a partner has claimed the waiter, and may even have returned and
- *     be destroying the exchanger while the withdrawer's CAS is on its way to the slot. So a party
- *     announces a withdrawal in the signal before, and takes it back after. A completer that is about to
- *     set `done` over an announced withdrawal counts it in the exchanger first; the withdrawer that sets
- *     `withdraw_failed` and sees `done` uncounts it; and the destructor waits until none is counted. */
-namespace signal {
-using bits = std::uint8_t;
-inline constexpr bits stop = 1;
-inline constexpr bits expired = 2;
-inline constexpr bits done = 4;
-inline constexpr bits parked = 8;
-inline constexpr bits withdrawing = 16;
-inline constexpr bits withdraw_failed = 32;
+/// How far an operation has come. Only its own executor or thread reads and writes this.
+enum class stage : std::uint8_t {
+    created, ///< Not offered yet.
+    offered, ///< Only a partner or a close can end the wait, for ever or for now.
+    stoppable, ///< The stop callback is registered; no timer is armed.
+    timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor,
+    timed_by_thread, ///< or with the timer thread.
+    finished, ///< Nothing refers to the operation any more.
+};
 
-/// Whether, when `done` was set on top of `seen`, a withdrawal was under way.
-constexpr bool withdrawal_under_way(bits seen) noexcept {
-    const bool by_owner = (seen & withdrawing) != 0;
-    const bool by_canceller = (seen & stop) != 0 && (seen & parked) != 0;
-    return (by_owner || by_canceller) && (seen & withdraw_failed) == 0;
-}
-
-/// The outcome of a wait that `stop` ended.
-constexpr outcome reason(bits seen) noexcept {
-    return (seen & expired) != 0 ? outcome::timed_out : outcome::cancelled;
-}
-} // namespace signal
-
-/// The part of a waiter that does not depend on the item. Its fields are plain: they belong to the
-/// owner until the offer, and to whoever removed the waiter from its slot from then on (R1).
+/// The part of a waiter that does not depend on the item. Its fields are plain. They belong to the owner
+/// until the offer, and from then on to the party that removed the waiter from its slot (I1).
 struct waiter : executor_node {
     executor_ref executor;
-    atomic<signal::bits> state{0};
+    signal state;
     outcome result = outcome::pending;
-    bool unstoppable = false; ///< Nothing but a partner or a close can end the wait at slot 0.
-    bool limited = false; ///< A stop or a deadline can, now. Read on the executor only.
-    std::uint32_t place =
-        0; ///< Where the latest offer was made: bound and slot, as in the arena; and where in the wait list.
+    bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
+    stage at : 7 = stage::created; ///< The owner's alone, as the next.
+    bool is_relative : 1 = false; ///< The deadline is a duration that has not begun.
+    std::uint32_t place = 0; ///< Where the latest offer is: bound and slot, as in the arena, or the
+        ///< wait list's own number.
+
+    /// Whether a stop or a deadline is in force. On the waiter's executor.
+    bool is_limited() const noexcept { return at > stage::offered && at != stage::finished; }
 };
 
 /// A waiter with its own item, and after success its partner's in the same place.
@@ -107,7 +81,7 @@ public:
     /// Precondition: exchanged.
     Theirs& theirs() noexcept { return got; }
 
-    /// Swaps the items of two waiters, both of which are the caller's, and are `exchanged` after.
+    /// Swaps the items of two waiters that both belong to the caller. Both are then `exchanged`.
     void swap_items(partner& other) noexcept {
         Own held(std::move(brought));
         brought.~Own();

@@ -14,7 +14,7 @@
 
 namespace tryst::fiber::detail {
 
-/* The sleeper of a fiber (tryst/detail/run/thread_wait_strategy.hpp says what is asked of it)
+/* The sleeper of a fiber (tryst/detail/meet/blocking_wait.hpp says what is asked of it)
  * A token under a mutex, and Boost's condition variable. The mutex is held for the whole of a wake-up, and
  * the sleeper takes it before it leaves. So the waker can let go of nothing that is gone: neither of this
  * object, nor of the fiber's scheduler, which Boost 1.81 notifies after it has queued the fiber there, and
@@ -47,7 +47,7 @@ public:
     /// One turn of the scheduler. Further ones are for a partner that has begun to serve us on another
     /// thread, which may need this core for it.
     template <class Done, class Late>
-    void look_out(Done, Late) noexcept {
+    void await_partner(Done, Late) noexcept {
         if (++turns_ > patience) {
             tryst::detail::yield_thread();
         }

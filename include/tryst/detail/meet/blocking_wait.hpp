@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// How a party that is not a coroutine waits for its exchange: it spins or yields, then sleeps.
+/// Standard library only. Never allocates or throws by itself.
+#pragma once
+
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/executor.hpp>
+
+#include <cassert>
+
+namespace tryst::detail {
+
+/* Wait strategies
+ * A thread (thread_wait_strategy.hpp), or a fiber in an adapter, blocks in `blocking_wait`. Its strategy
+ * lives on its stack and serves one wait:
+ *
+ *   executor()               what the protocol posts to in order to end the sleep, from any thread and at
+ *                            most once; possibly before the sleep, or from the waiting party itself
+ *   await_partner(done, late)  lets a bounded time pass after an offer; may return as soon as `done()`,
+ *                            or `late()`, which means that the deadline has passed
+ *   sleep()                  until posted
+ *   sleep_until(deadline)    until posted or the deadline; returns whether it was posted
+ *   step(f)                  f(), a stretch of the protocol in which the party is not suspended
+ *
+ * A poster must not touch the strategy once the party may have gone on. So a `sleep` that returns, and a
+ * `sleep_until` that returns true, have waited for the poster. A `sleep_until` that returned false is
+ * followed by a `sleep`, because by then the post is certain.
+ *
+ * The wait may go on in another thread after each suspension. Thread-locals are used within steps only. */
+
+/// Blocks the calling thread or fiber with `strategy` until the operation is complete.
+template <class Operation, class WaitStrategy>
+typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) noexcept {
+    arrival where = strategy.step([&] {
+        assert(may_block() && "tryst: a loop's own thread must not block");
+        return op.begin(strategy.executor());
+    });
+    bool waited_in_list = false;
+    while (where != arrival::completed && !waited_in_list) {
+        waited_in_list = where == arrival::waiting;
+        strategy.await_partner([&] { return op.is_complete(); },
+                               [&] {
+                                   if constexpr (Operation::is_timed) {
+                                       return clock::now() >= op.time_limit();
+                                   }
+                                   return false;
+                               });
+        where = strategy.step([&] { return op.look_again(); });
+    }
+    if (where != arrival::completed && strategy.step([&] { return op.park(); })) {
+        if constexpr (Operation::is_timed) {
+            if (!strategy.sleep_until(op.time_limit())) {
+                strategy.step([&] { op.cancel(true); });
+                strategy.sleep();
+            }
+        } else {
+            strategy.sleep();
+        }
+    }
+    return strategy.step([&] { return op.take_result(); });
+}
+
+} // namespace tryst::detail

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One exchange in progress: item, waiter, limits, and how its client is told that it is complete.
+/// Standard library only. Never allocates or throws.
+#pragma once
+
+#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/stop_state.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/time.hpp>
+#include <tryst/detail/run/timer_thread.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/result.hpp>
+
+#include <cassert>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace tryst::detail {
+
+/// One side of an exchange: what it brings and gets (void for nothing), and where it waits.
+template <class WaitList, class Own, class Theirs = Own, colour Colour = colour::none>
+struct side {
+    using own = object_t<Own>;
+    using theirs = object_t<Theirs>;
+    using protocol = detail::protocol<WaitList>;
+    using waiter = item_waiter<own, theirs, Colour>;
+    using result = exchange_result<Theirs, Own>;
+
+    /// The result of an exchange that is complete, by moving its item out.
+    static result result_of(waiter& w) noexcept {
+        if (w.result == outcome::exchanged) {
+            return result(std::move(w.theirs()));
+        }
+        return result(static_cast<exchange_errc>(w.result), std::move(w.own()));
+    }
+};
+
+/// What can end a wait besides a partner and a close: a deadline, and a stop unless `StopToken` is void.
+template <bool Timed, class StopToken = void>
+struct limits {
+    using token = StopToken;
+    static constexpr bool timed = Timed;
+    static constexpr bool stoppable = !std::is_void_v<StopToken>;
+};
+struct no_deadline {};
+
+/* The operation
+ * It knows the protocol, stops and deadlines, but not its client. Clients are the coroutine awaiter
+ * (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp), and whatever else
+ * has a function to be called on completion.
+ *
+ *   created --try_match--> complete                       a partner was waiting, or a stop requested
+ *   created --start-----> complete                        likewise, or there is no time to wait
+ *                         offered                         for one turn of the executor, in which only a
+ *                                                         partner or a close can end the wait
+ *   offered --(turn)----> complete                        a partner came
+ *                         stoppable, timed_by_...         in the wait list: stop and deadline in force
+ *   any     --finish----> finished                        no stop, timer or executor refers to it
+ *
+ * `try_match` and `start` tell by their return value that the operation is complete; otherwise the
+ * completion function is called later, once, on the executor. A stop becomes a withdrawal in `cancel`.
+ *
+ * A blocking wait uses the steps below `start` one by one, because it spins or yields in place of a turn. */
+template <class Side, class Limits>
+class operation : private Side::waiter,
+                  private std::conditional_t<Limits::timed, timer_node, no_deadline> {
+public:
+    using result = typename Side::result;
+    using protocol = typename Side::protocol;
+
+    /// What is called on the executor when the operation is complete. `from` gives the operation.
+    using completion = void (*)(executor_node*) noexcept;
+
+    template <class... Stop>
+    explicit operation(protocol& with, typename Side::own&& item, Stop&&... stop) noexcept
+        : Side::waiter(std::move(item)), protocol_(&with), stop_{std::forward<Stop>(stop)...} {}
+    template <class... Stop>
+    operation(protocol& with, clock::time_point limit, typename Side::own&& item,
+              Stop&&... stop) noexcept
+        : operation(with, std::move(item), std::forward<Stop>(stop)...) {
+        this->deadline = limit;
+    }
+    template <class... Stop>
+    operation(protocol& with, clock::duration patience, typename Side::own&& item,
+              Stop&&... stop) noexcept
+        : operation(with, clock::time_point(patience), std::move(item),
+                    std::forward<Stop>(stop)...) {
+        this->is_relative = true;
+    }
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+
+    ~operation() {
+        if (this->at == stage::created) {
+            finish();
+        } else {
+            abandon();
+        }
+    }
+
+    /// The operation whose completion function was given `node`.
+    static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
+
+    /// Takes a partner that is waiting, if there is one. @returns whether the operation is complete.
+    bool try_match() noexcept {
+        assert(this->at == stage::created && "tryst: an exchange can be awaited only once");
+        if constexpr (Limits::stoppable) {
+            if (stop_.token.stop_requested()) {
+                mine().result = outcome::cancelled;
+                return true;
+            }
+        }
+        return protocol_->try_match(mine());
+    }
+
+    /// Makes the offer. @returns whether it is pending: then `done` is called on the executor, or inline in
+    /// the completing party if there is none.
+    ///
+    /// Out of line, because it must not touch the frame once the waiter is published, and compilers that
+    /// inline it into a coroutine may do so (LLVM before 17 spills there).
+    [[gnu::noinline]] bool start(executor_ref on, completion done) noexcept {
+        this->executor = on;
+        if (has_no_time(on)) {
+            return false;
+        }
+        done_ = done;
+        this->unstoppable = !can_be_limited();
+        this->run = done;
+        this->at = stage::offered;
+        const bool no_limits = this->unstoppable;
+        const arrival where = protocol_->arrive(mine(), static_cast<bool>(on));
+        if (where == arrival::waiting && !no_limits && on) {
+            return wait_a_turn();
+        }
+        return stay(where, no_limits);
+    }
+
+    /// Cuts the ties to stop, deadline and executor. Precondition: complete, or not started.
+    void finish() noexcept {
+        if (this->at == stage::finished) {
+            return;
+        }
+        if constexpr (Limits::stoppable) {
+            if (this->is_limited()) {
+                std::destroy_at(&stop_.callback);
+            } else {
+                std::destroy_at(&stop_.token);
+            }
+        }
+        if constexpr (Limits::timed) {
+            if (const executor_ref timers = armed_timers()) {
+                timers.disarm(this);
+            }
+        }
+        this->at = stage::finished;
+    }
+
+    /// Takes the offer back, if it is pending: the completion function will not be called. On its executor.
+    void abandon() noexcept {
+        if (this->at == stage::created || this->at == stage::finished) {
+            return;
+        }
+        const bool limited = this->is_limited();
+        finish();
+        const executor_ref on = this->executor;
+        const bool queued = on && on.retract(this);
+        if (protocol_->abandon(mine(), limited, queued)) {
+            return;
+        }
+        assert(on && "tryst: a coroutine without executor was destroyed while being resumed");
+        yield_until([&] { return on.retract(this); });
+    }
+
+    /// Ends the wait for a stop or the deadline, unless a partner was faster. From any thread, between the
+    /// start and `finish`.
+    void cancel(bool by_deadline) noexcept { protocol_->cancel(mine(), by_deadline); }
+
+    /// The result, by moving the item out. Precondition: complete.
+    result take_result() noexcept {
+        finish();
+        return Side::result_of(mine());
+    }
+
+    // ---- The steps of a blocking wait (blocking_wait.hpp).
+
+    /// Takes a partner that is waiting, or makes the offer.
+    arrival begin(executor_ref on) noexcept {
+        if (try_match() || has_no_time({})) {
+            return arrival::completed;
+        }
+        this->at = stage::offered;
+        this->executor = on;
+        return protocol_->arrive(mine(), true);
+    }
+
+    /// Looks again after a while: `protocol::expire`.
+    arrival look_again() noexcept { return protocol_->expire(mine()); }
+
+    bool is_complete() const noexcept { return this->state.is_done(); }
+
+    /// Registers the stop callback and parks the waiter. @returns whether it is suspended.
+    bool park() noexcept {
+        this->at = stage::stoppable;
+        register_stop();
+        return protocol_->park(mine());
+    }
+
+    static constexpr bool is_timed = Limits::timed;
+
+    /// The deadline on the steady clock. Precondition: `is_timed`.
+    clock::time_point time_limit() noexcept {
+        begin_duration([] { return clock::now(); });
+        return this->deadline;
+    }
+
+private:
+    struct stop_request {
+        operation* self;
+        void operator()() const noexcept { self->cancel(false); }
+    };
+
+    typename Side::waiter& mine() noexcept { return *this; }
+
+    /// Goes on from where the protocol has left the waiter. `no_limits` is `unstoppable`; it is passed on,
+    /// because such a waiter must not be read any more.
+    /// @returns whether the operation is pending.
+    bool stay(arrival where, bool no_limits) noexcept {
+        switch (where) {
+        case arrival::completed:
+            return false;
+        case arrival::waiting:
+            if (no_limits) {
+                return true;
+            }
+            start_limits();
+            return protocol_->park(mine());
+        case arrival::offered:
+        case arrival::claimed:
+            return wait_a_turn();
+        }
+        return false;
+    }
+
+    /// The patience of an offer in the arena is one turn of the loop. In the wait list the stop and the
+    /// deadline come into force after it. Where partners abound, few waits last that long, and the others
+    /// need neither a timer nor a callback (docs/adr/0003).
+    bool wait_a_turn() noexcept {
+        this->run = end_turn;
+        this->executor.post(this);
+        return true;
+    }
+
+    static void end_turn(executor_node* node) noexcept {
+        operation& self = from(node);
+        const bool no_limits = self.unstoppable;
+        const completion done = self.done_;
+        self.run = done;
+        if (!self.stay(self.protocol_->expire(self.mine()), no_limits)) {
+            done(node);
+        }
+    }
+
+    bool can_be_limited() const noexcept {
+        if constexpr (Limits::stoppable) {
+            return Limits::timed || stop_.token.stop_possible();
+        }
+        return Limits::timed;
+    }
+
+    /// Whether the deadline has passed. If so, takes a partner that is waiting, or times out.
+    bool has_no_time([[maybe_unused]] executor_ref timers) noexcept {
+        if constexpr (Limits::timed) {
+            const auto now = [&] { return timers.has_timers() ? timers.now() : clock::now(); };
+            const auto start = this->is_relative ? clock::time_point() : now();
+            if (this->deadline > start) {
+                return false;
+            }
+            if (!protocol_->try_match_all(mine())) {
+                mine().result = outcome::timed_out;
+            }
+            return true;
+        } else {
+            return false;
+        }
+    }
+
+    /// Turns a duration into a deadline.
+    template <class Now>
+    void begin_duration(Now now) noexcept {
+        if (this->is_relative) {
+            this->is_relative = false;
+            this->deadline = after(now(), this->deadline.time_since_epoch());
+        }
+    }
+
+    /// From here on the stop and the deadline can end the wait.
+    void start_limits() noexcept {
+        this->at = !Limits::timed                ? stage::stoppable
+                   : this->executor.has_timers() ? stage::timed_by_executor
+                                                 : stage::timed_by_thread;
+        if constexpr (Limits::timed) {
+            const executor_ref timers = armed_timers();
+            begin_duration([&] { return timers.now(); });
+            this->fire = [](timer_node* node) noexcept {
+                static_cast<operation&>(*node).cancel(true);
+            };
+            timers.arm(this);
+        }
+        register_stop();
+    }
+
+    void register_stop() noexcept {
+        if constexpr (Limits::stoppable) {
+            auto token = std::move(stop_.token);
+            std::destroy_at(&stop_.token);
+            std::construct_at(&stop_.callback, std::move(token), stop_request{this});
+        }
+    }
+
+    /// Where the timer is armed, if it is.
+    executor_ref armed_timers() const noexcept {
+        return this->at == stage::timed_by_executor ? this->executor
+               : this->at == stage::timed_by_thread ? timer_thread_executor()
+                                                    : executor_ref();
+    }
+
+    protocol* protocol_;
+    completion done_ = nullptr;
+    /// The callback while limits are in force, before that the token.
+    [[no_unique_address]] stop_state<typename Limits::token, stop_request> stop_;
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One waiter's state: what its owner, its partner and its cancellers tell each other.
+/// Standard library only. Never allocates, blocks or throws.
+#pragma once
+
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/trace.hpp>
+
+#include <cstdint>
+
+namespace tryst::detail {
+
+/* The signal
+ * One byte. Its bits are only ever added, until the owner resets them between two offers.
+ *
+ *   bit              set by      meaning
+ *   parked           owner       "I am suspended: post me when you complete me"
+ *   done             completer   "your item and outcome are in place"
+ *   stop             canceller   "this wait shall end"; with `expired`, because of its deadline
+ *   withdrawing      owner       "I am about to withdraw my own offer"
+ *   withdraw_failed  withdrawer  "my withdrawal failed, and I will not touch the exchanger again"
+ *
+ * Exactly one party may withdraw a waiter from slot 0. It is the canceller whose `stop` was the first
+ * and found `parked`; otherwise it is the owner, which finds `stop` when it tries to set `parked`. (If
+ * `parked` were set regardless, the waiter could be completed, reused and parked again before a late
+ * canceller withdrew it, and that withdrawal would remove the new offer.)
+ *
+ * I5. The exchanger outlives every withdrawal. A withdrawal may come too late: a partner has claimed the
+ *     waiter, has returned, and is destroying the exchanger while the withdrawer's CAS is on its way to
+ *     the slot.
+ *     1. A withdrawer announces itself here first: by `withdrawing`, or by a `stop` that found `parked`.
+ *     2. A completer that is about to set `done` after such an announcement pins the exchanger first.
+ *     3. A withdrawer whose CAS failed sets `withdraw_failed`. If it then finds `done`, it unpins.
+ *     4. A completer that finds `withdraw_failed` has no withdrawal to wait for, and pins nothing.
+ *     5. The destructor of the exchanger waits until nothing is pinned. */
+class signal {
+public:
+    using bits = std::uint8_t;
+    static constexpr bits stop = 1;
+    static constexpr bits expired = 2;
+    static constexpr bits done = 4;
+    static constexpr bits parked = 8;
+    static constexpr bits withdrawing = 16;
+    static constexpr bits withdraw_failed = 32;
+
+    /// What a transition found.
+    class view {
+    public:
+        constexpr explicit view(bits seen) noexcept : seen_(seen) {}
+        constexpr bool is_clear() const noexcept { return seen_ == 0; }
+        constexpr bool is_done() const noexcept { return has(done); }
+        constexpr bool is_stopped() const noexcept { return has(stop); }
+        constexpr bool is_expired() const noexcept { return has(expired); }
+        constexpr bool is_parked() const noexcept { return has(parked); }
+        constexpr bool has_failed_to_withdraw() const noexcept { return has(withdraw_failed); }
+
+        /// Whether a withdrawal has been announced and may still be under way.
+        constexpr bool is_withdrawing() const noexcept {
+            const bool by_owner = has(withdrawing);
+            const bool by_canceller = has(stop) && has(parked);
+            return (by_owner || by_canceller) && !has(withdraw_failed);
+        }
+
+    private:
+        constexpr bool has(bits which) const noexcept { return (seen_ & which) != 0; }
+
+        bits seen_;
+    };
+
+    // ---- The owner.
+
+    /// Whether the waiter has been completed.
+    bool is_done() const noexcept {
+        // [W1] acquire, pairs with [W4]: the partner's item and the outcome.
+        return view(word_.load(std::memory_order_acquire)).is_done();
+    }
+
+    /// Sets `parked`, unless there is anything else already.
+    /// @returns what there was; if that is nothing, the waiter is parked and not the owner's any more.
+    view park() noexcept {
+        bits seen = 0;
+        // [W2] release, pairs with [W3]: a canceller that sees `parked` sees the offer and the waiter.
+        // Failure acquire, pairs with [W4] if `done` is there.
+        word_.compare_exchange_strong(seen, parked, std::memory_order_release,
+                                      std::memory_order_acquire);
+        return view(seen);
+    }
+
+    /// Announces the owner's withdrawal (I5.1).
+    view begin_withdraw() noexcept {
+        // [W5] acquire, pairs with [W4] if `done` is there. No release: the completer that pins the
+        // exchanger decides by this word alone, and what the withdrawal does is released by [W6].
+        return view(word_.fetch_or(withdrawing, std::memory_order_acquire));
+    }
+
+    /// Prepares the waiter for another offer. Precondition: it is in no slot and nothing can cancel it.
+    void reset() noexcept {
+        // Relaxed: no other party knows the waiter.
+        word_.store(0, std::memory_order_relaxed);
+    }
+
+    // ---- The owner or a canceller.
+
+    /// Ends an announced withdrawal that came too late (I5.3); with `also_parked`, suspends the owner.
+    view fail_withdraw(bool also_parked) noexcept {
+        const bits added = also_parked ? withdraw_failed | parked : withdraw_failed;
+        // [W6] acquire, pairs with [W4] if `done` is there; release, pairs with [W4].
+        return view(word_.fetch_or(added, std::memory_order_acq_rel));
+    }
+
+    // ---- A canceller.
+
+    /// Asks for the end of the wait; `by_deadline` says why.
+    view request_stop(bool by_deadline) noexcept {
+        const bits added = by_deadline ? stop | expired : stop;
+        // [W3] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer,
+        // orders this call before the end of the waiter's life.
+        return view(word_.fetch_or(added, std::memory_order_acquire));
+    }
+
+    // ---- The completer.
+
+    /// Sets `done` from any thread. Keeps the exchanger pinned if a withdrawal is under way (I5.2): calls
+    /// `exchanger.pin()` before `done` becomes visible, and `exchanger.unpin()` if it need not have.
+    template <class Exchanger>
+    view complete(Exchanger& exchanger) noexcept {
+        // Relaxed: the CAS re-reads it.
+        bits seen = word_.load(std::memory_order_relaxed);
+        bool pinned = false;
+        do {
+            // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`, and
+            // nobody else's pin may stand in for a missing one.
+            if (pinned != view(seen).is_withdrawing()) {
+                pinned ? exchanger.unpin() : exchanger.pin();
+                pinned = !pinned;
+            }
+            // [W4] release, pairs with [W1], [W2], [W5] and [W6]: the item and the outcome. Acquire,
+            // pairs with [W6]. Failure relaxed: retried.
+        } while (!word_.compare_exchange_weak(seen, static_cast<bits>(seen | done),
+                                              std::memory_order_acq_rel,
+                                              std::memory_order_relaxed));
+        if (pinned) {
+            TRYST_TRACE(step::pinned);
+        }
+        return view(seen);
+    }
+
+    /// Sets `done` on the owner's own executor. Precondition: nothing can cancel the waiter, and the owner
+    /// would have to run here to touch its signal.
+    void complete_in_place() noexcept {
+        // [W7] relaxed: no other thread reads or writes the signal (docs/adr/0002).
+        word_.store(done, std::memory_order_relaxed);
+    }
+
+private:
+    atomic<bits> word_{0};
+};
+
+} // namespace tryst::detail

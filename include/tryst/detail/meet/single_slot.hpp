@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The wait list of an exchanger without colours: one slot.
+/// Standard library only. Never allocates, blocks or throws.
+#pragma once
+
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
+
+namespace tryst::detail {
+
+/// Any two parties match, so two never wait, and one slot is enough.
+class single_slot : public slot {
+public:
+    static constexpr bool withdraws_in_one_step = true;
+    static constexpr bool spreads = true;
+
+    match_result try_match(colour /*own*/) noexcept {
+        const word seen = peek();
+        if (is_empty(seen)) {
+            return {match_result::empty};
+        }
+        if (slot::is_closed(seen)) {
+            static_cast<void>(is_closed()); // acquires what the closer did
+            return {match_result::closed};
+        }
+        if (!claim(seen)) {
+            return {match_result::collided};
+        }
+        return {match_result::partner, slot::offered(seen)};
+    }
+    match_result try_match_all(colour own) noexcept { return try_match(own); }
+
+    match_result enqueue_or_match(waiter& w, colour own) noexcept {
+        return {offer(&w, own) ? match_result::offered : match_result::empty};
+    }
+
+    using slot::withdraw;
+    bool withdraw(waiter& w, colour own) noexcept { return slot::withdraw(&w, own); }
+
+    template <class Each>
+    waiter* close(Each /*each*/) noexcept {
+        return slot::close();
+    }
+};
+
+} // namespace tryst::detail
