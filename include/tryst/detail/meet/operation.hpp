@@ -83,13 +83,14 @@ public:
               Stop&&... stop) noexcept
         : operation(with, std::move(item), std::forward<Stop>(stop)...) {
         this->deadline = limit;
+        this->fire = pass_deadline;
     }
     template <class... Stop>
     operation(protocol& with, clock::duration patience, typename Side::own&& item,
               Stop&&... stop) noexcept
         : operation(with, clock::time_point(patience), std::move(item),
                     std::forward<Stop>(stop)...) {
-        this->is_relative = true;
+        this->fire = nullptr; // the deadline is a duration that has not begun
     }
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
@@ -97,7 +98,7 @@ public:
     ~operation() {
         if (this->at == stage::created) {
             finish();
-        } else {
+        } else if (this->at != stage::finished) {
             abandon();
         }
     }
@@ -275,7 +276,7 @@ private:
     bool has_no_time([[maybe_unused]] executor_ref timers) noexcept {
         if constexpr (Limits::timed) {
             const auto now = [&] { return timers.has_timers() ? timers.now() : clock::now(); };
-            const auto start = this->is_relative ? clock::time_point() : now();
+            const auto start = is_relative() ? clock::time_point() : now();
             if (this->deadline > start) {
                 return false;
             }
@@ -288,11 +289,19 @@ private:
         }
     }
 
+    /// What its timer calls.
+    static void pass_deadline(timer_node* node) noexcept {
+        static_cast<operation&>(*node).cancel(true);
+    }
+
+    /// Whether the deadline is still a duration.
+    bool is_relative() const noexcept { return this->fire == nullptr; }
+
     /// Turns a duration into a deadline.
     template <class Now>
     void begin_duration(Now now) noexcept {
-        if (this->is_relative) {
-            this->is_relative = false;
+        if (is_relative()) {
+            this->fire = pass_deadline;
             this->deadline = after(now(), this->deadline.time_since_epoch());
         }
     }
@@ -305,9 +314,6 @@ private:
         if constexpr (Limits::timed) {
             const executor_ref timers = armed_timers();
             begin_duration([&] { return timers.now(); });
-            this->fire = [](timer_node* node) noexcept {
-                static_cast<operation&>(*node).cancel(true);
-            };
             timers.arm(this);
         }
         register_stop();

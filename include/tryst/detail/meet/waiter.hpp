@@ -49,8 +49,7 @@ struct waiter : executor_node {
     signal state;
     outcome result = outcome::pending;
     bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
-    stage at : 7 = stage::created; ///< The owner's alone, as the next.
-    bool is_relative : 1 = false; ///< The deadline is a duration that has not begun.
+    stage at = stage::created;
     std::uint32_t place = 0; ///< Where the latest offer is: bound and slot, as in the arena, or the
         ///< wait list's own number.
 
