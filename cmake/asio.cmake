@@ -10,13 +10,15 @@ set(headers
     include/tryst/asio/io_executor.hpp
     include/tryst/asio/task_executor.hpp
     include/tryst/asio/wait.hpp
-    include/tryst/asio/detail/driver.hpp
+    include/tryst/asio/detail/handler_memory.hpp
     include/tryst/asio/detail/initiate_exchange.hpp
+    include/tryst/asio/detail/initiation.hpp
     include/tryst/asio/detail/net.hpp
+    include/tryst/asio/detail/operation_state.hpp
     include/tryst/asio/detail/registry.hpp
     include/tryst/asio/detail/serial_executor.hpp
     include/tryst/asio/detail/slot_stop.hpp
-    include/tryst/asio/detail/handler_memory.hpp
+    include/tryst/asio/detail/task_driver.hpp
     include/tryst/asio/detail/work_queue.hpp)
 
 # tryst_add_asio(<component> <definition>)

@@ -70,20 +70,11 @@ public:
     /// For `co_await`: makes the offer.
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        coroutine_ = coroutine;
-        return core::start(executor_of(coroutine), resume);
+        return core::start(executor_of(coroutine), resume, coroutine.address());
     }
 
     /// For `co_await`: the result. Precondition: not suspended any more.
     typename Side::result await_resume() noexcept { return core::take_result(); }
-
-    /// The first step of `await_resume`; call it separately to take the result later. Cuts the ties to
-    /// stop, deadline and executor once the wait is over.
-    void finish() noexcept { core::finish(); }
-
-    /// Takes the offer back, for a coroutine that will not be resumed from this wait: what the destructor
-    /// does, sooner. On its executor. No effect unless it waits.
-    void abandon() noexcept { core::abandon(); }
 
     /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
     typename Side::result wait() noexcept {
@@ -100,10 +91,8 @@ private:
         : core(std::forward<Arguments>(arguments)...) {}
 
     static void resume(executor_node* node) noexcept {
-        static_cast<exchange_operation&>(core::from(node)).coroutine_.resume();
+        std::coroutine_handle<>::from_address(core::client_of(node)).resume();
     }
-
-    std::coroutine_handle<> coroutine_;
 };
 
 namespace detail {

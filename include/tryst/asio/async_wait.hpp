@@ -4,8 +4,8 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/driver.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/task_driver.hpp>
 #include <tryst/task.hpp>
 
 #include <concepts>
@@ -23,8 +23,6 @@ template <class T>
 class task_outcome {
 public:
     using signature = void(std::exception_ptr, T);
-    static constexpr bool stoppable = true;
-    static constexpr bool runs_tasks = true;
 
     template <class Value>
     void return_value(Value&& value) {
@@ -46,8 +44,6 @@ template <>
 class task_outcome<void> {
 public:
     using signature = void(std::exception_ptr);
-    static constexpr bool stoppable = true;
-    static constexpr bool runs_tasks = true;
 
     void return_void() noexcept {}
     void unhandled_exception() noexcept { exception_ = std::current_exception(); }
@@ -62,8 +58,8 @@ private:
 };
 
 template <class Handler, class T>
-auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
-    typename driver<Handler, no_io_executor, task_outcome<T>>::coroutine {
+auto drive_task(initiation<Handler>& /*from*/, task<T> work) ->
+    typename task_driver<Handler, task_outcome<T>>::coroutine {
     task<T> own = std::move(work); // a parameter would outlive the promise, its executor
     co_await own.when_ready();
     co_return own.take();
@@ -71,8 +67,8 @@ auto drive_task(initiation<Handler, no_io_executor>& /*from*/, task<T> work) ->
 
 /// As above, with a stop token that follows the handler's cancellation slot.
 template <class Handler, class Work>
-auto drive_task(initiation<Handler, no_io_executor>& /*from*/, Work work) -> typename driver<
-    Handler, no_io_executor,
+auto drive_task(initiation<Handler>& /*from*/, Work work) -> typename task_driver<
+    Handler,
     task_outcome<typename std::invoke_result_t<Work&, std::stop_token>::value_type>>::coroutine {
     const slot_stop::token slot = co_await own_stop_token();
     std::stop_source source(std::nostopstate);
@@ -90,7 +86,7 @@ struct initiate_task {
     template <class Handler, class Work>
     void operator()(Handler&& handler, Work work) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        initiation<std::decay_t<Handler>, no_io_executor> from{own, {}};
+        initiation<std::decay_t<Handler>> from{own};
         drive_task(from, std::move(work)).promise.start_later();
     }
 };

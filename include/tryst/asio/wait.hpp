@@ -4,12 +4,13 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/driver.hpp>
+#include <tryst/asio/detail/initiation.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/operation_state.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>
+#include <tryst/detail/meet/item.hpp>
+#include <tryst/exchange_operation.hpp>
 
-#include <concepts>
-#include <coroutine>
 #include <type_traits>
 #include <utility>
 
@@ -17,67 +18,51 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 template <class Operation>
-concept awaitable_operation = requires(Operation& operation) {
-    { operation.await_ready() } -> std::convertible_to<bool>;
-    operation.await_resume();
-    { operation.finish() } noexcept;
-    { operation.abandon() } noexcept;
-};
+concept awaitable_operation =
+    requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
-/// The outcome of an operation that is somebody else's: it keeps its result.
-class end_outcome {
+/// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the awaitable's
+/// frame after the operation state, so the exchange must not know the state any more when that is
+/// destroyed.
+template <class Operation>
+class borrowed_exchange {
 public:
     static constexpr bool stoppable = false;
-    static constexpr bool runs_tasks = false;
 
-    void return_void() noexcept {}
-    [[noreturn]] void unhandled_exception() const {
-        throw;
-    } // before it waits, out of the initiation
-
-    template <class Handler>
-    void tell(Handler&& handler) && {
-        std::forward<Handler>(handler)();
-    }
-};
-
-/// Awaits the end of an operation that was not ready. Asio may destroy the operation's frame after the driver,
-/// so that the operation must not know the driver any more when this is destroyed.
-template <class Operation>
-class end_of {
-public:
-    explicit end_of(Operation& operation) noexcept : operation_(&operation) {}
-    end_of(const end_of&) = delete;
-    end_of& operator=(const end_of&) = delete;
-    ~end_of() {
-        if (operation_ != nullptr) {
-            operation_->abandon();
+    borrowed_exchange(Operation* operation, slot_stop::token /*none*/) noexcept
+        : core_(&tryst::detail::operation_access::of(*operation)) {}
+    borrowed_exchange(const borrowed_exchange&) = delete;
+    borrowed_exchange& operator=(const borrowed_exchange&) = delete;
+    ~borrowed_exchange() {
+        if (core_ != nullptr) {
+            core_->abandon();
         }
     }
 
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    auto await_suspend(std::coroutine_handle<Promise> handle) noexcept {
-        return operation_->await_suspend(handle);
+    auto& core() noexcept { return *core_; }
+    bool try_match() const noexcept { return false; }
+    tryst::detail::nothing take() noexcept {
+        std::exchange(core_, nullptr)->finish();
+        return {};
     }
-    void await_resume() noexcept { std::exchange(operation_, nullptr)->finish(); }
+
+    template <class Handler>
+    static void tell(Handler&& handler, tryst::detail::nothing /*outcome*/) {
+        std::forward<Handler>(handler)();
+    }
 
 private:
-    Operation* operation_;
+    std::remove_reference_t<decltype(tryst::detail::operation_access::of(
+        std::declval<Operation&>()))>* core_;
 };
-
-template <class Handler, class Operation>
-auto drive_to_end(initiation<Handler, no_io_executor>& /*from*/, Operation& operation) ->
-    typename driver<Handler, no_io_executor, end_outcome>::coroutine {
-    co_await end_of<Operation>(operation);
-}
 
 struct initiate_wait {
     template <class Handler, class Operation>
     void operator()(Handler&& handler, Operation* operation) const {
-        std::decay_t<Handler> own(std::forward<Handler>(handler));
-        initiation<std::decay_t<Handler>, no_io_executor> from{own, {}};
-        drive_to_end(from, *operation).promise.start();
+        using handler_type = std::decay_t<Handler>;
+        handler_type own(std::forward<Handler>(handler));
+        operation_state<handler_type, no_io_executor, borrowed_exchange<Operation>>::initiate(
+            own, no_io_executor(), operation);
     }
 };
 

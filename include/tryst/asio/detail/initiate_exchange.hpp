@@ -4,8 +4,11 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/driver.hpp>
+#include <tryst/asio/detail/initiation.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/operation_state.hpp>
+#include <tryst/asio/detail/slot_stop.hpp>
+#include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 
 #include <optional>
@@ -41,42 +44,28 @@ exchange_result<T, Own> item_in_the_end(exchange_result<T, Own>&& result) noexce
     return std::move(result);
 }
 
-/// The outcome of an exchange, as `void(error_code, ...)`.
-template <class Result>
-class exchange_outcome {
+/// An exchange that belongs to its operation state, and completes as `void(error_code, ...)`.
+template <class Operation>
+class owned_exchange {
 public:
     static constexpr bool stoppable = true;
-    static constexpr bool runs_tasks = false;
 
-    exchange_outcome() = default;
-    /// Only with a result.
-    exchange_outcome(exchange_outcome&& other) noexcept
-        : result_(std::in_place, *std::move(other.result_)) {}
-    exchange_outcome& operator=(exchange_outcome&&) = delete;
-    ~exchange_outcome() = default;
+    template <class Make>
+    owned_exchange(Make& make, slot_stop::token stop) noexcept : operation_(make(stop)) {}
 
-    void return_value(Result&& result) noexcept { result_.emplace(std::move(result)); }
-    [[noreturn]] void unhandled_exception() const {
-        throw;
-    } // before the offer, out of the initiation
+    auto& core() noexcept { return tryst::detail::operation_access::of(operation_); }
+    bool try_match() noexcept { return core().try_match(); }
+    auto take() noexcept { return core().take_result(); }
 
-    template <class Handler>
-    void tell(Handler&& handler) && {
-        std::forward<Handler>(handler)(error_code(result_->error()),
-                                       item_in_the_end(*std::move(result_)));
+    template <class Handler, class Result>
+    static void tell(Handler&& handler, Result&& result) {
+        const error_code error(result.error());
+        std::forward<Handler>(handler)(error, item_in_the_end(std::move(result)));
     }
 
 private:
-    std::optional<Result> result_;
+    Operation operation_;
 };
-
-template <class Handler, class IoExecutor, class Start>
-auto drive_exchange(initiation<Handler, IoExecutor>& /*from*/, Start& start) ->
-    typename driver<Handler, IoExecutor,
-                    exchange_outcome<result_of<started_by<Start>>>>::coroutine {
-    const slot_stop::token stop = co_await own_stop_token();
-    co_return co_await start(stop);
-}
 
 /// What tokens ask an initiation for: the I/O executor, if there is one.
 template <class IoExecutor>
@@ -96,8 +85,8 @@ struct initiate_exchange : initiated_on<IoExecutor> {
     template <class Handler, class Start>
     void operator()(Handler&& handler, Start start) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        initiation<std::decay_t<Handler>, IoExecutor> from{own, this->io};
-        drive_exchange(from, start).promise.start();
+        operation_state<std::decay_t<Handler>, IoExecutor,
+                        owned_exchange<started_by<Start>>>::initiate(own, this->io, start);
     }
 };
 

@@ -72,7 +72,7 @@ public:
     using result = typename Side::result;
     using protocol = typename Side::protocol;
 
-    /// What is called on the executor when the operation is complete. `from` gives the operation.
+    /// What is called on the executor when the operation is complete; see `client_of`.
     using completion = void (*)(executor_node*) noexcept;
 
     template <class... Stop>
@@ -103,8 +103,8 @@ public:
         }
     }
 
-    /// The operation whose completion function was given `node`.
-    static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
+    /// The client of the operation whose completion function was given `node`.
+    static void* client_of(executor_node* node) noexcept { return from(node).client_; }
 
     /// Takes a partner that is waiting, if there is one. @returns whether the operation is complete.
     bool try_match() noexcept {
@@ -119,16 +119,17 @@ public:
     }
 
     /// Makes the offer. @returns whether it is pending: then `done` is called on the executor, or inline in
-    /// the completing party if there is none.
+    /// the completing party if there is none. `client` is what `client_of` returns then.
     ///
     /// Out of line, because it must not touch the frame once the waiter is published, and compilers that
     /// inline it into a coroutine may do so (LLVM before 17 spills there).
-    [[gnu::noinline]] bool start(executor_ref on, completion done) noexcept {
+    [[gnu::noinline]] bool start(executor_ref on, completion done, void* client) noexcept {
         this->executor = on;
         if (has_no_time(on)) {
             return false;
         }
         done_ = done;
+        client_ = client;
         this->unstoppable = !can_be_limited();
         this->run = done;
         this->at = stage::offered;
@@ -225,6 +226,7 @@ private:
     };
 
     typename Side::waiter& mine() noexcept { return *this; }
+    static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
 
     /// Goes on from where the protocol has left the waiter. `no_limits` is `unstoppable`; it is passed on,
     /// because such a waiter must not be read any more.
@@ -336,6 +338,7 @@ private:
 
     protocol* protocol_;
     completion done_ = nullptr;
+    void* client_ = nullptr;
     /// The callback while limits are in force, before that the token.
     [[no_unique_address]] stop_state<typename Limits::token, stop_request> stop_;
 };

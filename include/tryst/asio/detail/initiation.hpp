@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What the initiating functions of tryst's operations have in common.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/slot_stop.hpp>
+
+#include <type_traits>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+template <class Operation>
+using result_of = decltype(std::declval<Operation&>().await_resume());
+
+/// The operation that `Start` makes, given a stop token.
+template <class Start>
+using started_by = std::invoke_result_t<Start&, slot_stop::token>;
+
+/// Stands for an I/O executor where none was given: then everything happens on the handler's.
+struct no_io_executor {};
+
+template <class Handler, class IoExecutor = no_io_executor>
+using completion_executor =
+    net::associated_executor_t<Handler,
+                               std::conditional_t<std::is_same_v<IoExecutor, no_io_executor>,
+                                                  net::system_executor, IoExecutor>>;
+
+/// The executor on which `handler` is to run.
+template <class Handler>
+completion_executor<Handler> executor_for(const Handler& handler,
+                                          const no_io_executor& /*io*/) noexcept {
+    return net::get_associated_executor(handler);
+}
+template <class Handler, class IoExecutor>
+completion_executor<Handler, IoExecutor> executor_for(const Handler& handler,
+                                                      const IoExecutor& io) noexcept {
+    return net::get_associated_executor(handler, io);
+}
+
+/// The memory of an operation comes from the handler's associated allocator. If the handler has none, it is
+/// Asio's recycled memory.
+template <class Handler>
+auto allocator_for(const Handler& handler) noexcept {
+    return net::get_associated_allocator(handler, net::recycling_allocator<void>());
+}
+
+/// Keeps the I/O executor's context from running out of work.
+template <class IoExecutor>
+struct io_work {
+    explicit io_work(const IoExecutor& io) : guard(io) {}
+    net::executor_work_guard<IoExecutor> guard;
+};
+template <>
+struct io_work<no_io_executor> {
+    explicit io_work(const no_io_executor& /*io*/) noexcept {}
+};
+
+} // namespace detail
+TRYST_ASIO_END

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A task as an operation of Asio: runs it, then calls a completion handler.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/initiation.hpp>
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/serial_executor.hpp>
+#include <tryst/asio/detail/slot_stop.hpp>
+#include <tryst/executor.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
+template <class Handler>
+struct initiation {
+    Handler& handler;
+};
+
+/// Frames come from the handler's associated allocator; if it has none, from Asio's recycled memory.
+template <class Handler>
+class frame_memory {
+    struct alignas(std::max_align_t) unit {
+        std::byte bytes[alignof(std::max_align_t)];
+    };
+    using allocator = typename std::allocator_traits<decltype(allocator_for(
+        std::declval<const Handler&>()))>::template rebind_alloc<unit>;
+
+    static constexpr std::size_t units(std::size_t size) noexcept {
+        return (size + sizeof(unit) - 1) / sizeof(unit);
+    }
+
+public:
+    static void* allocate(std::size_t size, const Handler& handler) {
+        allocator memory(allocator_for(handler));
+        const std::size_t frame = units(size);
+        unit* const at = memory.allocate(frame + units(sizeof(allocator)));
+        ::new (static_cast<void*>(at + frame)) allocator(memory);
+        return at;
+    }
+
+    static void deallocate(void* frame_memory, std::size_t size) noexcept {
+        auto* const at = static_cast<unit*>(frame_memory);
+        const std::size_t frame = units(size);
+        auto* const kept = std::launder(reinterpret_cast<allocator*>(at + frame));
+        allocator memory(std::move(*kept));
+        std::destroy_at(kept);
+        memory.deallocate(at, frame + units(sizeof(allocator)));
+    }
+};
+
+/// `co_await own_stop_token()`: a token that follows the cancellation slot of the driver's handler.
+struct own_stop_token {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> driver) noexcept {
+        token = driver.promise().stop_token();
+        return false;
+    }
+    slot_stop::token await_resume() const noexcept { return token; }
+
+    slot_stop::token token{nullptr};
+};
+
+/// A parameter of a coroutine that its promise takes no notice of.
+struct anything {
+    template <class T>
+    anything(T& /*of*/) noexcept {}
+};
+
+/* The task driver
+ * A coroutine that awaits one task and returns its outcome. Its promise, which is all of the class, is the
+ * executor on which the task runs, in turns of the handler's executor. The handler is called at the end of
+ * the last turn, when the frame is destroyed already: it may throw, and may reuse the memory.
+ *
+ * @tparam Outcome  what the coroutine returns, and how a handler is told. */
+template <class Handler, class Outcome>
+class task_driver final
+    : public serial_executor<work_queue<completion_executor<Handler>, true>, true>,
+      public Outcome {
+    using queue = work_queue<completion_executor<Handler>, true>;
+    using base = serial_executor<queue, true>;
+    using memory = frame_memory<Handler>;
+
+public:
+    struct coroutine {
+        using promise_type = task_driver;
+        task_driver& promise;
+    };
+
+    template <class... Rest>
+    explicit task_driver(initiation<Handler>& from, Rest&... /*rest*/)
+        : base(queue(net::get_associated_executor(from.handler))),
+          handler_(std::move(from.handler)),
+          stop_(net::get_associated_cancellation_slot(handler_)) {
+        stop_.listen();
+    }
+
+    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and delete.
+    static void* operator new(std::size_t size, initiation<Handler>& from, anything /*work*/) {
+        return memory::allocate(size, from.handler);
+    }
+    static void operator delete(void* frame, std::size_t size) noexcept {
+        memory::deallocate(frame, size);
+    }
+
+    coroutine get_return_object() noexcept { return {*this}; }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    auto final_suspend() noexcept {
+        struct last : std::suspend_always {
+            void await_suspend(std::coroutine_handle<task_driver> self) const noexcept {
+                self.promise().finish();
+            }
+        };
+        return last{};
+    }
+
+    /// For `executor_of`.
+    executor_ref executor() const noexcept { return base::ref(); }
+
+    /// For `own_stop_token`.
+    slot_stop::token stop_token() noexcept { return stop_.get_token(); }
+
+    /// Starts the task, in a turn of its own.
+    void start_later() {
+        try {
+            base::sleep_in_context();
+        } catch (...) {
+            stop_.clear();
+            handle().destroy();
+            throw;
+        }
+        first_.driver = this;
+        first_.run = [](executor_node* node) noexcept {
+            static_cast<first_step*>(node)->driver->handle().resume();
+        };
+        base::queue_.push(&first_);
+        base::begin();
+    }
+
+private:
+    struct first_step : executor_node {
+        class task_driver* driver = nullptr;
+    };
+
+    struct frame_end {
+        void operator()(task_driver* ended) const noexcept { ended->handle().destroy(); }
+    };
+
+    std::coroutine_handle<task_driver> handle() noexcept {
+        return std::coroutine_handle<task_driver>::from_promise(*this);
+    }
+
+    void complete() final {
+        stop_.clear();
+        std::unique_ptr<task_driver, frame_end> frame(
+            this); // a handler's move may throw, as its call may
+        [[maybe_unused]] const auto work = std::move(base::turns_);
+        Handler handler = std::move(handler_);
+        Outcome outcome = std::move(static_cast<Outcome&>(*this));
+        frame.reset();
+        std::move(outcome).tell(std::move(handler));
+    }
+
+    void on_shutdown() noexcept final {
+        base::dispose([this] { handle().destroy(); });
+    }
+
+    Handler handler_;
+    slot_stop stop_;
+    first_step first_;
+};
+
+} // namespace detail
+TRYST_ASIO_END
