@@ -23,18 +23,30 @@ function(tryst_add_executable name)
     set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
+# clang's build without sanitizers shows that each source includes what it needs. The other builds save time.
+set(with_quick_builds ON)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT TRYST_SANITIZE)
+    set(with_quick_builds OFF)
+endif()
+
 # tryst_precompile(<target> [HEADERS <header>...] [SHARED_WITH <target>...])
-# What several sources include is parsed once; the targets must be compiled with the same options. g++ only:
-# clang's builds show that each source includes what it needs.
+# What several sources include is parsed once; the targets must be compiled with the same options.
 function(tryst_precompile name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SHARED_WITH")
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(with_quick_builds)
         if(arg_HEADERS)
             target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
         endif()
         foreach(other IN LISTS arg_SHARED_WITH)
             target_precompile_headers(${other} REUSE_FROM ${name})
         endforeach()
+    endif()
+endfunction()
+
+# tryst_compile_together(<target>): its sources as one, except those with SKIP_UNITY_BUILD_INCLUSION.
+function(tryst_compile_together name)
+    if(with_quick_builds)
+        set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     endif()
 endfunction()
 

@@ -24,6 +24,7 @@ set_target_properties(tryst_uring PROPERTIES
 target_link_libraries(tryst_uring PUBLIC tryst::tryst PRIVATE liburing::liburing)
 if(TARGET tryst_flags) # not when we are a guest
     target_link_libraries(tryst_uring PRIVATE $<BUILD_INTERFACE:tryst_flags>)
+    tryst_compile_together(tryst_uring)
 endif()
 target_sources(tryst_uring PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/uring.hpp

@@ -347,31 +347,41 @@ void stop_callbacks() {
                 });
 }
 
-// clang-format off
 constexpr std::array all{
-    scene{"message_passing", "release and acquire", message_passing<release, acquire>, reaches(0, 1)},
-    scene{"message_passing_unreleased", "a relaxed store", message_passing<relaxed, acquire>, 0, "data race"},
-    scene{"message_passing_unacquired", "a relaxed load", message_passing<release, relaxed>, 0, "data race"},
-    scene{"release_sequence", "goes on through read-modify-writes", release_sequence, reaches(0, 1, 2)},
-    scene{"release_sequence_broken", "ends with another's store", release_sequence_broken, 0, "data race"},
-    scene{"store_buffering", "both loads may be stale", store_buffering<release, acquire>, reaches(0, 1, 2, 3)},
-    scene{"store_buffering_seq_cst", "not both", store_buffering<seq_cst, seq_cst>, reaches(1, 2, 3)},
+    scene{"message_passing", "release and acquire", message_passing<release, acquire>,
+          reaches(0, 1)},
+    scene{"message_passing_unreleased", "a relaxed store", message_passing<relaxed, acquire>, 0,
+          "data race"},
+    scene{"message_passing_unacquired", "a relaxed load", message_passing<release, relaxed>, 0,
+          "data race"},
+    scene{"release_sequence", "goes on through read-modify-writes", release_sequence,
+          reaches(0, 1, 2)},
+    scene{"release_sequence_broken", "ends with another's store", release_sequence_broken, 0,
+          "data race"},
+    scene{"store_buffering", "both loads may be stale", store_buffering<release, acquire>,
+          reaches(0, 1, 2, 3)},
+    scene{"store_buffering_seq_cst", "not both", store_buffering<seq_cst, seq_cst>,
+          reaches(1, 2, 3)},
     scene{"load_buffering", "is never made", load_buffering, reaches(0, 1, 2)},
     scene{"independent_reads", "readers may disagree", independent_reads<acquire>, reaches(0, 1)},
     scene{"independent_reads_seq_cst", "readers agree", independent_reads<seq_cst>, reaches(0)},
     scene{"two_writes", "both first stores may be last", two_writes<release>, reaches(0, 1, 2, 3)},
     scene{"two_writes_seq_cst", "not both", two_writes<seq_cst>, reaches(1, 2, 3)},
-    scene{"late_updates", "neither may see the other's store", late_updates<relaxed>, reaches(0, 1, 2, 3)},
+    scene{"late_updates", "neither may see the other's store", late_updates<relaxed>,
+          reaches(0, 1, 2, 3)},
     scene{"late_updates_seq_cst", "one does", late_updates<seq_cst>, reaches(1, 2, 3)},
     scene{"coherence", "of three loads and two stores", coherence, reaches(0, 3, 6, 4, 7, 8, 5)},
     scene{"increments", "none is lost", increments},
     scene{"one_winner", "of two compare-exchanges", one_winner, reaches(0, 1)},
-    scene{"split_exchange", "two winners of a load and a store", split_exchange, 0, "not one winner"},
+    scene{"split_exchange", "two winners of a load and a store", split_exchange, 0,
+          "not one winner"},
     scene{"weak_exchange", "fails for no reason", weak_exchange, reaches(0, 1)},
     scene{"racing_writes", "to plain memory", racing_writes, 0, "data race"},
     scene{"use_after_free", "in another order", use_after_free, 0, "not ordered after the"},
-    scene{"dead_atomic", "its last user knows no end of the other's use", dead_atomic, 0, "not ordered after the"},
-    scene{"dead_atomic_on_a_stack", "the end of its scope is one", dead_atomic_on_a_stack, 0, "data race"},
+    scene{"dead_atomic", "its last user knows no end of the other's use", dead_atomic, 0,
+          "not ordered after the"},
+    scene{"dead_atomic_on_a_stack", "the end of its scope is one", dead_atomic_on_a_stack, 0,
+          "data race"},
     scene{"overflow", "of a block", overflow, 0, "use after free"},
     scene{"leak", "of a block", leak, 0, "never freed"},
     scene{"crash", "of a thread", crash, 0, "Segmentation fault"},
@@ -382,7 +392,6 @@ constexpr std::array all{
     scene{"wake_up_lost", "of one that does not", wake_up<false>, 0, "deadlock"},
     scene{"stop_callbacks", "end after their call", stop_callbacks, reaches(0, 1)},
 };
-// clang-format on
 
 } // namespace
 

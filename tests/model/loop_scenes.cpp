@@ -287,7 +287,6 @@ void destroyed_during_close_over_waiter() {
     require(ended, "the waiter was not resumed");
 }
 
-// clang-format off
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
@@ -295,10 +294,13 @@ constexpr std::array all{
     scene{"timer_and_post", "at a sleeping loop, at the same time", timer_and_post},
     scene{"timer_and_last_post", "the same, and the loop ends with the later", timer_and_last_post},
     scene{"exchange_between_loops", "two real loops exchange", exchange_between_loops},
-    scene{"exchange_between_loops_in_arena", "the same, and a try_exchange", exchange_between_loops_in_arena},
-    scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop", task_ends_elsewhere},
+    scene{"exchange_between_loops_in_arena", "the same, and a try_exchange",
+          exchange_between_loops_in_arena},
+    scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop",
+          task_ends_elsewhere},
     scene{"join_on_two_loops", "the children of a when_all end on two loops", join_on_two_loops},
-    scene{"task_ends_inline", "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
+    scene{"task_ends_inline",
+          "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
     scene{"destroyed_during_close", "a party that finds the exchanger closed destroys it",
           destroyed_during_close<exchanger<int>, &exchanger<int>::try_exchange>, reaches(0)},
     scene{"destroyed_during_close_over_waiter", "the same while another waits; a stop",
@@ -306,7 +308,6 @@ constexpr std::array all{
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
           destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
 };
-// clang-format on
 
 } // namespace
 

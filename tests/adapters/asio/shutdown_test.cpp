@@ -95,42 +95,57 @@ tryst::task<> exchange_in_task_for(exchanger& ex, tracked item, std::stop_token 
     ADD_FAILURE() << "went on";
 }
 
-// clang-format off
 const std::vector<party> parties{
-    {"a callback", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        async_exchange(ex, std::move(item), net::bind_executor(io, mourned(handlers)));
-    }},
-    {"a callback with a deadline", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        tryst::asio::async_exchange_for(ex, std::move(item), 1h, net::bind_executor(io, mourned(handlers)));
-    }},
-    {"a callback on a strand", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        async_exchange(ex, std::move(item), net::bind_executor(net::make_strand(io), mourned(handlers)));
-    }},
-    {"a callback with an I/O executor", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        async_exchange(io.get_executor(), ex, std::move(item), mourned(handlers));
-    }},
-    {"an awaitable in wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        net::co_spawn(io, wait_plainly(ex, std::move(item), tracked(handlers, 0)), net::detached);
-    }},
-    {"an awaitable in a wait with limits", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        net::co_spawn(io, wait_stoppably(ex, std::move(item), tracked(handlers, 0)), net::detached);
-    }},
-    {"an awaitable in async_exchange", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        net::co_spawn(io, exchange(ex, std::move(item), tracked(handlers, 0)), net::detached);
-    }},
-    {"a task in async_wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
-                                net::bind_executor(io, mourned(handlers)));
-    }},
-    {"a stoppable task in async_wait", [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-        net::co_spawn(io, [](exchanger& room, tracked mine, tracked) -> net::awaitable<void> {
-            co_await tryst::asio::async_wait([&](std::stop_token stop) {
-                return exchange_in_task_for(room, std::move(mine), std::move(stop));
-            }, net::use_awaitable);
-        }(ex, std::move(item), tracked(handlers, 0)), net::detached);
-    }},
+    {"a callback",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         async_exchange(ex, std::move(item), net::bind_executor(io, mourned(handlers)));
+     }},
+    {"a callback with a deadline",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         tryst::asio::async_exchange_for(ex, std::move(item), 1h,
+                                         net::bind_executor(io, mourned(handlers)));
+     }},
+    {"a callback on a strand",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         async_exchange(ex, std::move(item),
+                        net::bind_executor(net::make_strand(io), mourned(handlers)));
+     }},
+    {"a callback with an I/O executor",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         async_exchange(io.get_executor(), ex, std::move(item), mourned(handlers));
+     }},
+    {"an awaitable in wait",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(io, wait_plainly(ex, std::move(item), tracked(handlers, 0)), net::detached);
+     }},
+    {"an awaitable in a wait with limits",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(io, wait_stoppably(ex, std::move(item), tracked(handlers, 0)),
+                       net::detached);
+     }},
+    {"an awaitable in async_exchange",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(io, exchange(ex, std::move(item), tracked(handlers, 0)), net::detached);
+     }},
+    {"a task in async_wait",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
+                                 net::bind_executor(io, mourned(handlers)));
+     }},
+    {"a stoppable task in async_wait",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(
+             io,
+             [](exchanger& room, tracked mine, tracked) -> net::awaitable<void> {
+                 co_await tryst::asio::async_wait(
+                     [&](std::stop_token stop) {
+                         return exchange_in_task_for(room, std::move(mine), std::move(stop));
+                     },
+                     net::use_awaitable);
+             }(ex, std::move(item), tracked(handlers, 0)),
+             net::detached);
+     }},
 };
-// clang-format on
 
 class AsioShutdown : public ::testing::Test {
 protected:

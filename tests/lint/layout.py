@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the layout of the C++ sources beyond what clang-format checks.
+
+    layout.py TOP
+
+ 1. No line is longer than 100 columns, comments included.
+ 2. No `clang-format off`: it hides lines that are too long and code that is aligned by columns.
+"""
+
+import sys
+from pathlib import Path
+from typing import Iterator
+
+FOLDERS = ("include", "src", "tests", "examples", "bench")
+SUFFIXES = {".hpp", ".cpp"}
+COLUMNS = 100
+
+
+def complaints(top: Path) -> Iterator[str]:
+    files = sorted(path for folder in FOLDERS for path in (top / folder).rglob("*") if path.suffix in SUFFIXES)
+    for path in files:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            where = f"{path.relative_to(top)}:{number}"
+            if len(line) > COLUMNS:
+                yield f"{where}: {len(line)} columns; wrap the line at {COLUMNS}"
+            if "clang-format off" in line:
+                yield f"{where}: clang-format is switched off; let it format this code"
+    if not files:
+        yield f"{top}: no C++ sources found"
+
+
+def main() -> int:
+    wrong = list(complaints(Path(sys.argv[1])))
+    print("\n".join([*wrong, f"{len(wrong)} complaints"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
