@@ -490,8 +490,9 @@ TEST(TspRecombine, ProducesPermutations) {
 
 // ---- Local search
 
-/// Whether no exchange of two edges makes the tour shorter. Considers only exchanges in which a city
-/// gets a nearer neighbour from its list. If the lists contain all cities, that is every exchange.
+/// Whether no exchange of two edges makes the tour shorter. Considers only exchanges in which a
+/// city gets a nearer neighbour from its list. If the lists contain all cities, that is every
+/// exchange.
 bool is_two_optimal(const instance& problem, const tour_type& tour) {
     const std::size_t size = tour.size();
     for (std::size_t i = 0; i != size; ++i) {
