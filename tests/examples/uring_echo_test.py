@@ -88,7 +88,7 @@ class Server:
         return count
 
     def until_files(self, more):
-        """Waits until there are `more` open files than at the start: one for each connection."""
+        """Waits until the server has `more` open files in addition to those at the start."""
         end = time.monotonic() + TIMEOUT
         while self.files() - self.idle_files != more:
             assert time.monotonic() < end, f"{self.files() - self.idle_files} open, not {more}"
