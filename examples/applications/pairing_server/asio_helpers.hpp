@@ -16,7 +16,7 @@ namespace pairing {
 using asio::awaitable;
 using asio::ip::tcp;
 
-/// With `auto [error, ...] = co_await async_something(..., use_tuple)` errors are returned instead of
+/// With `auto [error, ...] = co_await async_something(..., use_tuple)`, errors are returned and not
 /// thrown, because disconnections are expected.
 inline constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
 

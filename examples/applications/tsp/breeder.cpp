@@ -60,8 +60,8 @@ void breeder::finish(workspace& scratch, bool improved) noexcept {
 
 genes breeder::part_of(population::slot whose) noexcept {
     const std::size_t size = problem_.size();
-    // At most all cities but one. With a limit of half the cities, finding the optimum of 500 cities
-    // takes twice as many generations.
+    // At most all cities but one. With a limit of half the cities, finding the optimum of 500
+    // cities takes twice as many generations.
     const std::size_t count = 2 + random_.below(size - 2);
     return std::as_const(population_).tour(whose).subspan(random_.below(size - count + 1), count);
 }
