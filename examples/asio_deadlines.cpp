@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An exchange in a coroutine of Asio that gives up when a timer is faster, and keeps its item whatever happens.
+// An exchange in an Asio coroutine that gives up when a timer expires. The item is never lost.
 #include <tryst/asio.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -17,7 +17,7 @@ using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 using meeting = tryst::exchanger<std::string>;
 
-// `a || b` drops the result of whichever is slower; so the result is put where `||` cannot reach it.
+// `a || b` drops the result of the slower operation, so the result is stored outside of it.
 asio::awaitable<void> keep(meeting& ex, std::string item,
                            std::optional<tryst::exchange_result<std::string>>& result) {
     result.emplace(

@@ -14,7 +14,7 @@ int main() {
     tryst::exchanger<std::string> ex;
     const auto meet = [&ex](std::string mine) {
         auto got = tryst::fiber::wait(ex.exchange_for(std::move(mine), 10s)); // suspends the fiber
-        std::cout << "got " << (got ? *got : "nobody") << '\n';
+        std::cout << "got " << (got ? *got : "no partner") << '\n';
     };
     boost::fibers::fiber a(meet, "a");
     boost::fibers::fiber b(meet, "b");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Fill and empty: two stages swap buffers, full for empty.
+// Two stages swap full buffers for empty ones.
 //
-// The scenario of java.util.concurrent.Exchanger's documentation, on a real file. One stage reads FILE
-// into a buffer, the other hashes a buffer; when both are ready they swap. Each has a thread and a loop
-// of its own. Two buffers are alive at any time, whatever the size of the file, and the faster stage
-// waits for the slower. At the end the hash is compared with what the system's sha256sum says.
+// This is the example in the documentation of java.util.concurrent.Exchanger, with a real file. One
+// stage reads FILE into a buffer, and the other hashes a buffer. When both are ready, they swap.
+// Each stage has its own thread. There are only two buffers, whatever the size of the file, and the
+// faster stage waits for the slower one. At the end the program compares its hash with that of the
+// system's sha256sum.
 
 #include <tryst/tryst.hpp>
 
@@ -38,7 +39,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// A block of the file on its way from one stage to the other. An empty one says that the file has ended.
+/// A block of the file that passes from one stage to the other. An empty block marks the end.
 class buffer {
 public:
     static constexpr std::size_t capacity = std::size_t{256} * 1024;
@@ -49,12 +50,12 @@ public:
     std::size_t size() const noexcept { return size_; }
     void resize(std::size_t size) noexcept { size_ = size; }
 
-    static int made() noexcept { return storage::made; }
+    static int allocated() noexcept { return storage::count; }
 
 private:
     struct storage : std::array<char, capacity> {
-        storage() { ++made; }
-        static inline std::atomic<int> made{0};
+        storage() { ++count; }
+        static inline std::atomic<int> count{0};
     };
 
     std::unique_ptr<storage> bytes_;
@@ -72,10 +73,10 @@ public:
             throw std::system_error(errno, std::generic_category(), "cannot examine");
         }
         if (S_ISDIR(status.st_mode)) {
-            throw std::runtime_error("is a directory");
+            throw std::runtime_error("cannot hash a directory; name a regular file");
         }
         if (!S_ISREG(status.st_mode)) {
-            throw std::runtime_error("is not a regular file");
+            throw std::runtime_error("cannot hash a pipe, socket or device; name a regular file");
         }
         size_ = static_cast<std::size_t>(status.st_size);
     }
@@ -124,7 +125,7 @@ public:
 private:
     static void check(int status) {
         if (status != 1) {
-            throw std::runtime_error("libcrypto refuses to compute SHA-256");
+            throw std::runtime_error("libcrypto cannot compute SHA-256");
         }
     }
 
@@ -147,7 +148,7 @@ double seconds(clock::duration time) {
     return std::chrono::duration<double>(time).count();
 }
 
-/// Redraws a line on a terminal, ten times a second at most.
+/// Redraws a line on a terminal, at most ten times per second.
 class progress {
 public:
     explicit progress(std::size_t total) : total_(total) {}
@@ -179,7 +180,7 @@ private:
     clock::time_point next_{};
 };
 
-/// Stage one. A failure to read closes the exchanger, so that stage two does not wait for ever.
+/// Stage one. If reading fails, it closes the exchanger, so that stage two does not wait forever.
 tryst::task<> fill(tryst::exchanger<buffer>& swap, file& input) {
     try {
         buffer mine;
@@ -198,7 +199,7 @@ tryst::task<> fill(tryst::exchanger<buffer>& swap, file& input) {
     }
 }
 
-/// Stage two. Likewise.
+/// Stage two. If hashing fails, it closes the exchanger, so that stage one does not wait forever.
 tryst::task<report> empty(tryst::exchanger<buffer>& swap, std::size_t total) {
     try {
         const auto start = clock::now();
@@ -251,7 +252,7 @@ report hash_in_two_stages(file& input) {
     return *result;
 }
 
-/// What the system's own sha256sum says of the file; nothing if there is no such program.
+/// Runs the system's sha256sum. @returns nullopt if that fails.
 std::optional<std::string> system_digest(const char* path) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -286,23 +287,24 @@ int run(const char* path) {
     file input(path);
     const report result = hash_in_two_stages(input);
     if (result.bytes == 0) {
-        throw std::runtime_error("is empty: there is nothing to exchange");
+        throw std::runtime_error("the file is empty; name a file with contents");
     }
     std::cout << std::fixed << std::setprecision(1) << "file        " << path << '\n'
               << "size        " << megabytes(result.bytes) << " MB in " << std::setprecision(3)
               << seconds(result.elapsed) << " s, " << std::setprecision(1)
               << megabytes(result.bytes) / seconds(result.elapsed) << " MB/s\n"
               << "exchanges   " << result.exchanges << ", full for empty\n"
-              << "buffers     " << buffer::made() << " of " << buffer::capacity / 1024 << " KiB\n"
+              << "buffers     " << buffer::allocated() << " of " << buffer::capacity / 1024
+              << " KiB\n"
               << "sha256      " << result.digest << '\n';
     const std::optional<std::string> expected = system_digest(path);
     if (!expected) {
-        std::cout << "verdict     not checked: sha256sum cannot be run\n";
+        std::cout << "result      not checked: cannot run sha256sum; install coreutils\n";
         return EXIT_FAILURE;
     }
     const bool same = *expected == result.digest;
     std::cout << "sha256sum   " << *expected << '\n'
-              << "verdict     " << (same ? "the same" : "DIFFERENT") << '\n';
+              << "result      " << (same ? "identical" : "DIFFERENT") << '\n';
     return same ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Three producers and two consumers on two threads. Each swap takes an empty buffer to a producer and a full one to
-// a consumer, whichever of them meet; no buffer is ever copied or freed between.
+// Three producers and two consumers on two threads swap full buffers for empty ones. Any producer
+// pairs with any consumer. The program never copies a buffer, and allocates one per party.
 #include <tryst/tryst.hpp>
 
 #include <atomic>
@@ -26,7 +26,7 @@ tryst::task<> produce(meeting& at, long first, std::atomic<long>& left) {
         mine = *co_await at.blue(std::move(mine));
     }
     if (--left == 0) {
-        at.close(); // the consumers are done
+        at.close(); // ends the consumers
     }
 }
 
@@ -61,6 +61,6 @@ int main() {
     }
     const long numbers = producers * rounds * 100;
     const bool all = sums[0] + sums[1] == numbers * (numbers - 1) / 2;
-    std::cout << (all ? "every number arrived once\n" : "numbers were lost\n");
+    std::cout << (all ? "all numbers arrived\n" : "numbers were lost or duplicated\n");
     return all ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Copies a file by two loops on two threads: one reads, the other writes, and they swap buffers, full for
-// empty. The kernel is told of the buffers once; after that nothing is allocated, copied or looked up.
+// Copies a file with two loops on two threads. One loop reads, the other writes, and they swap full
+// buffers for empty ones. The buffers are registered with the kernel once. While it copies, the
+// program allocates no memory, and the kernel looks up no pages.
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
 
@@ -30,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace uring = tryst::uring;
 
-/// A buffer on its way, and how much of it is full. Nothing: the file has ended.
+/// A buffer that passes between the stages, and the bytes in it. Size 0 marks the end of the file.
 struct piece {
     uring::buffer memory;
     std::size_t size = 0;
@@ -52,10 +53,10 @@ tryst::task<> fill(uring::context& loop, int file, piece mine, meeting& ex) {
     }
 }
 
-/// Begins at the position of the file and moves it, since others may write there next:
+/// Starts at the current position of the file and advances it, so that the next writer appends:
 /// `(uring_copy a /dev/stdout; uring_copy b /dev/stdout) > both`.
 tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
-    // A pipe has no position, and ignores the offset.
+    // A pipe has no position; writes ignore the offset.
     auto offset = static_cast<std::uint64_t>(std::max(::lseek(file, 0, SEEK_CUR), off_t{0}));
     while (true) {
         auto swapped = co_await ex.exchange(std::move(mine)); // empty for full
@@ -72,7 +73,7 @@ tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
     }
 }
 
-/// Runs a stage to its end. If it fails, its partner gets no other.
+/// Runs a stage to its end. If it fails, closes the exchanger, so that the other stage ends too.
 tryst::task<> run(uring::context& loop, tryst::task<> stage, meeting& ex, std::exception_ptr& why) {
     try {
         co_await std::move(stage);
@@ -83,9 +84,9 @@ tryst::task<> run(uring::context& loop, tryst::task<> stage, meeting& ex, std::e
     loop.stop();
 }
 
-void check(bool succeeded, const std::string& what) {
+void check(bool succeeded, const std::string& path) {
     if (!succeeded) {
-        throw std::system_error(errno, std::system_category(), what);
+        throw std::system_error(errno, std::system_category(), path);
     }
 }
 
@@ -104,17 +105,18 @@ bool is_in_procfs(const fs::path& path) {
     return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/// Follows all symbolic links but those in procfs, which lead to open files that need not have a name.
+/// Follows symbolic links, except those in procfs: they lead to open files, which need not have a
+/// name.
 fs::path follow_links(fs::path path) {
-    constexpr int most = 40; // as in the kernel
-    for (int i = 0; i != most && fs::is_symlink(path) && !is_in_procfs(path); ++i) {
+    constexpr int max_links = 40; // the kernel's limit
+    for (int i = 0; i != max_links && fs::is_symlink(path) && !is_in_procfs(path); ++i) {
         path = path.parent_path() / fs::read_symlink(path);
     }
     return path;
 }
 
-/// Opens a file that exists. A descriptor of this process, such as /proc/self/fd/1, is duplicated: the
-/// duplicate shares its position.
+/// Opens an existing file. If the path names a descriptor of this process, such as /proc/self/fd/1,
+/// duplicates the descriptor, because the duplicate shares its position.
 int open_to_write(const fs::path& path) {
     std::error_code ignored;
     if (fs::is_symlink(path, ignored) &&
@@ -130,10 +132,10 @@ mode_t umask_of_process() noexcept {
     return mask;
 }
 
-/// Where the copy goes: a new file beside the target, which replaces the target once the copy is complete. The
-/// copy keeps the mode of an old target, and otherwise has that of the source, as far as the umask allows. What
-/// is no regular file (a terminal, a pipe, /dev/null), or is open already (/dev/stdout), is not replaced: the
-/// copy is written to it directly.
+/// The file that receives the copy: a temporary file in the target's folder, which replaces the
+/// target once the copy is complete. The copy has the mode of the old target, or else that of the
+/// source, masked by the umask. A target that is not a regular file (a terminal, a pipe, /dev/null)
+/// or is open already (/dev/stdout) is not replaced, but written to directly.
 class target {
 public:
     target(const char* path, const struct stat& source) : path_(follow_links(path)) {
@@ -144,7 +146,7 @@ public:
             old = status_of(file_, path);
             if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
                 throw std::runtime_error(std::string(path) +
-                                         ": is the source itself; name another target");
+                                         ": cannot copy a file to itself; name another target");
             }
             if (!S_ISREG(old.st_mode) || is_in_procfs(path_)) {
                 return;
@@ -153,12 +155,12 @@ public:
             check(errno == ENOENT && !is_in_procfs(path_), path);
         }
         std::string name = folder_of(path_) / ".uring_copy.XXXXXX";
-        file_.reset(::mkostemp(name.data(), O_CLOEXEC)); // at first only for its owner
+        file_.reset(::mkostemp(name.data(), O_CLOEXEC)); // mode 0600 until the copy is complete
         check(bool(file_), path_);
         temporary_ = name;
         mode_ = (exists ? old.st_mode : source.st_mode & ~umask_of_process()) & 0777;
         if (exists && ::fchown(file_.get(), old.st_uid, old.st_gid) != 0) {
-            mode_ &= ~mode_t{S_IRWXG}; // rights that were meant for another group
+            mode_ &= ~mode_t{S_IRWXG}; // these permissions were meant for another group
         }
     }
     target(const target&) = delete;
@@ -171,7 +173,7 @@ public:
 
     int get() const noexcept { return file_.get(); }
 
-    /// Puts the complete copy in the target's place. Without this the target stays as it was.
+    /// Replaces the target by the complete copy. If this is not called, the target is unchanged.
     void keep() {
         if (!temporary_.empty()) {
             check(::fchmod(file_.get(), mode_) == 0, temporary_);
@@ -183,8 +185,8 @@ public:
 private:
     uring::descriptor file_;
     fs::path path_;
-    fs::path temporary_; // empty: there is none
-    mode_t mode_ = 0; // of the complete copy
+    fs::path temporary_; // empty if the target is written to directly
+    mode_t mode_ = 0; // mode of the complete copy
 };
 
 void copy(const char* from, const char* to) {
@@ -192,14 +194,14 @@ void copy(const char* from, const char* to) {
     check(bool(source), from);
     target copied(to, status_of(source, from));
     uring::buffer_pool pool(2, std::size_t{256} * 1024);
-    meeting ex(0); // of two: one slot is enough
+    meeting ex(0); // one slot is enough for two parties
     std::exception_ptr reading;
     std::exception_ptr writing;
     uring::context reader;
     uring::context writer;
     for (uring::context* const each : {&reader, &writer}) {
-        if (const auto told = each->register_buffers(pool); !told) {
-            std::cerr << told.message() << ", so the kernel looks them up each time\n";
+        if (const auto registered = each->register_buffers(pool); !registered) {
+            std::cerr << registered.message() << "; continuing with unregistered buffers\n";
         }
     }
     reader.spawn(run(reader, fill(reader, source.get(), {pool.acquire()}, ex), ex, reading));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// An echo server on io_uring: one thread, one loop, a coroutine for the listener, one for the signals and
-// one for each connection. Every operation is given a stop token, and whatever waits for a peer also a
-// deadline; so one request_stop() ends them all, and no peer can hold a connection by doing nothing.
+// An echo server on io_uring, with one thread and one loop. A coroutine accepts connections, one
+// waits for signals, and one serves each connection.
+//
+// Accepting, receiving and sending take a stop token, so a single request_stop() ends them all.
+// Receiving and sending also have a deadline, so an idle peer cannot keep its connection.
 
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
@@ -42,24 +44,25 @@ struct options {
     std::string address = "127.0.0.1";
     std::uint16_t port = 0;
     std::chrono::duration<double> idle = 60s;
-    std::size_t most_connections = 10'000;
+    std::size_t max_connections = 10'000;
 };
 
-std::system_error failure(const std::string& what) {
-    return {errno, std::system_category(), what};
+std::system_error failure(const std::string& operation) {
+    return {errno, std::system_category(), operation};
 }
 
-// ---- Before the loop runs: the plain system calls.
+// ---- Setup with plain system calls, before the loop runs
 
 uring::descriptor listen_on(const options& chosen) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(chosen.port);
     if (::inet_pton(AF_INET, chosen.address.c_str(), &address.sin_addr) != 1) {
-        throw std::runtime_error("not an IPv4 address: " + chosen.address);
+        throw std::runtime_error("cannot listen on " + chosen.address +
+                                 ": not a numeric IPv4 address; use one such as 127.0.0.1");
     }
     uring::descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int reuse = 1; // although connections of an earlier server may linger
+    const int reuse = 1; // connections of an earlier server may linger
     if (!listener ||
         ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) != 0 ||
         ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
@@ -69,7 +72,7 @@ uring::descriptor listen_on(const options& chosen) {
     return listener;
 }
 
-/// A file from which SIGINT and SIGTERM can be read, which from now on do nothing else.
+/// Blocks SIGINT and SIGTERM. @returns a descriptor from which they can be read.
 uring::descriptor open_signals() {
     sigset_t set;
     ::sigemptyset(&set);
@@ -78,12 +81,12 @@ uring::descriptor open_signals() {
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     uring::descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC));
     if (!signals) {
-        throw failure("cannot read signals");
+        throw failure("cannot create a signalfd");
     }
     return signals;
 }
 
-// ---- What runs on the loop. All on one thread: no locks, no atomics.
+// ---- The server: one thread, so no locks or atomics
 
 class echo_server {
 public:
@@ -97,7 +100,7 @@ public:
         return ntohs(address.sin_port);
     }
 
-    /// Serves until a signal comes and all connections have ended.
+    /// Serves until a signal arrives and all connections have ended.
     void run() {
         loop_.spawn(await_signal());
         loop_.spawn(accept_connections());
@@ -124,7 +127,7 @@ private:
                 complained = false;
                 admit(std::move(*next));
             } else if (next.error() != std::errc::operation_canceled) {
-                // Too many open files, as a rule. Some will be closed; clients wait in the backlog.
+                // Usually there are too many open files. Retry later: clients wait in the backlog.
                 if (!std::exchange(complained, true)) {
                     std::cerr << next.message() << '\n';
                 }
@@ -135,16 +138,16 @@ private:
     }
 
     void admit(uring::descriptor socket) {
-        if (running_ > chosen_.most_connections) {
+        if (running_ > chosen_.max_connections) {
             ++refused_;
-            return; // which closes the socket
+            return; // closes the socket
         }
         ++running_;
         ++served_;
         loop_.spawn(serve(std::move(socket)));
     }
 
-    /// Ends with the peer's end of stream, an error, nothing sent or taken in time, or the server.
+    /// Ends at the peer's end of stream, an error, the idle deadline or the shutdown.
     tryst::task<> serve(uring::descriptor socket) {
         std::array<std::byte, 8192> buffer; // in the coroutine's frame
         for (;;) {
@@ -184,24 +187,25 @@ private:
     uring::descriptor signals_;
     uring::descriptor listener_;
     std::stop_source shutdown_;
-    std::size_t running_ = 1; ///< The listener, and the connections. The last stops the loop.
+    std::size_t running_ = 1; ///< The listener and the connections. The last one stops the loop.
     std::uint64_t served_ = 0;
     std::uint64_t refused_ = 0;
     std::uint64_t bytes_ = 0;
-    uring::context loop_; // the last: the frames that it destroys use the others
+    uring::context loop_; // the last member: the frames that it destroys use the others
 };
 
 int run(int count, char** arguments) {
     options chosen;
     double idle = chosen.idle.count();
-    CLI::App app("Sends back what it receives, by io_uring.");
+    CLI::App app("An echo server on io_uring.");
     app.option_defaults()->always_capture_default();
-    app.add_option("--address", chosen.address, "where to listen, numeric");
-    app.add_option("--port", chosen.port, "0: any that is free, and it is printed");
-    app.add_option("--idle", idle, "how long a peer may send, or take, nothing")
+    app.add_option("--address", chosen.address, "numeric IPv4 address to listen on");
+    app.add_option("--port", chosen.port, "port to listen on; 0: any free port, which is printed");
+    app.add_option("--idle", idle, "longest time in which a peer may send, or receive, nothing")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--max-connections", chosen.most_connections, "at once; more are closed")
+    app.add_option("--max-connections", chosen.max_connections,
+                   "largest number of connections; further ones are closed")
         ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
     CLI11_PARSE(app, count, arguments);
     chosen.idle = std::chrono::duration<double>(idle);

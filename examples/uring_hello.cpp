@@ -24,7 +24,7 @@ int main(int count, char** arguments) try {
     tryst::uring::context loop;
     loop.spawn(print(loop, count > 1 ? arguments[1] : "/proc/sys/kernel/osrelease"));
     loop.run();
-} catch (const std::exception& problem) { // there is no io_uring, or it is forbidden
+} catch (const std::exception& problem) { // io_uring is missing or forbidden
     std::cerr << problem.what() << '\n';
     return 1;
 }

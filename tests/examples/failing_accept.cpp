@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// To be preloaded: an `accept` that fails with each of the numbers in the environment's ACCEPT_ERRORS in turn, once
-/// for each connection that is there to be accepted, and then works. With ECONNABORTED and EPROTO the
-/// connection is lost, as on systems that have them; with all others it stays in the queue.
+/// A library to preload. Its `accept` fails with each error number in the environment variable
+/// ACCEPT_ERRORS, one per call for which a connection is queued, and then works normally. With
+/// ECONNABORTED and EPROTO the connection is lost, as in reality; otherwise it stays in the queue.
 #include <cerrno>
 #include <cstdlib>
 
@@ -15,7 +15,7 @@ namespace {
 
 /// @returns 0 at the end of the list.
 int next_error() {
-    // Called by one thread only, that which accepts.
+    // Only the thread that accepts connections calls this.
     static char* rest = std::getenv("ACCEPT_ERRORS");
     return rest == nullptr ? 0 : static_cast<int>(std::strtol(rest, &rest, 10));
 }

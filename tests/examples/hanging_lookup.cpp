@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// To be preloaded: a look-up of a host that never ends, as of a name server that does not answer.
+// A library to preload: a host look-up that never ends, as if the name server did not answer.
 #include <netdb.h>
 #include <unistd.h>
 

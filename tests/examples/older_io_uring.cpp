@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// To be preloaded: an io_uring that refuses the flags in the environment's REFUSE, as an older kernel does, or
-/// `all` of it, as one does where io_uring is switched off.
+/// A library to preload. It refuses the flags of io_uring_setup in the environment variable REFUSE,
+/// as an older kernel does. With REFUSE=all it refuses every ring, as if io_uring were disabled.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,7 @@ extern "C" int io_uring_queue_init_params(unsigned entries, io_uring* ring,
     const int error =
         reinterpret_cast<decltype(&io_uring_queue_init_params)>(next)(entries, ring, parameters);
     if (refuse != nullptr) {
-        ring->features &= ~static_cast<unsigned>(IORING_FEAT_CQE_SKIP); // of 5.17
+        ring->features &= ~static_cast<unsigned>(IORING_FEAT_CQE_SKIP); // new in Linux 5.17
     }
     return error;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of pairing_client, with a real server.
+"""Tests pairing_client with a real server.
 
 usage: pairing_client_test.py --server BINARY --client BINARY [TEST...]
 """
@@ -16,21 +16,22 @@ import sys
 import tempfile
 import unittest
 
-sys.dont_write_bytecode = True # in the source tree
+sys.dont_write_bytecode = True # keeps the source tree clean
 
 from pairing_support import (
-    BUSY, EXCHANGED, HEADER, SIDE_NEEDED, TIMED_OUT, TIMEOUT, TOO_LARGE, Client, Server, chosen, item, main,
-    request)
+    BUSY, EXCHANGED, HEADER, SIDE_NEEDED, TIMED_OUT, TIMEOUT, TOO_LARGE, Client, Server, chosen,
+    item, main, request)
 
-FILE_TROUBLE, WRONG_USAGE, NO_CONNECTION, TOOK_TOO_LONG, OTHER_ANSWER = 1, 2, 3, 4, 10
+# Exit statuses.
+FILE_ERROR, WRONG_USAGE, NO_CONNECTION, TIMED_OUT_LOCALLY, REFUSED = 1, 2, 3, 4, 10
 
-# Sets the title of a terminal, clears it, and answers for its user.
+# Sets the title of a terminal, clears it, and makes it send a reply as if the user had typed it.
 HOSTILE = b"\x1b]0;title\x07\x1b[2J\x9b6n\x7f\r\x08"
 HOSTILE_ESCAPED = rb"\x1b]0;title\x07\x1b[2J\x9b6n\x7f\x0d\x08"
 
 
 class Listener:
-    """A server that does as the test says."""
+    """A listening socket with which a test plays the server."""
 
     def __init__(self, backlog=5):
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=backlog)
@@ -44,7 +45,7 @@ class Listener:
         self.socket.close()
 
     def accept(self, expected=b""):
-        """A client, when all of its request is there."""
+        """Accepts a client and receives the expected request."""
         client = self.socket.accept()[0]
         client.settimeout(TIMEOUT)
         for byte in expected:
@@ -72,7 +73,7 @@ class PairingClient(unittest.TestCase):
         return subprocess.Popen([chosen.client, "--port", str(server.port), *arguments], **options)
 
     def receive(self, server, path, message, **options):
-        """The exit status of a client that receives the message into a file."""
+        """Returns the exit status of a client that receives the message into a file."""
         with Client(server, request(b"room", message)) as partner:
             server.until(waiting=1)
             with self.client(server, "room", "--receive", path, stdin=subprocess.DEVNULL,
@@ -87,7 +88,7 @@ class PairingClient(unittest.TestCase):
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False,
                               env={**os.environ, **environment})
 
-    def test_two_terminals_swap_two_files(self):
+    def test_two_clients_swap_two_files(self):
         with Server("--max-message=5000000") as server, tempfile.TemporaryDirectory() as folder:
             def path(name):
                 return os.path.join(folder, name)
@@ -135,7 +136,7 @@ class PairingClient(unittest.TestCase):
                 both.communicate(b"", TIMEOUT)
             self.assertEqual(both.returncode, 2)
 
-    def test_the_client_says_why_and_leaves_no_file(self):
+    def test_each_failure_has_its_exit_status_and_creates_no_file(self):
         with Server("--wait-time=0.2", "--max-message=10") as server, \
                 tempfile.TemporaryDirectory() as folder:
             large, small, got = (os.path.join(folder, name) for name in ("large", "small", "got"))
@@ -155,10 +156,10 @@ class PairingClient(unittest.TestCase):
             self.assertEqual(status("", "--send", small), 2)
             self.assertEqual(status("--nonsense"), 2)
             server.stop()
-            self.assertEqual(status("room", "--send", small), 3) # nobody listens
+            self.assertEqual(status("room", "--send", small), 3) # no server listens
             self.assertEqual(sorted(os.listdir(folder)), ["large", "small"])
 
-    def test_a_client_that_cannot_keep_what_comes_gives_nothing_away(self):
+    def test_sends_nothing_if_the_output_cannot_be_created(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder, \
                 Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
@@ -171,7 +172,7 @@ class PairingClient(unittest.TestCase):
             self.assertEqual(one.reply(), (EXCHANGED, b"other"))
             self.assertEqual(os.listdir(folder), [])
 
-    def test_a_client_writes_into_what_is_no_file_and_does_not_replace_it(self):
+    def test_writes_to_a_pipe_without_replacing_it(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder, \
                 Client(server, request(b"room", b"one")):
             server.until(waiting=1)
@@ -185,9 +186,9 @@ class PairingClient(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["pipe"])
             self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
 
-    # ---- The file to receive
+    # ---- The output file
 
-    def test_a_file_that_is_there_keeps_its_mode_and_a_new_one_has_the_usual(self):
+    def test_a_replaced_file_keeps_its_mode_and_a_new_file_has_the_default_mode(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             for bits in (0o600, 0o640, 0o666, 0o700):
                 path = os.path.join(folder, f"file {bits:o}")
@@ -206,7 +207,7 @@ class PairingClient(unittest.TestCase):
                 self.assertEqual(oct(mode(path)), oct(0o666 & ~umask))
             self.assertEqual(len(os.listdir(folder)), 6)
 
-    def test_a_file_that_is_replaced_is_another_so_that_no_reader_sees_half_of_it(self):
+    def test_replaces_a_file_atomically(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
             write(path, b"old")
@@ -215,7 +216,7 @@ class PairingClient(unittest.TestCase):
                 self.assertEqual(reader.read(), b"old")
             self.assertEqual(read(path), b"new")
 
-    def test_symbolic_links_are_written_through_and_stay(self):
+    def test_follows_symbolic_links_and_keeps_them(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             def path(*names):
                 return os.path.join(folder, *names)
@@ -239,17 +240,17 @@ class PairingClient(unittest.TestCase):
             self.assertEqual(sorted(os.listdir(folder)),
                              ["absolute", "elsewhere", "relative", "to a link", "to nothing"])
 
-    def test_a_link_to_itself_or_into_nowhere_is_an_error_and_gives_nothing_away(self):
+    def test_sends_nothing_if_the_output_is_a_circular_link_or_in_a_missing_folder(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             for target in ("link", "missing/file"):
                 link = os.path.join(folder, "link")
                 os.symlink(target, link)
-                self.assertEqual(self.receive(server, link, b"kept"), FILE_TROUBLE)
+                self.assertEqual(self.receive(server, link, b"kept"), FILE_ERROR)
                 self.assertEqual(os.listdir(folder), ["link"])
                 os.remove(link)
             server.until(disconnected=2, exchanged=0)
 
-    def test_a_descriptor_is_written_to_and_its_file_keeps_what_it_has(self):
+    def test_writes_to_a_descriptor_and_keeps_the_contents_of_its_file(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             log, link = (os.path.join(folder, name) for name in ("log", "link"))
             os.symlink("/dev/stdout", link)
@@ -267,33 +268,35 @@ class PairingClient(unittest.TestCase):
             with open(log, "ab") as out:
                 self.assertEqual(self.receive(server, f"/dev/fd/{out.fileno()}", b"new",
                                               pass_fds=[out.fileno()]), 0)
-                # Another process's descriptor, which a client opens once more.
-                self.assertEqual(self.receive(server, f"/proc/{os.getpid()}/fd/{out.fileno()}", b"er"), 0)
+                # A descriptor of another process: the client opens the file again.
+                self.assertEqual(
+                    self.receive(server, f"/proc/{os.getpid()}/fd/{out.fileno()}", b"er"), 0)
             self.assertEqual(read(log), b"old newer")
 
-    def test_a_descriptor_that_cannot_be_written_gives_nothing_away(self):
+    def test_sends_nothing_if_the_descriptor_is_not_writable(self):
         with Server() as server, tempfile.TemporaryFile() as file:
             with open(f"/proc/self/fd/{file.fileno()}", "rb") as reading:
                 self.assertEqual(self.receive(server, f"/dev/fd/{reading.fileno()}", b"kept",
-                                              pass_fds=[reading.fileno()]), FILE_TROUBLE)
+                                              pass_fds=[reading.fileno()]), FILE_ERROR)
             for name in ("/dev/fd/99", "/dev/fd/1x", "/dev/fd/-1"):
-                self.assertEqual(self.receive(server, name, b"kept"), FILE_TROUBLE)
+                self.assertEqual(self.receive(server, name, b"kept"), FILE_ERROR)
             server.until(disconnected=4, exchanged=0)
 
-    def test_a_client_without_standard_output_gives_nothing_away(self):
+    def test_sends_nothing_if_standard_output_is_not_writable(self):
         with Server() as server, Client(server, request(b"room", b"kept")):
             server.until(waiting=1)
             for redirection in (">&-", "1</dev/null"):
                 run = subprocess.run(
-                    ["sh", "-c", f'exec "$0" "$@" {redirection}', chosen.client, "--port", str(server.port),
-                     "room"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                    ["sh", "-c", f'exec "$0" "$@" {redirection}', chosen.client, "--port",
+                     str(server.port), "room"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                    timeout=TIMEOUT, check=False)
                 self.assertEqual(
                     (run.returncode, run.stderr),
-                    (FILE_TROUBLE, b"pairing_client: cannot write standard output: not open for writing; "
-                                   b"redirect it, or name a file with --receive\n"))
+                    (FILE_ERROR, b"pairing_client: cannot write standard output: it is not open "
+                                 b"for writing; redirect it, or name a file with --receive\n"))
             server.until(waiting=1, accepted=1)
 
-    def test_a_client_that_writes_a_file_needs_no_standard_output(self):
+    def test_needs_no_standard_output_to_write_a_file(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
             self.assertEqual(self.receive(server, path, b"one", preexec_fn=lambda: os.close(1)), 0)
@@ -301,73 +304,79 @@ class PairingClient(unittest.TestCase):
 
     # ---- The timeout
 
-    def assert_times_out(self, port, timeout, stage, **environment):
+    @staticmethod
+    def timeout_message(step, timeout):
+        return f"pairing_client: timed out while {step} (--timeout {timeout})\n"
+
+    def assert_times_out(self, port, timeout, step, **environment):
         run = self.run_client("--port", str(port), "--timeout", timeout, "room", **environment)
         self.assertEqual((run.returncode, run.stdout, run.stderr),
-                         (TOOK_TOO_LONG, "", f"pairing_client: {stage} (--timeout {timeout})\n"))
+                         (TIMED_OUT_LOCALLY, "", self.timeout_message(step, timeout)))
 
-    def assert_times_out_once_connected(self, stage, run):
-        """`run` takes a timeout, and returns the exit status and the error message of a client. On a busy
-        machine a short timeout may be over before the client is connected: then the next is longer."""
+    def assert_times_out_once_connected(self, step, run):
+        """`run` takes a timeout and returns the exit status and the error message of a client. On a
+        busy machine a short timeout may expire before the client is connected. Then this tries a
+        longer timeout."""
         for timeout in ("0.5", "2", "8", "20"):
             status, error = run(timeout)
-            self.assertEqual(status, TOOK_TOO_LONG, error)
-            if error == f"pairing_client: {stage} (--timeout {timeout})\n":
+            self.assertEqual(status, TIMED_OUT_LOCALLY, error)
+            if error == self.timeout_message(step, timeout):
                 return
         self.fail(error)
 
-    def test_a_client_waits_for_a_partner_no_longer_than_its_timeout(self):
+    def test_the_timeout_includes_the_wait_for_a_partner(self):
         with Server() as server:
             def run(timeout):
                 done = self.run_client("--port", str(server.port), "--timeout", timeout, "room")
                 self.assertEqual(done.stdout, "")
                 return done.returncode, done.stderr
 
-            self.assert_times_out_once_connected("no partner came in time", run)
+            self.assert_times_out_once_connected("waiting for a partner", run)
             server.until(disconnected=lambda count: count >= 1, active=0)
 
-    def test_a_client_waits_for_a_connection_no_longer_than_its_timeout(self):
+    def test_the_timeout_includes_connecting(self):
         with Listener(backlog=0) as listener, contextlib.ExitStack() as stack:
-            for _ in range(3): # the queue is full after one or two, and others hang in the air
+            for _ in range(3): # the queue is full after one or two; further connections hang
                 waiting = stack.enter_context(socket.socket())
                 waiting.setblocking(False)
                 waiting.connect_ex(("127.0.0.1", listener.port))
-            self.assert_times_out(listener.port, "0.3", "no connection in time")
+            self.assert_times_out(listener.port, "0.3", "connecting to the server")
 
-    def test_a_client_waits_for_the_address_of_the_server_no_longer_than_its_timeout(self):
+    def test_the_timeout_includes_the_host_look_up(self):
         if not chosen.preload_lookup:
-            self.skipTest("nothing to preload, or a sanitizer that it would have to come before")
-        self.assert_times_out(1, "0.3", "no connection in time", LD_PRELOAD=chosen.preload_lookup)
+            self.skipTest("needs --preload-lookup, which does not work with sanitizers")
+        self.assert_times_out(1, "0.3", "connecting to the server",
+                              LD_PRELOAD=chosen.preload_lookup)
 
-    def test_a_client_waits_for_the_rest_of_a_reply_no_longer_than_its_timeout(self):
+    def test_the_timeout_includes_receiving_the_reply(self):
         with Listener() as listener, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
 
             def run(timeout):
-                with contextlib.ExitStack() as strangers, self.client(
-                        listener, "--timeout", timeout, "room", "--receive", path, stdin=subprocess.DEVNULL,
-                        stderr=subprocess.PIPE, text=True) as client:
-                    while client.poll() is None: # it may end before it is connected
+                with contextlib.ExitStack() as sockets, self.client(
+                        listener, "--timeout", timeout, "room", "--receive", path,
+                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as client:
+                    while client.poll() is None: # the client may end before it is connected
                         if select.select([listener.socket], [], [], 0.01)[0]:
-                            stranger = strangers.enter_context(listener.accept())
-                            with contextlib.suppress(ConnectionError): # of a client that has ended
-                                stranger.sendall(HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half")
+                            accepted = sockets.enter_context(listener.accept())
+                            with contextlib.suppress(ConnectionError): # if the client has ended
+                                accepted.sendall(HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half")
                     return client.returncode, client.stderr.read()
 
-            self.assert_times_out_once_connected("the reply did not end in time", run)
+            self.assert_times_out_once_connected("receiving the reply", run)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_a_client_that_finds_its_partner_in_time_is_not_timed_out(self):
+    def test_does_not_time_out_if_a_partner_is_waiting(self):
         with Server() as server, Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
             run = self.run_client("--port", str(server.port), "--timeout=1000", "room")
             self.assertEqual((run.returncode, run.stdout), (0, "one"))
             self.assertEqual(one.reply(), (EXCHANGED, b""))
 
-    # ---- What strangers send
+    # ---- Hostile messages
 
     def print_on_terminal(self, message, locale):
-        """What a client shows of the message on a terminal."""
+        """Returns the bytes that a client prints for the message on a terminal."""
         with Server() as server, Client(server, request(b"room", message)):
             server.until(waiting=1)
             ours, theirs = pty.openpty()
@@ -375,63 +384,66 @@ class PairingClient(unittest.TestCase):
                              env={**os.environ, "LC_ALL": locale}) as client:
                 os.close(theirs)
                 shown = b""
-                with contextlib.suppress(OSError): # at its end
+                with contextlib.suppress(OSError): # raised at the end of the output
                     while more := os.read(ours, 1000):
                         shown += more
                 os.close(ours)
                 self.assertEqual(client.wait(TIMEOUT), 0)
-        return shown.replace(b"\r\n", b"\n") # which the terminal makes of it
+        return shown.replace(b"\r\n", b"\n") # undoes the terminal's conversion
 
-    def test_a_terminal_is_shown_no_control_characters(self):
+    def test_escapes_control_characters_on_a_terminal(self):
         self.assertEqual(self.print_on_terminal(HOSTILE, "C.UTF-8"), HOSTILE_ESCAPED)
         self.assertEqual(self.print_on_terminal(b"a line\n\tand a tab\n", "C.UTF-8"),
                          b"a line\n\tand a tab\n")
 
-    def test_a_terminal_is_shown_the_characters_that_its_locale_can_print(self):
+    def test_shows_characters_that_the_locale_can_print(self):
         text = "gr\u00fc\u00df dich, \U0001f642".encode()
         self.assertEqual(self.print_on_terminal(text, "C.UTF-8"), text)
-        self.assertEqual(self.print_on_terminal("\u009b6n\0".encode(), "C.UTF-8"), rb"\xc2\x9b6n\x00")
+        self.assertEqual(self.print_on_terminal("\u009b6n\0".encode(), "C.UTF-8"),
+                         rb"\xc2\x9b6n\x00")
         self.assertEqual(self.print_on_terminal(b"cut: \xf0\x9f", "C.UTF-8"), rb"cut: \xf0\x9f")
         self.assertEqual(self.print_on_terminal("\u00fc".encode(), "C"), rb"\xc3\xbc")
 
-    def test_a_terminal_is_shown_no_characters_that_reorder_or_hide_others(self):
+    def test_escapes_characters_that_reorder_or_hide_others(self):
         for first, last in ((0x61c, 0x61c), (0x200b, 0x200f), (0x202a, 0x202e), (0x2060, 0x2064),
-                            (0x2066, 0x206f), (0xfeff, 0xfeff), (0xfff9, 0xfffb), (0xe0001, 0xe0001),
-                            (0xe0020, 0xe007f)):
+                            (0x2066, 0x206f), (0xfeff, 0xfeff), (0xfff9, 0xfffb),
+                            (0xe0001, 0xe0001), (0xe0020, 0xe007f)):
             hostile = "".join(map(chr, range(first, last + 1))).encode()
             escaped = "".join(f"\\x{byte:02x}" for byte in hostile).encode()
-            self.assertEqual(self.print_on_terminal(b"a" + hostile + b"b", "C.UTF-8"), b"a" + escaped + b"b")
-        text = "\u05e9\u05dc\u05d5\u05dd \u2010".encode() # Hebrew, and a hyphen
+            self.assertEqual(self.print_on_terminal(b"a" + hostile + b"b", "C.UTF-8"),
+                             b"a" + escaped + b"b")
+        text = "\u05e9\u05dc\u05d5\u05dd \u2010".encode() # Hebrew letters and a hyphen
         self.assertEqual(self.print_on_terminal(text, "C.UTF-8"), text)
 
-    def test_a_pipe_and_a_file_get_the_bytes_as_they_are(self):
+    def test_writes_unchanged_bytes_to_pipes_and_files(self):
         with Server() as server, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "file")
             self.assertEqual(self.receive(server, path, HOSTILE), 0)
             self.assertEqual(read(path), HOSTILE)
             with Client(server, request(b"room", HOSTILE)):
                 server.until(waiting=1)
-                with self.client(server, "room", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as client:
+                with self.client(server, "room", stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE) as client:
                     self.assertEqual(client.stdout.read(), HOSTILE)
 
-    def test_what_a_server_says_is_one_line_without_control_characters(self):
+    def test_escapes_error_messages_of_the_server(self):
         with Listener() as listener, self.client(
                 listener, "room", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as client, \
-                listener.accept(request(b"room")) as stranger:
-            text = HOSTILE + b"\nand no line of its own"
-            stranger.sendall(HEADER.pack(1, BUSY, 0, 0, len(text)) + text)
+                listener.accept(request(b"room")) as accepted:
+            text = HOSTILE + b"\nsecond line"
+            accepted.sendall(HEADER.pack(1, BUSY, 0, 0, len(text)) + text)
             self.assertEqual(client.stderr.read(),
-                             b"pairing_client: " + HOSTILE_ESCAPED + rb"\x0aand no line of its own" + b"\n")
-            self.assertEqual(client.wait(TIMEOUT), OTHER_ANSWER + BUSY)
+                             b"pairing_client: " + HOSTILE_ESCAPED + rb"\x0asecond line" + b"\n")
+            self.assertEqual(client.wait(TIMEOUT), REFUSED + BUSY)
 
     # ---- The command line
 
-    def test_it_tells_its_version(self):
+    def test_prints_its_version(self):
         run = self.run_client("--version")
         self.assertEqual((run.returncode, run.stdout, run.stderr),
                          (0, f"pairing_client (tryst {chosen.version})\n", ""))
 
-    def test_wrong_usage_is_told_from_other_failures(self):
+    def test_wrong_usage_has_its_own_exit_status(self):
         for arguments, why in ((("room",), "--port"), (("--port=1",), "ROOM"),
                                (("--port=1", ""), "1 to 255 bytes"),
                                (("--port=1", "room", "--timeout=0"), "--timeout"),

@@ -23,7 +23,7 @@ std::string text_of(const message& body) {
     return text;
 }
 
-/// A header as README.md lays it out, written out by hand.
+/// A header as README.md describes it, written by hand.
 std::string head(int kind, std::size_t name_size, std::uint32_t body_size) {
     return {'\1',
             static_cast<char>(kind),
@@ -39,7 +39,7 @@ std::string frame(const std::string& room, const std::string& body) {
     return head(1, room.size(), static_cast<std::uint32_t>(body.size())) + room + body;
 }
 
-/// Feeds `bytes`, at most `step` at a time. @returns how many it wanted.
+/// Feeds `bytes`, at most `step` at a time. @returns how many it accepted.
 std::size_t feed(request_decoder& decoder, std::string_view bytes,
                  std::size_t step = std::numeric_limits<std::size_t>::max()) {
     std::size_t fed = 0;
@@ -64,20 +64,20 @@ std::optional<outcome> refusal_of(const std::string& bytes, frame_limits limits 
     return decoder.refusal();
 }
 
-TEST(PairingHeader, IsLaidOutAsDocumented) {
+TEST(PairingHeader, IsEncodedAsDocumented) {
     const header_bytes bytes = encode({.code = 2, .name_size = 7, .body_size = 0x01020304});
     const std::string expected{1, 2, 7, 0, 1, 2, 3, 4};
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), expected);
 }
 
-TEST(PairingHeader, ComesBackAsItWas) {
+TEST(PairingHeader, SurvivesEncodingAndDecoding) {
     for (const header fields :
          {header{}, header{1, 255, 0xFFFFFFFF}, header{255, 0, 0x80000000}, header{9, 1, 255}}) {
         EXPECT_EQ(decode(encode(fields)), fields);
     }
 }
 
-TEST(PairingHeader, OfAnotherVersionOrWithReservedBitsIsNone) {
+TEST(PairingHeader, RefusesOtherVersionsAndReservedBits) {
     header_bytes bytes = encode({.code = 1, .name_size = 1, .body_size = 1});
     bytes[0] = std::byte{2};
     EXPECT_FALSE(decode(bytes));
@@ -92,24 +92,24 @@ TEST(PairingOutcome, HasANameAndAText) {
         EXPECT_FALSE(name_of(static_cast<outcome>(i)).empty());
         EXPECT_FALSE(explanation_of(static_cast<outcome>(i)).empty());
     }
-    EXPECT_EQ(name_of(outcome::undelivered), "undelivered"); // the last one
+    EXPECT_EQ(name_of(outcome::undelivered), "undelivered"); // the last outcome
 }
 
-TEST(PairingDecoder, TakesARequestInPiecesOfAnySize) {
+TEST(PairingDecoder, DecodesARequestInPiecesOfAnySize) {
     const std::string body(10'000, 'x');
     const std::string bytes = frame("room", body);
     for (const std::size_t step : {1U, 2U, 3U, 7U, 8U, 9U, 4096U, 100'000U}) {
         request_decoder decoder({});
         EXPECT_EQ(feed(decoder, bytes, step), bytes.size());
         ASSERT_TRUE(decoder.is_complete());
-        const request asked = decoder.take();
-        EXPECT_EQ(asked.kind, request_kind::exchange);
-        EXPECT_EQ(asked.room, "room");
-        EXPECT_EQ(text_of(asked.body), body);
+        const request decoded = decoder.take();
+        EXPECT_EQ(decoded.kind, request_kind::exchange);
+        EXPECT_EQ(decoded.room, "room");
+        EXPECT_EQ(text_of(decoded.body), body);
     }
 }
 
-TEST(PairingDecoder, IsCompleteWithTheLastByteAndNotBefore) {
+TEST(PairingDecoder, IsCompleteOnlyAfterTheLastByte) {
     const std::string bytes = frame("room", "message");
     request_decoder decoder({});
     for (const char& byte : bytes) {
@@ -120,7 +120,7 @@ TEST(PairingDecoder, IsCompleteWithTheLastByteAndNotBefore) {
     EXPECT_TRUE(decoder.is_complete());
 }
 
-TEST(PairingDecoder, WantsNothingAfterARequest) {
+TEST(PairingDecoder, AcceptsNoBytesAfterARequest) {
     request_decoder decoder({});
     const std::string bytes = frame("r", "m");
     EXPECT_EQ(feed(decoder, bytes + "more"), bytes.size());
@@ -128,14 +128,14 @@ TEST(PairingDecoder, WantsNothingAfterARequest) {
     EXPECT_EQ(text_of(decoder.take().body), "m");
 }
 
-TEST(PairingDecoder, TakesAnEmptyMessage) {
+TEST(PairingDecoder, DecodesAnEmptyMessage) {
     request_decoder decoder({});
     feed(decoder, frame("r", ""));
     ASSERT_TRUE(decoder.is_complete());
     EXPECT_EQ(decoder.take().body.size(), 0U);
 }
 
-TEST(PairingDecoder, TakesAnyBytesInTheNameOfARoom) {
+TEST(PairingDecoder, DecodesAnyBytesInARoomName) {
     const std::string name{'\0', '\xff', '/', '\n'};
     request_decoder decoder({});
     feed(decoder, frame(name, ""));
@@ -143,34 +143,34 @@ TEST(PairingDecoder, TakesAnyBytesInTheNameOfARoom) {
     EXPECT_EQ(decoder.take().room, name);
 }
 
-TEST(PairingDecoder, TakesARequestForStatistics) {
+TEST(PairingDecoder, DecodesARequestForStatistics) {
     request_decoder decoder({});
     feed(decoder, head(2, 0, 0));
     ASSERT_TRUE(decoder.is_complete());
     EXPECT_EQ(decoder.take().kind, request_kind::statistics);
 }
 
-TEST(PairingDecoder, TellsWhoAsksFromWhoAnswers) {
+TEST(PairingDecoder, DecodesTheSide) {
     for (const auto kind : {request_kind::exchange, request_kind::ask, request_kind::answer}) {
         request_decoder decoder({});
         feed(decoder, head(static_cast<int>(kind), 4, 7) + "roommessage");
         ASSERT_TRUE(decoder.is_complete());
-        const request asked = decoder.take();
-        EXPECT_EQ(asked.kind, kind);
-        EXPECT_EQ(asked.room, "room");
-        EXPECT_EQ(text_of(asked.body), "message");
+        const request decoded = decoder.take();
+        EXPECT_EQ(decoded.kind, kind);
+        EXPECT_EQ(decoded.room, "room");
+        EXPECT_EQ(text_of(decoded.body), "message");
         EXPECT_EQ(has_side(kind), kind != request_kind::exchange);
     }
 }
 
-TEST(PairingOutcome, KeepsItsNumberOnTheWire) {
+TEST(PairingOutcome, KeepsItsWireNumber) {
     EXPECT_EQ(static_cast<int>(outcome::exchanged), 0);
     EXPECT_EQ(static_cast<int>(outcome::statistics), 9);
     EXPECT_EQ(static_cast<int>(outcome::side_needed), 10);
     EXPECT_EQ(static_cast<int>(outcome::no_sides), 11);
 }
 
-TEST(PairingDecoder, RefusesWhatIsNoRequest) {
+TEST(PairingDecoder, RefusesInvalidRequests) {
     EXPECT_EQ(refusal_of("GET / HTTP/1.1"), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(0, 1, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(5, 1, 0)), outcome::bad_frame);
@@ -182,7 +182,7 @@ TEST(PairingDecoder, RefusesWhatIsNoRequest) {
     EXPECT_EQ(refusal_of(head(1, 1, 0).substr(0, 7)), std::nullopt); // not yet
 }
 
-TEST(PairingDecoder, HoldsToItsLimits) {
+TEST(PairingDecoder, EnforcesItsLimits) {
     const frame_limits limits{.name = 4, .body = 10};
     EXPECT_EQ(refusal_of(head(1, 5, 0), limits), outcome::too_large);
     EXPECT_EQ(refusal_of(head(1, 4, 11), limits), outcome::too_large);
@@ -192,7 +192,7 @@ TEST(PairingDecoder, HoldsToItsLimits) {
     EXPECT_TRUE(decoder.is_complete());
 }
 
-TEST(PairingDecoder, AllocatesForWhatHasArrived) {
+TEST(PairingDecoder, AllocatesOnlyForReceivedBytes) {
     request_decoder decoder({.name = 4, .body = 0xFFFFFFFF});
     feed(decoder, head(1, 4, 0xFFFFFFFF) + "room");
     std::size_t arrived = 0;
@@ -203,14 +203,14 @@ TEST(PairingDecoder, AllocatesForWhatHasArrived) {
     }
 }
 
-TEST(PairingMessage, OfAKnownSizeHasNoByteToSpare) {
+TEST(PairingMessage, AllocatesNoMoreThanAKnownSize) {
     const message small(std::string(100, 'x'));
     EXPECT_EQ(small.capacity(), 100U);
     const message large(std::string(100'000, 'x'));
     EXPECT_EQ(large.capacity(), 100'000U);
 }
 
-TEST(PairingMessage, IsMovedAndNotCopied) {
+TEST(PairingMessage, MovesWithoutCopyingBytes) {
     message one(std::string(10'000, 'x'));
     const std::byte* const where = one.blocks().front().data();
     const message other(std::move(one));
@@ -219,7 +219,7 @@ TEST(PairingMessage, IsMovedAndNotCopied) {
     EXPECT_TRUE(std::is_nothrow_move_constructible_v<message>);
 }
 
-TEST(PairingMessage, NeverMovesWhatIsThere) {
+TEST(PairingMessage, KeepsItsBytesInPlaceWhenItGrows) {
     message grows(std::string(10, 'x'));
     const std::byte* const where = grows.blocks().front().data();
     for (int i = 0; i != 100; ++i) {

@@ -18,9 +18,9 @@ namespace {
 
 using namespace pairing;
 
-/// Names of 16 bytes that `std::hash` of libstdc++ maps to one value. It is MurmurHash64A with a
-/// fixed seed. Each of its rounds takes eight bytes and can be inverted. So for any first eight
-/// bytes the last eight can be computed that lead to a given state.
+/// Names of 16 bytes that libstdc++'s `std::hash` maps to the same value. The hash is MurmurHash64A
+/// with a fixed seed. Each of its rounds takes eight bytes and can be inverted. So for any first
+/// eight bytes we can compute the last eight bytes that lead to a given state.
 class colliding_names {
 public:
     std::string name(std::uint64_t first) const {
@@ -34,7 +34,7 @@ public:
 private:
     static constexpr std::uint64_t factor = 0xc6a4a7935bd1e995;
     static constexpr std::uint64_t seed = 0xc70f6907;
-    static constexpr std::uint64_t common_state = 0x123456789abcdef; // any
+    static constexpr std::uint64_t common_state = 0x123456789abcdef; // arbitrary
 
     static std::uint64_t fold(std::uint64_t word) {
         return word ^ (word >> 47U);
@@ -56,40 +56,41 @@ private:
 /// CPU seconds for entering and leaving all of these rooms; the best of three runs.
 double time_of(const std::vector<std::string>& names) {
     options chosen;
-    chosen.most_rooms = names.size();
+    chosen.max_rooms = names.size();
     std::clock_t best = std::numeric_limits<std::clock_t>::max();
     for (int i = 0; i != 3; ++i) {
         rooms all(chosen);
         const std::clock_t start = std::clock();
-        std::vector<rooms::guest> guests;
-        guests.reserve(names.size());
+        std::vector<rooms::room_reference> references;
+        references.reserve(names.size());
         for (const std::string& name : names) {
-            auto guest = all.enter(name);
-            EXPECT_TRUE(guest);
-            guests.push_back(*std::move(guest));
+            auto reference = all.enter(name);
+            EXPECT_TRUE(reference);
+            references.push_back(*std::move(reference));
         }
         EXPECT_EQ(all.count().rooms, names.size());
-        guests.clear();
+        references.clear();
         best = std::min(best, std::clock() - start);
     }
     return static_cast<double>(best) / CLOCKS_PER_SEC;
 }
 
-TEST(PairingRooms, TakeNoLongerForNamesThatCollideInTheStandardHash) {
+TEST(PairingRooms, AreAsFastForNamesThatCollideInTheStandardHash) {
     constexpr std::uint64_t count = 5'000;
     const colliding_names colliding;
     std::vector<std::string> chosen_by_attacker;
     std::vector<std::string> ordinary;
     for (std::uint64_t i = 0; i != count; ++i) {
         chosen_by_attacker.push_back(colliding.name(i));
-        ordinary.push_back("room " + std::to_string(10'000'000'000 + i)); // of 16 bytes, too
+        ordinary.push_back("room " + std::to_string(10'000'000'000 + i)); // also 16 bytes
     }
     std::set<std::size_t> hashes;
     for (const std::string& name : chosen_by_attacker) {
         hashes.insert(std::hash<std::string>()(name));
     }
-    ASSERT_EQ(hashes.size(), 1U) << "the names do not collide, so this would test nothing";
-    // In one bucket of a hash table they take 30 times as long.
+    ASSERT_EQ(hashes.size(), 1U) << "the names do not collide: colliding_names does not fit this "
+                                    "standard library's hash";
+    // In a single bucket of a hash table they would take 30 times as long.
     EXPECT_LT(time_of(chosen_by_attacker), 5 * time_of(ordinary));
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of pairing_server over real sockets, by a client that shares no code with it.
+"""Tests pairing_server over real sockets, with a client that shares no code with it.
 
 usage: pairing_server_test.py --server BINARY [options] [TEST...]
 """
@@ -17,20 +17,19 @@ import sys
 import time
 import unittest
 
-sys.dont_write_bytecode = True # in the source tree
+sys.dont_write_bytecode = True # keeps the source tree clean
 
 from pairing_support import (
-    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, NO_SIDES, SIDE_NEEDED,
-    SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client, Server, answer, ask,
-    checked, chosen, item, main, request)
-
+    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, NO_SIDES,
+    SIDE_NEEDED, SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client,
+    Server, answer, ask, checked, chosen, item, main, request)
 
 
 def address_of_this_machine():
-    """One that is not the loopback's, or none."""
+    """Returns an address other than the loopback address, or None."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9)) # sends nothing: which address would be ours?
+            probe.connect(("192.0.2.1", 9)) # sends nothing; chooses the address of this end
         except OSError:
             return None
         return probe.getsockname()[0]
@@ -47,22 +46,22 @@ def has_ipv6():
 
 class PairingServer(unittest.TestCase):
     def swap(self, server, room=b"room", size=100):
-        """Two clients meet, and each gets the other's message."""
+        """Checks that two clients get each other's message."""
         mine, theirs = item(f"mine {time.monotonic_ns()}", size), item("theirs", size)
         with Client(server, request(room, mine)) as one:
             with Client(server, request(room, theirs)) as other:
                 self.assertEqual(one.reply(), (EXCHANGED, theirs))
                 self.assertEqual(other.reply(), (EXCHANGED, mine))
 
-    # ---- Meeting
+    # ---- Pairing
 
-    def test_thousands_wait_in_as_many_rooms_and_are_all_met(self):
+    def test_pairs_thousands_of_clients_in_as_many_rooms(self):
         count = chosen.clients
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         if hard != resource.RLIM_INFINITY and hard < 2 * count + 100:
             count = (hard - 100) // 2
-            print(f"only {count} of {chosen.clients}: the limit of descriptors is {hard}")
+            print(f"testing only {count} of {chosen.clients}: the limit of descriptors is {hard}")
         many = str(2 * count + 10)
         limits = [f"--max-{name}={many}" for name in
                   ("rooms", "waiting", "connections", "connections-per-address")]
@@ -74,7 +73,7 @@ class PairingServer(unittest.TestCase):
                 for i in range(count)]
             server.until(waiting=count, rooms=count)
             after = server.memory()
-            print(f"{count} clients wait in {after:.1f} MB, {before:.1f} MB without them")
+            print(f"{count} waiting clients take {after:.1f} MB, none take {before:.1f} MB")
             if chosen.memory:
                 self.assertLess(after, chosen.memory)
             second = [all_of_them.enter_context(
@@ -85,7 +84,7 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(second[i].reply(), (EXCHANGED, item(("first", i), 50 + i % 500)))
             server.until(exchanged=2 * count, active=0, rooms=0, waiting=0)
 
-    def test_in_one_room_everybody_leaves_with_the_message_of_somebody_who_has_theirs(self):
+    def test_clients_in_one_room_get_each_others_messages(self):
         count = min(1000, chosen.clients)
         with Server() as server, contextlib.ExitStack() as all_of_them:
             clients = [all_of_them.enter_context(Client(server, request(b"room", b"%d" % i)))
@@ -100,16 +99,16 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(got[other], own)
             server.until(exchanged=count, active=0)
 
-    def test_messages_of_all_sizes_arrive_whole(self):
+    def test_delivers_messages_of_all_sizes(self):
         with Server("--max-message=9000000") as server:
             for size in (0, 1, 4095, 4096, 4097, 65536, 200000, 9000000):
                 with Client(server, request(b"room", item("a", size))) as one:
-                    # Of another size, so that nothing fits by chance.
+                    # A different size, so that mixed-up messages would be noticed.
                     with Client(server, request(b"room", item("b", size // 2 + 1))) as other:
                         self.assertEqual(other.reply(), (EXCHANGED, item("a", size)))
                         self.assertEqual(one.reply(), (EXCHANGED, item("b", size // 2 + 1)))
 
-    def test_rooms_keep_apart(self):
+    def test_pairs_only_clients_of_the_same_room(self):
         with Server() as server:
             with Client(server, request(b"a", b"1")) as a, Client(server, request(b"b", b"2")) as b:
                 server.until(waiting=2, rooms=2)
@@ -119,7 +118,7 @@ class PairingServer(unittest.TestCase):
                 with Client(server, request(b"a", b"4")) as d:
                     self.assertEqual((a.reply(), d.reply()), ((EXCHANGED, b"4"), (EXCHANGED, b"1")))
 
-    def test_the_name_of_a_room_is_any_bytes(self):
+    def test_room_names_may_contain_any_bytes(self):
         names = (b"\0", b"\0\0", b"a\0b", b"a\0c", "k\u00f6k".encode(), b"\xff" * 254 + b"\xfe",
                  b"\xff" * 255)
         with Server("--max-room-name=255") as server, contextlib.ExitStack() as stack:
@@ -131,7 +130,7 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(second.reply(), (EXCHANGED, b"%d" % i))
                 self.assertEqual(first[i].reply(), (EXCHANGED, b"to %d" % i))
 
-    def test_who_waits_too_long_is_told(self):
+    def test_reports_that_no_partner_came_in_time(self):
         with Server("--wait-time=0.3") as server:
             start = time.monotonic()
             with Client(server, request(b"room")) as client:
@@ -142,20 +141,20 @@ class PairingServer(unittest.TestCase):
 
     # ---- Two sides
 
-    def test_those_who_ask_meet_those_who_answer_and_nobody_else(self):
+    def test_pairs_clients_that_ask_only_with_clients_that_answer(self):
         for first, then in ((ask, answer), (answer, ask)):
             with Server("--red-blue") as server, contextlib.ExitStack() as stack:
                 waiting = []
                 for i in range(5):
                     waiting.append(stack.enter_context(Client(server, first(b"room", b"%d" % i))))
                     server.until(waiting=i + 1, asking=i + 1 if first is ask else 0, rooms=1)
-                for i in range(5): # in turn
+                for i in range(5): # in the order of arrival
                     with Client(server, then(b"room", b"to %d" % i)) as client:
                         self.assertEqual(client.reply(), (EXCHANGED, b"%d" % i))
                     self.assertEqual(waiting[i].reply(), (EXCHANGED, b"to %d" % i))
                 server.until(waiting=0, asking=0, rooms=0, exchanged=10, active=0)
 
-    def test_in_a_crowd_everybody_gets_the_message_of_one_of_the_other_side_who_has_theirs(self):
+    def test_many_clients_of_two_sides_get_each_others_messages(self):
         count = min(500, chosen.clients // 2)
         with Server("--red-blue") as server, contextlib.ExitStack() as all_of_them:
             sides = [ask] * count + [answer] * count
@@ -172,7 +171,7 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(got[other], own)
             server.until(exchanged=2 * count, active=0, rooms=0)
 
-    def test_who_names_no_side_where_there_are_two_is_told_and_the_other_way_round(self):
+    def test_reports_a_missing_or_unexpected_side(self):
         with Server("--red-blue") as server:
             with Client(server, ask(b"room", b"1")) as asking:
                 server.until(waiting=1)
@@ -193,7 +192,7 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(waiting.reply(), (EXCHANGED, b"2"))
             self.assertEqual(server.stop()["no_sides"], 2)
 
-    def test_those_who_ask_may_leave_from_anywhere_and_the_others_keep_their_turn(self):
+    def test_clients_that_leave_do_not_change_the_order_of_the_others(self):
         with Server("--red-blue") as server, contextlib.ExitStack() as stack:
             asking = []
             for i in range(100):
@@ -208,13 +207,13 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(client.reply(), (EXCHANGED, b"%d" % i))
             server.until(rooms=0)
 
-    def test_an_answer_waits_for_a_question_no_longer_than_the_wait_time(self):
+    def test_an_answer_waits_no_longer_than_the_wait_time(self):
         with Server("--red-blue", "--wait-time=0.3") as server:
             with Client(server, answer(b"room")) as one, Client(server, answer(b"room")) as other:
                 self.assertEqual((one.status(), other.status()), (TIMED_OUT, TIMED_OUT))
             server.until(timed_out=2, waiting=0, rooms=0)
 
-    def test_one_room_may_have_fewer_seats_than_there_are(self):
+    def test_limits_waiting_clients_per_room(self):
         with Server("--red-blue", "--max-waiting-per-room=2") as server, \
                 contextlib.ExitStack() as stack:
             asking = [stack.enter_context(Client(server, ask(b"a", b"%d" % i))) for i in range(2)]
@@ -224,7 +223,7 @@ class PairingServer(unittest.TestCase):
             stack.enter_context(Client(server, ask(b"b", b"elsewhere")))
             server.until(waiting=3, rooms=2)
             got = set()
-            for _ in range(2): # who has no seat may still meet
+            for _ in range(2): # at the limit, a client can still be paired with a waiting one
                 with Client(server, answer(b"a", b"yes")) as client:
                     got.add(client.reply())
             self.assertEqual(got, {(EXCHANGED, b"0"), (EXCHANGED, b"1")})
@@ -232,19 +231,20 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(client.reply(), (EXCHANGED, b"yes"))
             server.until(busy=1, waiting=1, rooms=1)
 
-    def test_the_end_is_announced_to_both_sides(self):
+    def test_shutdown_notifies_both_sides(self):
         with Server("--red-blue") as server, contextlib.ExitStack() as stack:
-            waiting = [stack.enter_context(Client(server, (ask, answer)[i % 2](b"room %d" % (i % 7 * 2 + i % 2))))
-                       for i in range(100)]
+            waiting = [stack.enter_context(Client(
+                server, (ask, answer)[i % 2](b"room %d" % (i % 7 * 2 + i % 2))))
+                for i in range(100)]
             server.until(waiting=100, rooms=14, asking=50)
             server.signal(signal.SIGTERM)
             for client in waiting:
                 self.assertEqual(client.status(), CLOSED)
             self.assertEqual(server.ended()["closed"], 100)
 
-    # ---- Senders and readers that are slow
+    # ---- Slow senders and readers
 
-    def test_a_request_may_come_byte_by_byte(self):
+    def test_a_request_may_arrive_byte_by_byte(self):
         with Server() as server, Client(server) as one:
             for byte in request(b"room", b"slowly"):
                 one.send(bytes([byte]))
@@ -253,7 +253,7 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(other.reply(), (EXCHANGED, b"slowly"))
                 self.assertEqual(one.reply(), (EXCHANGED, b"fast"))
 
-    def test_a_byte_now_and_then_does_not_extend_the_deadline(self):
+    def test_single_bytes_do_not_extend_the_receive_deadline(self):
         with Server("--receive-time=0.5") as server, Client(server) as client:
             start = time.monotonic()
             frame = request(b"room", bytes(10000))
@@ -265,7 +265,7 @@ class PairingServer(unittest.TestCase):
             self.assertGreaterEqual(time.monotonic() - start, 0.5)
             server.until(slow=1, active=0)
 
-    def test_many_that_send_a_byte_a_second_hold_up_nobody_and_are_told(self):
+    def test_slow_senders_time_out_without_delaying_others(self):
         with Server("--receive-time=3") as server, contextlib.ExitStack() as stack:
             start = time.monotonic()
             slow = [stack.enter_context(Client(server)) for _ in range(200)]
@@ -281,11 +281,11 @@ class PairingServer(unittest.TestCase):
             self.assertLess(time.monotonic() - start, 3 + TIMEOUT / 3)
             server.until(slow=200, active=0)
 
-    def test_who_says_nothing_is_told_to_hurry(self):
+    def test_a_silent_client_times_out(self):
         with Server("--receive-time=0.2") as server, Client(server) as client:
             self.assertEqual(client.status(), SLOW)
 
-    def test_who_does_not_read_its_reply_is_dropped_and_the_partner_is_not_held_up(self):
+    def test_a_client_that_does_not_read_its_reply_does_not_delay_its_partner(self):
         with Server("--send-time=0.5", "--max-message=32000000") as server:
             with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
                 server.until(waiting=1)
@@ -294,9 +294,9 @@ class PairingServer(unittest.TestCase):
                 server.until(exchanged=1, undelivered=1, active=0)
                 lazy.close()
 
-    # ---- Frames that are none
+    # ---- Invalid requests
 
-    def test_what_is_too_large_is_refused_at_the_header(self):
+    def test_refuses_too_large_requests_after_the_header(self):
         with Server("--max-message=1000", "--max-room-name=10") as server:
             for frame in (HEADER.pack(1, 1, 4, 0, 1001), HEADER.pack(1, 1, 4, 0, 0xFFFFFFFF),
                           HEADER.pack(1, 1, 11, 0, 0), HEADER.pack(1, 1, 255, 0, 1)):
@@ -305,16 +305,18 @@ class PairingServer(unittest.TestCase):
             self.swap(server, room=b"0123456789", size=1000) # exactly the limits
             server.until(too_large=4)
 
-    def test_a_refusal_is_read_by_a_client_that_goes_on_sending(self):
+    def test_a_client_that_keeps_sending_gets_the_refusal(self):
         with Server("--max-message=1000") as server:
             with Client(server, request(b"room", bytes(3000000))) as client:
                 self.assertEqual(client.status(), TOO_LARGE)
 
-    def test_what_is_not_this_protocol_is_refused(self):
+    def test_refuses_malformed_requests(self):
         with Server() as server:
-            bad = (b"GET / HTTP/1.1\r\n\r\n", HEADER.pack(0, 1, 1, 0, 0), HEADER.pack(2, 1, 1, 0, 0),
-                   HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 5, 1, 0, 0), HEADER.pack(1, 1, 1, 1, 0),
-                   HEADER.pack(1, 1, 0, 0, 5), HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1),
+            bad = (b"GET / HTTP/1.1\r\n\r\n",
+                   HEADER.pack(0, 1, 1, 0, 0), HEADER.pack(2, 1, 1, 0, 0),
+                   HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 5, 1, 0, 0),
+                   HEADER.pack(1, 1, 1, 1, 0), HEADER.pack(1, 1, 0, 0, 5),
+                   HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1),
                    HEADER.pack(1, 3, 0, 0, 0), HEADER.pack(1, 4, 0, 0, 1))
             for frame in bad:
                 with Client(server, frame) as client:
@@ -322,12 +324,13 @@ class PairingServer(unittest.TestCase):
             server.until(bad_frame=len(bad))
             self.swap(server)
 
-    def test_random_bytes_do_no_harm(self):
+    def test_survives_random_bytes(self):
         rng = random.Random(1)
         with Server("--max-message=1000", "--receive-time=5") as server:
             for _ in range(500):
-                # Half of them begin well.
-                begin = rng.choice((b"", b"\1", b"\1\1", HEADER.pack(1, 1, rng.randrange(256), 0, 9)))
+                # Some begin like a valid request.
+                begin = rng.choice(
+                    (b"", b"\1", b"\1\1", HEADER.pack(1, 1, rng.randrange(256), 0, 9)))
                 with Client(server) as client:
                     with contextlib.suppress(ConnectionError):
                         client.send(begin + rng.randbytes(rng.randrange(100)))
@@ -347,9 +350,9 @@ class PairingServer(unittest.TestCase):
             server.until(bad_frame=2, waiting=0, rooms=0)
             self.swap(server)
 
-    # ---- Clients that leave
+    # ---- Clients that disconnect
 
-    def test_a_client_may_leave_at_every_byte(self):
+    def test_a_client_may_disconnect_after_any_byte(self):
         frame = request(b"room", b"message")
         for leave in (Client.close, Client.reset):
             with Server() as server:
@@ -358,7 +361,7 @@ class PairingServer(unittest.TestCase):
                 server.until(disconnected=len(frame), active=0, rooms=0)
                 self.swap(server)
 
-    def test_nobody_is_paired_with_a_client_that_left(self):
+    def test_never_pairs_a_client_that_has_disconnected(self):
         for leave in (Client.close, Client.reset, Client.hang_up_half):
             with Server() as server:
                 ghost = Client(server, request(b"room", b"ghost"))
@@ -372,7 +375,7 @@ class PairingServer(unittest.TestCase):
                         self.assertEqual(other.reply(), (EXCHANGED, b"one"))
                 ghost.close()
 
-    def test_who_hangs_up_half_is_told_that_it_was_not_paired(self):
+    def test_a_half_closed_connection_gets_the_status_disconnected(self):
         frame = request(b"room", b"message")
         with Server() as server:
             for size in range(len(frame) + 1):
@@ -383,7 +386,7 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(client.status(), DISCONNECTED)
             server.until(disconnected=len(frame) + 1, active=0, rooms=0)
 
-    def test_who_finds_a_partner_at_once_may_have_hung_up_half(self):
+    def test_a_half_closed_connection_is_paired_if_a_partner_is_waiting(self):
         with Server() as server, Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
             with Client(server, request(b"room", b"other")) as other:
@@ -391,17 +394,18 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(other.reply(), (EXCHANGED, b"one"))
             self.assertEqual(one.reply(), (EXCHANGED, b"other"))
 
-    def test_who_is_gone_before_it_is_accepted_does_no_harm(self):
+    def test_survives_clients_that_disconnect_before_they_are_accepted(self):
         with Server() as server:
             server.signal(signal.SIGSTOP)
             for i in range(100):
-                (Client.close, Client.reset)[i % 2](Client(server, request(b"room") if i % 4 < 2 else b""))
+                client = Client(server, request(b"room") if i % 4 < 2 else b"")
+                (Client.close, Client.reset)[i % 2](client)
             server.signal(signal.SIGCONT)
             last = server.until(accepted=100, active=0, rooms=0)
             self.assertEqual(last["disconnected"] + last["undelivered"] + last["exchanged"], 100)
             self.swap(server)
 
-    def test_whoever_leaves_when_nobody_gets_a_message_twice_or_its_own(self):
+    def test_random_disconnections_duplicate_no_message(self):
         rng = random.Random(4)
         count = min(2000, chosen.clients)
         with Server() as server, contextlib.ExitStack() as stack:
@@ -413,7 +417,8 @@ class PairingServer(unittest.TestCase):
                 else:
                     leaving.append(client)
                 if leaving and rng.random() < 0.4:
-                    rng.choice((Client.close, Client.reset))(leaving.pop(rng.randrange(len(leaving))))
+                    leaver = leaving.pop(rng.randrange(len(leaving)))
+                    rng.choice((Client.close, Client.reset))(leaver)
             for client in leaving:
                 rng.choice((Client.close, Client.reset))(client)
             server.until(accepted=count)
@@ -427,14 +432,14 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(len(set(got.values())), len(got), "a message was delivered twice")
             for own, other in got.items():
                 self.assertNotEqual(own, other)
-                if other in staying: # who was told that the server closes has kept its message
+                if other in staying: # a client with the status CLOSED has kept its message
                     self.assertEqual(got.get(other), own)
             self.assertGreater(len(got), count / 4)
             self.assertLess(len(got), len(staying) + len(leaving))
             last = server.ended()
             self.assertGreater(last["disconnected"], 0)
 
-    def test_a_client_may_leave_during_its_reply(self):
+    def test_a_client_may_disconnect_during_its_reply(self):
         with Server("--max-message=32000000") as server:
             client = Client(server, request(b"room", b"small"), receive_buffer=4096)
             server.until(waiting=1)
@@ -444,7 +449,7 @@ class PairingServer(unittest.TestCase):
             client.reset()
             server.until(exchanged=1, undelivered=1, active=0)
 
-    def test_a_storm_of_reconnections_leaves_nothing_behind(self):
+    def test_a_storm_of_reconnections_leaves_no_rooms_or_sessions(self):
         rng = random.Random(2)
         storm = min(3000, chosen.clients)
         with Server() as server:
@@ -458,7 +463,7 @@ class PairingServer(unittest.TestCase):
 
     # ---- Limits
 
-    def test_a_full_house_makes_no_room_but_lets_guests_into_those_there_are(self):
+    def test_at_the_limit_of_rooms_existing_rooms_still_work(self):
         with Server("--max-rooms=2") as server, contextlib.ExitStack() as stack:
             a = stack.enter_context(Client(server, request(b"a", b"1")))
             stack.enter_context(Client(server, request(b"b", b"2")))
@@ -466,11 +471,12 @@ class PairingServer(unittest.TestCase):
             with Client(server, request(b"c")) as client:
                 self.assertEqual(client.status(), BUSY)
             with Client(server, request(b"a", b"3")) as client:
-                self.assertEqual((a.reply(), client.reply()), ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
+                self.assertEqual((a.reply(), client.reply()),
+                                 ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
             server.until(rooms=1)
             self.swap(server, room=b"c")
 
-    def test_when_nobody_else_may_wait_those_who_do_are_still_met(self):
+    def test_at_the_limit_of_waiting_clients_those_that_wait_are_still_paired(self):
         with Server("--max-waiting=2") as server, contextlib.ExitStack() as stack:
             a = stack.enter_context(Client(server, request(b"a", b"1")))
             stack.enter_context(Client(server, request(b"b", b"2")))
@@ -479,10 +485,11 @@ class PairingServer(unittest.TestCase):
                 with Client(server, request(room)) as client:
                     self.assertEqual(client.status(), BUSY)
             with Client(server, request(b"a", b"3")) as client:
-                self.assertEqual((a.reply(), client.reply()), ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
+                self.assertEqual((a.reply(), client.reply()),
+                                 ((EXCHANGED, b"3"), (EXCHANGED, b"1")))
             server.until(busy=2, waiting=1, rooms=1)
 
-    def test_too_many_connections_are_turned_away_until_others_leave(self):
+    def test_rejects_connections_at_the_limit_until_others_leave(self):
         for limit in ("--max-connections=3", "--max-connections-per-address=3"):
             with Server(limit) as server, contextlib.ExitStack() as stack:
                 clients = [stack.enter_context(Client(server, request(b"%d" % i, b"first")))
@@ -496,7 +503,7 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(client.reply(), (EXCHANGED, b"first"))
                 self.assertEqual(clients[1].reply(), (EXCHANGED, b"second"))
 
-    def test_the_limit_for_one_address_is_nothing_to_another(self):
+    def test_limits_connections_of_each_address_separately(self):
         with Server("--max-connections-per-address=1") as server, \
                 Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
@@ -507,7 +514,7 @@ class PairingServer(unittest.TestCase):
             self.assertEqual(one.reply(), (EXCHANGED, b"other"))
             server.until(refused=1, active=0)
 
-    def test_it_serves_ipv6_with_the_same_limits(self):
+    def test_serves_ipv6_with_the_same_limits(self):
         if not has_ipv6():
             self.skipTest("no IPv6")
         with Server("--address=::1", "--max-connections-per-address=2") as server:
@@ -522,31 +529,31 @@ class PairingServer(unittest.TestCase):
             with Client(server, STATISTICS_REQUEST) as client:
                 self.assertEqual(client.reply()[0], STATISTICS)
 
-    def test_ipv4_is_what_it_is_where_ipv6_listens_for_both(self):
+    def test_recognises_ipv4_clients_on_a_dual_stack_socket(self):
         if not has_ipv6():
             self.skipTest("no IPv6")
         with Server("--address=::", "--max-connections-per-address=1") as server:
             with Client(server, request(b"room", b"6")) as six:
                 server.until(waiting=1)
                 server.host = "127.0.0.1"
-                with Client(server, request(b"room", b"4")) as four: # has a place of its own
+                with Client(server, request(b"room", b"4")) as four: # counts separately
                     self.assertEqual(four.reply(), (EXCHANGED, b"6"))
                 self.assertEqual(six.reply(), (EXCHANGED, b"4"))
             server.until(active=0)
             with Client(server, STATISTICS_REQUEST) as client:
                 self.assertEqual(client.reply()[0], STATISTICS)
 
-    def test_only_this_machine_can_come_unless_told_otherwise(self):
+    def test_listens_on_the_loopback_address_by_default(self):
         with Server() as server:
             self.assertEqual(server.host, "127.0.0.1")
             address = address_of_this_machine()
             if not address:
-                self.skipTest("no network but the loopback")
+                self.skipTest("this machine has no address but the loopback address")
             server.host = address
             with self.assertRaises(ConnectionRefusedError):
                 Client(server)
 
-    def test_without_descriptors_it_goes_on_when_others_leave(self):
+    def test_resumes_accepting_when_descriptors_become_free(self):
         with Server(files=64) as server, contextlib.ExitStack() as stack:
             clients = [stack.enter_context(Client(server, request(b"%d" % i, b"first")))
                        for i in range(80)]
@@ -561,11 +568,11 @@ class PairingServer(unittest.TestCase):
             with Client(server, request(b"79", b"second")) as client:
                 self.assertEqual(client.reply(), (EXCHANGED, b"first"))
             self.assertEqual(clients[79].reply(), (EXCHANGED, b"second"))
-            self.assertEqual(server.complaints().count("cannot accept"), 1)
+            self.assertEqual(server.error_output().count("cannot accept connections"), 1)
 
-    def test_that_nobody_hears_it_complain_of_descriptors_does_not_end_it(self):
-        nobody, errors = os.pipe()
-        os.close(nobody)
+    def test_survives_a_closed_standard_error(self):
+        reader, errors = os.pipe()
+        os.close(reader)
         with Server(files=64, errors=os.fdopen(errors, "w")) as server, \
                 contextlib.ExitStack() as stack:
             clients = [stack.enter_context(Client(server, request(b"%d" % i))) for i in range(80)]
@@ -574,14 +581,15 @@ class PairingServer(unittest.TestCase):
                 client.close()
             server.until(waiting=40)
 
-    def test_what_accept_fails_with_is_survived(self):
+    def test_survives_errors_of_accept(self):
         if not chosen.preload:
-            self.skipTest("nothing to preload, or a sanitizer that it would have to come before")
+            self.skipTest("needs --preload, which does not work with sanitizers")
         scarce = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM)
         aborted = (errno.ECONNABORTED, errno.EPROTO)
         with Server(environment={"LD_PRELOAD": chosen.preload, "ACCEPT_ERRORS": " ".join(
                 str(number) for number in scarce + aborted)}) as server:
-            # Two connections are lost, and those behind them in the queue are not to wait for others to come.
+            # Two connections are lost. The clients queued behind them must not have to wait until
+            # other clients connect.
             server.signal(signal.SIGSTOP)
             with contextlib.ExitStack() as stack:
                 lost = [stack.enter_context(Client(server)) for _ in aborted]
@@ -596,9 +604,9 @@ class PairingServer(unittest.TestCase):
             last = server.stop()
             self.assertEqual((last["accepted"], last["pauses"]), (2, len(scarce)))
 
-    def test_what_there_is_no_memory_for_is_refused_and_the_others_go_on(self):
+    def test_a_message_that_does_not_fit_into_memory_fails_without_affecting_others(self):
         if not chosen.memory:
-            self.skipTest("a sanitizer takes as much as it needs")
+            self.skipTest("sanitizers need unlimited memory")
         with Server("--max-message=1000000000", memory=100_000_000) as server, \
                 Client(server, request(b"room", b"one")) as one:
             server.until(waiting=1)
@@ -613,7 +621,7 @@ class PairingServer(unittest.TestCase):
 
     # ---- Statistics
 
-    def test_statistics_can_be_asked_for(self):
+    def test_replies_with_statistics(self):
         with Server() as server:
             self.swap(server)
             server.until(active=0)
@@ -624,19 +632,19 @@ class PairingServer(unittest.TestCase):
             self.assertEqual((counts["accepted"], counts["active"], counts["exchanged"]), (3, 1, 2))
             server.until(statistics=1, active=0)
 
-    def test_statistics_are_for_this_machine_only(self):
+    def test_refuses_statistics_to_other_machines(self):
         address = address_of_this_machine()
         if not address:
-            self.skipTest("no network but the loopback")
+            self.skipTest("this machine has no address but the loopback address")
         with Server("--address=0.0.0.0") as server:
             server.host = address
             with Client(server, STATISTICS_REQUEST) as client:
                 self.assertEqual(client.status(), FORBIDDEN)
             self.swap(server)
 
-    # ---- The end
+    # ---- Shutdown
 
-    def test_the_end_is_announced_to_all_who_wait_or_are_still_sending(self):
+    def test_shutdown_notifies_clients_that_wait_or_send(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with Server() as server, contextlib.ExitStack() as stack:
                 waiting = [stack.enter_context(Client(server, request(b"room %d" % i)))
@@ -653,26 +661,26 @@ class PairingServer(unittest.TestCase):
                 with self.assertRaises(ConnectionRefusedError):
                     Client(server)
 
-    def test_who_comes_while_it_ends_is_told_or_was_never_let_in(self):
-        for _ in range(4): # of two threads, now one and now the other has the last client
+    def test_shutdown_notifies_clients_that_have_just_connected(self):
+        for _ in range(4): # with two threads, either may get the last client
             with Server("--receive-time=1000") as server, contextlib.ExitStack() as stack:
                 server.signal(signal.SIGSTOP)
                 clients = [stack.enter_context(Client(server)) for _ in range(50)]
                 server.signal(signal.SIGTERM)
                 server.signal(signal.SIGCONT)
-                told = 0
+                notified = 0
                 for client in clients:
                     with contextlib.suppress(ConnectionError):
                         self.assertEqual(client.status(), CLOSED)
-                        told += 1
-                self.assertEqual(server.ended()["accepted"], told)
+                        notified += 1
+                self.assertEqual(server.ended()["accepted"], notified)
 
-    def test_it_outlives_its_terminal_if_it_was_told_to(self):
+    def test_ignores_sighup_under_nohup(self):
         with Server(ignored=signal.SIGHUP) as server: # as nohup does
             server.signal(signal.SIGHUP)
             self.swap(server)
 
-    def test_a_reply_that_has_begun_is_finished_at_the_end(self):
+    def test_shutdown_completes_replies_that_have_begun(self):
         body = item("large", 32000000)
         with Server("--max-message=32000000") as server:
             with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
@@ -684,7 +692,7 @@ class PairingServer(unittest.TestCase):
                 self.assertEqual(lazy.reply(), (EXCHANGED, body))
             self.assertEqual(server.ended()["exchanged"], 2)
 
-    def test_the_second_signal_kills(self):
+    def test_a_second_signal_kills_the_server(self):
         with Server("--max-message=32000000", "--send-time=1000") as server:
             with Client(server, request(b"room", b"small"), receive_buffer=4096) as lazy:
                 server.until(waiting=1)
@@ -692,7 +700,7 @@ class PairingServer(unittest.TestCase):
                     self.assertEqual(other.reply(), (EXCHANGED, b"small"))
                 self.assertTrue(lazy.is_readable(TIMEOUT))
                 server.signal(signal.SIGTERM)
-                with self.assertRaises(ConnectionError): # until it does not listen any more
+                with self.assertRaises(ConnectionError): # once the server no longer listens
                     while True:
                         Client(server).status()
                 server.signal(signal.SIGTERM)
@@ -703,11 +711,12 @@ class PairingServer(unittest.TestCase):
         body = bytes(32000000)
         with Server("--receive-time=1000", "--wait-time=1000", f"--send-time={send_time}",
                     "--max-message=32000000") as server, contextlib.ExitStack() as stack:
-            lazy = stack.enter_context(Client(server, request(b"room", b"small"), receive_buffer=4096))
+            lazy = stack.enter_context(
+                Client(server, request(b"room", b"small"), receive_buffer=4096))
             server.until(waiting=1)
             with Client(server, request(b"room", body)) as other:
                 self.assertEqual(other.reply(), (EXCHANGED, b"small"))
-            self.assertTrue(lazy.is_readable(TIMEOUT)) # and reads none of it
+            self.assertTrue(lazy.is_readable(TIMEOUT)) # but the client reads nothing
             stack.enter_context(Client(server)) # neither sends anything nor hangs up
             stack.enter_context(Client(server, request(b"room", body)[:1000000]))
             stack.enter_context(Client(server, request(b"another room")))
@@ -720,20 +729,21 @@ class PairingServer(unittest.TestCase):
 
     # ---- Memory
 
-    def test_the_memory_of_large_messages_is_given_back_when_their_clients_have_left(self):
+    def test_returns_the_memory_of_large_messages_to_the_system(self):
         size, count = 3000000, 50
         with Server(f"--max-message={size}") as server:
             before = server.memory()
-            with Client(server, request(b"a small message", b"keeps its place")):
+            with Client(server, request(b"another room", b"stays in memory")):
                 with contextlib.ExitStack() as stack:
                     for i in range(count):
                         stack.enter_context(Client(server, request(b"%d" % i, bytes(size))))
                     server.until(waiting=count + 1)
                     self.assertGreater(server.memory(), before + size * count / 1e6)
                 server.until(active=1)
-                end = time.monotonic() + TIMEOUT # soon, not at once
+                end = time.monotonic() + TIMEOUT # the server returns memory every second
                 while server.memory() > before + 20:
-                    self.assertLess(time.monotonic(), end, f"{server.memory()} MB, {before} MB at first")
+                    self.assertLess(time.monotonic(), end,
+                                    f"{server.memory()} MB, at first {before} MB")
                     time.sleep(0.05)
 
     # ---- The command line
@@ -742,15 +752,15 @@ class PairingServer(unittest.TestCase):
         return subprocess.run([chosen.server, *options], capture_output=True, text=True,
                               timeout=TIMEOUT, check=False)
 
-    def test_it_tells_its_version(self):
+    def test_prints_its_version(self):
         run = self.run_server("--version")
         self.assertEqual((run.returncode, run.stdout, run.stderr),
                          (0, f"pairing_server (tryst {chosen.version})\n", ""))
 
-    def test_the_load_test_has_the_same_command_line(self):
+    def test_pairing_load_has_the_same_version_and_usage_errors(self):
         def run(option):
-            return subprocess.run([chosen.load, option], capture_output=True, text=True, timeout=TIMEOUT,
-                                  check=False)
+            return subprocess.run([chosen.load, option], capture_output=True, text=True,
+                                  timeout=TIMEOUT, check=False)
 
         version = run("--version")
         self.assertEqual((version.returncode, version.stdout),
@@ -758,10 +768,13 @@ class PairingServer(unittest.TestCase):
         for option in ("--clients=1", "--nonsense", "--swaps=2"):
             self.assertEqual(run(option).returncode, 2, option)
 
-    def test_what_it_cannot_do_it_says_at_the_start(self):
+    def test_reports_invalid_options_and_addresses_at_the_start(self):
         with Server() as server:
+            port = server.port
             for status, option, why in (
-                    (1, f"--port={server.port}", "in use"), (1, "--address=192.0.2.1", "Cannot assign"),
+                    (1, f"--port={port}",
+                     f"cannot listen on 127.0.0.1 port {port}: Address already in use"),
+                    (1, "--address=192.0.2.1", "cannot listen on 192.0.2.1 port 0: Cannot assign"),
                     (2, "--address=nowhere", "nowhere"), (2, "--port=65536", "65536"),
                     (2, "--threads=0", "--threads"), (2, "--max-rooms=0", "--max-rooms"),
                     (2, "--max-message=-1", "--max-message"),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of pairing_server and of pairing_client share: a client of their own, a server to start, the
+"""Shared by the tests of pairing_server and pairing_client: a client, a server to start, and the
 command line.
 
-Nothing here sleeps to order things: a test asks the server for its statistics until they say that what
-it waits for has happened. Every operation has a timeout, and every test a server of its own.
+No test sleeps to order events: it polls the server's statistics until they show the expected event.
+Every operation has a timeout, and every test starts its own server.
 """
 
 import argparse
@@ -50,13 +50,13 @@ STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
 
 
 def item(name, size=100):
-    """A message that is like no other, of any size."""
+    """A unique message of any size."""
     seed = hashlib.sha256(str(name).encode()).digest()
     return (seed * (size // len(seed) + 1))[:size]
 
 
 class Client:
-    """One connection. Closes when it is done, or abruptly with `reset`."""
+    """One connection. `with` closes it at the end; `reset` closes it abruptly."""
 
     def __init__(self, server, data=b"", receive_buffer=None, source=None):
         self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
@@ -92,7 +92,7 @@ class Client:
         return bytes(data)
 
     def reply(self):
-        """The status and the body of the reply, after which there must be nothing else."""
+        """Returns the status and the body of the reply. No bytes may follow it."""
         version, status, zero, also_zero, size = HEADER.unpack(self.receive(HEADER.size))
         assert (version, zero, also_zero) == (1, 0, 0)
         body = self.receive(size)
@@ -101,9 +101,9 @@ class Client:
         return status, body
 
     def status(self):
-        """The status of a reply whose body is a text."""
+        """Returns the status of a reply whose body is a text."""
         status, text = self.reply()
-        assert text.decode("ascii"), "no text"
+        assert text.decode("ascii"), "the reply has no text"
         return status
 
     def is_readable(self, patience):
@@ -124,7 +124,7 @@ class Client:
 
 
 class Server:
-    """A server on a port of its own; stopped, and its books checked, at the end of `with`."""
+    """A server on its own port. The end of `with` stops it and checks its final statistics."""
 
     def __init__(self, *options, files=None, memory=None, ignored=None, errors=None,
                  environment=None):
@@ -163,7 +163,7 @@ class Server:
         if kind is not None:
             self.process.kill()
             self.process.wait(TIMEOUT)
-            print(self.complaints(), file=sys.stderr)
+            print(self.error_output(), file=sys.stderr)
         elif self.process.poll() is None:
             self.stop()
         self.process.stdout.close()
@@ -173,32 +173,32 @@ class Server:
         self.process.send_signal(number)
 
     def stop(self):
-        """SIGTERM. The last statistics, which must account for every connection."""
+        """Sends SIGTERM. Returns the final statistics, which must account for every connection."""
         self.signal(signal.SIGTERM)
         return self.ended()
 
     def ended(self):
         status = self.process.wait(TIMEOUT)
         self.reader.join(TIMEOUT)
-        assert status == 0, f"exit status {status}: {self.complaints()}"
+        assert status == 0, f"exit status {status}: {self.error_output()}"
         last = checked(self.line())
         assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
-        assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"somebody met nobody: {last}"
+        assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"odd number of partners: {last}"
         return last
 
-    def complaints(self):
+    def error_output(self):
         if not self.errors.seekable():
             return ""
         self.errors.seek(0)
         return self.errors.read()
 
     def statistics(self):
-        """By signal, because a connection would be counted, too."""
+        """Asks by signal, because a connection would be counted as well."""
         self.signal(signal.SIGUSR1)
         return checked(self.line())
 
     def until(self, **expected):
-        """Waits until the statistics are as expected: equal, or as a predicate has it."""
+        """Waits until each of the named statistics equals the value or satisfies the predicate."""
         end = time.monotonic() + TIMEOUT
         while True:
             now = self.statistics()
@@ -208,14 +208,14 @@ class Server:
             assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
 
     def memory(self):
-        """Resident, in MB."""
+        """Returns the resident memory in MB."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             line = next(line for line in status if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024 / 1e6
 
 
 def checked(line):
-    """A line of statistics. Every connection is in it exactly once."""
+    """Parses a line of statistics and checks that it counts every connection exactly once."""
     counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
     outcomes = sum(value for name, value in counts.items() if name not in GAUGES)
     assert counts["accepted"] == counts["refused"] + counts["active"] + outcomes, line
@@ -225,21 +225,22 @@ def checked(line):
 # ---- The command line
 
 
-def main(case, what):
-    """Runs the tests of `case` that the command line names. `what` is the description of the script."""
-    parser = argparse.ArgumentParser(description=what)
+def main(case, description):
+    """Runs the tests of `case` that the command line names."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--server", required=True, help="the binary of pairing_server")
     parser.add_argument("--client", help="the binary of pairing_client")
     parser.add_argument("--load", help="the binary of pairing_load")
-    parser.add_argument("--version", help="of tryst, which the programs should tell")
-    parser.add_argument("--clients", type=int, default=8000, help="how many wait at once")
+    parser.add_argument("--version", help="the version of tryst that the programs should print")
+    parser.add_argument("--clients", type=int, default=8000,
+                        help="the number of clients that wait at the same time")
     parser.add_argument("--memory", type=float, default=100,
-                        help="MB that the server may take while they do; 0: any, as for sanitizers")
-    parser.add_argument("--threads", type=int, default=1, help="of the server")
-    parser.add_argument("--preload", help="failing_accept, a library")
-    parser.add_argument("--preload-lookup", help="hanging_lookup, a library")
+                        help="MB that the server may use meanwhile; 0: no limit (for sanitizers)")
+    parser.add_argument("--threads", type=int, default=1, help="the server's number of threads")
+    parser.add_argument("--preload", help="the library failing_accept")
+    parser.add_argument("--preload-lookup", help="the library hanging_lookup")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
-    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)
     if chosen.list:
         print(*(name.removeprefix("test_")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The parts of examples/applications/tsp that can be tested without running it.
+// Unit tests of the parts of examples/applications/tsp.
 
 #include "tsplib.hpp"
 
@@ -62,9 +62,9 @@ bool is_tour(const tour_type& tour, std::size_t cities) {
     return is_permutation(tour, cities, scratch);
 }
 
-/// Held and Karp, 1962.
+/// Dynamic programming (Held and Karp, 1962).
 std::int64_t exact_optimum(const instance& problem) {
-    const std::size_t others = problem.size() - 1; // than the last, where the tour begins
+    const std::size_t others = problem.size() - 1; // all cities but the last, where tours begin
     const auto home = static_cast<city>(others);
     constexpr std::int64_t unreached = std::numeric_limits<std::int64_t>::max() / 2;
     std::vector<std::int64_t> shortest((std::size_t{1} << others) * others, unreached);
@@ -134,7 +134,7 @@ TEST(TspDistance, AttIsDividedByTheRootOfTenAndRoundedUp) {
     EXPECT_EQ(att({-5e8, -5e8}, {5e8, 5e8}), 447'213'596);
 }
 
-TEST(TspDistance, GeoIsInKilometresAndHasMinutesAsTheFraction) {
+TEST(TspDistance, GeoIsInKilometresWithMinutesAsTheFraction) {
     EXPECT_EQ(geo({0, 0}, {0, 1}), 112); // 111.32, rounded as TSPLIB does
     EXPECT_EQ(geo({0, 0}, {1.30, 0}), 167); // a degree and a half
     EXPECT_EQ(geo({-1.30, 0}, {0, 0}), 167);
@@ -185,14 +185,14 @@ TEST(TspInstance, NeighboursAreTheNearestInOrder) {
     }
 }
 
-TEST(TspGrid, OptimumIsThatOfAnExactMethod) {
+TEST(TspGrid, OptimumEqualsThatOfAnExactMethod) {
     for (const std::size_t side : {2U, 4U}) {
         const instance problem = grid(side);
         EXPECT_EQ(problem.optimum(), exact_optimum(problem));
     }
 }
 
-TEST(TspGrid, TourOfTheProofHasTheLengthOfTheOptimum) {
+TEST(TspGrid, ATourOfSingleStepsHasTheOptimalLength) {
     for (const std::size_t side : {2U, 6U, 70U}) {
         const instance problem = grid(side);
         tour_type tour;
@@ -210,7 +210,7 @@ TEST(TspGrid, TourOfTheProofHasTheLengthOfTheOptimum) {
     }
 }
 
-TEST(TspReader, ReadsWhatTsplibWrites) {
+TEST(TspReader, ReadsTheVariantsThatTsplibUses) {
     for (const std::string end : {"", "EOF", "EOF\n", "\n\nEOF\n\n\n"}) {
         const instance problem =
             read("NAME : some\nCOMMENT : by: someone\nTYPE: TSP (A. Author)\nDIMENSION :3\n"
@@ -227,7 +227,7 @@ TEST(TspReader, ReadsWhatTsplibWrites) {
     }
 }
 
-TEST(TspReader, AcceptsCarriageReturnsAndALastLineWithoutAnEnd) {
+TEST(TspReader, AcceptsCarriageReturnsAndAMissingLastNewline) {
     std::string text = section + "1 0 0\n2 1 1\n3 2 25";
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
         text.insert(at, 1, '\r');
@@ -235,14 +235,14 @@ TEST(TspReader, AcceptsCarriageReturnsAndALastLineWithoutAnEnd) {
     EXPECT_EQ(read(text).points()[2].y, 25);
 }
 
-TEST(TspReader, CallsAProblemWithoutNameByItsFile) {
+TEST(TspReader, NamesAProblemWithoutNameAfterItsFile) {
     EXPECT_EQ(read(section.substr(8) + "1 0 0\n2 1 1\n3 2 2\n").name(), "FILE");
 }
 
-TEST(TspReader, SaysOnWhichLineAHeaderIsWrong) {
-    EXPECT_EQ(refusal(""), "FILE: there is no NODE_COORD_SECTION");
-    EXPECT_EQ(refusal(header), "FILE:4: there is no NODE_COORD_SECTION");
-    EXPECT_EQ(refusal("EOF\n" + section), "FILE:1: there is no NODE_COORD_SECTION");
+TEST(TspReader, ReportsTheLineOfAnInvalidHeader) {
+    EXPECT_EQ(refusal(""), "FILE: NODE_COORD_SECTION is missing");
+    EXPECT_EQ(refusal(header), "FILE:4: NODE_COORD_SECTION is missing");
+    EXPECT_EQ(refusal("EOF\n" + section), "FILE:1: NODE_COORD_SECTION is missing");
     EXPECT_EQ(refusal("NAME: x\nhello\n"), "FILE:2: 'hello' is not 'KEYWORD: value'");
     EXPECT_EQ(refusal("NAMES: x\n"), "FILE:1: the keyword 'NAMES' is unknown");
     EXPECT_EQ(refusal("TYPE: ATSP\n"), "FILE:1: TYPE 'ATSP' is not supported, only TSP");
@@ -254,52 +254,54 @@ TEST(TspReader, SaysOnWhichLineAHeaderIsWrong) {
               "UPPER_ROW, LOWER_ROW, UPPER_DIAG_ROW, LOWER_DIAG_ROW, UPPER_COL, LOWER_COL, "
               "UPPER_DIAG_COL, LOWER_DIAG_COL");
     EXPECT_EQ(refusal("EDGE_WEIGHT_TYPE: GEO\nEDGE_WEIGHT_TYPE: GEO\n"),
-              "FILE:2: EDGE_WEIGHT_TYPE for the second time");
+              "FILE:2: duplicate EDGE_WEIGHT_TYPE");
     EXPECT_EQ(
         refusal("NODE_COORD_TYPE: THREED_COORDS\n"),
         "FILE:1: NODE_COORD_TYPE 'THREED_COORDS' is not supported, only TWOD_COORDS, NO_COORDS");
     EXPECT_EQ(refusal("EDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"),
-              "FILE:2: NODE_COORD_SECTION before DIMENSION");
+              "FILE:2: NODE_COORD_SECTION must come after DIMENSION");
     EXPECT_EQ(refusal("DIMENSION: 3\nNODE_COORD_SECTION\n"),
-              "FILE:2: NODE_COORD_SECTION before EDGE_WEIGHT_TYPE");
+              "FILE:2: NODE_COORD_SECTION must come after EDGE_WEIGHT_TYPE");
     EXPECT_EQ(refusal(header + "NODE_COORD_SECTION: 1\n"),
-              "FILE:5: 'NODE_COORD_SECTION: 1' is not NODE_COORD_SECTION alone");
+              "FILE:5: unexpected text after NODE_COORD_SECTION in 'NODE_COORD_SECTION: 1'");
     EXPECT_EQ(refusal("COMMENT: " + std::string(2000, 'x')),
-              "FILE:1: a line of more than 1022 characters");
+              "FILE:1: the line is longer than 1022 characters");
     EXPECT_EQ(refusal(std::string("\x1b[2J\xff\0!", 7)), "FILE:1: '?[2J?"
                                                          "?!' is not 'KEYWORD: value'");
 }
 
-TEST(TspReader, RefusesADimensionBeforeItAllocates) {
-    EXPECT_EQ(refusal("DIMENSION: 2\n"), "FILE:1: DIMENSION 2 is not from 3 to 5000");
-    EXPECT_EQ(refusal("DIMENSION: -7\n"), "FILE:1: DIMENSION -7 is not from 3 to 5000");
+TEST(TspReader, ChecksTheDimensionBeforeItAllocates) {
+    EXPECT_EQ(refusal("DIMENSION: 2\n"), "FILE:1: DIMENSION 2 is not in the range 3 to 5000");
+    EXPECT_EQ(refusal("DIMENSION: -7\n"), "FILE:1: DIMENSION -7 is not in the range 3 to 5000");
     EXPECT_EQ(refusal("DIMENSION: 9000000000000000000\n"),
-              "FILE:1: DIMENSION 9000000000000000000 is not from 3 to 5000");
+              "FILE:1: DIMENSION 9000000000000000000 is not in the range 3 to 5000");
     EXPECT_EQ(refusal("DIMENSION: 99999999999999999999\n"),
               "FILE:1: DIMENSION '99999999999999999999' is not an integer");
     EXPECT_EQ(refusal("DIMENSION: 3.5\n"), "FILE:1: DIMENSION '3.5' is not an integer");
     EXPECT_EQ(refusal("DIMENSION:\n"), "FILE:1: DIMENSION '' is not an integer");
-    EXPECT_EQ(refusal("DIMENSION: 3\nDIMENSION: 3\n"), "FILE:2: DIMENSION for the second time");
+    EXPECT_EQ(refusal("DIMENSION: 3\nDIMENSION: 3\n"), "FILE:2: duplicate DIMENSION");
 }
 
-TEST(TspReader, SaysOnWhichLineACityIsWrong) {
+TEST(TspReader, ReportsTheLineOfAnInvalidCity) {
     EXPECT_EQ(refusal(section + "1 0 0\n2 0\n"),
               "FILE:7: '2 0' is not a city's number and two coordinates");
     EXPECT_EQ(refusal(section + "1 0 0 0\n"),
               "FILE:6: '1 0 0 0' is not a city's number and two coordinates");
-    EXPECT_EQ(refusal(section + "one 0 0\n"), "FILE:6: the city 'one' is not an integer");
-    EXPECT_EQ(refusal(section + "0 0 0\n"), "FILE:6: city 0 is not from 1 to 3, the DIMENSION");
-    EXPECT_EQ(refusal(section + "4 0 0\n"), "FILE:6: city 4 is not from 1 to 3, the DIMENSION");
-    EXPECT_EQ(refusal(section + "1 0 0\n\n1 1 1\n"), "FILE:8: city 1 was on line 6 already");
+    EXPECT_EQ(refusal(section + "one 0 0\n"), "FILE:6: the city number 'one' is not an integer");
+    EXPECT_EQ(refusal(section + "0 0 0\n"),
+              "FILE:6: city 0 is not in the range 1 to 3, the DIMENSION");
+    EXPECT_EQ(refusal(section + "4 0 0\n"),
+              "FILE:6: city 4 is not in the range 1 to 3, the DIMENSION");
+    EXPECT_EQ(refusal(section + "1 0 0\n\n1 1 1\n"), "FILE:8: city 1 is already on line 6");
     EXPECT_EQ(refusal(section + "1 0 0\n3 1 1\n"),
               "FILE:7: the file ends after 2 of 3 cities; city 2 is missing");
     EXPECT_EQ(refusal(section + "1 0 0\n3 1 1\nEOF\n"),
               "FILE:8: the file ends after 2 of 3 cities; city 2 is missing");
     EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\n4 3 3\n"),
-              "FILE:9: '4 3 3' where EOF was expected");
+              "FILE:9: unexpected '4 3 3' instead of EOF");
 }
 
-TEST(TspReader, SaysWhichCoordinateIsNoneItCanUse) {
+TEST(TspReader, ReportsInvalidCoordinates) {
     for (const std::string bad : {"x", "1x", "1,5", "--1", "+-1", "+", "1e999", "1e-999", "0x10"}) {
         EXPECT_EQ(refusal(section + fmt::format("1 0 {}\n", bad)),
                   fmt::format("FILE:6: the coordinate '{}' is not a number", bad));
@@ -310,21 +312,21 @@ TEST(TspReader, SaysWhichCoordinateIsNoneItCanUse) {
     }
 }
 
-TEST(TspReader, SaysWhichSectionItCannotRead) {
+TEST(TspReader, ReportsUnexpectedSections) {
     EXPECT_EQ(refusal(header + "FIXED_EDGES_SECTION\n1 2\n-1\n"),
               "FILE:5: FIXED_EDGES_SECTION is not supported, only NODE_COORD_SECTION, "
               "DISPLAY_DATA_SECTION, EDGE_WEIGHT_SECTION");
     EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\nNODE_COORD_SECTION\n"),
-              "FILE:9: NODE_COORD_SECTION for the second time");
+              "FILE:9: duplicate NODE_COORD_SECTION");
     EXPECT_EQ(refusal(section + "1 0 0\n2 1 1\n3 2 2\nNAME: y\n"),
-              "FILE:9: 'NAME: y' where EOF was expected");
+              "FILE:9: unexpected 'NAME: y' instead of EOF");
     EXPECT_EQ(refusal(header + "DISPLAY_DATA_SECTION\n1 0 0\n2 1 1\n3 2 2\n"),
-              "FILE:8: there is no NODE_COORD_SECTION");
+              "FILE:8: NODE_COORD_SECTION is missing");
     EXPECT_EQ(refusal(header + "EDGE_WEIGHT_SECTION\n"),
               "FILE:5: EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_TYPE is EUC_2D, not EXPLICIT");
 }
 
-TEST(TspReader, RefusesPlacesThatAreNotOnEarth) {
+TEST(TspReader, RefusesCoordinatesThatAreNotOnEarth) {
     const std::string start = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n";
     EXPECT_EQ(refusal(start + "1 90.01 0\n"), "FILE:4: the latitude 90.01 is not within +-90");
     EXPECT_EQ(refusal(start + "1 -90 361\n"), "FILE:4: the longitude 361 is not within +-360");
@@ -363,7 +365,7 @@ TEST(TspWeights, AreReadInEveryFormat) {
     }
 }
 
-TEST(TspWeights, MayBeFollowedOrPrecededByPlacesToDraw) {
+TEST(TspWeights, MayComeBeforeOrAfterTheDisplayData) {
     const std::string places = "DISPLAY_DATA_SECTION\n1 5 5\n2 6 6\n3 7 7\n";
     const instance followed = read(explicit_problem("UPPER_ROW", "1 2 3\n" + places));
     EXPECT_EQ(followed.points()[1].x, 6);
@@ -374,7 +376,7 @@ TEST(TspWeights, MayBeFollowedOrPrecededByPlacesToDraw) {
     EXPECT_EQ(preceded.distance(1, 2), 3);
 }
 
-TEST(TspWeights, AreCounted) {
+TEST(TspWeights, MustHaveTheExpectedCount) {
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1\n2\n")),
               "FILE:6: EDGE_WEIGHT_SECTION ends after 2 weights: UPPER_ROW of 3 cities has 3");
     EXPECT_EQ(refusal(explicit_problem("FULL_MATRIX", "0 1 2\n1 0\nEOF\n")),
@@ -386,21 +388,21 @@ TEST(TspWeights, AreCounted) {
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\n\n-4\nEOF\n")),
               "FILE:7: '-4' after the last weight: UPPER_ROW of 3 cities has 3");
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\nhello\n")),
-              "FILE:6: 'hello' where EOF was expected");
+              "FILE:6: unexpected 'hello' instead of EOF");
 }
 
-TEST(TspWeights, AreIntegersFromZero) {
+TEST(TspWeights, MustBeNonNegativeIntegers) {
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1\n2 -3\n")),
-              "FILE:6: the weight -3 is not from 0 to 2147483647");
+              "FILE:6: the weight -3 is not in the range 0 to 2147483647");
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 2147483648\n")),
-              "FILE:5: the weight 2147483648 is not from 0 to 2147483647");
+              "FILE:5: the weight 2147483648 is not in the range 0 to 2147483647");
     for (const std::string bad : {"1.5", "x", "nan", "1e3", "1,", "99999999999999999999"}) {
         EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2\n" + bad + "\n")),
                   fmt::format("FILE:6: the weight '{}' is not an integer", bad));
     }
     EXPECT_EQ(read(explicit_problem("UPPER_ROW", "0 1 2147483647\n")).distance(1, 2), 2147483647);
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2\n" + std::string(2000, '1'))),
-              "FILE:6: a word of more than 1022 characters");
+              "FILE:6: the word is longer than 1022 characters");
 }
 
 TEST(TspWeights, MustBeSymmetric) {
@@ -409,20 +411,20 @@ TEST(TspWeights, MustBeSymmetric) {
               "not symmetric");
 }
 
-TEST(TspWeights, NeedAFormatBeforeThem) {
+TEST(TspWeights, MustComeAfterTheFormat) {
     const std::string start = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\n";
     EXPECT_EQ(refusal(start + "EDGE_WEIGHT_SECTION\n"),
-              "FILE:3: EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT");
+              "FILE:3: EDGE_WEIGHT_SECTION must come after EDGE_WEIGHT_FORMAT");
     EXPECT_EQ(refusal(explicit_problem("FUNCTION", "1 2 3\n")),
               "FILE:4: EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_FORMAT is FUNCTION");
-    EXPECT_EQ(refusal(start), "FILE:2: there is no EDGE_WEIGHT_SECTION");
+    EXPECT_EQ(refusal(start), "FILE:2: EDGE_WEIGHT_SECTION is missing");
     EXPECT_EQ(refusal(start + "NODE_COORD_SECTION\n1 0 0\n2 1 1\n3 2 2\n"),
-              "FILE:6: there is no EDGE_WEIGHT_SECTION");
+              "FILE:6: EDGE_WEIGHT_SECTION is missing");
     EXPECT_EQ(refusal(explicit_problem("UPPER_ROW", "1 2 3\nEDGE_WEIGHT_SECTION\n1 2 3\n")),
-              "FILE:6: EDGE_WEIGHT_SECTION for the second time");
+              "FILE:6: duplicate EDGE_WEIGHT_SECTION");
 }
 
-TEST(TspReader, WritesATourAsTsplibDoes) {
+TEST(TspReader, WritesATourInTsplibFormat) {
     const instance problem = read(section + "1 0 0\n2 3 4\n3 0 8\n");
     std::ostringstream to;
     write_tour(to, problem, tour_type{2, 0, 1});
@@ -432,14 +434,14 @@ TEST(TspReader, WritesATourAsTsplibDoes) {
 
 // ---- Tours
 
-TEST(TspTour, PermutationIsToldFromWhatIsNone) {
+TEST(TspTour, DetectsPermutations) {
     EXPECT_TRUE(is_tour({2, 0, 1}, 3));
     EXPECT_FALSE(is_tour({2, 0, 2}, 3));
     EXPECT_FALSE(is_tour({2, 0, 3}, 3));
     EXPECT_FALSE(is_tour({1, 0}, 3));
 }
 
-TEST(TspTour, MeasureIsOfTheCircuit) {
+TEST(TspTour, MeasureIgnoresTheFirstCityAndTheDirection) {
     const instance problem = random_instance(50, 2);
     random_source random(3);
     tour_type tour = random_tour(50, random);
@@ -469,7 +471,7 @@ TEST(TspRecombine, KeepsTheForeignPartAndTheOrderOfTheRest) {
     EXPECT_LE(length_of(problem, child), other_way);
 }
 
-TEST(TspRecombine, MakesPermutations) {
+TEST(TspRecombine, ProducesPermutations) {
     random_source random(5);
     for (const std::size_t cities : {3U, 4U, 7U, 100U}) {
         const instance problem = random_instance(cities, 6);
@@ -488,8 +490,9 @@ TEST(TspRecombine, MakesPermutations) {
 
 // ---- Local search
 
-/// Whether no exchange of two edges makes it shorter in which a city gets a nearer one of its list. If the lists have
-/// all cities, that is every exchange.
+/// Whether no exchange of two edges makes the tour shorter. Considers only exchanges in which a
+/// city gets a nearer neighbour from its list. If the lists contain all cities, that is every
+/// exchange.
 bool is_two_optimal(const instance& problem, const tour_type& tour) {
     const std::size_t size = tour.size();
     for (std::size_t i = 0; i != size; ++i) {
@@ -517,12 +520,12 @@ bool is_two_optimal(const instance& problem, const tour_type& tour) {
 
 class TspImprover : public testing::TestWithParam<improvement> {};
 
-TEST_P(TspImprover, GivesAPermutationThatIsShorterByWhatItSaysAndTwoOptimal) {
+TEST_P(TspImprover, ReturnsTheGainAndLeavesATwoOptimalPermutation) {
     random_source random(7);
     for (const std::size_t cities : {3U, 4U, 5U, 6U, 7U, 8U, 9U, 30U, 200U}) {
         const std::size_t tours = cities == 200 ? 3 : 50;
         for (const std::size_t extent :
-             {1U, 3U, 1000U}) { // all in one point, many in each, hardly any
+             {1U, 3U, 1000U}) { // all cities at one point, several per point, hardly any
             const instance problem = random_instance(cities, 8, extent);
             improver local_search(problem, GetParam());
             for (std::size_t i = 0; i != tours; ++i) {
@@ -558,8 +561,8 @@ TEST(TspImproverNone, ChangesNothing) {
     EXPECT_EQ(tour, before);
 }
 
-TEST(TspImproverOrOpt, MovesACityThatTwoOptCannot) {
-    // Along a line and back; the last city is on the wrong way.
+TEST(TspImproverOrOpt, MakesMovesThatTwoOptCannot) {
+    // Two parallel lines of cities.
     const instance problem("line",
                            {{0, 0}, {10, 0}, {20, 0}, {30, 0}, {30, 1}, {20, 1}, {10, 1}, {0, 1}});
     const std::int64_t optimum = exact_optimum(problem);
@@ -578,75 +581,77 @@ TEST(TspImproverOrOpt, MovesACityThatTwoOptCannot) {
 
 class fixed_tours {
 public:
-    fixed_tours(population& all, const instance& problem) : all_(all), problem_(problem) {}
+    fixed_tours(population& tours, const instance& problem)
+        : population_(tours), problem_(problem) {}
 
     measure put(population::slot where, const tour_type& tour) {
-        std::ranges::copy(tour, all_.tour(where).begin());
-        all_.made(where, measure_of(problem_, tour));
+        std::ranges::copy(tour, population_.tour(where).begin());
+        population_.set_measure(where, measure_of(problem_, tour));
         return measure_of(problem_, tour);
     }
 
 private:
-    population& all_;
+    population& population_;
     const instance& problem_;
 };
 
-TEST(TspPopulation, TwinsDieFirstAndThenTheLongest) {
+TEST(TspPopulation, ReplacesDuplicatesFirstAndThenTheLongest) {
     const instance problem = random_instance(20, 12);
     random_source random(13);
-    population all(20, 4, 2);
-    fixed_tours tours(all, problem);
+    population pool(20, 4, 2);
+    fixed_tours tours(pool, problem);
     std::vector<measure> expected;
-    const tour_type twin = random_tour(20, random);
-    expected.push_back(tours.put(0, twin));
-    tours.put(1, tour_type(twin.rbegin(), twin.rend()));
+    const tour_type original = random_tour(20, random);
+    expected.push_back(tours.put(0, original));
+    tours.put(1, tour_type(original.rbegin(), original.rend()));
     expected.push_back(tours.put(2, random_tour(20, random)));
     expected.push_back(tours.put(3, random_tour(20, random)));
-    all.rank();
+    pool.rank();
     std::ranges::sort(expected);
-    expected.pop_back(); // the longest dies beside one of the twins
-    const bool twin_survives =
-        std::ranges::find(expected, measure_of(problem, twin)) != expected.end();
+    expected.pop_back(); // a duplicate and the longest tour are replaced
+    const bool original_survives =
+        std::ranges::find(expected, measure_of(problem, original)) != expected.end();
     for (std::size_t i = 0; i != 2; ++i) {
-        expected.push_back(tours.put(all.child(i), random_tour(20, random)));
+        expected.push_back(tours.put(pool.child(i), random_tour(20, random)));
     }
-    all.replace();
-    EXPECT_EQ(all.length(all.best()), std::ranges::min_element(expected)->length);
-    EXPECT_TRUE(twin_survives || all.length(all.best()) < measure_of(problem, twin).length);
-    EXPECT_NE(all.child(0), all.child(1));
-    EXPECT_NE(all.child(0), all.best());
+    pool.replace();
+    EXPECT_EQ(pool.length(pool.best()), std::ranges::min_element(expected)->length);
+    EXPECT_TRUE(original_survives ||
+                pool.length(pool.best()) < measure_of(problem, original).length);
+    EXPECT_NE(pool.child(0), pool.child(1));
+    EXPECT_NE(pool.child(0), pool.best());
 }
 
-/// Generations without anybody who exchanges: whatever breeds is the only one left.
-void breed_alone(const instance& problem, const options& chosen, evolution& all) {
+/// Runs all generations on one worker, which takes all genes from the population.
+void run_without_exchange(const instance& problem, const options& chosen, evolution& algorithm) {
     workspace scratch(problem, chosen.improve);
-    for (breeder& self : all.breeders()) {
-        all.found(self, scratch);
+    for (breeder& self : algorithm.breeders()) {
+        algorithm.initialize(self, scratch);
     }
     for (;;) {
-        all.end_generation();
-        if (all.is_over()) {
+        algorithm.end_generation();
+        if (algorithm.is_over()) {
             return;
         }
-        for (breeder& self : all.breeders()) {
+        for (breeder& self : algorithm.breeders()) {
             while (self.wants_partner()) {
-                self.receive_own(scratch);
+                self.receive_from_population(scratch);
             }
-            all.finish(self, scratch);
+            algorithm.finish(self, scratch);
         }
     }
 }
 
-TEST(TspEvolution, PartnersBecomeFewerFromFourToOne) {
+TEST(TspEvolution, ReducesTheNumberOfPartnersFromFourToOne) {
     const instance problem = random_instance(10, 14);
     options chosen;
     chosen.population = 20;
     chosen.breeders = 4;
     chosen.generations = 100;
-    evolution all(problem, chosen, 1);
-    breed_alone(problem, chosen, all);
-    EXPECT_EQ(all.now().generation, 100U);
-    EXPECT_EQ(all.count().matings, 4U * 25 * (4 + 3 + 2 + 1));
+    evolution algorithm(problem, chosen, 1);
+    run_without_exchange(problem, chosen, algorithm);
+    EXPECT_EQ(algorithm.now().generation, 100U);
+    EXPECT_EQ(algorithm.count().matings, 4U * 25 * (4 + 3 + 2 + 1));
 }
 
 TEST(TspEvolution, FindsTheOptimumOfSmallProblems) {
@@ -656,35 +661,35 @@ TEST(TspEvolution, FindsTheOptimumOfSmallProblems) {
         chosen.population = 50;
         chosen.breeders = 10;
         chosen.generations = 50;
-        evolution all(problem, chosen, 1);
-        breed_alone(problem, chosen, all);
-        EXPECT_EQ(all.now().length, exact_optimum(problem));
-        EXPECT_EQ(length_of(problem, all.best()), all.now().length);
+        evolution algorithm(problem, chosen, 1);
+        run_without_exchange(problem, chosen, algorithm);
+        EXPECT_EQ(algorithm.now().length, exact_optimum(problem));
+        EXPECT_EQ(length_of(problem, algorithm.best()), algorithm.now().length);
     }
 }
 
-TEST(TspEvolution, NoticesABreederThatHasNotHadItsPartners) {
+TEST(TspEvolution, DetectsABreederWithoutItsPartners) {
     const instance problem = random_instance(10, 15);
     options chosen;
     chosen.population = 20;
     chosen.breeders = 4;
     chosen.generations = 2;
-    evolution all(problem, chosen, 1);
+    evolution algorithm(problem, chosen, 1);
     workspace scratch(problem, chosen.improve);
-    for (breeder& self : all.breeders()) {
-        all.found(self, scratch);
+    for (breeder& self : algorithm.breeders()) {
+        algorithm.initialize(self, scratch);
     }
-    all.end_generation();
-    EXPECT_FALSE(all.is_over());
-    EXPECT_NO_THROW(all.count());
-    all.end_generation();
-    EXPECT_TRUE(all.is_over());
-    EXPECT_THROW(all.count(), std::logic_error);
+    algorithm.end_generation();
+    EXPECT_FALSE(algorithm.is_over());
+    EXPECT_NO_THROW(algorithm.count());
+    algorithm.end_generation();
+    EXPECT_TRUE(algorithm.is_over());
+    EXPECT_THROW(algorithm.count(), std::logic_error);
 }
 
-// ---- The rival
+// ---- The baseline for comparison
 
-TEST(TspMutexExchanger, SwapsOrGivesUp) {
+TEST(TspMutexExchanger, SwapsOrTimesOut) {
     mutex_exchanger<int> channel;
     EXPECT_EQ(channel.exchange_for(1, std::chrono::nanoseconds(1)), std::nullopt);
     constexpr std::chrono::hours forever(1);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of tsp as a program: what it writes is read by code that shares nothing with it.
+"""Tests the program tsp. The checks of its output share no code with it.
 
 usage: tsp_test.py --program BINARY [--folder FOLDER] [TEST...]
 
-No test depends on how fast it is: those of the answer end at the optimum, however long that takes.
+No test depends on the speed of the machine: tests of the result run until the optimum is found.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def length_of(points, tour, metric=distance):
     return sum(metric(points[a], points[b]) for a, b in zip(tour, tour[1:] + tour[:1]))
 
 
-# For each EDGE_WEIGHT_FORMAT of TSPLIB 95: the pairs of cities whose distances are listed, in order.
+# For each EDGE_WEIGHT_FORMAT of TSPLIB 95: the pairs of cities whose distances are listed.
 FORMATS = {
     "FULL_MATRIX": lambda n: [(i, j) for i in range(n) for j in range(n)],
     "UPPER_ROW": lambda n: [(i, j) for i in range(n) for j in range(n) if i < j],
@@ -76,7 +76,7 @@ FORMATS = {
 
 
 def shortest(cities, distance_of):
-    """The length of the shortest tour, by dynamic programming (Held and Karp, 1962)."""
+    """Returns the length of the shortest tour, by dynamic programming (Held and Karp, 1962)."""
     last = cities - 1
     best = {(1 << c, c): distance_of(last, c) for c in range(last)}
     for _ in range(last - 1):
@@ -97,8 +97,8 @@ class Tsp(unittest.TestCase):
         self.folder = folder.name
         source = random.Random(1)
         self.points = [(source.randrange(1000), source.randrange(1000)) for _ in range(60)]
-        self.file("some.tsp", "NAME: a<b>&\"c\"\nTYPE: TSP\nDIMENSION: 60\nEDGE_WEIGHT_TYPE: EUC_2D\n"
-                  "NODE_COORD_SECTION\n" + "".join(
+        self.file("some.tsp", "NAME: a<b>&\"c\"\nTYPE: TSP\nDIMENSION: 60\n"
+                  "EDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n" + "".join(
                       f"{i + 1} {x} {y}\n" for i, (x, y) in enumerate(self.points)) + "EOF\n")
 
     def path(self, name):
@@ -129,7 +129,7 @@ class Tsp(unittest.TestCase):
                 pipe.close()
 
     def run_it(self, *arguments, status=0):
-        """@returns what it printed, and the errors it printed."""
+        """Returns the program's standard output and standard error."""
         process = self.start(*arguments)
         out, errors = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, status, errors.decode())
@@ -144,7 +144,7 @@ class Tsp(unittest.TestCase):
             return file.read()
 
     def check_tour(self, name, length, points, metric=distance):
-        """It is a tour of TSPLIB's, through all cities, of that length."""
+        """Checks that the file is a TSPLIB tour through all cities, of that length."""
         self.check_tour_text(self.content(name), length, points, metric)
 
     def check_tour_text(self, text, length, points, metric=distance):
@@ -173,31 +173,31 @@ class Tsp(unittest.TestCase):
             self.assertIn(each, text)
 
     def circles(self, name):
-        """@returns where the cities are drawn: all x, and all y."""
+        """Returns the x and the y coordinates of the cities in the drawing."""
         found = xml.parse(self.path(name)).getroot().findall(f".//{SVG}circle")
         return [float(each.get("cx")) for each in found], [float(each.get("cy")) for each in found]
 
     def length_in(self, out):
         return int(re.search(r"length (\d+)", out).group(1))
 
-    # ---- What it finds
+    # ---- Results
 
-    def test_every_form_finds_the_optimum_of_the_grid(self):
+    def test_finds_the_optimum_of_the_grid(self):
         points = [(100 * (i % 10), 100 * (i // 10)) for i in range(100)]
         for form in FORMS:
             out, _ = self.run_it("--side", 10, "--exchange", form, "--target", 0, "--tour", "out")
             self.assertIn("grid10x10: 100 cities, length 10000, 0.00% above 10000", out)
             self.check_tour("out", 10000, points)
 
-    def test_files_of_the_best_tour(self):
-        out, _ = self.run_it("some.tsp", "--generations", 3, "--svg", "out.svg", "--tour", "out.tour",
-                             "--optimum", 1000)
+    def test_writes_the_best_tour_and_its_drawing(self):
+        out, _ = self.run_it("some.tsp", "--generations", 3, "--svg", "out.svg",
+                             "--tour", "out.tour", "--optimum", 1000)
         length = self.length_in(out)
         self.check_tour("out.tour", length, self.points)
         self.check_svg("out.svg", self.points,
                        ('a<b>&"c"', f"length {length}", f"{length / 10 - 100:.2f}% above"))
 
-    def test_svg_of_cities_in_a_line_or_a_point(self):
+    def test_draws_cities_in_a_line_or_a_point(self):
         for name, line in (("row", "{0} {0} 7"), ("column", "{0} 7 {0}"), ("point", "{0} 7 7")):
             self.file(name, "DIMENSION: 9\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n" +
                       "".join(line.format(i) + "\n" for i in range(1, 10)))
@@ -205,16 +205,17 @@ class Tsp(unittest.TestCase):
             self.assertEqual(self.length_in(out), 0 if name == "point" else 16)
             self.check_svg("out.svg", range(9), (name,))
 
-    def test_smallest_problems(self):
+    def test_solves_the_smallest_problems(self):
         for cities in (3, 4, 5, 6, 7):
-            self.file("few", f"DIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n" +
+            self.file("few", f"DIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\n"
+                      "NODE_COORD_SECTION\n" +
                       "".join(f"{i} {i * i} {i % 2}\n" for i in range(1, cities + 1)))
             for form in FORMS:
                 for improve in ("none", "2-opt", "or-opt"):
                     self.run_it("few", "--generations", 5, "--exchange", form, "--improve", improve,
                                 "--population", 20, "--breeders", 10)
 
-    def test_one_thread_and_one_seed_give_one_tour(self):
+    def test_one_thread_and_one_seed_reproduce_the_tour(self):
         for form in FORMS:
             for _ in range(2):
                 self.run_it("some.tsp", "--generations", 5, "--threads", 1, "--improve", "none",
@@ -228,7 +229,7 @@ class Tsp(unittest.TestCase):
 
     # ---- Distances
 
-    def test_distances_by_functions(self):
+    def test_computes_distances_from_coordinates(self):
         source = random.Random(2)
         earth = [(f"{source.randrange(-89, 90)}.{source.randrange(60):02}",
                   f"{source.randrange(-179, 180)}.{source.randrange(60):02}") for _ in range(11)]
@@ -244,7 +245,7 @@ class Tsp(unittest.TestCase):
                 self.check_tour("out", optimum, points, metric)
                 self.check_svg("out.svg", points, ("11 cities", "optimal"))
 
-    def test_a_map_has_north_on_top_and_east_on_the_right(self):
+    def test_draws_north_at_the_top_and_east_on_the_right(self):
         cities = ((50, 0), (0, 10), (0, -20)) # latitudes and longitudes
         self.file("some", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: GEO\nNODE_COORD_SECTION\n" + "".join(
             f"{i + 1} {latitude} {longitude}\n" for i, (latitude, longitude) in enumerate(cities)))
@@ -254,7 +255,7 @@ class Tsp(unittest.TestCase):
         self.assertLess(x[2], x[0])
         self.assertLess(x[0], x[1])
 
-    def test_explicit_distances_in_every_format(self):
+    def test_reads_explicit_distances_in_every_format(self):
         source = random.Random(3)
         matrix = [[0] * 11 for _ in range(11)]
         for i, j in FORMATS["UPPER_ROW"](11):
@@ -268,13 +269,14 @@ class Tsp(unittest.TestCase):
                     self.run_it("some", "--optimum", optimum, "--tour", "out")
                     self.check_tour("out", optimum, range(11), lambda a, b: matrix[a][b])
 
-    def test_a_row_of_distances_may_be_longer_than_other_lines(self):
+    def test_rows_of_distances_may_exceed_the_line_limit(self):
         self.explicit(500, "FULL_MATRIX", "".join(
             " ".join(str(abs(i - j)) for j in range(500)) + "\n" for i in range(500)))
         self.run_it("some", "--generations", 1, "--tour", "out")
 
-    def test_explicit_distances_are_drawn_where_the_file_says(self):
-        self.explicit(3, "UPPER_ROW", "7 8\n9\nDISPLAY_DATA_SECTION\n1 0 0\n3 100 0\n2 100 50\nEOF\n")
+    def test_draws_explicit_distances_at_the_display_data(self):
+        self.explicit(3, "UPPER_ROW",
+                      "7 8\n9\nDISPLAY_DATA_SECTION\n1 0 0\n3 100 0\n2 100 50\nEOF\n")
         out, _ = self.run_it("some", "--generations", 1, "--svg", "out.svg")
         self.assertEqual(self.length_in(out), 24)
         self.check_svg("out.svg", range(3), ("3 cities, length 24",))
@@ -284,24 +286,25 @@ class Tsp(unittest.TestCase):
         self.assertEqual(y[0], y[2])
         self.assertLess(y[1], y[0])
 
-    def test_a_drawing_needs_coordinates(self):
+    def test_refuses_a_drawing_without_coordinates(self):
         self.explicit(3, "UPPER_ROW", "7 8\n9\n")
         self.refuses("some", "--svg", "out.svg",
                      says="some: cannot draw: the problem has no coordinates")
         self.run_it("some", "--generations", 1)
 
-    # ---- Nobody is stranded
+    # ---- Pairing of breeders
 
-    def test_no_form_strands_anybody_on_any_number_of_threads(self):
+    def test_every_breeder_gets_its_partners_with_any_number_of_threads(self):
         for form in FORMS:
             for threads in (1, 2, 3, 4, 7):
                 with self.subTest(form=form, threads=threads):
                     out, _ = self.run_it("some.tsp", "--exchange", form, "--threads", threads,
                                          "--generations", 40, "--population", 50, "--breeders", 14,
                                          "--improve", "none")
-                    self.assertEqual(self.generations_and_matings(out), (40, 14 * 10 * (4 + 3 + 2 + 1)))
+                    self.assertEqual(self.generations_and_matings(out),
+                                     (40, 14 * 10 * (4 + 3 + 2 + 1)))
 
-    def test_odd_breeders_are_for_those_who_notice_that_one_is_left(self):
+    def test_symmetric_and_mutex_accept_an_odd_number_of_breeders(self):
         for form in ("symmetric", "mutex"):
             for threads in (1, 2, 4):
                 out, _ = self.run_it("some.tsp", "--exchange", form, "--threads", threads,
@@ -309,9 +312,10 @@ class Tsp(unittest.TestCase):
                                      "--partners", 3, "--last-partners", 3, "--improve", "none")
                 self.assertEqual(self.generations_and_matings(out), (20, 20 * 7 * 3))
 
-    def test_four_breeders_with_three_partners_each(self):
-        # The paper's schedule that leaves one of them with nobody to swap with. Red-blue cannot meet with it, and
-        # swaps all its genes; the others notice it.
+    def test_no_breeder_is_stranded_in_the_schedule_of_the_paper(self):
+        # In a schedule described in the paper, one of the four breeders is left without a
+        # partner. Red-blue excludes it, so all genes are exchanged; the other forms detect
+        # it.
         for form in FORMS:
             for threads in (1, 2, 3, 4):
                 with self.subTest(form=form, threads=threads):
@@ -322,29 +326,29 @@ class Tsp(unittest.TestCase):
                     if form == "red-blue":
                         self.assertIn(" 0 taken without a partner", out)
 
-    def test_more_threads_than_breeders(self):
+    def test_accepts_more_threads_than_breeders(self):
         for form in FORMS:
             self.run_it("some.tsp", "--exchange", form, "--threads", 9, "--generations", 20,
                         "--population", 5, "--breeders", 2)
 
-    # ---- How it ends
+    # ---- The end of a run
 
-    def test_generations_are_exact(self):
+    def test_ends_after_the_given_generations(self):
         for form in FORMS:
             for count in (0, 1, 17):
                 out, _ = self.run_it("some.tsp", "--generations", count, "--population", 100,
                                      "--breeders", 20, "--exchange", form)
                 self.assertEqual(self.generations_and_matings(out)[0], count)
 
-    def test_seconds(self):
+    def test_ends_after_the_given_time(self):
         out, _ = self.run_it("some.tsp", "--seconds", 0.3, "--tour", "out")
         self.check_tour("out", self.length_in(out), self.points)
 
-    def test_target(self):
+    def test_ends_at_the_target(self):
         out, _ = self.run_it("--side", 10, "--target", 20, "--threads", 1)
         self.assertLessEqual(self.length_in(out), 12000)
 
-    def test_signals_save_the_best_tour(self):
+    def test_writes_the_best_tour_after_a_signal(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for form in FORMS:
                 process = self.start("some.tsp", "--seconds", 1000, "--exchange", form, "--svg",
@@ -366,7 +370,7 @@ class Tsp(unittest.TestCase):
         process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 0)
 
-    # ---- What it refuses
+    # ---- Invalid input
 
     def refuses(self, *arguments, says):
         out, errors = self.run_it(*arguments, status=1)
@@ -375,16 +379,17 @@ class Tsp(unittest.TestCase):
         self.assertTrue(errors.startswith("tsp: "), errors)
         self.assertIn(says, errors)
 
-    def test_files_that_are_refused(self):
+    def test_refuses_invalid_problems(self):
         self.refuses("missing", says="missing: cannot open: No such file")
-        self.refuses(".", says=".: cannot be read")
-        self.refuses("/dev/zero", says="/dev/zero:1: a line of more than")
+        self.refuses(".", says=".: cannot read the file")
+        self.refuses("/dev/zero", says="/dev/zero:1: the line is longer than")
         self.file("bad", "TYPE: TSP\nDIMENSION: 99999999999\n")
-        self.refuses("bad", says="bad:2: DIMENSION 99999999999 is not from 3 to 5000")
-        self.file("bad", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 nan 1\n")
+        self.refuses("bad", says="bad:2: DIMENSION 99999999999 is not in the range 3 to 5000")
+        self.file("bad", "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
+                  "1 0 0\n2 nan 1\n")
         self.refuses("bad", says="bad:5: the coordinate nan is not within")
 
-    def test_a_problem_is_opened_once(self):
+    def test_opens_the_problem_only_once(self):
         os.mkfifo(self.path("fifo"))
         process = self.start("fifo", "--generations", 1, "--tour", "out")
         with open(self.path("fifo"), "w", encoding="ascii") as fifo:
@@ -396,7 +401,8 @@ class Tsp(unittest.TestCase):
     # ---- Outputs
 
     def fails(self, *arguments, says, **options):
-        """It computes, prints its summary, and says what failed. @returns the length."""
+        """Checks that a run ends with the errors `says`, but prints its summary. Returns the length
+        of the best tour."""
         process = self.start("some.tsp", "--generations", 1, "-q", *arguments, **options)
         out, errors = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 1)
@@ -404,7 +410,7 @@ class Tsp(unittest.TestCase):
         self.assertEqual(self.generations_and_matings(out.decode())[0], 1)
         return self.length_in(out.decode())
 
-    def test_outputs_that_cannot_be_opened(self):
+    def test_refuses_outputs_that_cannot_be_opened(self):
         self.file("file", "precious")
         os.symlink("loop", self.path("loop"))
         for option in ("--svg", "--tour"):
@@ -418,7 +424,7 @@ class Tsp(unittest.TestCase):
             self.refuses("some.tsp", option, "/proc/version", says="/proc/version: cannot")
         self.assertEqual(self.content("file"), "precious")
 
-    def test_a_failed_output_loses_nothing_else(self):
+    def test_a_failed_output_does_not_affect_the_other(self):
         says = "/dev/full: cannot write: No space left on device"
         length = self.fails("--svg", "/dev/full", "--tour", "out", says=[says])
         self.check_tour("out", length, self.points)
@@ -426,7 +432,7 @@ class Tsp(unittest.TestCase):
         self.check_svg("out.svg", self.points, (f"length {length}",))
         self.fails("--svg", "/dev/full", "--tour", "/dev/full", says=[says, says])
 
-    def test_a_summary_that_cannot_be_printed_loses_nothing_else(self):
+    def test_a_failed_summary_does_not_affect_the_outputs(self):
         with open("/dev/full", "wb") as full:
             process = self.start("some.tsp", "--generations", 1, "-q", "--tour", "out", stdout=full)
             _, errors = process.communicate(timeout=TIMEOUT)
@@ -434,7 +440,7 @@ class Tsp(unittest.TestCase):
         self.assertEqual(errors, b"tsp: standard output: cannot write: No space left on device\n")
         self.assertTrue(self.content("out").endswith("-1\nEOF\n"))
 
-    def test_an_output_that_becomes_too_large_keeps_what_it_has(self):
+    def test_an_output_above_the_size_limit_keeps_its_old_content(self):
         limit = 2000
         self.file("out.svg", "precious")
         length = self.fails(
@@ -445,7 +451,7 @@ class Tsp(unittest.TestCase):
         self.check_tour("out.tour", length, self.points)
         self.assertEqual(sorted(os.listdir(self.folder)), ["out.svg", "out.tour", "some.tsp"])
 
-    def test_an_output_that_cannot_be_renamed_stays_under_another_name(self):
+    def test_an_output_that_cannot_be_renamed_keeps_its_temporary_name(self):
         process = self.start("some.tsp", "--seconds", 1000, "--tour", "out")
         process.stderr.readline() # a generation has passed
         os.mkdir(self.path("out"))
@@ -456,7 +462,7 @@ class Tsp(unittest.TestCase):
                           r"\./(.*)$", errors.decode(), re.MULTILINE)
         self.check_tour(found.group(1), self.length_in(out.decode()), self.points)
 
-    def test_a_pipe_without_a_reader_loses_nothing_else(self):
+    def test_a_broken_pipe_does_not_affect_the_other_output(self):
         ours, its = os.pipe()
         os.close(ours)
         length = self.fails("--svg", f"/dev/fd/{its}", "--tour", "out", pass_fds=(its,),
@@ -464,12 +470,12 @@ class Tsp(unittest.TestCase):
         os.close(its)
         self.check_tour("out", length, self.points)
 
-    def test_an_output_keeps_what_it_has_if_the_problem_is_refused(self):
+    def test_an_output_keeps_its_content_if_the_problem_is_refused(self):
         self.file("out", "precious")
         self.refuses("missing", "--tour", "out", says="missing")
         self.assertEqual(self.content("out"), "precious")
 
-    def test_an_output_is_replaced_as_a_whole(self):
+    def test_replaces_an_output_atomically(self):
         self.file("out", "old")
         os.chmod(self.path("out"), 0o640)
         with open(self.path("out"), encoding="ascii") as old:
@@ -479,12 +485,12 @@ class Tsp(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o640)
         self.assertEqual(sorted(os.listdir(self.folder)), ["out", "some.tsp"])
 
-    def test_the_mode_of_a_new_output_is_that_of_other_files(self):
+    def test_a_new_output_has_the_default_mode(self):
         self.start("some.tsp", "--generations", 1, "--tour", "out",
                    preexec_fn=lambda: os.umask(0o027)).communicate(timeout=TIMEOUT)
         self.assertEqual(stat.S_IMODE(os.stat(self.path("out")).st_mode), 0o640)
 
-    def test_symbolic_links_stay(self):
+    def test_follows_symbolic_links_and_keeps_them(self):
         os.mkdir(self.path("folder"))
         self.file("folder/old", "old")
         os.symlink("folder/to_old", self.path("first"))
@@ -498,7 +504,7 @@ class Tsp(unittest.TestCase):
         self.check_svg("folder/new", self.points, (out.split()[4],))
         self.assertEqual(sorted(os.listdir(self.path("folder"))), ["new", "old", "to_old"])
 
-    def test_a_fifo_gets_the_whole_output(self):
+    def test_writes_the_whole_output_to_a_fifo(self):
         os.mkfifo(self.path("fifo"))
         got = []
         reader = threading.Thread(target=lambda: got.append(self.content("fifo")), daemon=True)
@@ -508,7 +514,7 @@ class Tsp(unittest.TestCase):
         self.check_tour_text(got[0], self.length_in(out), self.points)
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("fifo")).st_mode))
 
-    def test_standard_output_gets_the_tour_and_then_the_summary(self):
+    def test_writes_the_tour_before_the_summary_to_standard_output(self):
         out, _ = self.run_it("some.tsp", "--generations", 1, "--tour", "/dev/stdout")
         with open(self.path("both"), "w", encoding="ascii") as both:
             both.write("before\n")
@@ -520,7 +526,7 @@ class Tsp(unittest.TestCase):
             self.check_tour_text(tour + "EOF\n", self.length_in(summary), self.points)
             self.assertEqual(self.generations_and_matings(summary)[0], 1)
 
-    def test_no_output_replaces_the_problem_or_another_output(self):
+    def test_refuses_to_overwrite_the_problem_or_another_output(self):
         precious = self.content("some.tsp")
         os.symlink("some.tsp", self.path("link"))
         os.link(self.path("some.tsp"), self.path("twin"))
@@ -529,21 +535,21 @@ class Tsp(unittest.TestCase):
         for option in ("--svg", "--tour"):
             for name in ("some.tsp", "link", "twin", f"../{folder}/some.tsp"):
                 self.refuses("some.tsp", "--generations", 1, option, name,
-                             says=f"{name}: cannot write {option}: it is the file of the problem")
+                             says=f"{name}: cannot write {option}: the same file as the problem")
         self.refuses("link", "--generations", 1, "--tour", "twin",
-                     says="it is the file of the problem")
+                     says="the same file as the problem")
         self.file("old", "old")
         for svg, tour in (("old", "./old"), ("new", f"../{folder}/new"), ("new", "to_new"),
                           ("to_new", "new")):
             self.refuses("some.tsp", "--generations", 1, "--svg", svg, "--tour", tour,
-                         says=f"{tour}: cannot write --tour: it is the file of --svg")
+                         says=f"{tour}: cannot write --tour: the same file as --svg")
         self.assertEqual(self.content("some.tsp"), precious)
         self.assertEqual(self.content("old"), "old")
         self.run_it("some.tsp", "--generations", 1, "--svg", "/dev/null", "--tour", "/dev/null")
 
     # ---- The command line
 
-    def test_version(self):
+    def test_prints_its_version(self):
         out, _ = self.run_it("--version")
         self.assertRegex(out, r"^tsp \(tryst \d+\.\d+\.\d+\)\n$")
         with open("/dev/full", "wb") as full:
@@ -551,7 +557,7 @@ class Tsp(unittest.TestCase):
             process.communicate(timeout=TIMEOUT)
             self.assertEqual(process.returncode, 1)
 
-    def test_options_that_are_refused(self):
+    def test_refuses_invalid_options(self):
         for options in (("--nonsense",), ("a", "b"), ("--exchange", "x"), ("--improve", "x"),
                         ("--exchange", "7"), ("--improve", "7"),
                         ("--exchange", "1"), ("--improve", "1"),
@@ -571,15 +577,16 @@ class Tsp(unittest.TestCase):
         self.assertIn("red-blue|symmetric|mutex", out)
         self.assertTrue(out.replace("\n", "").isprintable(), out)
 
-    # ---- What it says meanwhile
+    # ---- Progress
 
-    def test_progress_in_lines(self):
+    def test_prints_progress_in_lines(self):
         _, errors = self.run_it("--side", 4, "--generations", 200)
-        self.assertRegex(errors, r"^(generation \d+  length \d+  gap \d+\.\d\d%  \d+ generations/s\n)+$")
+        self.assertRegex(
+            errors, r"^(generation \d+  length \d+  gap \d+\.\d\d%  \d+ generations/s\n)+$")
         _, errors = self.run_it("--side", 4, "--generations", 200, "-q")
         self.assertEqual(errors, "")
 
-    def test_progress_on_a_terminal_is_one_line(self):
+    def test_redraws_one_line_of_progress_on_a_terminal(self):
         ours, its = pty.openpty()
         process = self.start("some.tsp", "--seconds", 1000, stderr=its)
         os.close(its)
@@ -589,7 +596,7 @@ class Tsp(unittest.TestCase):
             said += os.read(ours, 1000)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=TIMEOUT)
-        with contextlib.suppress(OSError): # at its end
+        with contextlib.suppress(OSError): # raised at the end of the output
             while more := os.read(ours, 1000):
                 said += more
         os.close(ours)
@@ -600,16 +607,16 @@ class Tsp(unittest.TestCase):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="the binary of tsp")
-    parser.add_argument("--folder", help="where to put files; a temporary one by default")
+    parser.add_argument("--folder", help="the folder for files (default: that of the system)")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
-    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)
     if chosen.list:
         print(*(name.removeprefix("test_")
                 for name in unittest.defaultTestLoader.getTestCaseNames(Tsp)), sep="\n")
         return
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_DFL) # which a shell's background or nohup may have changed
+        signal.signal(each, signal.SIG_DFL) # a shell or nohup may have set them to be ignored
     names = [f"Tsp.test_{name}" for name in chosen.tests] or None
     unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)
 

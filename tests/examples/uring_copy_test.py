@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of what uring_copy does to files: it loses none, whatever goes wrong.
+"""Tests that uring_copy copies files, and that it loses none if something fails.
 
 usage: uring_copy_test.py BINARY
 
-Ends with status 77 where the kernel has no io_uring, or does not let us use it; but with TRYST_NO_SKIP in the
-environment that is a failure.
+If io_uring is missing or forbidden, the exit status is 77 (skipped), or 1 (failed) if the
+environment contains TRYST_NO_SKIP.
 """
 
 import os
@@ -52,7 +52,7 @@ class UringCopy(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def refuses(self, *arguments, says):
-        """It fails with one line that says so, and all files are as they were."""
+        """The program fails with one line that contains `says`, and all files are unchanged."""
         before = self.all_files()
         done = run(*arguments, cwd=self.folder)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
@@ -78,7 +78,7 @@ class UringCopy(unittest.TestCase):
         self.copy("source", "copied")
         self.assertEqual(self.mode("copied"), 0o600)
 
-    def test_replaces_an_old_file(self):
+    def test_replaces_an_existing_file(self):
         self.file("source", "new")
         self.file("copied", "old and longer")
         os.link(self.path("copied"), self.path("kept"))
@@ -86,7 +86,7 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(self.all_files(), {"source": "new", "copied": "new",
                                             "kept": "old and longer"})
 
-    def test_replaces_what_a_link_refers_to(self):
+    def test_replaces_the_target_of_a_link(self):
         self.file("source", "new")
         os.mkdir(self.path("folder"))
         self.file("folder/copied", "old")
@@ -96,7 +96,7 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(self.content("folder/copied"), "new")
         self.assertEqual(os.listdir(self.path("folder")), ["copied"])
 
-    def test_creates_the_file_that_a_link_names(self):
+    def test_creates_the_missing_target_of_a_link(self):
         self.file("source", "word")
         os.mkdir(self.path("folder"))
         os.symlink("folder/copied", self.path("link"))
@@ -108,7 +108,7 @@ class UringCopy(unittest.TestCase):
             os.remove(self.path("folder/copied"))
         self.assertEqual(sorted(os.listdir(self.folder)), ["folder", "link", "source"])
 
-    def test_refuses_a_link_to_itself_or_into_nowhere(self):
+    def test_refuses_a_circular_link_and_a_link_into_a_missing_folder(self):
         self.file("source", "word")
         os.symlink("loop", self.path("loop"))
         os.symlink("missing/file", self.path("lost"))
@@ -116,7 +116,7 @@ class UringCopy(unittest.TestCase):
         self.refuses("source", "lost", says="missing/file: No such file or directory")
         self.assertTrue(os.path.islink(self.path("lost")))
 
-    def test_keeps_the_mode_of_an_old_file(self):
+    def test_keeps_the_mode_of_an_existing_file(self):
         os.umask(0)
         self.file("source", "new", 0o644)
         for mode in (0o600, 0o640, 0o777):
@@ -129,13 +129,13 @@ class UringCopy(unittest.TestCase):
             status = os.stat(self.path("copied"))
             self.assertEqual((status.st_uid, status.st_gid), (12345, 54321))
 
-    def test_lets_only_its_owner_read_an_incomplete_copy(self):
+    def test_only_the_owner_can_read_an_incomplete_copy(self):
         os.umask(0)
         os.mkfifo(self.path("source"), 0o666)
         self.file("copied", "old", 0o666)
         with subprocess.Popen([PROGRAM, "source", "copied"], cwd=self.folder) as copying:
             with open(self.path("source"), "wb") as source:
-                source.write(bytes(2_000_000)) # more than a pipe holds, so some has been read
+                source.write(bytes(2_000_000)) # does not fit into a pipe, so the copy has begun
                 source.flush()
                 incomplete, = set(os.listdir(self.folder)) - {"source", "copied"}
                 self.assertEqual(self.mode(incomplete), 0o600)
@@ -143,7 +143,7 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(os.path.getsize(self.path("copied")), 2_000_000)
         self.assertEqual(self.mode("copied"), 0o666)
 
-    def test_ignores_what_an_earlier_process_with_its_number_left(self):
+    def test_ignores_temporary_files_of_earlier_processes(self):
         self.file("source", "word")
         done = self.in_shell('echo left >.uring_copy.$$; exec "$0" source copied')
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -156,15 +156,15 @@ class UringCopy(unittest.TestCase):
         names = ["source", "./source", self.path("source"), "hard", "soft"]
         for first in names:
             for second in names:
-                self.refuses(first, second, says="is the source itself")
+                self.refuses(first, second, says="cannot copy a file to itself")
 
-    def test_leaves_the_target_alone_if_the_source_cannot_be_opened_or_read(self):
+    def test_keeps_the_target_if_the_source_cannot_be_opened_or_read(self):
         self.file("copied", "old")
         self.refuses("missing", "copied", says="missing: No such file or directory")
         self.refuses(".", "copied", says="read_fixed: Is a directory")
         self.refuses(".", "none", says="read_fixed: Is a directory")
 
-    def test_leaves_the_target_alone_if_the_copy_cannot_be_written(self):
+    def test_keeps_the_target_if_the_copy_cannot_be_written(self):
         self.file("source", "word" * 10_000)
         self.file("copied", "old")
         before = self.all_files()
@@ -181,7 +181,7 @@ class UringCopy(unittest.TestCase):
         self.refuses("source", "folder", says="folder: Is a directory")
         self.refuses("source", "none/copied", says="No such file or directory")
 
-    def test_writes_to_a_pipe_itself(self):
+    def test_writes_to_a_pipe_without_replacing_it(self):
         self.file("source", "word" * 200_000)
         os.mkfifo(self.path("fifo"))
         with open(self.path("read"), "wb") as out, \
@@ -193,16 +193,17 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder)), ["fifo", "read", "source"])
 
     def in_shell(self, script):
-        """Runs the script, in which $0 is uring_copy."""
+        """Runs a shell script in which $0 is uring_copy."""
         return subprocess.run(["sh", "-ec", script, PROGRAM], cwd=self.folder, capture_output=True,
                               text=True, timeout=TIMEOUT, check=False)
 
-    def test_writes_to_a_descriptor_and_keeps_what_its_file_has(self):
+    def test_writes_to_a_descriptor_and_keeps_the_contents_of_its_file(self):
         self.file("source", "word" * 200_000)
         os.symlink("/dev/stdout", self.path("link"))
         for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link", "./link"):
             for redirection in (">>", ">"):
-                done = self.in_shell(f"{{ echo begin; $0 source {name}; echo end; }} {redirection}log")
+                done = self.in_shell(
+                    f"{{ echo begin; $0 source {name}; echo end; }} {redirection}log")
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(self.content("log"), "begin\n" + "word" * 200_000 + "end\n")
                 self.assertEqual(sorted(os.listdir(self.folder)), ["link", "log", "source"])
@@ -211,9 +212,9 @@ class UringCopy(unittest.TestCase):
         self.assertEqual(self.in_shell("$0 source /dev/fd/5 5>>log").stderr, "")
         self.assertEqual(self.content("log"), "old" + "word" * 200_000)
 
-    def test_refuses_a_descriptor_that_is_the_source_or_not_open(self):
+    def test_refuses_a_descriptor_that_is_the_source_or_closed(self):
         self.file("source", "word")
-        for script, says in (("$0 source /dev/stdout >>source", "is the source itself"),
+        for script, says in (("$0 source /dev/stdout >>source", "cannot copy a file to itself"),
                              ("$0 source /dev/fd/9", "/dev/fd/9: "),
                              ("$0 source /dev/fd/5 5<other", "Bad file descriptor")):
             self.file("other", "other")

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of uring_echo over real sockets.
+"""Tests uring_echo over real sockets.
 
 usage: uring_echo_test.py --server BINARY [options] [TEST...]
 
-Nothing here sleeps to order things: what the server has done is seen in what it sends, and in the
-descriptors that it holds. Every operation has a timeout, and every test a server of its own. Ends with
-status 77 where the kernel has no io_uring, or does not let us use it; but with TRYST_NO_SKIP in the
-environment with 1.
+No test sleeps to order events: the tests watch the server's replies and its open descriptors. Every
+operation has a timeout, and every test starts its own server. If io_uring is missing or forbidden,
+the exit status is 77 (skipped), or 1 (failed) if the environment contains TRYST_NO_SKIP.
 """
 
 import argparse
@@ -32,7 +31,8 @@ chosen = argparse.Namespace()
 
 
 class Server:
-    """A server on a port of its own. At the end of `with` it is stopped, and must have let go of all."""
+    """A server on its own port. The end of `with` checks that all connections are closed, and stops
+    the server."""
 
     def __init__(self, *options, files=None):
         def limit_files():
@@ -46,7 +46,7 @@ class Server:
         self.report = None
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
         words = self.process.stdout.readline().split() if ready else ["nothing"]
-        assert words[:2] == ["listening", "on"], (words, self.complaints())
+        assert words[:2] == ["listening", "on"], (words, self.error_output())
         self.host, self.port = words[2], int(words[-1])
         self.idle_files = self.files()
 
@@ -57,7 +57,7 @@ class Server:
         if kind is not None:
             self.process.kill()
             self.process.wait(TIMEOUT)
-            print(self.complaints(), file=sys.stderr)
+            print(self.error_output(), file=sys.stderr)
         elif self.report is None:
             self.until_files(0)
             self.stop()
@@ -65,20 +65,20 @@ class Server:
         self.errors.close()
 
     def stop(self, number=signal.SIGTERM):
-        """By a signal. What it reports: connections, refused, bytes."""
+        """Stops the server by a signal. Returns its report: connections, refused, bytes."""
         self.process.send_signal(number)
         status = self.process.wait(TIMEOUT)
-        assert status == 0, f"exit status {status}: {self.complaints()}"
+        assert status == 0, f"exit status {status}: {self.error_output()}"
         words = self.process.stdout.read().split()
         self.report = dict(zip((word.rstrip(",") for word in words[1::2]), map(int, words[::2])))
         return self.report
 
-    def complaints(self):
+    def error_output(self):
         self.errors.seek(0)
         return self.errors.read()
 
     def files(self):
-        """How many it has open. A pipe is none of its own, but a sanitizer's, which soon closes it."""
+        """Counts the server's open files, except pipes: sanitizers open pipes for a short time."""
         folder = f"/proc/{self.process.pid}/fd"
         count = 0
         for number in os.listdir(folder):
@@ -88,7 +88,7 @@ class Server:
         return count
 
     def until_files(self, more):
-        """Waits until it has so many open files more than at the start: one for each connection."""
+        """Waits until the server has `more` open files in addition to those at the start."""
         end = time.monotonic() + TIMEOUT
         while self.files() - self.idle_files != more:
             assert time.monotonic() < end, f"{self.files() - self.idle_files} open, not {more}"
@@ -130,7 +130,7 @@ def reset(client):
 
 
 def is_over(client):
-    """Whether the server closes the connection now, with an end of stream or a reset."""
+    """Returns whether the server closes the connection, with an end of stream or a reset."""
     try:
         return client.recv(1) == b""
     except ConnectionResetError:
@@ -143,16 +143,16 @@ def noise(size, seed=1):
 
 class UringEcho(unittest.TestCase):
     def assert_echoes(self, client, data=b"are you there?"):
-        """Sends and receives at once, or both buffers would fill up."""
+        """Sends and receives concurrently; otherwise both socket buffers would fill up."""
         sender = threading.Thread(target=client.sendall, args=(data,))
         sender.start()
         got = receive(client, len(data))
         sender.join()
-        self.assertTrue(got == data, f"{len(data)} bytes came back, but others")
+        self.assertTrue(got == data, f"the {len(data)} bytes received differ from those sent")
 
     # ---- Bytes
 
-    def test_all_sizes_come_back_byte_for_byte(self):
+    def test_echoes_messages_of_all_sizes(self):
         sizes = (1, 2, 8191, 8192, 8193, 1_000_000, 10_000_000)
         with Server() as server:
             for size in sizes:
@@ -162,13 +162,13 @@ class UringEcho(unittest.TestCase):
             self.assertEqual(server.stop(),
                              {"connections": len(sizes), "refused": 0, "bytes": sum(sizes)})
 
-    def test_a_slow_sender_gets_each_byte_as_it_comes(self):
+    def test_echoes_single_bytes_at_once(self):
         with Server() as server, server.connect() as client:
             for byte in noise(300):
                 client.sendall(bytes([byte]))
                 self.assertEqual(client.recv(10), bytes([byte]))
 
-    def test_a_slow_reader_gets_everything(self):
+    def test_a_slow_reader_gets_all_bytes(self):
         data = noise(3_000_000)
         with Server() as server, server.connect(receive_buffer=4096) as client:
             sender = threading.Thread(target=client.sendall, args=(data,))
@@ -179,7 +179,7 @@ class UringEcho(unittest.TestCase):
             sender.join()
             self.assertTrue(got == data)
 
-    def test_who_has_closed_its_half_still_gets_the_rest_and_then_the_end(self):
+    def test_a_half_closed_connection_gets_all_bytes(self):
         data = noise(200_000)
         with Server() as server, server.connect() as client:
             def send():
@@ -190,14 +190,14 @@ class UringEcho(unittest.TestCase):
             self.assertTrue(receive_all(client) == data)
             sender.join()
 
-    def test_who_says_nothing_and_leaves_is_no_trouble(self):
+    def test_survives_clients_that_send_nothing(self):
         with Server() as server:
             for _ in range(100):
                 server.connect().close()
             with server.connect() as client:
                 self.assert_echoes(client)
 
-    def test_resets_end_one_connection_each(self):
+    def test_a_reset_ends_only_its_connection(self):
         with Server() as server, server.connect() as bystander:
             for i in range(100):
                 client = server.connect()
@@ -206,7 +206,7 @@ class UringEcho(unittest.TestCase):
             server.until_files(1)
             self.assert_echoes(bystander)
 
-    def test_a_reset_while_the_server_is_stuck_sending(self):
+    def test_survives_a_reset_while_it_sends(self):
         with Server() as server, server.connect() as bystander:
             client = server.connect(receive_buffer=4096)
             client.settimeout(0.2)
@@ -216,9 +216,9 @@ class UringEcho(unittest.TestCase):
             server.until_files(1)
             self.assert_echoes(bystander)
 
-    # ---- Many
+    # ---- Many connections
 
-    def test_a_thousand_connections_at_once(self):
+    def test_serves_a_thousand_connections(self):
         count = chosen.clients
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -235,7 +235,7 @@ class UringEcho(unittest.TestCase):
             self.assertEqual(server.stop(),
                              {"connections": count, "refused": 0, "bytes": 500 * count})
 
-    def test_more_than_the_limit_are_closed_at_once(self):
+    def test_closes_connections_above_the_limit(self):
         with Server("--max-connections=2") as server:
             with server.connect() as one, server.connect() as two:
                 self.assert_echoes(one)
@@ -251,7 +251,7 @@ class UringEcho(unittest.TestCase):
             report = server.stop()
             self.assertEqual((report["connections"], report["refused"]), (3, 10))
 
-    def test_without_descriptors_it_waits_until_there_are_some(self):
+    def test_waits_until_descriptors_are_free(self):
         with Server(files=40) as server, contextlib.ExitStack() as all_of_them:
             room = 40 - server.idle_files
             inside = [all_of_them.enter_context(server.connect()) for _ in range(room)]
@@ -268,19 +268,19 @@ class UringEcho(unittest.TestCase):
             for client in outside:
                 self.assertEqual(receive(client, 9), b"let me in")
                 client.close()
-            self.assertEqual(server.complaints(), "accept: Too many open files\n")  # once
+            self.assertEqual(server.error_output(), "accept: Too many open files\n")  # once
             server.until_files(0)
             server.stop()
 
     # ---- Deadlines
 
-    def test_who_sends_nothing_in_time_is_closed(self):
+    def test_closes_a_connection_that_sends_nothing(self):
         with Server("--idle=0.3") as server, server.connect() as client:
             start = time.monotonic()
             self.assertEqual(client.recv(1), b"")
             self.assertGreaterEqual(time.monotonic() - start, 0.29)
 
-    def test_the_deadline_is_of_each_read(self):
+    def test_each_read_has_its_own_deadline(self):
         with Server("--idle=1") as server, server.connect() as client:
             start = time.monotonic()
             while time.monotonic() - start < 2:
@@ -290,14 +290,14 @@ class UringEcho(unittest.TestCase):
             self.assertEqual(client.recv(1), b"")
             self.assertGreaterEqual(time.monotonic() - start, 0.9)
 
-    def test_who_takes_nothing_in_time_is_closed(self):
+    def test_closes_a_connection_that_receives_nothing(self):
         with Server("--idle=0.5") as server, server.connect(receive_buffer=4096) as client:
             with self.assertRaises((ConnectionResetError, BrokenPipeError)):
                 client.sendall(bytes(100_000_000))
 
-    # ---- The end
+    # ---- Shutdown and errors
 
-    def test_signals_end_it_with_open_connections(self):
+    def test_a_signal_ends_the_server_with_open_connections(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with Server() as server, contextlib.ExitStack() as all_of_them:
                 quiet = [all_of_them.enter_context(server.connect()) for _ in range(50)]
@@ -312,35 +312,35 @@ class UringEcho(unittest.TestCase):
                 for client in quiet:
                     self.assertEqual(client.recv(1), b"")
 
-    def test_signals_end_it_without_descriptors(self):
+    def test_a_signal_ends_the_server_without_free_descriptors(self):
         with Server(files=40) as server, contextlib.ExitStack() as all_of_them:
             for _ in range(60):
                 all_of_them.enter_context(server.connect())
             server.until_files(40 - server.idle_files)
             server.stop()
 
-    def test_signals_end_it_while_clients_come(self):
+    def test_a_signal_ends_the_server_while_clients_connect(self):
         for _ in range(5):
             with Server() as server:
                 done = threading.Event()
 
-                def come():
+                def connect():
                     with contextlib.suppress(OSError):
                         while not done.is_set():
                             with server.connect() as client:
                                 client.sendall(b"x")
 
-                comers = [threading.Thread(target=come) for _ in range(4)]
-                for each in comers:
+                connecting = [threading.Thread(target=connect) for _ in range(4)]
+                for each in connecting:
                     each.start()
                 with server.connect() as client:
                     self.assert_echoes(client, noise(100_000))
                 server.stop()
                 done.set()
-                for each in comers:
+                for each in connecting:
                     each.join()
 
-    def test_a_port_in_use_is_an_error(self):
+    def test_reports_that_the_port_is_in_use(self):
         with Server() as server:
             second = subprocess.run([chosen.server, "--port", str(server.port)], text=True,
                                     capture_output=True, timeout=TIMEOUT, check=False)
@@ -348,7 +348,7 @@ class UringEcho(unittest.TestCase):
             self.assertIn(f"cannot listen on 127.0.0.1 port {server.port}: Address already in use",
                           second.stderr)
 
-    def test_options_that_are_none_are_errors(self):
+    def test_refuses_invalid_options(self):
         for options in (["--address=nowhere"], ["--address=203.0.113.1"], ["--port=99999"],
                         ["--idle=0"], ["--idle=x"], ["--max-connections=0"], ["--what"]):
             bad = subprocess.run([chosen.server, *options], text=True, capture_output=True,
@@ -356,7 +356,7 @@ class UringEcho(unittest.TestCase):
             self.assertGreater(bad.returncode, 0, options)
             self.assertNotEqual(bad.stderr, "", options)
 
-    def test_without_io_uring_it_says_so(self):
+    def test_reports_that_io_uring_is_missing(self):
         if not chosen.preload:
             self.skipTest("needs --preload")
         bad = subprocess.run([chosen.server], text=True, capture_output=True, timeout=TIMEOUT,
@@ -364,10 +364,10 @@ class UringEcho(unittest.TestCase):
         self.assertEqual((bad.returncode, bad.stdout), (1, ""))
         self.assertRegex(bad.stderr, "io_uring_setup: .*: Operation not permitted")
 
-    def test_the_port_is_free_again_at_once(self):
+    def test_the_port_can_be_reused_at_once(self):
         with Server() as first, first.connect() as client:
             self.assert_echoes(client)
-            first.stop()  # closes first, so its side lingers
+            first.stop()  # closes the connection first, so that its side lingers
             with Server(f"--port={first.port}") as second:
                 self.assertEqual(second.port, first.port)
                 with second.connect() as other:
@@ -375,8 +375,8 @@ class UringEcho(unittest.TestCase):
 
 
 def has_io_uring():
-    with subprocess.Popen([chosen.server], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=chosen.environment) as server:
+    with subprocess.Popen([chosen.server], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=chosen.environment) as server:
         listens = server.stdout.readline() != ""
         if listens:
             server.terminate()
@@ -386,11 +386,13 @@ def has_io_uring():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", required=True, help="the binary of uring_echo")
-    parser.add_argument("--preload", help="older_io_uring, to refuse what a kernel may not have")
-    parser.add_argument("--refuse", default="0", help="flags of io_uring_setup, for all tests")
-    parser.add_argument("--clients", type=int, default=1000, help="how many come at once")
+    parser.add_argument("--preload", help="the library older_io_uring, which simulates old kernels")
+    parser.add_argument("--refuse", default="0",
+                        help="flags of io_uring_setup that older_io_uring refuses in all tests")
+    parser.add_argument("--clients", type=int, default=1000,
+                        help="the number of concurrent connections")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
-    parser.add_argument("tests", nargs="*", help="names of tests; all if none")
+    parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)
     chosen.environment = dict(os.environ)
     if chosen.preload:
@@ -400,7 +402,7 @@ def main():
                 for name in unittest.defaultTestLoader.getTestCaseNames(UringEcho)), sep="\n")
         return
     if not has_io_uring():
-        print("no io_uring here")
+        print("io_uring is missing or forbidden")
         sys.exit(1 if "TRYST_NO_SKIP" in os.environ else NO_IO_URING)
     names = [f"UringEcho.test_{name}" for name in chosen.tests] or None
     unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)

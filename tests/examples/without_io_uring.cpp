@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Runs a program to which io_uring is forbidden, as by the seccomp filters of many containers:
+/// Runs a program without io_uring, as the seccomp filters of many containers do:
 /// without_io_uring ERROR PROGRAM [ARGUMENT...]. Each io_uring_setup fails with that error number.
 #include "support/forbidden_calls.hpp"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Addresses as people think of them.
+/// IPv4-mapped IPv6 addresses.
 #pragma once
 
 #include <asio/ip/address.hpp>
 
 namespace pairing {
 
-/// An IPv4 client of a socket that listens for IPv6, too, has an address of IPv6, with its own in it: this is
-/// its own.
-inline asio::ip::address plain(const asio::ip::address& address) {
+/// A socket that listens on IPv6 reports IPv4 clients as ::ffff:192.0.2.1, for example.
+/// @returns the IPv4 address of such a client; other addresses unchanged.
+inline asio::ip::address unmapped(const asio::ip::address& address) {
     if (address.is_v6() && address.to_v6().is_v4_mapped()) {
         return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
     }

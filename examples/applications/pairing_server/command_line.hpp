@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the command lines of the three programs share: --version, times in seconds, usage errors.
+/// Command-line code shared by the three programs: --version, times in seconds, usage errors.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,8 +17,8 @@ namespace pairing {
 
 inline constexpr int exit_usage = 2;
 
-/// Parses the command line, and answers --help and --version.
-/// @returns the exit status of the program if it ends here.
+/// Parses the command line. Handles --help, --version and errors.
+/// @returns the exit status if the program should end now.
 inline std::optional<int> parse(CLI::App& app, int count, char** arguments) {
     app.set_version_flag("--version", fmt::format("{} (tryst {})", app.get_name(), TRYST_VERSION),
                          "Print the version and exit");
@@ -37,7 +37,7 @@ inline CLI::Option* add_seconds(CLI::App& app, const std::string& name,
         .add_option_function<double>(
             name,
             [&value, name](double seconds) {
-                if (std::isnan(seconds)) { // the range check below lets it pass
+                if (std::isnan(seconds)) { // CLI::Range accepts it
                     throw CLI::ValidationError(name, "not a number");
                 }
                 value = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));

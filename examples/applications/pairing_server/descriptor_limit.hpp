@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Connections are descriptors: as many as the administrator allows, not as many as a shell starts with.
-/// POSIX.
+/// Raises the limit of open descriptors, because each connection needs one. POSIX.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace pairing {
 
-/// Raises the soft limit to the hard one. If that fails, the soft one is the limit.
+/// Raises the soft limit to the hard limit. If that fails, the soft limit remains.
 inline void raise_descriptor_limit() noexcept {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {

@@ -34,7 +34,7 @@ void message::commit(std::size_t count) noexcept {
         return;
     }
     block& last = blocks_.back();
-    assert(count <= last.capacity - last.used && "more bytes than there was space for");
+    assert(count <= last.capacity - last.used && "commit at most the bytes that space() returned");
     last.used += count;
     size_ += count;
 }

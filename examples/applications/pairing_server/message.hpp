@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A message as it came off the wire: blocks that are handed on, and never copied.
-/// Standard library only.
+/// A message in blocks that are passed on, never copied. Standard library only.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +12,9 @@
 
 namespace pairing {
 
-/// Bytes in a chain of blocks. It grows by a block when the last one is full, and no block is larger than
-/// all before it (but for the first, of 4 KiB): whoever announces much and sends little costs little, and
-/// nothing moves when more arrives.
+/// Bytes in a chain of blocks. A block is added when the last one is full, so bytes never move. No
+/// block is larger than all blocks before it together, except that 4 KiB are always allowed. So a
+/// client that announces a large message and sends little of it uses little memory.
 class message {
 public:
     static constexpr std::size_t smallest_block = std::size_t{4} * 1024;
@@ -23,24 +22,24 @@ public:
 
     message() noexcept = default;
     explicit message(std::string_view text);
-    message(message&&) noexcept = default; ///< What is left can only be assigned or destroyed.
+    message(message&&) noexcept = default; ///< Leaves an object that may be assigned or destroyed.
     message& operator=(message&&) noexcept = default;
 
-    /// Where the next bytes go: at most `wanted` of them, at least one unless `wanted` is 0.
+    /// Returns room for the next bytes: at most `wanted`, and at least one unless `wanted` is 0.
     std::span<std::byte> space(std::size_t wanted);
 
-    /// Takes in the first `count` bytes of the last `space`.
+    /// Appends the first `count` bytes of the last `space` to the message.
     void commit(std::size_t count) noexcept;
 
     std::size_t size() const noexcept { return size_; }
 
-    /// What is allocated: never more than twice the size and a smallest block.
+    /// The allocated bytes: at most twice the size plus `smallest_block`.
     std::size_t capacity() const noexcept;
 
     /// The bytes, block by block.
     std::vector<std::span<const std::byte>> blocks() const;
 
-    /// A copy of the bytes in one piece.
+    /// A contiguous copy of the bytes.
     std::string text() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What can be chosen on the command line of the server.
+/// The server's options, with their defaults.
 #pragma once
 
 #include "protocol.hpp"
@@ -16,20 +16,20 @@ struct options {
     using milliseconds = std::chrono::milliseconds;
 
     std::string address = "127.0.0.1";
-    std::uint16_t port = 0; ///< 0: any that is free.
+    std::uint16_t port = 0; ///< 0: any free port.
     std::size_t threads = 1;
-    bool red_blue = false; ///< Whether askers meet answerers only.
+    bool red_blue = false; ///< Whether to pair clients that ask only with clients that answer.
 
-    milliseconds wait_time{300'000}; ///< For a partner.
-    milliseconds receive_time{10'000}; ///< For a whole request.
-    milliseconds send_time{10'000}; ///< For a whole reply, until the client has hung up.
+    milliseconds wait_time{300'000}; ///< How long a client may wait for a partner.
+    milliseconds receive_time{10'000}; ///< How long a whole request may take.
+    milliseconds send_time{10'000}; ///< How long a whole reply may take, including the hang-up.
 
     frame_limits frame;
-    std::size_t most_rooms = 10'000;
-    std::size_t most_waiting = 10'000;
-    std::size_t most_waiting_in_one_room = 10'000;
-    std::size_t most_connections = 12'000;
-    std::size_t most_connections_of_one_address = 12'000;
+    std::size_t max_rooms = 10'000;
+    std::size_t max_waiting = 10'000;
+    std::size_t max_waiting_per_room = 10'000;
+    std::size_t max_connections = 12'000;
+    std::size_t max_connections_per_address = 12'000;
 };
 
 } // namespace pairing

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
                             "cannot write " + (path.empty() ? "standard output" : path.string()));
 }
 
-/// A file descriptor that is closed at the end.
+/// Closes a file descriptor.
 class descriptor {
 public:
     explicit descriptor(int number) noexcept : number_(number) {}
@@ -42,20 +42,20 @@ private:
     int number_;
 };
 
-/// A new file in the folder of the file that it is to replace. At first only its owner can read it. The
-/// destructor removes it, unless it has replaced the other.
-class temporary {
+/// A new file in the folder of the file that it will replace, readable only by its owner at first.
+/// The destructor removes it unless `replace_target` has succeeded.
+class temporary_file {
 public:
-    explicit temporary(const fs::path& target)
+    explicit temporary_file(const fs::path& target)
         : target_(target), name_((target.parent_path() / ".pairing_client.XXXXXX").string()),
           file_(::mkostemp(name_.data(), O_CLOEXEC)) {
         if (file_.get() < 0) {
             fail(target_, errno);
         }
     }
-    temporary(const temporary&) = delete;
-    temporary& operator=(const temporary&) = delete;
-    ~temporary() {
+    temporary_file(const temporary_file&) = delete;
+    temporary_file& operator=(const temporary_file&) = delete;
+    ~temporary_file() {
         if (file_.get() >= 0 && !name_.empty()) {
             ::unlink(name_.c_str());
         }
@@ -85,12 +85,12 @@ bool is_in_procfs(const fs::path& path) noexcept {
     return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/// The file to which symbolic links lead, which need not exist. Links in procfs are not followed: the
-/// kernel makes them, and what they lead to need not have a name.
-fs::path behind_links(fs::path path) {
-    constexpr int most = 40; // as in the kernel
+/// Follows symbolic links; the target need not exist. Links in procfs are not followed: they lead
+/// to open files, which need not have a name.
+fs::path follow_links(fs::path path) {
+    constexpr int max_links = 40; // the kernel's limit
     for (int links = 0; fs::is_symlink(fs::symlink_status(path)) && !is_in_procfs(path); ++links) {
-        if (links == most) {
+        if (links == max_links) {
             fail(path, ELOOP);
         }
         path = path.parent_path() / fs::read_symlink(path);
@@ -98,12 +98,12 @@ fs::path behind_links(fs::path path) {
     return path;
 }
 
-/// The descriptor of this process to which `path`, such as /proc/self/fd/3, leads, or -1.
+/// @returns the descriptor of this process that `path` names (/proc/self/fd/3, for example), or -1.
 int named_descriptor(const fs::path& path) {
     std::error_code ignored;
-    const bool is_one =
+    const bool is_descriptor =
         fs::is_symlink(path, ignored) && fs::equivalent(folder_of(path), "/proc/self/fd", ignored);
-    return is_one ? std::stoi(path.filename()) : -1;
+    return is_descriptor ? std::stoi(path.filename()) : -1;
 }
 
 bool is_open_for_writing(int file) noexcept {
@@ -132,22 +132,22 @@ void write_message(int file, const fs::path& path, const message& body) {
     write_bytes(file, path, std::as_bytes(std::span(text)));
 }
 
-mode_t usual_mode() noexcept {
+mode_t default_mode() noexcept {
     const mode_t mask = ::umask(0);
     ::umask(mask);
     return 0666 & ~mask;
 }
 
-/// Gives the new file the mode, group and owner of the old one, if there is one.
-void resemble(int file, const fs::path& path) {
+/// Gives the new file the mode, group and owner of the old file, if it exists.
+void copy_attributes(int file, const fs::path& path) {
     struct stat old{};
-    mode_t mode = usual_mode();
+    mode_t mode = default_mode();
     if (::stat(path.c_str(), &old) == 0) {
         mode = old.st_mode & 0777;
         if (::fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0) {
-            mode &= ~mode_t{S_IRWXG}; // rights that were meant for another group
+            mode &= ~mode_t{S_IRWXG}; // these permissions were meant for another group
         }
-        std::ignore = ::fchown(file, old.st_uid, static_cast<gid_t>(-1)); // only root may
+        std::ignore = ::fchown(file, old.st_uid, static_cast<gid_t>(-1)); // succeeds only for root
     }
     if (::fchmod(file, mode) != 0) {
         fail(path, errno);
@@ -159,15 +159,15 @@ void resemble(int file, const fs::path& path) {
 output::output(const std::string& path) : path_(path) {
     if (path_.empty()) {
         if (!is_open_for_writing(STDOUT_FILENO)) {
-            throw std::runtime_error("cannot write standard output: not open for writing; "
+            throw std::runtime_error("cannot write standard output: it is not open for writing; "
                                      "redirect it, or name a file with --receive");
         }
         return;
     }
-    const fs::path target = behind_links(path_);
-    open_already_ = named_descriptor(target);
-    if (open_already_ >= 0) {
-        if (!is_open_for_writing(open_already_)) {
+    const fs::path target = follow_links(path_);
+    descriptor_ = named_descriptor(target);
+    if (descriptor_ >= 0) {
+        if (!is_open_for_writing(descriptor_)) {
             fail(path_, EBADF);
         }
         return;
@@ -183,7 +183,7 @@ output::output(const std::string& path) : path_(path) {
     is_replaced_ = (!exists || S_ISREG(status.st_mode)) && !is_in_procfs(target);
     if (is_replaced_) {
         path_ = target;
-        const temporary attempt(path_);
+        const temporary_file attempt(path_);
     } else if (::access(path_.c_str(), W_OK) != 0) {
         fail(path_, errno);
     }
@@ -193,8 +193,8 @@ void output::write(const message& body) const {
     if (path_.empty()) {
         return write_message(STDOUT_FILENO, path_, body);
     }
-    if (open_already_ >= 0) {
-        return write_message(open_already_, path_, body);
+    if (descriptor_ >= 0) {
+        return write_message(descriptor_, path_, body);
     }
     if (is_replaced_) {
         return replace(body);
@@ -207,9 +207,9 @@ void output::write(const message& body) const {
 }
 
 void output::replace(const message& body) const {
-    temporary file(path_);
+    temporary_file file(path_);
     write_message(file.file(), path_, body);
-    resemble(file.file(), path_);
+    copy_attributes(file.file(), path_);
     if (::fsync(file.file()) != 0) {
         fail(path_, errno);
     }

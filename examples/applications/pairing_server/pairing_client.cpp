@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Swaps a message with whoever comes to the same room of a pairing_server:
+// Swaps a message with the next client that comes to the same room of a pairing_server:
 //
 //     pairing_client --port 4000 ROOM < mine > theirs
 //
-// On a server with --red-blue, --ask and --answer say who meets whom.
-//
-// README.md lists the exit statuses.
+// A server with --red-blue requires --ask or --answer. README.md lists the exit statuses.
 
-#include "asio_words.hpp"
+#include "asio_helpers.hpp"
 #include "command_line.hpp"
 #include "output.hpp"
 #include "printable.hpp"
@@ -40,10 +38,10 @@ using pairing::message;
 using pairing::outcome;
 using pairing::tcp;
 
-constexpr int exit_file_trouble = 1;
+constexpr int exit_file_error = 1;
 constexpr int exit_no_connection = 3;
 constexpr int exit_timed_out = 4;
-constexpr int exit_other_answer = 10;
+constexpr int exit_refused = 10; // plus the status of the reply
 
 struct options {
     std::string host = "127.0.0.1";
@@ -52,8 +50,8 @@ struct options {
     pairing::request_kind kind = pairing::request_kind::exchange;
     std::string send; ///< Empty: standard input.
     std::string receive; ///< Empty: standard output.
-    std::chrono::milliseconds timeout{
-        0}; ///< From the look-up of the host to the end of the reply; 0: none.
+    /// From the look-up of the host to the end of the reply. 0: no limit.
+    std::chrono::milliseconds timeout{0};
 };
 
 struct reply {
@@ -61,7 +59,7 @@ struct reply {
     message body;
 };
 
-message read_all(std::istream& in) {
+message read_all(std::istream& in, const std::string& name) {
     message all;
     while (in) {
         const auto space = all.space(message::largest_block);
@@ -69,30 +67,31 @@ message read_all(std::istream& in) {
         all.commit(static_cast<std::size_t>(in.gcount()));
     }
     if (in.bad()) {
-        throw std::runtime_error("cannot read");
+        throw std::runtime_error(fmt::format("cannot read {}", name));
     }
     if (all.size() > std::numeric_limits<std::uint32_t>::max()) {
-        throw std::runtime_error("too large for one message");
+        throw std::runtime_error(
+            fmt::format("cannot send {}: larger than 4 GiB - 1; send it in parts", name));
     }
     return all;
 }
 
 message read_input(const std::string& path) {
     if (path.empty()) {
-        return read_all(std::cin);
+        return read_all(std::cin, "standard input");
     }
     std::ifstream file(path, std::ios::binary);
-    // A directory opens, and fails only when it is read.
+    // Opening a directory succeeds; only reading it fails.
     if (!file || std::filesystem::is_directory(path)) {
         throw std::runtime_error(fmt::format("cannot read {}", path));
     }
-    return read_all(file);
+    return read_all(file, path);
 }
 
-/// @param late  The error message if time is over before this returns.
+/// @param step  the current step, for the error message if the timeout expires.
 awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
-                                   std::string_view& late) {
-    late = "no connection in time";
+                                   std::string_view& step) {
+    step = "connecting to the server";
     const auto executor = co_await asio::this_coro::executor;
     tcp::resolver resolver(executor);
     const auto endpoints =
@@ -100,7 +99,7 @@ awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
     tcp::socket socket(executor);
     co_await asio::async_connect(socket, endpoints, asio::use_awaitable);
 
-    late = "the server did not take the message in time";
+    step = "sending the message";
     const pairing::header_bytes head =
         pairing::encode({.code = static_cast<std::uint8_t>(chosen.kind),
                          .name_size = static_cast<std::uint8_t>(chosen.room.size()),
@@ -109,18 +108,18 @@ awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
     for (const auto& block : mine.blocks()) {
         parts.emplace_back(block.data(), block.size());
     }
-    // Errors are ignored: a server that refuses may not take all of it, but has sent its reply.
+    // Ignore errors: a server that refuses the request may not read all of it, but still replies.
     co_await asio::async_write(socket, parts, pairing::use_tuple);
 
-    late = "no partner came in time";
+    step = "waiting for a partner";
     pairing::header_bytes answer{};
     co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
     const auto fields = pairing::decode(answer);
     if (!fields || fields->code >= pairing::outcome_count) {
-        throw std::runtime_error("this server speaks another protocol");
+        throw std::runtime_error("the reply is not of this protocol; check the host and the port");
     }
 
-    late = "the reply did not end in time";
+    step = "receiving the reply";
     reply result{static_cast<outcome>(fields->code), {}};
     while (result.body.size() != fields->body_size) {
         const auto space = result.body.space(fields->body_size - result.body.size());
@@ -132,20 +131,20 @@ awaitable<reply> swap_with_partner(const options& chosen, const message& mine,
 }
 
 void declare(CLI::App& app, options& chosen) {
-    app.add_option("ROOM", chosen.room, "Name of the room to meet in")
+    app.add_option("ROOM", chosen.room, "Name of the room, agreed on with the partner")
         ->required()
         ->type_name(" ")
         ->check([](const std::string& name) {
-            return name.empty() || name.size() > 255 ? "the name of a room has 1 to 255 bytes" : "";
+            return name.empty() || name.size() > 255 ? "the name must have 1 to 255 bytes" : "";
         });
     app.add_option("--host", chosen.host, "Name or address of the server")->capture_default_str();
     app.add_option("--port", chosen.port, "Port of the server")->required();
     auto* const ask = app.add_flag_callback(
         "--ask", [&chosen] { chosen.kind = pairing::request_kind::ask; },
-        "Meet a client that answers; the server needs --red-blue");
+        "Pair with a client that answers; needs a server with --red-blue");
     app.add_flag_callback(
            "--answer", [&chosen] { chosen.kind = pairing::request_kind::answer; },
-           "Meet a client that asks; the server needs --red-blue")
+           "Pair with a client that asks; needs a server with --red-blue")
         ->excludes(ask);
     app.add_option("--send", chosen.send, "Send this file instead of standard input")
         ->type_name("FILE");
@@ -153,8 +152,7 @@ void declare(CLI::App& app, options& chosen) {
                    "Write the partner's message to this file instead of standard output")
         ->type_name("FILE");
     pairing::add_seconds(app, "--timeout", chosen.timeout,
-                         "Give up this long after starting to connect, unless the whole reply has "
-                         "arrived")
+                         "Longest time from the look-up of the host to the end of the reply")
         ->default_str("no limit");
     app.footer(
         "Exit status: 0 exchanged; 1 a file cannot be read or written; 2 wrong usage;\n"
@@ -162,18 +160,18 @@ void declare(CLI::App& app, options& chosen) {
         "server, for example 11 no partner came in time.");
 }
 
-int complain(int status, std::string_view problem) {
+int report_error(int status, std::string_view problem) {
     std::cerr << "pairing_client: " << problem << '\n';
     return status;
 }
 
-/// Ends the program if time is over. @throws an exception if the connection fails.
-reply swap_in_time(const options& chosen, const message& mine) {
+/// Ends the program if the timeout expires. @throws an exception if the connection fails.
+reply swap_with_timeout(const options& chosen, const message& mine) {
     asio::io_context context;
-    std::string_view late;
+    std::string_view step;
     std::exception_ptr failure;
     std::optional<reply> result;
-    asio::co_spawn(context, swap_with_partner(chosen, mine, late),
+    asio::co_spawn(context, swap_with_partner(chosen, mine, step),
                    [&](const std::exception_ptr& thrown, reply returned) {
                        failure = thrown;
                        result = std::move(returned);
@@ -187,11 +185,11 @@ reply swap_in_time(const options& chosen, const message& mine) {
         std::rethrow_exception(failure);
     }
     if (!result) {
-        // The destructor of `context` would wait for a look-up of the host, which cannot be
-        // interrupted.
-        std::exit(complain(exit_timed_out,
-                           fmt::format("{} (--timeout {})", late,
-                                       static_cast<double>(chosen.timeout.count()) / 1000)));
+        // Exit here: the destructor of `context` would wait for the look-up of the host, which
+        // cannot be interrupted.
+        std::exit(report_error(exit_timed_out,
+                               fmt::format("timed out while {} (--timeout {})", step,
+                                           static_cast<double>(chosen.timeout.count()) / 1000)));
     }
     return *std::move(result);
 }
@@ -201,13 +199,15 @@ int run(const options& chosen) {
     const message mine = read_input(chosen.send);
     reply result;
     try {
-        result = swap_in_time(chosen, mine);
+        result = swap_with_timeout(chosen, mine);
     } catch (const std::exception& problem) {
-        return complain(exit_no_connection, problem.what());
+        return report_error(exit_no_connection,
+                            fmt::format("cannot exchange with the server at {} port {}: {}",
+                                        chosen.host, chosen.port, problem.what()));
     }
     if (result.status != outcome::exchanged) {
-        return complain(exit_other_answer + static_cast<int>(result.status),
-                        pairing::printable(result.body.text(), pairing::line_ends::escape));
+        return report_error(exit_refused + static_cast<int>(result.status),
+                            pairing::printable(result.body.text(), pairing::line_ends::escape));
     }
     to.write(result.body);
     return EXIT_SUCCESS;
@@ -228,6 +228,6 @@ int main(int count, char** arguments) {
         }
         return run(chosen);
     } catch (const std::exception& problem) {
-        return complain(exit_file_trouble, problem.what());
+        return report_error(exit_file_error, problem.what());
     }
 }

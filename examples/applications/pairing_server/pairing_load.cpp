@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// How many pairs a second, how long a client waits, and how much memory it takes:
+// Measures the throughput, latency and memory of a pairing_server:
 //
-//     pairing_load --server build/release/examples/pairing_server/pairing_server
+//     cd build/release/examples/applications/pairing_server
+//     ./pairing_load --server ./pairing_server
 //
-// So many clients at once come to one room, each again and again, and for each line of the table there is a
-// new server. Every message is unlike all others, and all are accounted for: who got whose, and that those
-// two got each other's. One core is for these clients, so that a server with one thread has another. With
-// --red-blue half of the clients ask, and the others answer.
+// For each line of the table it starts a new server. A number of clients come to one room
+// concurrently, each again and again. Every message is unique, and the program checks that each
+// pair of clients got each other's message. All clients run on one thread. With --red-blue half of
+// the clients ask, and the others answer.
 
-#include "asio_words.hpp"
+#include "asio_helpers.hpp"
 #include "command_line.hpp"
 #include "descriptor_limit.hpp"
 #include "protocol.hpp"
@@ -45,17 +46,17 @@ struct options {
     std::vector<std::size_t> sizes{100, 65'536};
 };
 
-/// Many clients in one room, until so many messages have been given away.
-class run {
+/// Concurrent clients in one room that exchange `swaps` messages in total.
+class load_run {
 public:
-    run(std::uint16_t port, bool red_blue, std::size_t swaps, std::size_t size)
+    load_run(std::uint16_t port, bool red_blue, std::size_t swaps, std::size_t size)
         : server_(asio::ip::address_v4::loopback(), port), red_blue_(red_blue), size_(size),
-          partner_(swaps, nobody) {}
+          partner_(swaps, no_partner) {}
 
-    void with(std::size_t clients) {
+    void execute(std::size_t clients) {
         const auto start = clock::now();
         for (std::size_t i = 0; i != clients; ++i) {
-            asio::co_spawn(context_, visit_until_done(i % 2),
+            asio::co_spawn(context_, exchange_until_done(i % 2),
                            [](const std::exception_ptr& escaped) {
                                if (escaped) {
                                    std::rethrow_exception(escaped);
@@ -79,7 +80,8 @@ public:
         return std::chrono::duration<double, std::milli>(which).count();
     }
 
-    /// Whether everybody has got the message of somebody else, of the other side if there are two, who has got theirs.
+    /// Whether the messages were swapped in pairs: if A got the message of B, then B got that of A,
+    /// and A is not B. With two sides, A and B must also be of different sides.
     bool is_conserved() const {
         for (std::size_t own = 0; own != partner_.size(); ++own) {
             const std::size_t other = partner_[own];
@@ -92,24 +94,24 @@ public:
     }
 
 private:
-    static constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+    static constexpr std::size_t no_partner = static_cast<std::size_t>(-1);
 
-    /// Whoever is left has a partner: their number is even, and who is alone is not the last. With two sides,
-    /// even numbers ask, odd ones answer, and there are as many of both.
-    awaitable<void> visit_until_done(std::size_t side) {
+    /// No client is left without a partner, because the number of messages is even. With two sides,
+    /// clients with even message numbers ask and the others answer: the same number of each.
+    awaitable<void> exchange_until_done(std::size_t side) {
         std::vector<std::byte> body(size_);
         std::size_t& next = next_[red_blue_ ? side : 0];
         const std::size_t step = red_blue_ ? 2 : 1;
         while (next < partner_.size()) {
             const std::size_t own = std::exchange(next, next + step);
             const auto start = clock::now();
-            partner_[own] = co_await meet(own, body);
+            partner_[own] = co_await exchange(own, body);
             latencies_.push_back(clock::now() - start);
         }
     }
 
-    /// Gives the message `own` away. @returns which came for it.
-    awaitable<std::size_t> meet(std::size_t own, std::vector<std::byte>& body) {
+    /// Exchanges message number `own`. @returns the number of the message received for it.
+    awaitable<std::size_t> exchange(std::size_t own, std::vector<std::byte>& body) {
         tcp::socket socket(context_);
         co_await socket.async_connect(server_, asio::use_awaitable);
 
@@ -125,7 +127,8 @@ private:
         co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
         const auto fields = pairing::decode(answer);
         if (!fields || fields->code != 0 || fields->body_size != body.size()) {
-            throw std::runtime_error("the server had another answer than a message");
+            throw std::runtime_error(
+                "exchange failed: the reply is not a message of the size sent");
         }
         co_await asio::async_read(socket, asio::buffer(body), asio::use_awaitable);
         std::size_t other = 0;
@@ -146,26 +149,26 @@ private:
     tcp::endpoint server_;
     bool red_blue_;
     std::size_t size_;
-    /// Of each side; without sides, the first is everybody's.
+    /// The next message number of each side. Without sides, only the first element is used.
     std::array<std::size_t, 2> next_{0, 1};
-    std::vector<std::size_t> partner_; ///< Whose message each message was swapped for.
+    std::vector<std::size_t> partner_; ///< For each message, the number of the one received for it.
     std::vector<clock::duration> latencies_;
     clock::duration elapsed_{};
 };
 
-/// One line of the table. @returns whether all was well.
+/// Measures and prints one line of the table. @returns whether the run succeeded.
 bool measure(const options& chosen, std::size_t clients, std::size_t size) {
     std::vector<std::string> arguments{"--threads", std::to_string(chosen.threads)};
     if (chosen.red_blue) {
         arguments.emplace_back("--red-blue");
     }
     pairing::server_process server(chosen.server, arguments);
-    run one(server.port(), chosen.red_blue, chosen.swaps, size);
-    one.with(clients);
+    load_run run(server.port(), chosen.red_blue, chosen.swaps, size);
+    run.execute(clients);
     const double memory = static_cast<double>(server.peak_memory()) / 1e6;
-    const bool good = server.stop() && one.is_conserved();
+    const bool good = server.stop() && run.is_conserved();
     fmt::print("| {:>7} | {:>7} | {:>7.0f} | {:>8.2f} | {:>8.2f} | {:>11.1f} | {} |\n", clients,
-               size, one.pairs_per_second(), one.latency(0.5), one.latency(0.99), memory,
+               size, run.pairs_per_second(), run.latency(0.5), run.latency(0.99), memory,
                good ? "all" : "NOT ALL");
     std::fflush(stdout);
     return good;
@@ -174,15 +177,16 @@ bool measure(const options& chosen, std::size_t clients, std::size_t size) {
 void declare(CLI::App& app, options& chosen) {
     app.option_defaults()->always_capture_default();
     app.add_option("--server", chosen.server, "Path of the pairing_server to start")->required();
-    app.add_option("--threads", chosen.threads, "Threads of the server");
+    app.add_option("--threads", chosen.threads, "Number of threads of the server");
     app.add_flag("--red-blue", chosen.red_blue, "Half of the clients ask, and the others answer");
     app.add_option("--swaps", chosen.swaps,
-                   "Messages for each line of the table; an odd number is rounded up")
+                   "Number of messages per line of the table; odd numbers are rounded up")
         ->check(CLI::Range(2, 100'000'000));
     app.add_option("--clients", chosen.clients,
-                   "Clients at once; several numbers give several lines")
+                   "Number of concurrent clients; several numbers give several lines")
         ->check(CLI::Range(2, 10'000));
-    app.add_option("--size", chosen.sizes, "Bytes of a message; several numbers give several lines")
+    app.add_option("--size", chosen.sizes,
+                   "Size of a message in bytes; several numbers give several lines")
         ->check(CLI::Range(8, 1 << 20));
 }
 
@@ -201,12 +205,12 @@ int measure_all(const options& chosen) {
 
 int run_program(int count, char** arguments) {
     options chosen;
-    CLI::App app("Measures a pairing_server, and checks that no message is lost.", "pairing_load");
+    CLI::App app("Measures a pairing_server, and checks that it loses no message.", "pairing_load");
     declare(app, chosen);
     if (const auto status = pairing::parse(app, count, arguments)) {
         return *status;
     }
-    chosen.swaps += chosen.swaps % 2; // with an odd number one would wait for ever
+    chosen.swaps += chosen.swaps % 2; // with an odd number the last client would wait forever
     return measure_all(chosen);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// A server that pairs its clients: two who name the same room get each other's message, or, with --red-blue, one
-// who asks there and one who answers. README.md has the protocol and a tour of the files.
+// A server that pairs its clients: two clients that name the same room get each other's message.
+// With --red-blue it pairs a client that asks with one that answers.
+// README.md describes the protocol and the files.
 
 #include "command_line.hpp"
 #include "descriptor_limit.hpp"
@@ -30,16 +31,17 @@ void add_time(CLI::App& app, const char* name, std::chrono::milliseconds& value,
 }
 
 void declare(CLI::App& app, pairing::options& chosen) {
-    const CLI::Range some(std::size_t{1}, std::numeric_limits<std::size_t>::max());
+    const CLI::Range at_least_one(std::size_t{1}, std::numeric_limits<std::size_t>::max());
     app.option_defaults()->always_capture_default();
     app.add_option("--address", chosen.address, "IP address to listen on")
         ->check([](const std::string& text) {
             asio::error_code wrong;
             std::ignore = asio::ip::make_address(text, wrong);
-            return wrong ? text + " is not an IPv4 or IPv6 address" : std::string();
+            return wrong ? text + " is not an IPv4 or IPv6 address (host names are not looked up)"
+                         : std::string();
         });
     app.add_option("--port", chosen.port, "Port to listen on; 0: any free port, which is printed");
-    app.add_option("--threads", chosen.threads, "Threads, each with a loop of its own")
+    app.add_option("--threads", chosen.threads, "Number of threads, each with its own event loop")
         ->check(CLI::Range(1, 256));
     app.add_flag("--red-blue", chosen.red_blue,
                  "Pair clients that ask only with clients that answer");
@@ -53,17 +55,20 @@ void declare(CLI::App& app, pairing::options& chosen) {
         ->check(CLI::Range(std::size_t{0}, std::size_t{0xFFFFFFFF}));
     app.add_option("--max-room-name", chosen.frame.name, "Longest name of a room, in bytes")
         ->check(CLI::Range(1, 255));
-    app.add_option("--max-rooms", chosen.most_rooms, "Rooms in use at once")->check(some);
-    app.add_option("--max-waiting", chosen.most_waiting, "Clients that wait for a partner at once")
-        ->check(some);
-    app.add_option("--max-waiting-per-room", chosen.most_waiting_in_one_room,
-                   "Clients that wait for a partner in one room")
-        ->check(some);
-    app.add_option("--max-connections", chosen.most_connections, "Connections at once")
-        ->check(some);
-    app.add_option("--max-connections-per-address", chosen.most_connections_of_one_address,
-                   "Connections at once from one IPv4 address or one IPv6 /64 network")
-        ->check(some);
+    app.add_option("--max-rooms", chosen.max_rooms, "Largest number of rooms in use")
+        ->check(at_least_one);
+    app.add_option("--max-waiting", chosen.max_waiting,
+                   "Largest number of clients that wait for a partner")
+        ->check(at_least_one);
+    app.add_option("--max-waiting-per-room", chosen.max_waiting_per_room,
+                   "Largest number of clients that wait for a partner in one room")
+        ->check(at_least_one);
+    app.add_option("--max-connections", chosen.max_connections,
+                   "Largest number of connections in total")
+        ->check(at_least_one);
+    app.add_option("--max-connections-per-address", chosen.max_connections_per_address,
+                   "Largest number of connections from one IPv4 address or one IPv6 /64 network")
+        ->check(at_least_one);
     app.footer(
         "There is neither encryption nor authentication: anyone who can connect and names a\n"
         "room takes the message that waits there. Exit status: 0 shut down by SIGTERM, SIGINT\n"
@@ -72,7 +77,7 @@ void declare(CLI::App& app, pairing::options& chosen) {
 
 int serve(const pairing::options& chosen) {
     pairing::raise_descriptor_limit();
-    std::signal(SIGPIPE, SIG_IGN); // whoever reads what we print may go
+    std::signal(SIGPIPE, SIG_IGN); // the reader of standard output may exit
     pairing::server server(chosen);
     const auto endpoint = server.endpoint();
     fmt::print("listening on {} port {}\n", endpoint.address().to_string(), endpoint.port());

@@ -12,9 +12,9 @@ namespace pairing {
 
 namespace {
 
-/// Whether it is a format character of Unicode (category Cf): a terminal may hide it, or show others in
-/// another order. The soft hyphen and most that belong to one script are harmless. `wchar_t` is the code
-/// point.
+/// Whether this is a Unicode format character (category Cf). A terminal may hide it, or reorder the
+/// characters around it. The list leaves out the soft hyphen and most characters of a single
+/// script, because they are harmless. `wchar_t` holds the code point.
 bool is_format_character(wchar_t character) noexcept {
     constexpr struct {
         wchar_t first, last;
@@ -49,7 +49,7 @@ std::string printable(std::string_view text, line_ends ends) {
         std::mbstate_t state{};
         wchar_t character = L'\0';
         std::size_t size = std::mbrtowc(&character, text.data(), text.size(), &state);
-        const bool complete = size != 0 && size <= text.size(); // else it is NUL or an error
+        const bool complete = size != 0 && size <= text.size(); // otherwise NUL or an error
         size = complete ? size : 1;
         if (complete && is_shown(character, ends)) {
             safe += text.substr(0, size);

@@ -14,10 +14,10 @@ enum class line_ends : std::uint8_t {
     escape,
 };
 
-/// Returns `text` with each byte that is not part of a printable character written as `\x1b`, for
-/// example. So another client cannot move the cursor, clear the screen or make a terminal answer.
-/// The locale (LC_CTYPE) says what is printable, except that format characters, which hide or reorder
-/// others, never are.
+/// Escapes each byte that is not part of a printable character, for example as `\x1b`. So another
+/// client cannot move the cursor, clear the screen or trigger replies of the terminal.
+/// The locale (LC_CTYPE) defines the printable characters. Format characters, which hide or reorder
+/// others, are always escaped.
 std::string printable(std::string_view text, line_ends ends);
 
 } // namespace pairing

@@ -16,19 +16,19 @@ struct description {
 };
 
 constexpr std::array<description, outcome_count> descriptions{{
-    {"exchanged", "here is your partner's message"},
-    {"timed_out", "nobody came to this room in time"},
-    {"closed", "the server is shutting down"},
-    {"bad_frame", "this is not one request of this protocol"},
-    {"too_large", "the name of the room or the message is too large"},
-    {"slow", "the request was not complete in time"},
-    {"busy", "the server is full, try again later"},
-    {"forbidden", "statistics are for clients on the server's machine"},
-    {"failed", "the server failed"},
-    {"statistics", "here are the statistics"},
-    {"side_needed", "askers meet answerers here: say which you are"},
-    {"no_sides", "here are no askers and answerers: whoever comes next is your partner"},
-    {"disconnected", "you hung up before there was a partner"},
+    {"exchanged", "the partner's message follows"},
+    {"timed_out", "no partner came to this room in time; try again"},
+    {"closed", "the server is shutting down; try again later"},
+    {"bad_frame", "the request is malformed; send exactly one request per connection"},
+    {"too_large", "the room name or the message is too large; send a shorter one"},
+    {"slow", "the request was not complete in time; send it faster"},
+    {"busy", "the server is at a limit; try again later"},
+    {"forbidden", "statistics are available only to clients on the server's machine"},
+    {"failed", "the server failed, for example for lack of memory; try again later"},
+    {"statistics", "the statistics follow"},
+    {"side_needed", "this server has two sides; use --ask or --answer (request kind 3 or 4)"},
+    {"no_sides", "this server has no sides; omit --ask and --answer (use request kind 1)"},
+    {"disconnected", "the client hung up before it was paired"},
     {"undelivered", "the client did not take its partner's message"},
 }};
 
@@ -83,15 +83,15 @@ std::span<std::byte> request_decoder::space() {
 }
 
 void request_decoder::commit(std::size_t count) {
-    assert(count <= size_of_stage() - filled_ && "more bytes than there was space for");
+    assert(count <= size_of_stage() - filled_ && "commit at most the bytes that space() returned");
     filled_ += count;
     if (stage_ == stage::body) {
         request_.body.commit(count);
     }
-    // A stage may be empty: a message without bytes is complete with its room's name.
+    // A stage may be empty: a request without a message is complete after the room's name.
     while (stage_ < stage::complete && filled_ == size_of_stage()) {
         if (stage_ == stage::header) {
-            take_in_header();
+            parse_header();
         }
         advance();
     }
@@ -102,7 +102,7 @@ request request_decoder::take() noexcept {
     return std::move(request_);
 }
 
-void request_decoder::take_in_header() {
+void request_decoder::parse_header() {
     const std::optional<header> fields = decode(raw_);
     if (!fields) {
         return refuse(outcome::bad_frame);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The bytes on the wire, as README.md lays them out: no sockets, no clocks.
-/// Standard library only. Tested by tests/examples/pairing_protocol_test.cpp, fuzzed by
-/// tests/fuzz/pairing_fuzzer.cpp.
+/// The wire format that README.md describes, without sockets or clocks. Standard library only.
+/// Tested by tests/examples/pairing_protocol_test.cpp, fuzzed by tests/fuzz/pairing_fuzzer.cpp.
 #pragma once
 
 #include "message.hpp"
@@ -17,47 +16,47 @@
 
 namespace pairing {
 
-/// How a visit ends. All but the last one travel as the status of the reply.
+/// How a session ends. All outcomes but the last are also the status of a reply.
 enum class outcome : std::uint8_t {
-    exchanged, ///< The body is the partner's message. With every other status it is a text.
-    timed_out, ///< Nobody came in time.
+    exchanged, ///< The body is the partner's message. For other statuses it is a text.
+    timed_out, ///< No partner came in time.
     closed, ///< The server is shutting down.
-    bad_frame, ///< Not a request, or bytes after one.
+    bad_frame, ///< The bytes are not a request, or bytes follow the request.
     too_large, ///< The room's name or the message exceeds the limit.
     slow, ///< The request was not complete in time.
     busy, ///< A limit is reached: connections, rooms or waiting clients.
-    forbidden, ///< Statistics are for this machine only.
-    failed, ///< The server could not do it: it has no memory left, say.
-    statistics, ///< The body is the line that was asked for.
-    side_needed, ///< Askers meet answerers here, and it did not say which it is.
-    no_sides, ///< It said which side it is on, and there are none here.
-    disconnected, ///< The client hung up before it was paired. Seen by those who hung up half.
-    undelivered, ///< It was paired, but did not take its partner's message.
+    forbidden, ///< Only clients on the server's machine may ask for statistics.
+    failed, ///< The server failed, for example for lack of memory.
+    statistics, ///< The body is the line of statistics.
+    side_needed, ///< The server has two sides, and the request names neither.
+    no_sides, ///< The server has no sides, and the request names one.
+    disconnected, ///< The client hung up, or shut down its sending side, before it was paired.
+    undelivered, ///< The client was paired, but did not take its partner's message.
 };
 inline constexpr std::size_t outcome_count = 14;
 
-/// The name of an outcome, as in the statistics.
+/// The name of an outcome in the statistics.
 std::string_view name_of(outcome which) noexcept;
 
-/// The text that goes with a status.
+/// The text that a reply with this status carries.
 std::string_view explanation_of(outcome which) noexcept;
 
 enum class request_kind : std::uint8_t {
-    exchange = 1, ///< With whoever comes next.
+    exchange = 1, ///< Exchanges with any client.
     statistics = 2,
-    ask = 3, ///< To exchange with who answers.
-    answer = 4, ///< To exchange with who asks.
+    ask = 3, ///< Exchanges with a client that answers.
+    answer = 4, ///< Exchanges with a client that asks.
 };
 
-/// Whether a party of this kind meets the other kind only.
+/// Whether a client of this kind is paired only with the opposite kind.
 constexpr bool has_side(request_kind kind) noexcept {
     return kind == request_kind::ask || kind == request_kind::answer;
 }
 
-/// What requests and replies begin with.
+/// The header of requests and replies.
 struct header {
-    std::uint8_t code = 0; ///< A request_kind, or the outcome that is the reply's status.
-    std::uint8_t name_size = 0; ///< Of the room's name; 0 in a reply.
+    std::uint8_t code = 0; ///< The request_kind of a request, or the outcome of a reply.
+    std::uint8_t name_size = 0; ///< The size of the room's name; 0 in a reply.
     std::uint32_t body_size = 0;
 
     bool operator==(const header&) const = default;
@@ -67,7 +66,7 @@ using header_bytes = std::array<std::byte, header_size>;
 
 header_bytes encode(const header& fields) noexcept;
 
-/// @returns nothing if the bytes are not of this protocol.
+/// @returns nullopt if the bytes are not a header of this protocol.
 std::optional<header> decode(const header_bytes& bytes) noexcept;
 
 struct request {
@@ -77,45 +76,45 @@ struct request {
 };
 
 struct frame_limits {
-    std::size_t name = 64; ///< 255 at the most: its size is one byte on the wire.
+    std::size_t name = 64; ///< At most 255: the size is one byte on the wire.
     std::size_t body = std::size_t{1} << 20U;
 };
 
-/// Takes one request in as it arrives. The bytes go where they stay: read into `space()`, then `commit`.
-///
-/// It allocates for what has arrived, not for what was announced (see `message`).
+/// Decodes one request as it arrives, without copying: read bytes into `space()`, then `commit`.
+/// Memory is allocated for bytes that have arrived, not for announced ones (see `message`).
 class request_decoder {
 public:
     explicit request_decoder(frame_limits limits) noexcept : limits_(limits) {}
 
-    /// Where the next bytes go. Empty if and only if no more are wanted. Valid until the next call.
+    /// Returns room for the next bytes, valid until the next call. Empty if and only if the request
+    /// is complete or refused.
     std::span<std::byte> space();
 
-    /// Takes in the first `count` bytes of `space()`.
+    /// Decodes the first `count` bytes of `space()`.
     void commit(std::size_t count);
 
     bool is_complete() const noexcept { return stage_ == stage::complete; }
 
-    /// Why this cannot become a request: bad_frame or too_large.
+    /// bad_frame or too_large if the bytes cannot become a valid request.
     std::optional<outcome> refusal() const noexcept { return refusal_; }
 
-    /// How much of the message has arrived.
+    /// The part of the message that has arrived.
     const message& body() const noexcept { return request_.body; }
 
-    /// The request. Precondition: `is_complete()`.
+    /// Returns the request. Precondition: `is_complete()`.
     request take() noexcept;
 
 private:
     enum class stage : std::uint8_t { header, name, body, complete, refused };
 
-    void take_in_header();
+    void parse_header();
     void refuse(outcome why) noexcept;
     void advance() noexcept;
     std::size_t size_of_stage() const noexcept;
 
     frame_limits limits_;
     stage stage_ = stage::header;
-    std::size_t filled_ = 0; ///< How much of the stage is there.
+    std::size_t filled_ = 0; ///< How many bytes of the current stage have arrived.
     header_bytes raw_{};
     header header_;
     request request_;

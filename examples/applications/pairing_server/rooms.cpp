@@ -5,46 +5,46 @@
 
 namespace pairing {
 
-std::optional<rooms::guest> rooms::enter(const std::string& name) {
+std::optional<rooms::room_reference> rooms::enter(const std::string& name) {
     const std::scoped_lock lock(mutex_);
     if (closed_) {
         return std::nullopt;
     }
     auto found = rooms_.find(name);
     if (found == rooms_.end()) {
-        if (rooms_.size() >= most_rooms_) {
+        if (rooms_.size() >= max_rooms_) {
             return std::nullopt;
         }
         found = rooms_.try_emplace(name, red_blue_).first;
     }
-    ++found->second.guests;
-    return guest(*this, *found);
+    ++found->second.references;
+    return room_reference(*this, *found);
 }
 
-rooms::seat rooms::take_seat(const guest& who, request_kind kind) {
-    room& at = who.entry_->second;
+rooms::wait_permit rooms::acquire_wait_permit(const room_reference& reference, request_kind kind) {
+    room& at = reference.entry_->second;
     const std::scoped_lock lock(mutex_);
-    if (waiting_ >= most_waiting_ || at.waiting >= most_in_one_room_) {
-        return seat(nullptr, {this, kind});
+    if (waiting_ >= max_waiting_ || at.waiting >= max_waiting_per_room_) {
+        return wait_permit(nullptr, {this, kind});
     }
     ++waiting_;
     ++at.waiting;
     asking_ += kind == request_kind::ask ? 1 : 0;
-    return seat(&at, {this, kind});
+    return wait_permit(&at, {this, kind});
 }
 
 void rooms::close() {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
-    // Whoever waits is told by way of its own loop, not in here, where it could not leave.
+    // Waiters resume later, on their own loops. Here they could not leave: the mutex is locked.
     for (auto& [name, each] : rooms_) {
         std::visit(
-            [](auto& meeting) {
-                if constexpr (!std::is_same_v<decltype(meeting), std::monostate&>) {
-                    meeting.close();
+            [](auto& exchanger) {
+                if constexpr (!std::is_same_v<decltype(exchanger), std::monostate&>) {
+                    exchanger.close();
                 }
             },
-            each.meeting);
+            each.exchanger);
     }
 }
 
@@ -58,14 +58,14 @@ rooms::occupancy rooms::count() const {
     return {rooms_.size(), waiting_, asking_};
 }
 
-void rooms::leave(directory::value_type& entry) noexcept {
+void rooms::release(directory::value_type& entry) noexcept {
     const std::scoped_lock lock(mutex_);
-    if (--entry.second.guests == 0) {
+    if (--entry.second.references == 0) {
         rooms_.erase(rooms_.find(entry.first));
     }
 }
 
-void rooms::stand_up(room& at, request_kind kind) noexcept {
+void rooms::release_permit_of(room& at, request_kind kind) noexcept {
     const std::scoped_lock lock(mutex_);
     --waiting_;
     --at.waiting;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The rooms in which clients meet: an exchanger each, of one colour or of two, made for the first guest, dropped
-/// with the last.
+/// The rooms in which clients wait. Each room is an exchanger, with or without two sides. The
+/// first client that enters creates the room, and the last that leaves destroys it.
 #pragma once
 
 #include "message.hpp"
@@ -22,89 +22,96 @@
 namespace pairing {
 
 class rooms {
-    using one_kind = tryst::exchanger<message>;
-    using two_sides = tryst::red_blue_exchanger<message>; // who has waited longest is met first
+    using exchanger_type = tryst::exchanger<message>;
+    using red_blue_type = tryst::red_blue_exchanger<message>; // serves the longest waiting first
 
     struct room {
-        // One slot is enough for a room: two meet there, and thousands of rooms are to be small.
+        // A single slot keeps thousands of rooms small; few clients use a room at the same time.
         explicit room(bool red_blue) {
             if (red_blue) {
-                meeting.emplace<two_sides>();
+                exchanger.emplace<red_blue_type>();
             } else {
-                meeting.emplace<one_kind>(0U);
+                exchanger.emplace<exchanger_type>(0U);
             }
         }
-        std::variant<std::monostate, one_kind, two_sides> meeting;
-        std::size_t guests = 0;
+        std::variant<std::monostate, exchanger_type, red_blue_type> exchanger;
+        std::size_t references = 0;
         std::size_t waiting = 0;
     };
-    // Clients choose the names, and could choose names that collide in a hash table. To enter and
-    // leave one of 10,000 rooms takes 2 us longer than with a hash table.
+    // Clients choose the names. An attacker could make them collide in a hash table, but not in an
+    // ordered map. With 10,000 rooms, entering and leaving takes 2 us longer than with hashing.
     using directory = std::map<std::string, room>;
 
-    struct leave_room {
+    struct release_room {
         rooms* owner;
-        void operator()(directory::value_type* entry) const noexcept { owner->leave(*entry); }
+        void operator()(directory::value_type* entry) const noexcept { owner->release(*entry); }
     };
-    struct leave_seat {
+    struct release_permit {
         rooms* owner;
         request_kind kind;
-        void operator()(room* at) const noexcept { owner->stand_up(*at, kind); }
+        void operator()(room* at) const noexcept { owner->release_permit_of(*at, kind); }
     };
 
 public:
-    /// Keeps a room. The exchanger is destroyed by the last guest, when nobody can be inside.
-    class guest {
+    /// Keeps a room alive. Releasing the last reference destroys the exchanger; no operation can
+    /// be pending by then.
+    class room_reference {
     public:
-        /// Where whoever comes next is met. Only if the rooms have no sides.
-        one_kind& meeting() const { return std::get<one_kind>(entry_->second.meeting); }
+        /// Pairs any two clients. Precondition: the rooms have no sides.
+        exchanger_type& exchanger() const {
+            return std::get<exchanger_type>(entry_->second.exchanger);
+        }
 
-        /// Where askers, red, meet answerers, blue. Only if the rooms have sides.
-        two_sides& desk() const { return std::get<two_sides>(entry_->second.meeting); }
+        /// Pairs clients that ask (red) with clients that answer (blue). Precondition: the rooms
+        /// have sides.
+        red_blue_type& red_blue() const {
+            return std::get<red_blue_type>(entry_->second.exchanger);
+        }
 
     private:
         friend rooms;
-        guest(rooms& owner, directory::value_type& entry) noexcept : entry_(&entry, {&owner}) {}
-        std::unique_ptr<directory::value_type, leave_room> entry_;
+        room_reference(rooms& owner, directory::value_type& entry) noexcept
+            : entry_(&entry, {&owner}) {}
+        std::unique_ptr<directory::value_type, release_room> entry_;
     };
 
-    /// The right to wait in a room, given back when destroyed, before one leaves it.
-    using seat = std::unique_ptr<room, leave_seat>;
+    /// Permission to wait in a room. Destroy it before the reference to the room.
+    using wait_permit = std::unique_ptr<room, release_permit>;
 
     struct occupancy {
         std::size_t rooms = 0;
         std::size_t waiting = 0;
-        std::size_t asking = 0; ///< Of those who wait.
+        std::size_t asking = 0; ///< The waiting clients that ask.
     };
 
     explicit rooms(const options& chosen) noexcept
-        : red_blue_(chosen.red_blue), most_rooms_(chosen.most_rooms),
-          most_waiting_(chosen.most_waiting), most_in_one_room_(chosen.most_waiting_in_one_room) {}
+        : red_blue_(chosen.red_blue), max_rooms_(chosen.max_rooms),
+          max_waiting_(chosen.max_waiting), max_waiting_per_room_(chosen.max_waiting_per_room) {}
 
-    /// Whether askers meet answerers here, or everybody everybody.
+    /// Whether rooms pair clients that ask only with clients that answer.
     bool have_sides() const noexcept { return red_blue_; }
 
-    /// Enters the room of that name, which is made if need be. Nothing if there are too many already, or
-    /// after `close`.
-    std::optional<guest> enter(const std::string& name);
+    /// Enters the room of that name, and creates it if necessary.
+    /// @returns nullopt if a new room would exceed the limit, or after `close`.
+    std::optional<room_reference> enter(const std::string& name);
 
-    /// A seat in the guest's room, or null if all are taken, there or in all.
-    seat take_seat(const guest& who, request_kind kind);
+    /// @returns null if the limit of the room, or of all rooms together, is reached.
+    wait_permit acquire_wait_permit(const room_reference& reference, request_kind kind);
 
-    /// Ends every wait with `closed`. Nobody can enter from now on.
+    /// Ends all waits with the error `closed`. Afterwards `enter` fails.
     void close();
     bool is_closed() const;
 
     occupancy count() const;
 
 private:
-    void leave(directory::value_type& entry) noexcept;
-    void stand_up(room& at, request_kind kind) noexcept;
+    void release(directory::value_type& entry) noexcept;
+    void release_permit_of(room& at, request_kind kind) noexcept;
 
     const bool red_blue_;
-    const std::size_t most_rooms_;
-    const std::size_t most_waiting_;
-    const std::size_t most_in_one_room_;
+    const std::size_t max_rooms_;
+    const std::size_t max_waiting_;
+    const std::size_t max_waiting_per_room_;
     mutable std::mutex mutex_;
     directory rooms_;
     std::size_t waiting_ = 0;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -17,32 +18,33 @@ namespace pairing {
 
 namespace {
 
-/// For asio::co_spawn: what escapes from a coroutine is a defect, and ends the program.
+/// For asio::co_spawn. An exception that escapes from a coroutine is a defect: it ends the program.
 void rethrow(const std::exception_ptr& escaped) {
     if (escaped) {
         std::rethrow_exception(escaped);
     }
 }
 
-/// That nobody reads it any more is no reason to stop.
+/// Ignores errors: the server goes on if its output is closed.
 void print(const std::string& line) {
     std::puts(line.c_str());
     std::fflush(stdout);
 }
 
-/// That nobody reads it is no reason to stop: not even fmt's, which throws.
-void complain(const std::string& line) {
+/// Ignores errors. (fmt::print would throw them.)
+void print_error(const std::string& line) {
     std::fputs((line + '\n').c_str(), stderr);
 }
 
-/// nohup has a program ignore what is not for it.
+/// For example under nohup, which makes a program ignore SIGHUP.
 bool is_ignored(int signal) noexcept {
     struct sigaction now{};
     return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/// Tells a client that it cannot come in. One attempt, without waiting: it is not to cost anything.
-void turn_away(tcp::socket socket, outcome why) {
+/// Rejects a connection with an error reply. Tries to write once, without waiting, so that
+/// rejections stay cheap.
+void reject(tcp::socket socket, outcome why) {
     const auto text = explanation_of(why);
     const header_bytes head = encode({.code = static_cast<std::uint8_t>(why),
                                       .name_size = 0,
@@ -52,6 +54,15 @@ void turn_away(tcp::socket socket, outcome why) {
     std::ignore = socket.non_blocking(true, ignored);
     socket.write_some(parts, ignored);
     std::ignore = socket.shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+tcp::acceptor listen(asio::io_context& loop, const options& chosen) {
+    try {
+        return {loop, {asio::ip::make_address(chosen.address), chosen.port}};
+    } catch (const std::system_error& problem) {
+        throw std::system_error(problem.code(), fmt::format("cannot listen on {} port {}",
+                                                            chosen.address, chosen.port));
+    }
 }
 
 std::vector<std::unique_ptr<shard>> make_shards(std::size_t count) {
@@ -64,18 +75,21 @@ std::vector<std::unique_ptr<shard>> make_shards(std::size_t count) {
 
 } // namespace
 
-void shard::welcome(house& shared, tcp::socket socket, doorkeeper::pass pass) {
-    asio::co_spawn(loop_, attend(shared, std::move(socket), std::move(pass)), rethrow);
+void shard::start_session(shared_state& shared, tcp::socket socket,
+                          connection_limiter::permit permit) {
+    asio::co_spawn(loop_, run_session(shared, std::move(socket), std::move(permit)), rethrow);
 }
 
-awaitable<void> shard::attend(house& shared, tcp::socket socket, doorkeeper::pass pass) {
+awaitable<void> shard::run_session(shared_state& shared, tcp::socket socket,
+                                   connection_limiter::permit permit) {
     const auto client = std::make_shared<session>(shared, std::move(socket));
     sessions_.insert(client.get());
     const outcome end = co_await client->run();
     sessions_.erase(client.get());
-    // In this order: whoever reads in the statistics that a client has gone finds its place free.
-    pass.reset();
-    shared.visits.finish(end);
+    // In this order: once the statistics count the client as finished, its connection no longer
+    // counts towards the limits.
+    permit.reset();
+    shared.counters.finish(end);
 }
 
 void shard::drain() {
@@ -83,21 +97,20 @@ void shard::drain() {
         for (session* each : sessions_) {
             each->interrupt();
         }
-        open_.reset();
+        work_.reset();
     });
 }
 
 server::server(const options& chosen)
-    : house_(chosen), door_(chosen.most_connections, chosen.most_connections_of_one_address),
-      shards_(make_shards(chosen.threads)),
-      acceptor_(shards_.front()->loop(), {asio::ip::make_address(chosen.address), chosen.port}),
-      termination_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_request_(shards_.front()->loop(), SIGUSR1), housekeeping_(shards_.front()->loop()) {
+    : shared_(chosen), limiter_(chosen.max_connections, chosen.max_connections_per_address),
+      shards_(make_shards(chosen.threads)), acceptor_(listen(shards_.front()->loop(), chosen)),
+      termination_signals_(shards_.front()->loop(), SIGTERM, SIGINT),
+      report_signal_(shards_.front()->loop(), SIGUSR1), trim_timer_(shards_.front()->loop()) {
     if (!is_ignored(SIGHUP)) {
-        termination_.add(SIGHUP);
+        termination_signals_.add(SIGHUP);
     }
-    // Who has gone while it was in the queue is an error like others. Asio would pass over it, and wait for somebody
-    // else to come before it looks at those who are there.
+    // Report a connection that was aborted in the queue as an error. By default Asio skips it, and
+    // then serves the next queued client only when another one connects.
     acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));
 }
 
@@ -105,8 +118,8 @@ void server::run() {
     asio::io_context& first = shards_.front()->loop();
     asio::co_spawn(first, accept_clients(), rethrow);
     asio::co_spawn(first, await_termination(), rethrow);
-    asio::co_spawn(first, print_on_request(), rethrow);
-    asio::co_spawn(first, return_memory(), rethrow);
+    asio::co_spawn(first, print_statistics_on_signal(), rethrow);
+    asio::co_spawn(first, trim_memory(), rethrow);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i != shards_.size(); ++i) {
         others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
@@ -115,14 +128,14 @@ void server::run() {
         first.run();
     } catch (...) {
         for (const auto& each : shards_) {
-            each->loop().stop(); // or their threads would never be joined
+            each->loop().stop(); // otherwise the threads could not be joined
         }
         throw;
     }
 }
 
 std::string server::report() const {
-    return line_of(house_.visits.now(), house_.meetings.count());
+    return line_of(shared_.counters.now(), shared_.all_rooms.count());
 }
 
 awaitable<void> server::accept_clients() {
@@ -140,13 +153,14 @@ awaitable<void> server::accept_clients() {
             break;
         }
         if (error == asio::error::connection_aborted || error.value() == EPROTO) {
-            continue; // it has gone already
+            continue; // the client has already disconnected
         }
-        // No descriptors left, as a rule. To try at once would only heat the processor: clients that
-        // leave give some back, and those that come wait in the listening socket's queue meanwhile.
-        house_.visits.pause();
+        // Usually the process has no descriptors left. Retry later: clients that leave free some.
+        // Meanwhile new clients wait in the queue of the listening socket.
+        shared_.counters.pause();
         if (!std::exchange(reported, true)) {
-            complain("cannot accept for the moment: " + error.message());
+            print_error("pairing_server: cannot accept connections: " + error.message() +
+                        "; retrying, new clients wait in the queue");
         }
         timer.expires_after(pause);
         co_await timer.async_wait(use_tuple);
@@ -155,30 +169,30 @@ awaitable<void> server::accept_clients() {
 
 void server::admit(tcp::socket socket, shard& to) {
     if (!acceptor_.is_open()) {
-        // The last one, who came at the same time as the signal. Its loop may have ended.
-        house_.visits.refuse();
-        return turn_away(std::move(socket), outcome::closed);
+        // This client was accepted just before the shutdown. The loop of `to` may have ended.
+        shared_.counters.refuse();
+        return reject(std::move(socket), outcome::closed);
     }
-    asio::error_code gone; // it will be noticed when the session reads
-    const tcp::endpoint client = socket.remote_endpoint(gone);
-    doorkeeper::pass pass = door_.admit(client.address());
-    if (!pass) {
-        house_.visits.refuse();
-        return turn_away(std::move(socket), outcome::busy);
+    asio::error_code ignored; // if the client has disconnected, the session notices when it reads
+    const tcp::endpoint client = socket.remote_endpoint(ignored);
+    connection_limiter::permit permit = limiter_.try_acquire(client.address());
+    if (!permit) {
+        shared_.counters.refuse();
+        return reject(std::move(socket), outcome::busy);
     }
-    house_.visits.begin();
-    to.welcome(house_, std::move(socket), std::move(pass));
+    shared_.counters.begin();
+    to.start_session(shared_, std::move(socket), std::move(permit));
 }
 
 awaitable<void> server::await_termination() {
-    co_await termination_.async_wait(use_tuple);
-    termination_.clear(); // the next one kills
+    co_await termination_signals_.async_wait(use_tuple);
+    termination_signals_.clear(); // a second signal kills the process
     drain();
 }
 
-awaitable<void> server::print_on_request() {
+awaitable<void> server::print_statistics_on_signal() {
     while (true) {
-        const auto [error, signal] = co_await report_request_.async_wait(use_tuple);
+        const auto [error, signal] = co_await report_signal_.async_wait(use_tuple);
         if (error) {
             break;
         }
@@ -186,16 +200,16 @@ awaitable<void> server::print_on_request() {
     }
 }
 
-/// Messages consist of many blocks below malloc's threshold for mmap, and malloc itself returns free
-/// memory only at the end of its heap. So every second, if clients have left, this returns all free
-/// pages. It takes 0.13 ms per MB.
-awaitable<void> server::return_memory() {
+/// Returns free memory to the system every second, if clients have left. malloc itself returns only
+/// memory at the end of its heap, and the blocks of messages are too small for its mmap threshold.
+/// Takes 0.13 ms per MB.
+awaitable<void> server::trim_memory() {
     constexpr auto interval = std::chrono::seconds(1);
     std::uint64_t last_left = 0;
     while (acceptor_.is_open()) {
-        housekeeping_.expires_after(interval);
-        co_await housekeeping_.async_wait(use_tuple);
-        const statistics::counts counts = house_.visits.now();
+        trim_timer_.expires_after(interval);
+        co_await trim_timer_.async_wait(use_tuple);
+        const statistics::counts counts = shared_.counters.now();
         const std::uint64_t left = counts.accepted - counts.active;
         if (left != last_left) {
             ::malloc_trim(0);
@@ -206,10 +220,11 @@ awaitable<void> server::return_memory() {
 
 void server::drain() {
     acceptor_.close();
-    report_request_.cancel();
-    housekeeping_.cancel();
-    // First the rooms: a request that is complete by now finds them closed, and all others are interrupted.
-    house_.meetings.close();
+    report_signal_.cancel();
+    trim_timer_.cancel();
+    // Close the rooms first: a request that completes from now on finds them closed, and the
+    // sessions that are still receiving are interrupted.
+    shared_.all_rooms.close();
     for (const auto& each : shards_) {
         each->drain();
     }

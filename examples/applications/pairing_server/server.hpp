@@ -3,8 +3,8 @@
 /// The listening socket, the threads, and the signals.
 #pragma once
 
-#include "asio_words.hpp"
-#include "doorkeeper.hpp"
+#include "asio_helpers.hpp"
+#include "connection_limiter.hpp"
 #include "options.hpp"
 #include "session.hpp"
 
@@ -16,33 +16,35 @@
 
 namespace pairing {
 
-/// One thread's share of the clients. A session stays on the loop on which it began, so that nothing in it
-/// needs a lock; two that are paired may be on different loops.
+/// The clients of one thread. A session stays on one loop, so it needs no locks. Two clients that
+/// are paired may be on different loops.
 class shard {
 public:
     asio::io_context& loop() noexcept { return loop_; }
 
-    /// Serves a client on this loop. From any thread.
-    void welcome(house& shared, tcp::socket socket, doorkeeper::pass pass);
+    /// Serves a client on this loop. May be called from any thread.
+    void start_session(shared_state& shared, tcp::socket socket, connection_limiter::permit permit);
 
-    /// Lets `loop().run()` return when the last client has gone, and interrupts those that are still
-    /// sending. From any thread.
+    /// Interrupts clients that are still sending, and lets `loop().run()` return after the last
+    /// client has left. May be called from any thread.
     void drain();
 
 private:
-    awaitable<void> attend(house& shared, tcp::socket socket, doorkeeper::pass pass);
+    awaitable<void> run_session(shared_state& shared, tcp::socket socket,
+                                connection_limiter::permit permit);
 
     asio::io_context loop_{1};
-    asio::executor_work_guard<asio::io_context::executor_type> open_{loop_.get_executor()};
+    asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
     std::unordered_set<session*> sessions_;
 };
 
-/// SIGTERM, SIGINT and SIGHUP drain: nobody is accepted any more, whoever waits is told that the server closes,
-/// and `run` returns when the last has gone; a second signal kills. SIGUSR1 prints the statistics.
+/// SIGTERM, SIGINT and SIGHUP drain the server: it accepts no more clients, waiting clients get the
+/// status `closed`, and `run` returns when the last client has left. A second signal kills the
+/// process. SIGUSR1 prints the statistics.
 class server {
 public:
-    /// Listens, but accepts nobody yet.
-    /// @throws std::system_error if it cannot.
+    /// Listens, but does not accept clients yet.
+    /// @throws std::system_error if it cannot listen.
     explicit server(const options& chosen);
 
     tcp::endpoint endpoint() const { return acceptor_.local_endpoint(); }
@@ -56,18 +58,18 @@ public:
 private:
     awaitable<void> accept_clients();
     awaitable<void> await_termination();
-    awaitable<void> print_on_request();
-    awaitable<void> return_memory();
+    awaitable<void> print_statistics_on_signal();
+    awaitable<void> trim_memory();
     void admit(tcp::socket socket, shard& to);
     void drain();
 
-    house house_; // outlives the loops, whose sessions use it
-    doorkeeper door_;
+    shared_state shared_; // must outlive the loops: their sessions use it
+    connection_limiter limiter_;
     std::vector<std::unique_ptr<shard>> shards_;
     tcp::acceptor acceptor_;
-    asio::signal_set termination_;
-    asio::signal_set report_request_;
-    asio::steady_timer housekeeping_;
+    asio::signal_set termination_signals_;
+    asio::signal_set report_signal_;
+    asio::steady_timer trim_timer_;
 };
 
 } // namespace pairing

@@ -7,17 +7,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace pairing {
 
 server_process::server_process(const std::string& binary, const std::vector<std::string>& options) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-        throw std::runtime_error("no pipe");
+        throw std::system_error(errno, std::generic_category(), "cannot create a pipe");
     }
     std::vector<std::string> words{binary};
     words.insert(words.end(), options.begin(), options.end());
@@ -37,11 +39,11 @@ server_process::server_process(const std::string& binary, const std::vector<std:
     ::close(ends[1]);
     output_.reset(::fdopen(ends[0], "r"));
     if (failed != 0) {
-        throw std::runtime_error("cannot run " + binary);
+        throw std::system_error(failed, std::generic_category(), "cannot run " + binary);
     }
     if (std::fscanf(output_.get(), "listening on %*s port %hu", &port_) != 1) {
         stop();
-        throw std::runtime_error(binary + " does not listen");
+        throw std::runtime_error(binary + " did not start listening; its messages say why");
     }
 }
 

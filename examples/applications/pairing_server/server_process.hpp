@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A pairing_server of one's own, for the load test.
-/// POSIX.
+/// Starts a pairing_server for the load test. POSIX.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +14,10 @@
 
 namespace pairing {
 
-/// Runs the binary on a port that is free.
+/// Runs the binary on a free port.
 class server_process {
 public:
-    /// @throws std::runtime_error if it does not begin to listen.
+    /// @throws std::runtime_error if the server cannot be started or does not listen.
     server_process(const std::string& binary, const std::vector<std::string>& options);
     server_process(const server_process&) = delete;
     server_process& operator=(const server_process&) = delete;
@@ -26,11 +25,11 @@ public:
 
     std::uint16_t port() const noexcept { return port_; }
 
-    /// The most memory that it has had resident, in bytes.
+    /// The peak resident memory, in bytes.
     std::size_t peak_memory() const;
 
-    /// Asks it to end by SIGTERM, and waits.
-    /// @returns whether it ended well.
+    /// Sends SIGTERM and waits for the end of the process.
+    /// @returns whether the exit status was 0.
     bool stop();
 
 private:
@@ -39,7 +38,7 @@ private:
     };
 
     pid_t process_ = 0;
-    std::unique_ptr<std::FILE, closer> output_; ///< Open to the end, for what it prints last.
+    std::unique_ptr<std::FILE, closer> output_; ///< Stays open: the server prints until its end.
     std::uint16_t port_ = 0;
 };
 

@@ -14,22 +14,23 @@ namespace pairing {
 
 namespace {
 
-/// Takes a partner who is waiting.
-tryst::exchange_result<message> meet_at_once(const rooms::guest& at, request asked) {
-    switch (asked.kind) {
+/// Pairs the client if a partner is waiting already.
+tryst::exchange_result<message> exchange_without_waiting(const rooms::room_reference& room,
+                                                         request incoming) {
+    switch (incoming.kind) {
     case request_kind::ask:
-        return at.desk().try_red(std::move(asked.body));
+        return room.red_blue().try_red(std::move(incoming.body));
     case request_kind::answer:
-        return at.desk().try_blue(std::move(asked.body));
+        return room.red_blue().try_blue(std::move(incoming.body));
     default:
-        return at.meeting().try_exchange(std::move(asked.body));
+        return room.exchanger().try_exchange(std::move(incoming.body));
     }
 }
 
 } // namespace
 
-session::session(house& shared, tcp::socket socket)
-    : house_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+session::session(shared_state& shared, tcp::socket socket)
+    : shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
 awaitable<outcome> session::run() {
     outcome status = outcome::failed;
@@ -39,7 +40,7 @@ awaitable<outcome> session::run() {
         status = result.status;
         delivered = co_await send(std::move(result));
     } catch (const std::exception&) {
-        delivered = false; // no memory even to tell it: the others go on
+        delivered = false; // out of memory even for an error reply; other sessions continue
     }
     asio::error_code ignored;
     std::ignore = socket_.close(ignored);
@@ -52,7 +53,7 @@ void session::interrupt() {
     }
 }
 
-/// No memory for a message concerns its sender, who is told.
+/// If memory for a message runs out, only its sender gets an error.
 awaitable<session::reply> session::serve_or_fail() {
     try {
         co_return co_await serve();
@@ -63,24 +64,24 @@ awaitable<session::reply> session::serve_or_fail() {
 }
 
 awaitable<session::reply> session::serve() {
-    request_decoder decoder(house_.settings.frame);
+    request_decoder decoder(shared_.settings.frame);
     receiving_ = true;
-    timer_.expires_after(house_.settings.receive_time);
-    const std::optional<bool> heard = co_await before(timer_, receive(decoder));
+    timer_.expires_after(shared_.settings.receive_time);
+    const std::optional<bool> arrived = co_await with_timeout(timer_, receive(decoder));
     receiving_ = false;
-    if (!heard) {
-        co_return refusal(house_.meetings.is_closed() ? outcome::closed : outcome::slow);
+    if (!arrived) {
+        co_return refusal(shared_.all_rooms.is_closed() ? outcome::closed : outcome::slow);
     }
-    if (!*heard) {
+    if (!*arrived) {
         co_return refusal(outcome::disconnected);
     }
     if (const auto why = decoder.refusal()) {
         co_return refusal(*why);
     }
-    co_return co_await answer(decoder.take());
+    co_return co_await respond(decoder.take());
 }
 
-/// @returns false if the client left.
+/// @returns false if the client disconnected.
 awaitable<bool> session::receive(request_decoder& decoder) {
     for (auto space = decoder.space(); !space.empty(); space = decoder.space()) {
         const auto [error, size] =
@@ -93,61 +94,64 @@ awaitable<bool> session::receive(request_decoder& decoder) {
     co_return true;
 }
 
-awaitable<session::reply> session::answer(request asked) {
-    if (asked.kind == request_kind::statistics) {
+awaitable<session::reply> session::respond(request incoming) {
+    if (incoming.kind == request_kind::statistics) {
         co_return report();
     }
-    if (has_side(asked.kind) != house_.meetings.have_sides()) {
-        co_return refusal(has_side(asked.kind) ? outcome::no_sides : outcome::side_needed);
+    if (has_side(incoming.kind) != shared_.all_rooms.have_sides()) {
+        co_return refusal(has_side(incoming.kind) ? outcome::no_sides : outcome::side_needed);
     }
-    co_return co_await exchange(std::move(asked));
+    co_return co_await exchange(std::move(incoming));
 }
 
 session::reply session::report() const {
     asio::error_code error;
     const tcp::endpoint client = socket_.remote_endpoint(error);
-    if (error || !plain(client.address()).is_loopback()) {
+    if (error || !unmapped(client.address()).is_loopback()) {
         return refusal(outcome::forbidden);
     }
-    return {outcome::statistics, message(line_of(house_.visits.now(), house_.meetings.count()))};
+    return {outcome::statistics,
+            message(line_of(shared_.counters.now(), shared_.all_rooms.count()))};
 }
 
-awaitable<session::reply> session::exchange(request asked) {
-    const auto guest = house_.meetings.enter(asked.room);
-    if (!guest) {
-        co_return refusal(house_.meetings.is_closed() ? outcome::closed : outcome::busy);
+awaitable<session::reply> session::exchange(request incoming) {
+    const auto room = shared_.all_rooms.enter(incoming.room);
+    if (!room) {
+        co_return refusal(shared_.all_rooms.is_closed() ? outcome::closed : outcome::busy);
     }
-    const auto seat = house_.meetings.take_seat(*guest, asked.kind);
-    if (!seat) {
-        // Nobody else may wait, but whoever does can still be met.
-        auto met = meet_at_once(*guest, std::move(asked));
-        if (!met) {
-            co_return refusal(met.error());
+    const auto permit = shared_.all_rooms.acquire_wait_permit(*room, incoming.kind);
+    if (!permit) {
+        // This client must not wait, but it can still be paired with one that already waits.
+        auto received = exchange_without_waiting(*room, std::move(incoming));
+        if (!received) {
+            co_return refusal(received.error());
         }
-        co_return reply{outcome::exchanged, *std::move(met)};
+        co_return reply{outcome::exchanged, *std::move(received)};
     }
 
-    watch();
-    auto [error, body] = co_await wait(*guest, std::move(asked));
+    watch_for_disconnect();
+    auto [error, body] = co_await wait(*room, std::move(incoming));
     asio::error_code ignored;
-    std::ignore = socket_.cancel(ignored); // the watch
+    std::ignore = socket_.cancel(ignored); // ends watch_for_disconnect
     if (error) {
         co_return refusal(error);
     }
     co_return reply{outcome::exchanged, std::move(body)};
 }
 
-awaitable<std::tuple<asio::error_code, message>> session::wait(const rooms::guest& at,
-                                                               request asked) {
+awaitable<std::tuple<asio::error_code, message>> session::wait(const rooms::room_reference& room,
+                                                               request incoming) {
     auto token = asio::bind_cancellation_slot(withdrawal_.slot(), use_tuple);
-    const auto patience = house_.settings.wait_time;
-    switch (asked.kind) {
+    const auto patience = shared_.settings.wait_time;
+    switch (incoming.kind) {
     case request_kind::ask:
-        return tryst::asio::async_red_for(at.desk(), std::move(asked.body), patience, token);
+        return tryst::asio::async_red_for(room.red_blue(), std::move(incoming.body), patience,
+                                          token);
     case request_kind::answer:
-        return tryst::asio::async_blue_for(at.desk(), std::move(asked.body), patience, token);
+        return tryst::asio::async_blue_for(room.red_blue(), std::move(incoming.body), patience,
+                                           token);
     default:
-        return tryst::asio::async_exchange_for(at.meeting(), std::move(asked.body), patience,
+        return tryst::asio::async_exchange_for(room.exchanger(), std::move(incoming.body), patience,
                                                token);
     }
 }
@@ -162,12 +166,12 @@ session::reply session::refusal(std::error_code why) const {
     if (why == tryst::exchange_errc::cancelled) {
         return refusal(why_withdrawn_);
     }
-    return refusal(outcome::busy); // no_partner, and no seat
+    return refusal(outcome::busy); // no partner was waiting, and this client must not wait
 }
 
-/// A client that waits has nothing to say: whatever comes, a farewell or a byte, withdraws its offer.
-/// If a partner was faster, the exchange has taken place and the signal finds nothing to cancel.
-void session::watch() {
+/// A waiting client must not send anything: end of file, an error or a byte withdraws its offer.
+/// If the client has just been paired, the signal finds nothing to cancel.
+void session::watch_for_disconnect() {
     socket_.async_receive(asio::buffer(&unexpected_, 1),
                           [self = shared_from_this()](asio::error_code error, std::size_t) {
                               if (error == asio::error::operation_aborted) {
@@ -179,24 +183,26 @@ void session::watch() {
                           });
 }
 
-/// @returns whether the client has had it.
-awaitable<bool> session::send(reply what) {
+/// @returns whether the client got the reply.
+awaitable<bool> session::send(reply result) {
     bool sent = false;
-    timer_.expires_after(house_.settings.send_time);
-    const std::optional<bool> taken = co_await before(timer_, deliver(what, sent));
-    // A client that took all and does not hang up has had its reply.
-    co_return taken.value_or(sent);
+    timer_.expires_after(shared_.settings.send_time);
+    const std::optional<bool> finished = co_await with_timeout(timer_, deliver(result, sent));
+    // If the time ran out after the whole reply was sent, the client still got it.
+    co_return finished.value_or(sent);
 }
 
-/// Sends the reply, then waits until the client hangs up. Who closes while bytes are still coming in, those
-/// of a message that is too large, say, resets the connection, and the reply may never be seen.
-/// @returns false if the client left before it had all. `sent` tells how far this got if it is cut short.
-awaitable<bool> session::deliver(const reply& what, bool& sent) {
-    const header_bytes head = encode({.code = static_cast<std::uint8_t>(what.status),
+/// Sends the reply, then reads until the client hangs up. Closing the socket earlier, while bytes
+/// still arrive (for example of a message that is too large), would reset the connection, and the
+/// client might never see the reply.
+/// @param sent  set once the whole reply has been written, in case the caller cancels this.
+/// @returns false if the client disconnected before it had the whole reply.
+awaitable<bool> session::deliver(const reply& result, bool& sent) {
+    const header_bytes head = encode({.code = static_cast<std::uint8_t>(result.status),
                                       .name_size = 0,
-                                      .body_size = static_cast<std::uint32_t>(what.body.size())});
+                                      .body_size = static_cast<std::uint32_t>(result.body.size())});
     std::vector<asio::const_buffer> parts{asio::buffer(head)};
-    for (const auto& block : what.body.blocks()) {
+    for (const auto& block : result.body.blocks()) {
         parts.emplace_back(block.data(), block.size());
     }
     const auto [failure, size] = co_await asio::async_write(socket_, parts, use_tuple);

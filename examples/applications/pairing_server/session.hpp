@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One client, from its first byte to its last. A session belongs to one thread; only the exchange reaches
-/// over to others.
+/// One client, from its first byte to its last. A session runs on one thread; only its exchange
+/// involves other threads.
 #pragma once
 
-#include "asio_words.hpp"
+#include "asio_helpers.hpp"
 #include "message.hpp"
 #include "options.hpp"
 #include "protocol.hpp"
@@ -19,24 +19,23 @@
 
 namespace pairing {
 
-/// What all sessions share.
-struct house {
-    explicit house(const options& chosen) : settings(chosen), meetings(chosen) {}
+/// The state that all sessions share.
+struct shared_state {
+    explicit shared_state(const options& chosen) : settings(chosen), all_rooms(chosen) {}
 
     const options settings;
-    rooms meetings;
-    statistics visits;
+    rooms all_rooms;
+    statistics counters;
 };
 
 class session : public std::enable_shared_from_this<session> {
 public:
-    session(house& shared, tcp::socket socket);
+    session(shared_state& shared, tcp::socket socket);
 
     /// Serves the client, then closes the socket. Never throws.
-    /// @returns how it ended.
     awaitable<outcome> run();
 
-    /// The server shuts down: a client that is still sending its request is told so.
+    /// Shutdown: if the client is still sending its request, it gets the status `closed`.
     void interrupt();
 
 private:
@@ -48,23 +47,24 @@ private:
     awaitable<reply> serve();
     awaitable<reply> serve_or_fail();
     awaitable<bool> receive(request_decoder& decoder);
-    awaitable<reply> answer(request asked);
-    awaitable<reply> exchange(request asked);
-    awaitable<std::tuple<asio::error_code, message>> wait(const rooms::guest& at, request asked);
-    awaitable<bool> send(reply what);
-    awaitable<bool> deliver(const reply& what, bool& sent);
+    awaitable<reply> respond(request incoming);
+    awaitable<reply> exchange(request incoming);
+    awaitable<std::tuple<asio::error_code, message>> wait(const rooms::room_reference& room,
+                                                          request incoming);
+    awaitable<bool> send(reply result);
+    awaitable<bool> deliver(const reply& result, bool& sent);
 
     static reply refusal(outcome why) { return {why, message(explanation_of(why))}; }
     reply refusal(std::error_code why) const;
     reply report() const;
-    void watch();
+    void watch_for_disconnect();
 
-    house& house_;
+    shared_state& shared_;
     tcp::socket socket_;
     asio::steady_timer timer_;
     bool receiving_ = false;
 
-    // While it waits for a partner.
+    // Used while the client waits for a partner.
     asio::cancellation_signal withdrawal_;
     outcome why_withdrawn_ = outcome::disconnected;
     char unexpected_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What has become of every connection. At any moment
+/// Counts connections and their outcomes. At any moment
 ///     accepted = refused + active + the sum over all outcomes.
 #pragma once
 
@@ -18,9 +18,9 @@ class statistics {
 public:
     struct counts {
         std::uint64_t accepted = 0;
-        std::uint64_t refused = 0; ///< Turned away at the door.
+        std::uint64_t refused = 0; ///< Rejected before the session began.
         std::uint64_t active = 0;
-        std::uint64_t pauses = 0; ///< Times that nobody could be accepted for want of descriptors.
+        std::uint64_t pauses = 0; ///< How often accepting failed, usually for lack of descriptors.
         std::array<std::uint64_t, outcome_count> finished{};
     };
 
@@ -29,7 +29,7 @@ public:
     void finish(outcome end);
     void pause();
 
-    /// All at the same moment: one mutex for all counters is what makes them add up.
+    /// A consistent snapshot: one mutex guards all counters, so they add up.
     counts now() const;
 
 private:

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Two clients of a pairing_server swap two files: swap_files.sh FOLDER_OF_PROGRAMS FILE FILE
+# Starts a pairing_server and swaps two files with two clients.
+# usage: swap_files.sh FOLDER_OF_PROGRAMS FILE FILE
 set -eu
 programs=$1 mine=$2 yours=$3
 here=$(mktemp -d)
@@ -21,4 +22,4 @@ cmp "$mine" "$here/mine"
 cmp "$yours" "$here/yours"
 echo "swapped $mine ($(wc -c <"$mine") bytes) and $yours ($(wc -c <"$yours") bytes)"
 kill "$server"
-cat <&3 # its statistics
+cat <&3 # the server's final statistics

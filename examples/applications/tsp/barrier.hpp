@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// As std::barrier, for coroutines on loops: while one waits, its thread runs others.
+/// A std::barrier for coroutines on loops: while a coroutine waits, its thread runs others.
 #pragma once
 
 #include <tryst/executor.hpp>
@@ -16,10 +16,10 @@
 
 namespace tsp {
 
-/// Counts loops rather than coroutines: threads meet once for all the coroutines of theirs.
+/// Counts loops, not coroutines: each thread synchronises once for all of its coroutines.
 class barrier {
 public:
-    /// The coroutines of one loop that meet there.
+    /// The coroutines of one loop.
     class group : private tryst::executor_node {
     public:
         group(barrier& all, tryst::run_loop& loop, std::size_t members)
@@ -41,7 +41,7 @@ public:
             return arrival{*this};
         }
 
-        /// A member is at its end. The last one stops the loop.
+        /// A member ends. The last member stops the loop.
         void leave() noexcept {
             if (--members_ == 0) {
                 loop_.stop();
@@ -59,7 +59,7 @@ public:
         }
 
         void resume() noexcept {
-            resumed_.swap(waiting_); // who is resumed may arrive again
+            resumed_.swap(waiting_); // a resumed coroutine may arrive again
             for (const std::coroutine_handle<> each : resumed_) {
                 each.resume();
             }
@@ -75,7 +75,7 @@ public:
 
     explicit barrier(std::function<void()> completion) : completion_(std::move(completion)) {}
 
-    /// Before anybody arrives.
+    /// Call it before the first arrival.
     group& add_group(tryst::run_loop& loop, std::size_t members) {
         missing_.fetch_add(1, std::memory_order_relaxed);
         return groups_.emplace_back(*this, loop, members);
@@ -83,7 +83,8 @@ public:
 
 private:
     void group_has_arrived() {
-        // acq_rel, with itself: what all have done happens-before the completion; `post` does the rest.
+        // acq_rel, pairs with itself: all arrivals happen-before the completion. `post` makes the
+        // completion happen-before the resumptions.
         if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
             return;
         }
@@ -95,7 +96,7 @@ private:
     }
 
     std::function<void()> completion_;
-    std::deque<group> groups_; // they stay where they are
+    std::deque<group> groups_; // a deque does not move its elements
     std::atomic<std::size_t> missing_{0};
 };
 

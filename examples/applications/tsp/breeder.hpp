@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a breeder does with the genes that it gets, however it gets them.
+/// How a breeder makes children from genes, independently of how it exchanges them.
 #pragma once
 
 #include "improver.hpp"
@@ -16,7 +16,7 @@
 
 namespace tsp {
 
-/// What breeders of one thread share, as they never work at the same time.
+/// Scratch memory that the breeders of one thread share: they never run at the same time.
 struct workspace {
     workspace(const instance& problem, improvement how)
         : cities(problem.size()), local_search(problem, how) {}
@@ -25,11 +25,11 @@ struct workspace {
     improver local_search;
 };
 
-/// What has been exchanged, since the start.
+/// Counts since the start.
 struct gene_count {
     std::uint64_t given = 0;
     std::uint64_t received = 0;
-    std::uint64_t own = 0; ///< Taken without an exchange, by whoever was the only one left.
+    std::uint64_t from_population = 0; ///< Taken without an exchange by the last breeder.
     std::uint64_t matings = 0;
     std::uint64_t broken_tours = 0;
 
@@ -38,23 +38,23 @@ struct gene_count {
 
 class breeder {
 public:
-    breeder(const instance& problem, population& all, random_source random);
+    breeder(const instance& problem, population& tours, random_source random);
 
-    /// Makes an individual at random.
-    void found(population::slot where, workspace& scratch) noexcept;
+    /// Creates a random individual.
+    void initialize(population::slot where, workspace& scratch) noexcept;
 
-    /// Begins a generation: `child` shall become the parent's and so many partners' child.
+    /// Begins a generation: `child` will be the child of `parent` and the given number of partners.
     void begin(population::slot parent, population::slot child, std::size_t partners) noexcept;
 
     bool wants_partner() const noexcept { return partners_left_ != 0; }
 
-    /// A random part of the parent's circuit.
+    /// Returns a random part of the parent's circuit.
     genes offer() noexcept;
 
     void receive(genes theirs, genes given, workspace& scratch) noexcept;
 
-    /// Genes of anybody's, when nobody is left to exchange with.
-    void receive_own(workspace& scratch) noexcept;
+    /// Takes genes from the population, if no other breeder is left to exchange with.
+    void receive_from_population(workspace& scratch) noexcept;
 
     /// Ends the generation.
     void finish(workspace& scratch, bool improved) noexcept;
@@ -67,13 +67,13 @@ private:
     void complete(population::slot where, workspace& scratch) noexcept;
 
     const instance& problem_;
-    population& all_;
+    population& population_;
     random_source random_;
     population::slot parent_ = 0;
     population::slot child_ = 0;
     std::size_t partners_left_ = 0;
-    std::span<const city> made_; // so far
-    std::vector<city> other_; // takes turns with the child's place, so that none is copied
+    std::span<const city> partial_child_; // the result of the matings so far
+    std::vector<city> spare_; // matings write alternately to this and to the child's slot
     gene_count count_;
 };
 

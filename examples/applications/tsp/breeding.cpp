@@ -26,10 +26,11 @@ namespace tsp {
 
 namespace {
 
-// After which a breeder looks whether it is the only one left. Longer than an exchange between threads as a rule takes.
+// After this time without a partner, a breeder checks whether it is the last one still mating. An
+// exchange between threads usually takes less time.
 constexpr std::chrono::microseconds patience(100);
 
-/// The paper's listing 2: whoever finds no partner in time looks whether it is the only one left.
+/// The paper's listing 2: a breeder that finds no partner in time checks whether it is the last.
 struct symmetric_side {
     static constexpr bool may_be_stranded = true;
     tryst::exchanger<genes>& channel;
@@ -37,7 +38,8 @@ struct symmetric_side {
     auto meet(genes mine) const noexcept { return channel.exchange_for(mine, patience); }
 };
 
-/// The paper's listing 3: as many are red as blue, and all have as many partners, so each finds them.
+/// The paper's listing 3: there are as many red breeders as blue ones, and all have the same number
+/// of partners, so every breeder finds its partners.
 struct red_side {
     static constexpr bool may_be_stranded = false;
     tryst::red_blue_exchanger<genes>& channel;
@@ -53,14 +55,14 @@ struct blue_side {
 };
 
 template <class Side>
-tryst::task<> breed(evolution& all, breeder& self, workspace& scratch, barrier::group& generation,
-                    Side side) {
-    all.found(self, scratch);
+tryst::task<> breed(evolution& algorithm, breeder& self, workspace& scratch,
+                    barrier::group& generation, Side side) {
+    algorithm.initialize(self, scratch);
     co_await generation.arrive();
-    while (!all.is_over()) {
+    while (!algorithm.is_over()) {
         while (self.wants_partner()) {
-            if (Side::may_be_stranded && all.only_one_left()) {
-                self.receive_own(scratch);
+            if (Side::may_be_stranded && algorithm.is_last_breeding()) {
+                self.receive_from_population(scratch);
                 continue;
             }
             const genes mine = self.offer();
@@ -68,30 +70,30 @@ tryst::task<> breed(evolution& all, breeder& self, workspace& scratch, barrier::
             if (theirs) {
                 self.receive(*theirs, mine, scratch);
             } else if (theirs.error() != tryst::exchange_errc::timed_out) {
-                throw std::
-                    bad_alloc(); // out_of_memory; as a loop's task throws it, it ends the program
+                // The error is out_of_memory. Thrown in a task of a loop, it ends the program.
+                throw std::bad_alloc();
             }
         }
-        all.worker_has_bred();
-        all.finish(self, scratch);
+        algorithm.worker_finished_mating();
+        algorithm.finish(self, scratch);
         co_await generation.arrive();
     }
     generation.leave();
 }
 
-/// As above, on a thread, for its breeders in turn.
+/// Like `breed`, but on a plain thread that serves its breeders one after the other.
 template <class Barrier>
-void breed_in_turn(evolution& all, std::span<breeder> ours, workspace& scratch, Barrier& generation,
-                   mutex_exchanger<genes>& channel) {
+void breed_in_turn(evolution& algorithm, std::span<breeder> ours, workspace& scratch,
+                   Barrier& generation, mutex_exchanger<genes>& channel) {
     for (breeder& self : ours) {
-        all.found(self, scratch);
+        algorithm.initialize(self, scratch);
     }
     generation.arrive_and_wait();
-    while (!all.is_over()) {
+    while (!algorithm.is_over()) {
         for (breeder& self : ours) {
             while (self.wants_partner()) {
-                if (all.only_one_left()) {
-                    self.receive_own(scratch);
+                if (algorithm.is_last_breeding()) {
+                    self.receive_from_population(scratch);
                     continue;
                 }
                 const genes mine = self.offer();
@@ -100,59 +102,61 @@ void breed_in_turn(evolution& all, std::span<breeder> ours, workspace& scratch, 
                 }
             }
             if (&self == &ours.back()) {
-                all.worker_has_bred();
+                algorithm.worker_finished_mating();
             }
-            all.finish(self, scratch);
+            algorithm.finish(self, scratch);
         }
         generation.arrive_and_wait();
     }
 }
 
-/// Calls `body(i)` for each on a thread of its own; on none of them if there are not so many to be had.
+/// Runs `body(i)` on `count` threads. If a thread cannot be created, runs none and throws.
 template <class Body>
 void run_on_threads(std::size_t count, Body body) {
-    std::latch all_there(1);
-    bool abandoned = false;
+    std::latch started(1);
+    bool cancelled = false;
     std::vector<std::jthread> threads;
     try {
         for (std::size_t i = 0; i != count; ++i) {
-            threads.emplace_back([&all_there, &abandoned, &body, i] {
-                all_there.wait();
-                if (!abandoned) {
+            threads.emplace_back([&started, &cancelled, &body, i] {
+                started.wait();
+                if (!cancelled) {
                     body(i);
                 }
             });
         }
     } catch (...) {
-        abandoned = true;
-        all_there.count_down();
+        cancelled = true;
+        started.count_down();
         throw;
     }
-    all_there.count_down();
+    started.count_down();
 }
 
 std::size_t thread_count(const options& chosen) noexcept {
     return std::min(chosen.threads, chosen.breeders);
 }
 
-/// The breeders of the thread. Neighbours, so that each thread has as many red ones as blue ones, or almost.
-std::span<breeder> share_of(evolution& all, std::size_t thread, std::size_t threads) noexcept {
-    const std::size_t count = all.breeders().size();
+/// The breeders of one thread. They are neighbours, and colours alternate, so each thread has about
+/// as many red breeders as blue ones.
+std::span<breeder> share_of(evolution& algorithm, std::size_t thread,
+                            std::size_t threads) noexcept {
+    const std::size_t count = algorithm.breeders().size();
     const std::size_t first = thread * count / threads;
-    return all.breeders().subspan(first, (thread + 1) * count / threads - first);
+    return algorithm.breeders().subspan(first, (thread + 1) * count / threads - first);
 }
 
-/// @param breed_ith  makes the i-th breeder's coroutine.
+/// @param breed_ith  creates the coroutine of the i-th breeder.
 template <class Breed>
-void breed_on_loops(evolution& all, const instance& problem, const options& chosen,
+void breed_on_loops(evolution& algorithm, const instance& problem, const options& chosen,
                     Breed breed_ith) {
     const std::size_t threads = thread_count(chosen);
     std::deque<workspace> scratch;
     std::deque<tryst::run_loop> loops(threads);
-    barrier generation([&all] { all.end_generation(); });
+    barrier generation([&algorithm] { algorithm.end_generation(); });
     std::size_t next = 0;
     for (std::size_t i = 0; i != threads; ++i) {
-        const std::span<breeder> ours = share_of(all, i, threads);
+        const std::span<breeder> ours = share_of(algorithm, i, threads);
         scratch.emplace_back(problem, chosen.improve);
         barrier::group& group = generation.add_group(loops[i], ours.size());
         for (breeder& self : ours) {
@@ -162,7 +166,7 @@ void breed_on_loops(evolution& all, const instance& problem, const options& chos
     run_on_threads(threads, [&](std::size_t i) { loops[i].run(); });
 }
 
-void breed_on_threads(evolution& all, const instance& problem, const options& chosen) {
+void breed_on_threads(evolution& algorithm, const instance& problem, const options& chosen) {
     const std::size_t threads = thread_count(chosen);
     std::deque<workspace> scratch;
     for (std::size_t i = 0; i != threads; ++i) {
@@ -170,9 +174,9 @@ void breed_on_threads(evolution& all, const instance& problem, const options& ch
     }
     mutex_exchanger<genes> channel;
     std::barrier generation(static_cast<std::ptrdiff_t>(threads),
-                            [&all]() noexcept { all.end_generation(); });
+                            [&algorithm]() noexcept { algorithm.end_generation(); });
     run_on_threads(threads, [&](std::size_t i) {
-        breed_in_turn(all, share_of(all, i, threads), scratch[i], generation, channel);
+        breed_in_turn(algorithm, share_of(algorithm, i, threads), scratch[i], generation, channel);
     });
 }
 
@@ -182,28 +186,28 @@ std::size_t worker_count(const options& chosen) noexcept {
     return chosen.exchange == exchange_form::mutex ? thread_count(chosen) : chosen.breeders;
 }
 
-void breed_all(evolution& all, const instance& problem, const options& chosen) {
+void breed_all(evolution& algorithm, const instance& problem, const options& chosen) {
     switch (chosen.exchange) {
     case exchange_form::symmetric: {
         tryst::exchanger<genes> channel;
-        breed_on_loops(all, problem, chosen,
+        breed_on_loops(algorithm, problem, chosen,
                        [&](std::size_t, breeder& self, workspace& scratch, barrier::group& group) {
-                           return breed(all, self, scratch, group, symmetric_side{channel});
+                           return breed(algorithm, self, scratch, group, symmetric_side{channel});
                        });
         break;
     }
     case exchange_form::red_blue: {
         tryst::red_blue_exchanger<genes> channel;
         breed_on_loops(
-            all, problem, chosen,
+            algorithm, problem, chosen,
             [&](std::size_t i, breeder& self, workspace& scratch, barrier::group& group) {
-                return i % 2 == 0 ? breed(all, self, scratch, group, red_side{channel})
-                                  : breed(all, self, scratch, group, blue_side{channel});
+                return i % 2 == 0 ? breed(algorithm, self, scratch, group, red_side{channel})
+                                  : breed(algorithm, self, scratch, group, blue_side{channel});
             });
         break;
     }
     case exchange_form::mutex:
-        breed_on_threads(all, problem, chosen);
+        breed_on_threads(algorithm, problem, chosen);
         break;
     }
 }

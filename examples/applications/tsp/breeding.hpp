@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Who breeds where, and how breeders meet.
+/// Runs the breeders on threads and loops, and pairs them.
 #pragma once
 
 #include "evolution.hpp"
@@ -11,10 +11,11 @@
 
 namespace tsp {
 
-/// How many workers the evolution shall have.
+/// The number of workers (coroutines, or threads with mutex) to construct `evolution` with.
 std::size_t worker_count(const options& chosen) noexcept;
 
-/// Runs it to its end on threads of its own. @throws std::system_error if there are no threads to be had.
-void breed_all(evolution& all, const instance& problem, const options& chosen);
+/// Runs the algorithm to its end, on its own threads.
+/// @throws std::system_error if a thread cannot be created.
+void breed_all(evolution& algorithm, const instance& problem, const options& chosen);
 
 } // namespace tsp

@@ -14,12 +14,13 @@ namespace {
 
 constexpr double default_seconds = 10;
 
-/// An empty name comes from an unset variable of a script. Ignoring it would lose the result.
+/// An empty name usually comes from an unset variable in a script. Ignoring the option would lose
+/// the result.
 std::string refuse_empty(const std::string& name) {
-    return name.empty() ? "the name of the file is empty" : "";
+    return name.empty() ? "the file name is empty" : "";
 }
 
-/// Makes `option` take one of the names, but not the number of a value, and shows the names in
+/// Makes `option` accept the names of `values`, but not their numbers, and lists the names in
 /// --help.
 template <class Value>
 void accept_names(CLI::Option* option, const std::map<std::string, Value>& values,
@@ -28,16 +29,16 @@ void accept_names(CLI::Option* option, const std::map<std::string, Value>& value
     CLI::IsMember is_name(values);
     by_name.description("");
     is_name.description("");
-    option->transform(by_name)->transform(is_name); // the last one is applied first
+    option->transform(by_name)->transform(is_name); // CLI11 applies the last transform first
     option->type_name(shown);
 }
 
 void declare_method(CLI::App& app, options& chosen) {
     accept_names<exchange_form>(
         app.add_option("--exchange", chosen.exchange,
-                       "How breeders meet. red-blue: each meets a breeder of the other colour. "
-                       "symmetric: each meets any other, with timeouts. mutex: like symmetric, but "
-                       "with blocking threads instead of tryst, for comparison only")
+                       "How breeders are paired. red-blue: with a breeder of the other colour. "
+                       "symmetric: with any other breeder, with timeouts. mutex: like symmetric, "
+                       "but with blocking threads instead of tryst, for comparison only")
             ->default_str("red-blue"),
         {{"red-blue", exchange_form::red_blue},
          {"symmetric", exchange_form::symmetric},
@@ -52,7 +53,8 @@ void declare_method(CLI::App& app, options& chosen) {
         ->capture_default_str();
     app.add_option(
            "--breeders", chosen.breeders,
-           "Number of tours that breed, and are replaced, per generation; even for red-blue")
+           "Number of tours that breed, and of tours that are replaced, per generation; even for "
+           "red-blue")
         ->check(CLI::Range(1, 99'999))
         ->capture_default_str();
     app.add_option("--partners", chosen.partners,
@@ -83,12 +85,12 @@ void declare(CLI::App& app, options& chosen) {
     auto* const file =
         app.add_option(
                "FILE", chosen.problem,
-               "A symmetric problem of TSPLIB, with EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, GEO "
-               "or EXPLICIT. Default: a grid of cities")
+               "A symmetric problem in TSPLIB format, with EDGE_WEIGHT_TYPE EUC_2D, CEIL_2D, ATT, "
+               "GEO or EXPLICIT. Default: a grid of cities")
             ->check(refuse_empty)
             ->type_name(" ");
     app.add_option("--side", chosen.side,
-                   "Side of the grid that is solved without FILE, in cities; an even number")
+                   "Cities per side of the grid that is solved without FILE; an even number")
         ->check(CLI::Range(2, 70))
         ->capture_default_str()
         ->excludes(file);
@@ -103,24 +105,25 @@ void declare(CLI::App& app, options& chosen) {
                    "Default: 0, or no target with --generations")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--optimum", chosen.optimum,
-                   "Length of the shortest tour, if it is known. For the grid it is")
+                   "Length of the shortest tour, if known. Not needed for the grid")
         ->check(CLI::PositiveNumber);
     declare_method(app, chosen);
     app.add_option("--svg", chosen.svg, "Draw the best tour in this file")
         ->check(refuse_empty)
         ->type_name("FILE");
-    app.add_option("--tour", chosen.tour, "Write the best tour to this file, in TSPLIB's format")
+    app.add_option("--tour", chosen.tour, "Write the best tour to this file, in TSPLIB format")
         ->check(refuse_empty)
         ->type_name("FILE");
-    app.add_flag("-q,--quiet", chosen.quiet, "Print no progress on standard error");
+    app.add_flag("-q,--quiet", chosen.quiet, "Do not print progress on standard error");
 }
 
 void complete(options& chosen) {
     if (chosen.breeders >= chosen.population) {
-        throw CLI::ValidationError("--breeders", "must be fewer than the --population");
+        throw CLI::ValidationError("--breeders", "must be less than --population");
     }
     if (chosen.exchange == exchange_form::red_blue && chosen.breeders % 2 != 0) {
-        throw CLI::ValidationError("--breeders", "must be even, as many red as blue");
+        throw CLI::ValidationError("--breeders",
+                                   "must be even, or use --exchange symmetric or mutex");
     }
     if (chosen.side % 2 != 0) {
         throw CLI::ValidationError("--side", "must be even");
@@ -129,11 +132,11 @@ void complete(options& chosen) {
         throw CLI::ValidationError("--last-partners", "must not be more than --partners");
     }
     if (chosen.target && !chosen.problem.empty() && !chosen.optimum) {
-        throw CLI::ValidationError("--target", "needs the --optimum");
+        throw CLI::ValidationError("--target", "requires --optimum");
     }
-    // CLI11 accepts it.
+    // CLI11 accepts "nan" as a number.
     if (std::isnan(chosen.seconds.value_or(0)) || std::isnan(chosen.target.value_or(0))) {
-        throw CLI::ValidationError("nan", "is not a number");
+        throw CLI::ValidationError("nan", "is not a valid value for --seconds or --target");
     }
     if (!chosen.seconds && !chosen.generations && !chosen.target) {
         chosen.seconds = default_seconds;

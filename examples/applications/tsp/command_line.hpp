@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The options as they are written on the command line.
+/// Parses the command line.
 #pragma once
 
 #include "options.hpp"
@@ -9,10 +9,10 @@
 
 namespace tsp {
 
-/// Makes `app` parse into `chosen`, which has the defaults.
+/// Declares the options of `app`, which parses into `chosen`. `chosen` holds the defaults.
 void declare(CLI::App& app, options& chosen);
 
-/// Checks what was parsed as a whole, and sets the defaults that depend on other options.
+/// Checks the combination of options, and sets the defaults that depend on other options.
 /// @throws CLI::ValidationError
 void complete(options& chosen);
 

@@ -11,7 +11,7 @@ double square_of_distance(point a, point b) noexcept {
     return (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
 }
 
-// TSPLIB's own constants: with more digits, some distances would differ from TSPLIB's.
+// The constants of TSPLIB: with more digits, some distances would differ from TSPLIB's.
 constexpr double pi = 3.141592; // NOLINT(modernize-use-std-numbers)
 constexpr double earth_radius = 6378.388;
 
@@ -30,7 +30,7 @@ std::int32_t ceil_2d(point a, point b) noexcept {
 }
 
 std::int32_t att(point a, point b) noexcept {
-    // TSPLIB rounds to the nearest integer and adds 1 if that is less: it rounds up.
+    // TSPLIB rounds to the nearest integer and adds 1 if the result is less: that is rounding up.
     return static_cast<std::int32_t>(std::ceil(std::sqrt(square_of_distance(a, b) / 10)));
 }
 
@@ -45,7 +45,7 @@ std::int32_t geo(point a, point b) noexcept {
     const double q1 = std::cos(geo_radians(a.y) - geo_radians(b.y));
     const double q2 = std::cos(latitude_a - latitude_b);
     const double q3 = std::cos(latitude_a + latitude_b);
-    // The cosine is within +-1 even with all rounding errors: |q2| and |q3| are at most 1, and the
+    // The cosine stays within +-1 in spite of rounding errors: |q2| and |q3| are at most 1, and the
     // sum of the rounded 1 + q1 and 1 - q1 is rounded to 2.
     const double cosine = 0.5 * ((1 + q1) * q2 - (1 - q1) * q3);
     return static_cast<std::int32_t>(earth_radius * std::acos(cosine) + 1);

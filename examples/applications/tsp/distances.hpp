@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How far cities are from each other: TSPLIB's distance functions, and the matrix of all
-/// distances.
-/// Definitions: Reinelt, "TSPLIB 95", section 2.
+/// TSPLIB's distance functions (Reinelt, "TSPLIB 95", section 2), and the matrix of all distances.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +28,14 @@ std::int32_t ceil_2d(point a, point b) noexcept;
 /// Pseudo-Euclidean distance: the Euclidean one divided by the square root of 10, rounded up.
 std::int32_t att(point a, point b) noexcept;
 
-/// Kilometres between two points of the earth. `x` is the latitude and `y` the longitude, each as
-/// DDD.MM: degrees, and minutes as the fraction.
+/// The distance between two points on the earth in kilometres. `x` is the latitude and `y` the
+/// longitude, each as DDD.MM: degrees, with minutes as the fraction.
 std::int32_t geo(point a, point b) noexcept;
 
 /// Converts DDD.MM to degrees.
 double geo_degrees(double degrees_and_minutes) noexcept;
 
-/// Symmetric; every city is at distance 0 from itself.
+/// A symmetric matrix with zeros on the diagonal.
 class distance_matrix {
 public:
     static constexpr std::int32_t longest = std::numeric_limits<std::int32_t>::max();

@@ -14,17 +14,17 @@ double gap(std::int64_t length, std::int64_t optimum) noexcept {
 
 evolution::evolution(const instance& problem, const options& chosen, std::size_t workers)
     : chosen_(chosen), workers_(workers), random_(chosen.seed),
-      all_(problem.size(), chosen.population, chosen.breeders) {
+      population_(problem.size(), chosen.population, chosen.breeders) {
     breeders_.reserve(chosen.breeders);
     for (std::size_t i = 0; i != chosen.breeders; ++i) {
-        breeders_.emplace_back(problem, all_, random_.split());
+        breeders_.emplace_back(problem, population_, random_.split());
     }
 }
 
-void evolution::found(breeder& self, workspace& scratch) noexcept {
-    for (auto i = static_cast<std::size_t>(&self - breeders_.data()); i < all_.individuals();
+void evolution::initialize(breeder& self, workspace& scratch) noexcept {
+    for (auto i = static_cast<std::size_t>(&self - breeders_.data()); i < population_.individuals();
          i += breeders_.size()) {
-        self.found(static_cast<population::slot>(i), scratch);
+        self.initialize(static_cast<population::slot>(i), scratch);
     }
 }
 
@@ -36,14 +36,14 @@ void evolution::end_generation() noexcept {
         over_ = true;
         return;
     }
-    if (founded_) {
-        all_.replace();
+    if (initialized_) {
+        population_.replace();
         generation_.store(now().generation + 1, std::memory_order_relaxed);
     } else {
-        all_.rank();
-        founded_ = true;
+        population_.rank();
+        initialized_ = true;
     }
-    best_length_.store(all_.length(all_.best()), std::memory_order_relaxed);
+    best_length_.store(population_.length(population_.best()), std::memory_order_relaxed);
     over_ = stopped_.load(std::memory_order_relaxed) || has_reached_target() || progress() >= 1;
     if (!over_) {
         begin_generation();
@@ -57,7 +57,7 @@ const gene_count& evolution::count() const {
     return count_;
 }
 
-/// Every breeder has had its partners, no gene was lost on the way, and all tours are tours.
+/// Checks that every breeder had its partners, no gene was lost, and all tours are permutations.
 void evolution::check_generation() {
     const std::uint64_t matings = count_.matings + breeders_.size() * partners_now_;
     count_ = {};
@@ -66,8 +66,8 @@ void evolution::check_generation() {
     }
     if (count_.matings != matings || count_.given != count_.received || count_.broken_tours != 0) {
         throw std::logic_error(fmt::format(
-            "generation {} is broken: {} matings of {}, {} genes given, {} received, {} tours "
-            "that are not permutations",
+            "internal error in generation {}: {} of {} matings, {} genes given, {} received, {} "
+            "tours that are not permutations",
             now().generation, count_.matings, matings, count_.given, count_.received,
             count_.broken_tours));
     }
@@ -78,11 +78,11 @@ bool evolution::has_reached_target() const noexcept {
            gap(now().length, *chosen_.optimum) <= *chosen_.target;
 }
 
-/// Of the generations or the time, 1 at the end.
+/// The fraction of the generations or of the time that has passed; 1 at the end.
 double evolution::progress() const noexcept {
     double most = 0;
     if (chosen_.generations) {
-        // Without generations there is only the founding, which is then the end.
+        // With zero generations the run ends after the first population has been created.
         most = *chosen_.generations == 0 ? 1
                                          : static_cast<double>(now().generation) /
                                                static_cast<double>(*chosen_.generations);
@@ -94,7 +94,7 @@ double evolution::progress() const noexcept {
     return most;
 }
 
-/// Fewer as time goes by, as in simulated annealing the changes become smaller.
+/// The number decreases during the run, like the temperature in simulated annealing.
 std::size_t evolution::partners() const noexcept {
     const std::size_t stages = chosen_.partners - chosen_.last_partners + 1;
     return chosen_.partners - static_cast<std::size_t>(progress() * static_cast<double>(stages));
@@ -103,9 +103,9 @@ std::size_t evolution::partners() const noexcept {
 void evolution::begin_generation() noexcept {
     partners_now_ = partners();
     for (std::size_t i = 0; i != breeders_.size(); ++i) {
-        breeders_[i].begin(all_.select(random_), all_.child(i), partners_now_);
+        breeders_[i].begin(population_.select(random_), population_.child(i), partners_now_);
     }
-    breeding_.store(workers_, std::memory_order_relaxed);
+    workers_still_mating_.store(workers_, std::memory_order_relaxed);
 }
 
 } // namespace tsp

@@ -9,10 +9,13 @@
 
 namespace tsp {
 
-/// `side` x `side` cities in a grid. No two are nearer to each other than a step, and a tour has as many edges as there
-/// are cities: none is shorter than one that has steps only. If `side` is even there are such: along the first column,
-/// then to and fro through the rest of each row. Steps are integers, so rounding changes nothing.
-/// Precondition: an even `side`, whose square is not more than instance::most_cities.
+/// A grid of `side` x `side` cities. The optimum is `side` x `side` steps:
+/// 1. No two cities are closer than one step, and a tour has as many edges as cities. So no tour is
+///    shorter than that.
+/// 2. If `side` is even, a tour of single steps exists: along the first column, and then back and
+///    forth through the rest of each row.
+/// 3. A step is an integer, so rounding changes nothing.
+/// Precondition: `side` is even, and its square is at most instance::max_cities.
 instance grid(std::size_t side);
 
 } // namespace tsp

@@ -18,7 +18,7 @@ std::int64_t improver::improve(std::span<city> tour) noexcept {
     tour_ = tour;
     for (std::size_t i = 0; i != tour.size(); ++i) {
         place(i, tour[i]);
-        look_at(tour[i]);
+        enqueue(tour[i]);
     }
     std::int64_t gained = 0;
     while (queued_ != 0) {
@@ -33,7 +33,7 @@ std::int64_t improver::improve(std::span<city> tour) noexcept {
     return gained;
 }
 
-/// The first move found. @returns what it gained; 0 if there is none.
+/// Applies the first improving move at `a`. @returns the gain; 0 if there is no such move.
 std::int64_t improver::improve_at(city a) noexcept {
     for (const side each : {side::before, side::after}) {
         if (const std::int64_t gain = exchange_edge(a, each)) {
@@ -52,7 +52,7 @@ std::int64_t improver::improve_at(city a) noexcept {
     return 0;
 }
 
-/// 2-opt: a-b and c-d become a-c and b-d.
+/// 2-opt: replaces the edges a-b and c-d by a-c and b-d.
 std::int64_t improver::exchange_edge(city a, side which) noexcept {
     const city b = beside(a, which);
     for (const city c : problem_.neighbours(a)) {
@@ -65,7 +65,7 @@ std::int64_t improver::exchange_edge(city a, side which) noexcept {
         if (gain > 0) {
             which == side::after ? reverse(b, c) : reverse(a, d);
             for (const city each : {a, b, c, d}) {
-                look_at(each);
+                enqueue(each);
             }
             return gain;
         }
@@ -73,7 +73,7 @@ std::int64_t improver::exchange_edge(city a, side which) noexcept {
     return 0;
 }
 
-/// Or-opt: p-a...e-q and c-d become p-q and c-a...e-d, where a...e are `count` cities.
+/// Or-opt: replaces p-a...e-q and c-d by p-q and c-a...e-d, where a...e are `count` cities.
 std::int64_t improver::move_part(city a, side extends, std::size_t count) noexcept {
     const city p = beside(a, opposite(extends));
     std::array<city, longest_moved> part{a};
@@ -98,11 +98,11 @@ std::int64_t improver::move_part(city a, side extends, std::size_t count) noexce
             const city d = beside(c, each);
             const std::int64_t gain = half + problem_.distance(c, d) - problem_.distance(e, d);
             if (gain > 0 && !is_moved(d)) {
-                // It keeps its direction if c is to a as p was.
+                // The part keeps its direction if c is on the side of `a` where p was.
                 move(extends == side::after ? a : e, count, each == side::after ? c : d,
                      each != extends);
                 for (const city changed : {p, a, e, q, c, d}) {
-                    look_at(changed);
+                    enqueue(changed);
                 }
                 return gain;
             }
@@ -123,7 +123,7 @@ std::size_t improver::wrapped(std::size_t position) const noexcept {
     return position < tour_.size() ? position : position - tour_.size();
 }
 
-/// How far it is from one position to another, forwards.
+/// The number of steps forward from one position to another.
 std::size_t improver::steps(std::size_t from, std::size_t to) const noexcept {
     return wrapped(to + tour_.size() - from);
 }
@@ -133,7 +133,8 @@ void improver::place(std::size_t position, city c) noexcept {
     position_[c] = static_cast<city>(position);
 }
 
-/// Turns round the part from `first` to `last`, or the rest, which comes to the same circuit.
+/// Reverses the part from `first` to `last`, or the rest of the tour if that is shorter: both give
+/// the same circuit.
 void improver::reverse(city first, city last) noexcept {
     const std::size_t size = tour_.size();
     std::size_t i = position_[first];
@@ -154,7 +155,8 @@ void improver::reverse(city first, city last) noexcept {
     }
 }
 
-/// Moves the `count` cities that begin with `first` behind `after`. What is between, on the shorter way, gives way.
+/// Moves the `count` cities that begin with `first` behind `after`. Shifts the cities between the
+/// two places, on the shorter way around the tour.
 void improver::move(city first, std::size_t count, city after, bool turned) noexcept {
     const std::size_t size = tour_.size();
     const std::size_t start = position_[first];
@@ -181,7 +183,7 @@ void improver::move(city first, std::size_t count, city after, bool turned) noex
     }
 }
 
-void improver::look_at(city c) noexcept {
+void improver::enqueue(city c) noexcept {
     if (!std::exchange(is_queued_[c], 1)) {
         queue_[wrapped(queue_head_ + queued_)] = c;
         ++queued_;

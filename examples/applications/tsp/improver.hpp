@@ -14,14 +14,15 @@ namespace tsp {
 
 enum class improvement : unsigned char { none, two_opt, or_opt };
 
-/// As in Bentley, "Fast algorithms for geometric traveling salesman problems", 1992, on a tour in an array. A city is
-/// looked at until neither of its edges can be exchanged for one to a near city: by 2-opt, which turns round a part of
-/// the tour, and by Or-opt, which moves up to three cities (Or, 1976). It is looked at again when its edges change.
+/// Local search on a tour in an array, as in Bentley, "Fast algorithms for geometric traveling
+/// salesman problems", 1992. 2-opt reverses a part of the tour; Or-opt (Or, 1976) moves up to three
+/// cities. A queue holds the cities to examine. Each is examined until no move replaces one of its
+/// edges by one to a near city. It is queued again when its edges change.
 class improver {
 public:
     improver(const instance& problem, improvement how);
 
-    /// @returns by how much `tour` has become shorter. Where that is 0, no single move improves it.
+    /// @returns by how much the tour became shorter. If 0, no single move improves it.
     std::int64_t improve(std::span<city> tour) noexcept;
 
 private:
@@ -42,7 +43,7 @@ private:
     void place(std::size_t position, city c) noexcept;
     void reverse(city first, city last) noexcept;
     void move(city first, std::size_t count, city after, bool turned) noexcept;
-    void look_at(city c) noexcept;
+    void enqueue(city c) noexcept;
 
     const instance& problem_;
     improvement how_;

@@ -9,7 +9,8 @@ namespace tsp {
 
 namespace {
 
-// With 5 the optimum of 500 random cities is not always found; with 12 it takes no fewer generations, but longer ones.
+// With 5, the optimum of 500 random cities is not always found. With 12, it takes as many
+// generations, but each takes longer.
 constexpr std::size_t longest_neighbour_list = 8;
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The problem: cities, how far they are from each other, and where to draw them.
+/// The problem: the distances between cities, and the points at which to draw them.
 #pragma once
 
 #include "distances.hpp"
@@ -14,19 +14,19 @@
 
 namespace tsp {
 
-using city = std::uint16_t; ///< From 0, where TSPLIB counts from 1.
+using city = std::uint16_t; ///< Counts from 0. (TSPLIB counts from 1.)
 
 class instance {
 public:
-    static constexpr std::size_t fewest_cities = 3;
-    static constexpr std::size_t most_cities = 5000; ///< Of which the distances take 100 MB.
-    static constexpr double largest_coordinate = 5e8; ///< So that every distance is an int32.
+    static constexpr std::size_t min_cities = 3;
+    static constexpr std::size_t max_cities = 5000; ///< Their distances take 100 MB.
+    static constexpr double max_coordinate = 5e8; ///< Ensures that every distance fits in an int32.
 
-    /// Preconditions: between the fewest and the most cities; no points, or one for each city.
+    /// Preconditions: `min_cities` to `max_cities` cities; no points, or one for each city.
     instance(std::string name, distance_matrix distances, std::vector<point> points,
              std::optional<std::int64_t> optimum = std::nullopt);
 
-    /// A problem of type EUC_2D. Precondition: no coordinate is larger than the largest.
+    /// A problem of type EUC_2D. Precondition: no coordinate exceeds `max_coordinate`.
     instance(std::string name, std::vector<point> points,
              std::optional<std::int64_t> optimum = std::nullopt);
 
@@ -34,7 +34,7 @@ public:
     std::size_t size() const noexcept { return distances_.size(); }
     std::optional<std::int64_t> optimum() const noexcept { return optimum_; }
 
-    /// Where to draw the cities; empty if the problem does not say. Distances need not match it.
+    /// Where to draw the cities; empty if unknown. The distances need not match these points.
     std::span<const point> points() const noexcept { return points_; }
 
     std::int64_t distance(city a, city b) const noexcept { return distances_(a, b); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The rival: an exchanger in which threads wait.
+/// A baseline for comparison: an exchanger in which threads block.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace tsp {
 template <class T>
 class mutex_exchanger {
 public:
-    /// @returns the partner's item, or nothing if none came.
+    /// @returns the partner's item, or nullopt if no partner came in time.
     std::optional<T> exchange_for(T mine, std::chrono::nanoseconds patience) {
         std::unique_lock lock(mutex_);
         if (offer* const partner = std::exchange(waiting_, nullptr)) {
@@ -34,8 +34,7 @@ private:
     struct offer {
         T given;
         std::optional<T> received{};
-        std::condition_variable
-            arrived{}; // of its own: whoever is paired is the only one to be woken
+        std::condition_variable arrived{}; // one per offer, so only the paired thread is woken
     };
 
     std::mutex mutex_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What can be chosen on the command line.
+/// The options of the command line, with their defaults.
 #pragma once
 
 #include "improver.hpp"
@@ -12,17 +12,17 @@
 
 namespace tsp {
 
-/// How breeders meet.
+/// How breeders are paired.
 enum class exchange_form : unsigned char { red_blue, symmetric, mutex };
 
 struct options {
-    std::string problem; ///< Empty: the built-in one.
-    std::size_t side = 20; ///< Of the built-in one, in cities.
+    std::string problem; ///< Empty: the built-in grid.
+    std::size_t side = 20; ///< Cities per side of the grid.
 
     exchange_form exchange = exchange_form::red_blue;
     std::size_t threads = 1;
 
-    // As in the paper.
+    // The values of the paper.
     std::size_t population = 1000;
     std::size_t breeders = 200;
     std::size_t partners = 4;
@@ -31,7 +31,7 @@ struct options {
     improvement improve = improvement::or_opt;
     std::uint64_t seed = 1;
 
-    // The first that is reached ends the run.
+    // The first limit that is reached ends the run.
     std::optional<std::uint64_t> generations;
     std::optional<double> seconds;
     std::optional<double> target; ///< Percent above the optimum.

@@ -22,7 +22,7 @@ namespace tsp {
 
 namespace {
 
-/// Where the name of the file begins in `path`.
+/// The index at which the file name begins in `path`.
 std::size_t name_position(const std::string& path) noexcept {
     return path.rfind('/') + 1; // 0 without a slash
 }
@@ -32,7 +32,7 @@ std::string folder_of(const std::string& path) {
     return name == 0 ? "./" : path.substr(0, name);
 }
 
-/// Whether it is a link that the kernel makes, such as /proc/self/fd/1. The file behind it need not
+/// Whether `path` is a link in procfs, such as /proc/self/fd/1. The file that it leads to need not
 /// have a name.
 bool leads_to_descriptor(const std::string& path) {
     struct statfs system{};
@@ -41,18 +41,18 @@ bool leads_to_descriptor(const std::string& path) {
            ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/// Follows all symbolic links except those to descriptors. Stops at a link that cannot be followed:
-/// opening the file then tells why.
+/// Follows all symbolic links except those to descriptors. Stops at a link that cannot be followed;
+/// opening the file then reports the reason.
 std::string follow_links(const std::string& path) {
-    constexpr int most_links = 40; // as many as the kernel follows
+    constexpr int max_links = 40; // the kernel's limit
     std::filesystem::path target = path;
-    for (int i = 0; i != most_links && !leads_to_descriptor(target); ++i) {
+    for (int i = 0; i != max_links && !leads_to_descriptor(target); ++i) {
         std::error_code is_no_link;
         const std::filesystem::path next = std::filesystem::read_symlink(target, is_no_link);
         if (is_no_link) {
             break;
         }
-        target = folder_of(target) / next; // which is `next` if that is absolute
+        target = folder_of(target) / next; // equals `next` if that is absolute
     }
     return target;
 }
@@ -69,7 +69,7 @@ int standard_descriptor(const struct stat& file) noexcept {
     return -1;
 }
 
-/// Closes a file. Its functions leave the reason of a failure in `errno`.
+/// Owns a file descriptor. Its functions leave the reason for a failure in `errno`.
 class descriptor {
 public:
     explicit descriptor(int open_file) noexcept : open_file_(open_file) {}
@@ -100,12 +100,12 @@ private:
     int open_file_;
 };
 
-/// Creates a file in the folder of `target`. @returns its descriptor, or -1; and its path.
+/// Creates a file in the folder of `target`. @returns its descriptor or -1, and its path.
 std::pair<int, std::string> create_beside(const std::string& target) {
     for (int i = 0;; ++i) {
         std::string path = fmt::format("{}.tsp.{}.{}", folder_of(target), ::getpid(), i);
         const int created =
-            ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); // by the umask
+            ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); // less the umask
         if (created >= 0 || errno != EEXIST) {
             return {created, std::move(path)};
         }
@@ -114,9 +114,9 @@ std::pair<int, std::string> create_beside(const std::string& target) {
 
 } // namespace
 
-void fail_by_errno(const std::string& file, const char* what) {
+void fail_by_errno(const std::string& file, const char* operation) {
     throw std::runtime_error(
-        fmt::format("{}: cannot {}: {}", file, what, std::generic_category().message(errno)));
+        fmt::format("{}: cannot {}: {}", file, operation, std::generic_category().message(errno)));
 }
 
 std::optional<file_identity> identify(const std::string& path) {
@@ -173,8 +173,8 @@ void output::write_directly(std::string_view text) const {
     struct stat status{};
     const int open_already =
         ::stat(target_.c_str(), &status) == 0 ? standard_descriptor(status) : -1;
-    // A duplicate shares the position, so the summary comes after the text. Through any other
-    // descriptor the text is appended, in case the file has content.
+    // A duplicate of standard output shares its position, so the summary follows the text. A file
+    // that is opened here is appended to, in case it has content.
     descriptor to(open_already >= 0 ? ::fcntl(open_already, F_DUPFD_CLOEXEC, 0)
                                     : ::open(target_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!to) {
@@ -193,8 +193,8 @@ void output::replace(std::string_view text) const {
     }
     struct stat old{};
     if (::stat(target_.c_str(), &old) == 0) {
-        // Only root can change the owner, so failures are ignored. A change of the owner clears
-        // bits of the mode, so the mode is set after it.
+        // Only root can change the owner, so failures are ignored. Changing the owner clears bits
+        // of the mode, so the mode is set afterwards.
         std::ignore = ::fchown(to.get(), old.st_uid, old.st_gid);
         std::ignore = ::fchmod(to.get(), old.st_mode & 07777);
     }

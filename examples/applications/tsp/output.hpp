@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Files for results, each of them replaced as a whole or not at all.
-/// POSIX.
+/// Writes result files, each of which is replaced as a whole or not at all. POSIX.
 #pragma once
 
 #include <optional>
@@ -16,12 +15,13 @@ namespace tsp {
 struct file_identity {
     dev_t device = 0;
     ino_t inode = 0;
-    std::string name; ///< Of a file that does not exist yet; `inode` is its folder's.
+    std::string name; ///< Name of a file that does not exist yet; `inode` is that of its folder.
 
     bool operator==(const file_identity&) const noexcept = default;
 };
 
-/// @returns nullopt for a character device, which may be used twice, and if the folder does not exist.
+/// @returns nullopt for a character device, because it may be used twice, or if the folder does not
+/// exist.
 std::optional<file_identity> identify(const std::string& path);
 
 /// A regular file is written under a temporary name in its folder and then renamed, so that the old
@@ -30,10 +30,10 @@ std::optional<file_identity> identify(const std::string& path);
 class output {
 public:
     /// Checks whether the file can be written, without changing it.
-    /// @throws std::runtime_error if it cannot
+    /// @throws std::runtime_error if the file cannot be written.
     explicit output(std::string path);
 
-    /// @throws std::runtime_error if it fails; a regular file then has its old content.
+    /// @throws std::runtime_error if writing fails; a regular file then keeps its old content.
     void write(std::string_view text) const;
 
 private:
@@ -45,7 +45,7 @@ private:
     bool is_direct_ = false;
 };
 
-/// @throws std::runtime_error "FILE: cannot WHAT: why", where `errno` says why.
-[[noreturn]] void fail_by_errno(const std::string& file, const char* what);
+/// @throws std::runtime_error "FILE: cannot OPERATION: REASON", with the reason from `errno`.
+[[noreturn]] void fail_by_errno(const std::string& file, const char* operation);
 
 } // namespace tsp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The tours that there are, in memory that is allocated once.
+/// All tours, in memory that is allocated once.
 #pragma once
 
 #include "instance.hpp"
@@ -14,8 +14,9 @@
 
 namespace tsp {
 
-/// A number of individuals, and room for the children of the next generation. Nobody is ever copied: a child is made
-/// where it stays, and the room of those that die is that of the next children.
+/// The individuals, and slots for the children of the next generation. Tours are never copied: a
+/// child is created in its slot, and the slots of replaced individuals are reused for the next
+/// children.
 class population {
 public:
     using slot = std::uint32_t;
@@ -27,38 +28,37 @@ public:
     std::span<const city> tour(slot which) const noexcept {
         return {&tours_[which * cities_], cities_};
     }
-    std::int64_t length(slot which) const noexcept { return made_[which].length; }
+    std::int64_t length(slot which) const noexcept { return measures_[which].length; }
 
-    /// The tour there is complete.
-    void made(slot which, measure result) noexcept { made_[which] = result; }
+    /// Call it when the tour in this slot is complete.
+    void set_measure(slot which, measure result) noexcept { measures_[which] = result; }
 
-    /// Where the i-th child goes.
+    /// The slot for the i-th child.
     slot child(std::size_t i) const noexcept { return free_[i]; }
 
-    /// Of the founders, once they are all there.
+    /// Sorts the first population, once it is complete.
     void rank() noexcept;
 
     slot best() const noexcept { return alive_.front(); }
 
-    /// The better of two.
+    /// A tournament: returns the better of two random individuals.
     slot select(random_source& random) const noexcept;
 
-    /// The children take the place of as many individuals: of those that are the same as another, and then of the
-    /// longest.
+    /// The children replace as many individuals: first duplicates, and then the longest tours.
     void replace() noexcept;
 
 private:
     auto by_measure() const noexcept {
-        return [this](slot a, slot b) { return made_[a] < made_[b]; };
+        return [this](slot a, slot b) { return measures_[a] < measures_[b]; };
     }
 
     std::size_t cities_;
     std::vector<city> tours_;
-    std::vector<measure> made_;
-    std::vector<slot> alive_; // the shortest first
+    std::vector<measure> measures_;
+    std::vector<slot> alive_; // shortest tour first
     std::vector<slot> free_;
     std::vector<slot> survivors_;
-    std::vector<slot> dead_;
+    std::vector<slot> replaced_;
 };
 
 } // namespace tsp

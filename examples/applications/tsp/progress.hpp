@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What is said on standard error meanwhile.
+/// Prints progress on standard error.
 #pragma once
 
 #include "evolution.hpp"
@@ -11,7 +11,8 @@
 
 namespace tsp {
 
-/// On a terminal one line, drawn over and over, and erased in the end; else a line now and then.
+/// On a terminal, redraws a single line and erases it at the end. Otherwise prints a line each
+/// second.
 class progress_line {
 public:
     explicit progress_line(std::optional<std::int64_t> optimum);
@@ -19,7 +20,7 @@ public:
     progress_line& operator=(const progress_line&) = delete;
     ~progress_line();
 
-    /// To be called often: it draws as often as is good.
+    /// May be called often: it limits the rate itself.
     void show(status now);
 
 private:

@@ -8,7 +8,8 @@
 
 namespace tsp {
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014): eight bytes of state.
+/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), with
+/// eight bytes of state.
 class random_source {
 public:
     explicit random_source(std::uint64_t seed) noexcept : state_(seed) {}
@@ -20,10 +21,10 @@ public:
         return z ^ (z >> 31);
     }
 
-    /// From 0 to `bound` - 1. Not exactly uniform, by less than `bound` / 2^32.
+    /// A number from 0 to `bound` - 1. The deviation from uniform is less than `bound` / 2^32.
     std::size_t below(std::size_t bound) noexcept { return ((next() >> 32) * bound) >> 32; }
 
-    /// Independent of this one.
+    /// Returns a generator that is independent of this one.
     random_source split() noexcept { return random_source(next()); }
 
 private:

@@ -21,7 +21,7 @@ constexpr double width = 800; // of the map
 constexpr double margin = 40;
 constexpr double header = 90;
 
-/// From the plane, whose y points up, to the picture.
+/// Maps the plane, in which y points up, to the picture, in which y points down.
 class projection {
 public:
     explicit projection(std::span<const point> points) {
@@ -31,7 +31,7 @@ public:
         top_ = top->y;
         const double wide = right->x - left->x;
         const double high = top->y - bottom->y;
-        // Cities in a line, or in one point, have a map, too.
+        // Avoid a division by zero if all cities are in one point.
         scale_ = width / std::max({wide, high, 1e-9});
         offset_ = (width - wide * scale_) / 2;
         height_ = std::max(high * scale_, width / 4);
@@ -90,7 +90,8 @@ void write_svg(std::ostream& to, const instance& problem, std::span<const city> 
     const double page_height = header + on_map.height() + margin;
     fmt::print(to,
                R"(<?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}"
+ width="{0:.0f}" height="{1:.0f}">
 <title>{2}: {3}</title>
 <rect width="100%" height="100%" fill="#fbfaf7"/>
 <g font-family="Helvetica, Arial, sans-serif" fill="#22303c">
@@ -104,7 +105,7 @@ void write_svg(std::ostream& to, const instance& problem, std::span<const city> 
         fmt::print(to, "{:.1f},{:.1f} ", p.x, p.y);
     }
     fmt::print(to, "\"/>\n<g fill=\"#d1495b\">\n");
-    // Smaller where there are many.
+    // The more cities, the smaller the circles.
     const double radius = std::clamp(45 / std::sqrt(static_cast<double>(tour.size())), 1.0, 6.0);
     for (const point each : problem.points()) {
         const point p = on_map(each);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A tour to look at.
+/// Draws a tour as SVG.
 #pragma once
 
 #include "instance.hpp"
@@ -12,8 +12,8 @@
 
 namespace tsp {
 
-/// Cities, the tour, and a title that says the name, the length, and the gap if the optimum is known.
-/// Precondition: the problem tells where its cities are.
+/// Draws the cities, the tour, and a title with the name, the length, and the gap if the optimum is
+/// known. Precondition: the problem has points.
 void write_svg(std::ostream& to, const instance& problem, std::span<const city> tour,
                std::optional<std::int64_t> optimum);
 

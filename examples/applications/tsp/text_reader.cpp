@@ -35,16 +35,16 @@ std::string_view next_word(std::string_view& rest) noexcept {
 }
 
 std::string printable(std::string_view text) {
-    constexpr std::size_t longest = 60;
-    std::string shown(text.substr(0, longest));
+    constexpr std::size_t max_size = 60;
+    std::string shown(text.substr(0, max_size));
     std::ranges::replace_if(shown, [](char c) { return !is_printable(c); }, '?');
-    return text.size() > longest ? shown + "..." : shown;
+    return text.size() > max_size ? shown + "..." : shown;
 }
 
 bool text_reader::read_char(char& c) {
     if (!from_.get(c)) {
         if (from_.bad()) {
-            fail("cannot be read");
+            fail("cannot read the file");
         }
         return false;
     }
@@ -63,7 +63,7 @@ bool text_reader::read_line() {
         std::size_t size = 0;
         for (bool more = true; more && c != '\n'; more = read_char(c)) {
             if (size == buffer_.size()) {
-                fail("a line of more than {} characters", longest_line);
+                fail("the line is longer than {} characters", max_line);
             }
             buffer_[size++] = c;
         }
@@ -83,7 +83,7 @@ bool text_reader::read_word() {
     std::size_t size = 0;
     for (bool more = true; more && !is_blank(c); more = read_char(c)) {
         if (size == buffer_.size()) {
-            fail("a word of more than {} characters", longest_line);
+            fail("the word is longer than {} characters", max_line);
         }
         buffer_[size++] = c;
     }

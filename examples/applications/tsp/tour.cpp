@@ -7,7 +7,8 @@ namespace tsp {
 
 namespace {
 
-/// Of an edge: a product of odd numbers, one for each city, so that it has no direction.
+/// The hash of an edge, independent of its direction: based on a product of odd numbers, one for
+/// each city.
 std::uint64_t edge_hash(city a, city b) noexcept {
     const auto of_city = [](city c) { return ((c + 1) * std::uint64_t{0x9e3779b97f4a7c15}) | 1U; };
     const std::uint64_t product = of_city(a) * of_city(b);
@@ -32,7 +33,7 @@ measure measure_of(const instance& problem, std::span<const city> tour) noexcept
 }
 
 void city_set::clear() noexcept {
-    if (++now_ == 0) { // after 2^32 of them
+    if (++now_ == 0) { // after 2^32 calls
         std::ranges::fill(seen_, 0U);
         now_ = 1;
     }

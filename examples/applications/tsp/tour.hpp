@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Tours: how long they are, and how one takes over genes of another.
+/// The length of tours, and crossover.
 #pragma once
 
 #include "instance.hpp"
@@ -14,12 +14,14 @@
 
 namespace tsp {
 
-/// A part of somebody's circuit. What is exchanged refers to the parent, which nobody changes while it breeds.
+/// A part of a circuit. It refers to the parent's tour, which does not change while the parent
+/// breeds.
 using genes = std::span<const city>;
 
 std::int64_t length_of(const instance& problem, std::span<const city> tour) noexcept;
 
-/// Of the same circuits the same, whichever city is the first and whichever the direction; of others almost never.
+/// Identifies a circuit: equal for the same circuit, independently of the first city and the
+/// direction, and almost never equal for different circuits.
 struct measure {
     std::int64_t length = 0;
     std::uint64_t fingerprint = 0;
@@ -28,7 +30,7 @@ struct measure {
 };
 measure measure_of(const instance& problem, std::span<const city> tour) noexcept;
 
-/// A set of cities that is emptied in constant time.
+/// A set of cities. Clearing it takes constant time.
 class city_set {
 public:
     explicit city_set(std::size_t cities) : seen_(cities) {}
@@ -42,13 +44,14 @@ private:
     std::uint32_t now_ = 1;
 };
 
-/// Whether every city is there, once.
+/// Whether the tour contains every city exactly once.
 bool is_permutation(std::span<const city> tour, std::size_t cities, city_set& scratch) noexcept;
 
-/// Order crossover (Davis, 1985) for circuits, which have no first city: `child` becomes `foreign`, followed by the
-/// other cities in the order in which `own` has them after the first of those. As `foreign` has no direction
-/// either, it goes in by the ends that fit better.
-/// Preconditions: `foreign` has cities of `own`, not all of them; `child` is as long as `own`, and another.
+/// Order crossover (Davis, 1985) for circuits. `child` becomes `foreign`, followed by the other
+/// cities in the order of `own`, starting at the first city of `foreign`. `foreign` is inserted in
+/// the direction that gives the shorter tour.
+/// Preconditions: `foreign` contains some cities of `own`, but not all. `child` has the size of
+/// `own`, and does not overlap it.
 void recombine(const instance& problem, std::span<const city> own, genes foreign,
                std::span<city> child, city_set& scratch) noexcept;
 

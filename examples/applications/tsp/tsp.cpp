@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Looks for a short tour through cities, by a genetic algorithm whose breeders exchange genes. README.md has a tour of
-// the files.
+// Looks for a short tour through cities with a genetic algorithm whose breeders exchange genes.
+// README.md describes the files.
 
 #include "breeding.hpp"
 #include "command_line.hpp"
@@ -40,11 +40,11 @@ using namespace tsp;
 constexpr int exit_usage = 2;
 constexpr int exit_interrupted = 130;
 
-void complain(const std::exception& problem) {
+void report_error(const std::exception& problem) {
     std::fprintf(stderr, "tsp: %s\n", problem.what());
 }
 
-instance problem_of(const options& chosen) {
+instance load_problem(const options& chosen) {
     if (chosen.problem.empty()) {
         return grid(chosen.side);
     }
@@ -55,10 +55,10 @@ instance problem_of(const options& chosen) {
     return read_problem(from, chosen.problem);
 }
 
-/// @throws std::runtime_error if two of the files are the same: one would be lost
+/// @throws std::runtime_error if two of the paths name the same file: it would be overwritten.
 void refuse_same_files(const options& chosen) {
     struct file {
-        const char* what;
+        const char* role;
         const std::string& path;
         std::optional<file_identity> identity = path.empty() ? std::nullopt : identify(path);
     };
@@ -67,17 +67,18 @@ void refuse_same_files(const options& chosen) {
     const file tour{"--tour", chosen.tour};
     for (const auto& [one, other] : {std::pair(&svg, &problem), {&tour, &problem}, {&tour, &svg}}) {
         if (one->identity && one->identity == other->identity) {
-            throw std::runtime_error(fmt::format("{}: cannot write {}: it is the file of {}; name "
-                                                 "another one",
-                                                 one->path, one->what, other->what));
+            throw std::runtime_error(fmt::format("{}: cannot write {}: the same file as {}; choose "
+                                                 "another name",
+                                                 one->path, one->role, other->role));
         }
     }
 }
 
-/// The files that were asked for. If one fails, the other is written all the same.
+/// The output files named by options. If writing one fails, the other is still written.
 class output_files {
 public:
-    /// @throws std::runtime_error now, rather than after hours, if one cannot be written.
+    /// Checks the files before the run, which may take hours.
+    /// @throws std::runtime_error if one cannot be written.
     output_files(const options& chosen, const instance& problem) {
         if (!chosen.svg.empty()) {
             if (problem.points().empty()) {
@@ -93,7 +94,7 @@ public:
         }
     }
 
-    /// Reports failures on standard error. @returns whether there was none
+    /// Reports errors on standard error. @returns whether all files were written.
     bool write(const options& chosen, const instance& problem, std::span<const city> tour) const {
         const bool drawn =
             write(svg_, [&](std::ostream& to) { write_svg(to, problem, tour, chosen.optimum); });
@@ -112,7 +113,7 @@ private:
             }
             return true;
         } catch (const std::exception& problem) {
-            complain(problem);
+            report_error(problem);
             return false;
         }
     }
@@ -121,35 +122,35 @@ private:
     std::optional<output> tour_;
 };
 
-void watch(evolution& all, const options& chosen, const ending_signals& signals,
-           const std::future<void>& end) {
+void wait_for_end(evolution& algorithm, const options& chosen, const termination_signals& signals,
+                  const std::future<void>& end) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
     progress_line line(chosen.optimum);
     while (end.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
         const std::chrono::duration<double> elapsed = clock::now() - start;
-        if (signals.have_arrived() || (chosen.seconds && elapsed.count() >= *chosen.seconds)) {
-            all.stop();
+        if (signals.received() || (chosen.seconds && elapsed.count() >= *chosen.seconds)) {
+            algorithm.stop();
         }
         if (!chosen.quiet) {
-            line.show(all.now());
+            line.show(algorithm.now());
         }
     }
 }
 
-std::string summary(const instance& problem, const options& chosen, const evolution& all,
+std::string summary(const instance& problem, const options& chosen, const evolution& algorithm,
                     double seconds) {
-    const auto [generations, length] = all.now();
+    const auto [generations, length] = algorithm.now();
     std::string text =
         fmt::format("{}: {} cities, length {}", problem.name(), problem.size(), length);
     if (chosen.optimum) {
         text += fmt::format(", {:.2f}% above {}", gap(length, *chosen.optimum), *chosen.optimum);
     }
-    const gene_count& genes = all.count();
+    const gene_count& genes = algorithm.count();
     return text + fmt::format("\n{} generations in {:.2f} s, {:.0f}/s; {} matings, {} genes "
                               "exchanged, {} taken without a partner\n",
                               generations, seconds, static_cast<double>(generations) / seconds,
-                              genes.matings, genes.received, genes.own);
+                              genes.matings, genes.received, genes.from_population);
 }
 
 void print(const std::string& text) {
@@ -161,32 +162,32 @@ void print(const std::string& text) {
 int work(options& chosen) {
     using clock = std::chrono::steady_clock;
     refuse_same_files(chosen);
-    const instance problem = problem_of(chosen);
+    const instance problem = load_problem(chosen);
     if (!chosen.optimum) {
         chosen.optimum = problem.optimum();
     }
     const output_files files(chosen, problem);
-    const ending_signals signals;
+    const termination_signals signals;
 
     const auto start = clock::now();
-    evolution all(problem, chosen, worker_count(chosen));
+    evolution algorithm(problem, chosen, worker_count(chosen));
     std::future<void> end =
-        std::async(std::launch::async, [&] { breed_all(all, problem, chosen); });
-    watch(all, chosen, signals, end);
+        std::async(std::launch::async, [&] { breed_all(algorithm, problem, chosen); });
+    wait_for_end(algorithm, chosen, signals, end);
     end.get();
     const std::chrono::duration<double> elapsed = clock::now() - start;
 
-    const std::string text = summary(problem, chosen, all, elapsed.count());
-    const bool written = files.write(chosen, problem, all.best());
+    const std::string text = summary(problem, chosen, algorithm, elapsed.count());
+    const bool written = files.write(chosen, problem, algorithm.best());
     print(text);
     if (!written) {
         return EXIT_FAILURE;
     }
-    return signals.have_arrived() ? exit_interrupted : EXIT_SUCCESS;
+    return signals.received() ? exit_interrupted : EXIT_SUCCESS;
 }
 
 int run(int count, char** arguments) {
-    ignore_signals_of_writes();
+    ignore_write_signals();
     options chosen;
     chosen.threads = std::max(1U, std::thread::hardware_concurrency());
     CLI::App app("Looks for a short round trip through cities with a genetic algorithm.", "tsp");
@@ -195,7 +196,7 @@ int run(int count, char** arguments) {
         app.parse(count, arguments);
         complete(chosen);
     } catch (const CLI::ParseError& problem) {
-        // The text of --help or --version goes to standard output, which may be full.
+        // Print --help and --version ourselves: writing to standard output may fail.
         std::ostringstream text;
         const bool is_error = app.exit(problem, text, std::cerr) != 0;
         print(text.str());
@@ -210,7 +211,7 @@ int main(int count, char** arguments) {
     try {
         return run(count, arguments);
     } catch (const std::exception& problem) {
-        complain(problem);
+        report_error(problem);
         return EXIT_FAILURE;
     }
 }

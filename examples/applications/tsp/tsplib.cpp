@@ -43,7 +43,7 @@ public:
                        after_weights_ && number<double>(next_word(rest))) {
                 fail("'{}' after the last weight: {}", printable(in_.text()), expected_weights());
             } else {
-                fail("'{}' where EOF was expected", printable(in_.text()));
+                fail("unexpected '{}' instead of EOF", printable(in_.text()));
             }
         }
         return problem();
@@ -75,7 +75,7 @@ private:
         } else if (key == "EDGE_WEIGHT_FORMAT") {
             choose(format_, weight_formats, value);
         } else if (key == "TYPE") {
-            std::string_view rest = value; // "TSP (M.~Hofmeister)" exists
+            std::string_view rest = value; // TSPLIB has "TSP (M.~Hofmeister)", for example
             const std::string_view type = next_word(rest);
             require(type == "TSP", type, "TSP");
         } else if (key == "NODE_COORD_TYPE") {
@@ -96,7 +96,7 @@ private:
     template <class Value, std::size_t Count>
     void choose(const Value*& chosen, const std::array<Value, Count>& all, std::string_view value) {
         if (chosen != nullptr) {
-            fail("{} for the second time", keyword());
+            fail("duplicate {}", keyword());
         }
         const auto found = std::ranges::find(all, value, &Value::name);
         if (found == all.end()) {
@@ -109,16 +109,16 @@ private:
 
     void read_dimension(std::string_view value) {
         if (dimension_ != 0) {
-            fail("DIMENSION for the second time");
+            fail("duplicate DIMENSION");
         }
         const std::optional<std::int64_t> got = number<std::int64_t>(value);
         if (!got) {
             fail("DIMENSION '{}' is not an integer", printable(value));
         }
-        if (*got < static_cast<std::int64_t>(instance::fewest_cities) ||
-            *got > static_cast<std::int64_t>(instance::most_cities)) {
-            fail("DIMENSION {} is not from {} to {}", *got, instance::fewest_cities,
-                 instance::most_cities);
+        if (*got < static_cast<std::int64_t>(instance::min_cities) ||
+            *got > static_cast<std::int64_t>(instance::max_cities)) {
+            fail("DIMENSION {} is not in the range {} to {}", *got, instance::min_cities,
+                 instance::max_cities);
         }
         dimension_ = static_cast<std::size_t>(*got);
     }
@@ -132,13 +132,13 @@ private:
         }
         if (in_.text() != section &&
             !trimmed(in_.text().substr(in_.text().find(':') + 1)).empty()) {
-            fail("'{}' is not {} alone", printable(in_.text()), section);
+            fail("unexpected text after {} in '{}'", section, printable(in_.text()));
         }
         if (dimension_ == 0) {
-            fail("{} before DIMENSION", section);
+            fail("{} must come after DIMENSION", section);
         }
         if (type_ == nullptr) {
-            fail("{} before EDGE_WEIGHT_TYPE", section);
+            fail("{} must come after EDGE_WEIGHT_TYPE", section);
         }
         after_weights_ = section == "EDGE_WEIGHT_SECTION";
         if (section == "NODE_COORD_SECTION") {
@@ -152,7 +152,7 @@ private:
 
     void read_points(std::vector<point>& points, bool on_earth) {
         if (!points.empty()) {
-            fail("{} for the second time", keyword());
+            fail("duplicate {}", keyword());
         }
         points.resize(dimension_);
         std::vector<std::size_t> line_of(dimension_);
@@ -164,7 +164,7 @@ private:
             }
             const std::size_t id = read_point(points, on_earth);
             if (line_of[id - 1] != 0) {
-                fail("city {} was on line {} already", id, line_of[id - 1]);
+                fail("city {} is already on line {}", id, line_of[id - 1]);
             }
             line_of[id - 1] = in_.line_number();
         }
@@ -181,30 +181,30 @@ private:
         }
         const std::optional<std::int64_t> got = number<std::int64_t>(id);
         if (!got) {
-            fail("the city '{}' is not an integer", printable(id));
+            fail("the city number '{}' is not an integer", printable(id));
         }
         if (*got < 1 || *got > static_cast<std::int64_t>(dimension_)) {
-            fail("city {} is not from 1 to {}, the DIMENSION", *got, dimension_);
+            fail("city {} is not in the range 1 to {}, the DIMENSION", *got, dimension_);
         }
         const auto index = static_cast<std::size_t>(*got);
         if (on_earth) {
             points[index - 1] = {.x = coordinate("latitude", x, 90),
                                  .y = coordinate("longitude", y, 360)};
         } else {
-            points[index - 1] = {.x = coordinate("coordinate", x, instance::largest_coordinate),
-                                 .y = coordinate("coordinate", y, instance::largest_coordinate)};
+            points[index - 1] = {.x = coordinate("coordinate", x, instance::max_coordinate),
+                                 .y = coordinate("coordinate", y, instance::max_coordinate)};
         }
         return index;
     }
 
-    double coordinate(std::string_view what, std::string_view word, double largest) const {
+    double coordinate(std::string_view name, std::string_view word, double largest) const {
         const std::optional<double> got = number<double>(word);
         if (!got) {
-            fail("the {} '{}' is not a number", what, printable(word));
+            fail("the {} '{}' is not a number", name, printable(word));
         }
-        // So written because it is false of a NaN, too.
+        // This form also rejects NaN.
         if (!(std::abs(*got) <= largest)) {
-            fail("the {} {} is not within +-{}", what, printable(word), largest);
+            fail("the {} {} is not within +-{}", name, printable(word), largest);
         }
         return *got;
     }
@@ -214,13 +214,13 @@ private:
             fail("EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_TYPE is {}, not EXPLICIT", type_->name);
         }
         if (format_ == nullptr) {
-            fail("EDGE_WEIGHT_SECTION before EDGE_WEIGHT_FORMAT");
+            fail("EDGE_WEIGHT_SECTION must come after EDGE_WEIGHT_FORMAT");
         }
         if (format_->listed == weight_format::part::none) {
             fail("EDGE_WEIGHT_SECTION, but EDGE_WEIGHT_FORMAT is {}", format_->name);
         }
         if (weights_) {
-            fail("EDGE_WEIGHT_SECTION for the second time");
+            fail("duplicate EDGE_WEIGHT_SECTION");
         }
         weights_.emplace(dimension_);
         std::size_t count = 0;
@@ -247,9 +247,9 @@ private:
             fail("the weight '{}' is not an integer", printable(in_.text()));
         }
         if (*got < 0 || *got > distance_matrix::longest) {
-            fail("the weight {} is not from 0 to {}", *got, distance_matrix::longest);
+            fail("the weight {} is not in the range 0 to {}", *got, distance_matrix::longest);
         }
-        if (row == column) { // never used, whatever it is
+        if (row == column) { // ignored
             return;
         }
         const auto weight = static_cast<std::int32_t>(*got);
@@ -267,15 +267,15 @@ private:
     instance problem() {
         const bool is_explicit = type_ != nullptr && type_->distance == nullptr;
         if (is_explicit && !weights_) {
-            fail("there is no EDGE_WEIGHT_SECTION");
+            fail("EDGE_WEIGHT_SECTION is missing");
         }
         if (!is_explicit && coordinates_.empty()) {
-            fail("there is no NODE_COORD_SECTION");
+            fail("NODE_COORD_SECTION is missing");
         }
         if (!is_explicit) {
             weights_.emplace(coordinates_, type_->distance);
             if (type_->distance == geo) {
-                // As on a map: the longitude to the right, the latitude up.
+                // Draw a map: the longitude to the right, the latitude up.
                 for (point& each : coordinates_) {
                     each = {.x = geo_degrees(each.y), .y = geo_degrees(each.x)};
                 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// TSPLIB's files (Reinelt, "TSPLIB - A traveling salesman problem library", 1991): symmetric
-/// problems, and tours.
+/// Reads symmetric problems and writes tours in the file format of TSPLIB (Reinelt, "TSPLIB - A
+/// traveling salesman problem library", 1991).
 #pragma once
 
 #include "instance.hpp"
@@ -12,8 +12,8 @@
 
 namespace tsp {
 
-/// @param file  what to call it in messages.
-/// @throws std::runtime_error "FILE:LINE: what is wrong there".
+/// @param file  the name of the file in messages.
+/// @throws std::runtime_error "FILE:LINE: MESSAGE".
 instance read_problem(std::istream& from, const std::string& file);
 
 void write_tour(std::ostream& to, const instance& problem, std::span<const city> tour);

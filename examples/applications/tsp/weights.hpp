@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a file of TSPLIB gives the distances: by a function of coordinates, or as a part of the
-/// matrix.
+/// How a TSPLIB file defines distances: by a function of coordinates, or as a part of the matrix.
 #pragma once
 
 #include "distances.hpp"
@@ -16,7 +15,7 @@ namespace tsp {
 /// A value of EDGE_WEIGHT_TYPE.
 struct weight_type {
     std::string_view name;
-    metric distance; ///< None: the weights are in the file.
+    metric distance; ///< Null if the weights are in the file.
 };
 
 inline constexpr std::array weight_types{weight_type{"EUC_2D", euc_2d},
@@ -31,7 +30,7 @@ struct weight_format {
     part listed;
     bool has_diagonal;
 
-    /// The columns of `row` that are listed, from the first to before the second.
+    /// The listed columns of `row`, as a half-open range.
     constexpr std::pair<std::size_t, std::size_t> columns(std::size_t row,
                                                           std::size_t cities) const noexcept {
         const std::size_t diagonal = has_diagonal ? 1 : 0;
@@ -58,7 +57,7 @@ struct weight_format {
     }
 };
 
-// The matrix is symmetric: the columns of one triangle are the rows of the other.
+// The matrix is symmetric, so the columns of one triangle are the rows of the other.
 inline constexpr std::array weight_formats{
     weight_format{"FUNCTION", weight_format::part::none, false},
     weight_format{"FULL_MATRIX", weight_format::part::all, true},

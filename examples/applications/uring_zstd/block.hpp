@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the stages exchange, and where.
+/// The blocks that stages exchange, and the lanes through which they pass.
 #pragma once
 
 #include <tryst/exchanger.hpp>
@@ -13,12 +13,12 @@
 
 namespace uring_zstd {
 
-/// A piece of a file in a buffer, on its way from one stage to the next. An empty block comes
-/// back for it. An empty block that goes forward marks the end of its lane.
+/// A piece of a file in a buffer that passes from one stage to the next. In return the stage gets
+/// an empty block. An empty block that a stage passes forward marks the end of its lane.
 struct block {
     tryst::uring::buffer memory;
     std::size_t size = 0;
-    std::uint64_t offset = 0; ///< In the file.
+    std::uint64_t offset = 0; ///< Position in the file.
 
     std::size_t capacity() const noexcept { return memory.size(); }
     bool is_full() const noexcept { return size == capacity(); }
@@ -26,15 +26,15 @@ struct block {
     std::span<std::byte> room() const noexcept { return memory.bytes().subspan(size); }
 };
 
-/// The way from one stage to the next. Block k takes lane k modulo their number. So
-/// blocks arrive in order even if several coroutines send, or receive, every n-th block each.
+/// The connection from one stage to the next. Block k takes lane k modulo the number of lanes. So
+/// blocks stay in order even if n coroutines each send, or receive, every n-th block.
 class lanes {
 public:
     using lane = tryst::exchanger<block>;
 
     explicit lanes(std::size_t count) {
         while (lanes_.size() != count) {
-            lanes_.emplace_back(0); // one slot: only two will ever meet there
+            lanes_.emplace_back(0); // one slot is enough: a lane has two parties
         }
     }
 
@@ -42,7 +42,7 @@ public:
     lane& of(std::size_t block_number) noexcept { return lanes_[block_number % lanes_.size()]; }
 
 private:
-    std::deque<lane> lanes_; // which, unlike a vector, does not ask to move them
+    std::deque<lane> lanes_; // a vector would require movable lanes
 };
 
 } // namespace uring_zstd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Parses the command line into the options for each file.
-/// CLI11.
 #pragma once
 
 #include "options.hpp"
@@ -13,15 +12,15 @@
 namespace uring_zstd {
 
 struct command_line {
-    options common; ///< Without the input; without the output where it depends on the input.
-    std::vector<std::string> files; ///< One at least.
+    options common; ///< Without the input, and without an output name that depends on the input.
+    std::vector<std::string> files; ///< At least one.
 
     /// @throws file_error if the name of the output cannot be derived from `file`.
     options for_file(const std::string& file) const;
 };
 
-/// @returns an exit status instead if there is nothing to do: --help was asked for, or the usage is
-/// wrong. It has printed the answer or the error then.
+/// Parses the command line. Handles --help, --version and errors.
+/// @returns the command line, or the exit status if the program should end now.
 std::variant<command_line, int> parse(int count, char** arguments);
 
 } // namespace uring_zstd

@@ -1,19 +1,20 @@
 #!/bin/sh
-# Compresses FILE, has zstd check the result, decompresses it with both, and compares:
-# compress_and_check.sh URING_ZSTD FILE
+# Compresses FILE with uring_zstd, tests the result with zstd, decompresses it with both programs
+# and compares.
+# usage: compress_and_check.sh URING_ZSTD FILE
 set -eu
 program=$1 file=$2
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-if ! "$program" "$file" -o "$here/file.zst" 2>"$here/said"; then
-    cat "$here/said" >&2
-    grep -q io_uring_setup "$here/said" # no io_uring here: that is not FILE's fault
+if ! "$program" "$file" -o "$here/file.zst" 2>"$here/messages"; then
+    cat "$here/messages" >&2
+    grep -q io_uring_setup "$here/messages" # succeed if io_uring is missing
     exit
 fi
-cat "$here/said"
+cat "$here/messages"
 zstd -q -t "$here/file.zst"
 zstd -q -dc "$here/file.zst" | cmp - "$file"
-echo "zstd -t: good; zstd -dc: the same as $file"
+echo "zstd -t: valid; zstd -dc: identical to $file"
 "$program" -dc "$here/file.zst" | cmp - "$file"
-echo "uring_zstd -dc: the same as $file"
+echo "uring_zstd -dc: identical to $file"

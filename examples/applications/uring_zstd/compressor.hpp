@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One Zstandard frame, made piece by piece, by the calling thread or by threads that it waits for.
-/// libzstd.
+/// Compresses into one Zstandard frame, piece by piece, on the calling thread or on worker threads
+/// of libzstd.
 #pragma once
 
 #include "block.hpp"
@@ -23,8 +23,8 @@ namespace uring_zstd {
 
 class compressor {
 public:
-    /// With a checksum, and the size if it is known: what the zstd command makes.
-    /// @param file  what error messages call the input.
+    /// The frame has a checksum, and the size if it is known, like a frame of the zstd command.
+    /// @param file  the name of the input in error messages.
     compressor(std::string file, int level, int workers, std::optional<std::uint64_t> size)
         : file_(std::move(file)) {
         if (!context_) {
@@ -40,18 +40,18 @@ public:
         }
     }
 
-    /// The most that is worth compressing at once: one block of the format.
+    /// The largest useful piece: one block of the format.
     static std::size_t piece_size() noexcept { return ZSTD_CStreamInSize(); }
 
-    /// Compresses what it can of `piece` while there is room in `into`.
-    /// @returns what is left of `piece`.
+    /// Compresses as much of `piece` as `into` has room for.
+    /// @returns the rest of `piece`.
     std::span<std::byte> add(std::span<std::byte> piece, block& into) {
         ZSTD_inBuffer from{piece.data(), piece.size(), 0};
         run(from, into, ZSTD_e_continue);
         return piece.subspan(from.pos);
     }
 
-    /// Ends the frame. @returns whether it is complete, or has more than there was room for.
+    /// Ends the frame. @returns false if `into` had not enough room: call it again.
     bool finish(block& into) {
         ZSTD_inBuffer nothing{nullptr, 0, 0};
         return run(nothing, into, ZSTD_e_end) == 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Zstandard frames, read piece by piece by the calling thread.
-/// libzstd.
+/// Decompresses Zstandard frames, piece by piece, on the calling thread. libzstd.
 #pragma once
 
 #include "block.hpp"
@@ -19,18 +18,18 @@
 
 namespace uring_zstd {
 
-/// Any number of frames, one after the other. Skippable frames add nothing.
+/// Accepts any number of consecutive frames. Skippable frames produce no output.
 class decompressor {
 public:
-    /// @param file  what error messages call the input.
+    /// @param file  the name of the input in error messages.
     explicit decompressor(std::string file) : file_(std::move(file)) {
         if (!context_) {
             throw std::bad_alloc();
         }
     }
 
-    /// Decompresses as much of `piece` as there is room for in `into`.
-    /// @returns what is left of `piece`. @throws file_error
+    /// Decompresses as much of `piece` as `into` has room for.
+    /// @returns the rest of `piece`. @throws file_error
     std::span<std::byte> add(std::span<std::byte> piece, block& into) {
         const auto room = into.room();
         ZSTD_inBuffer from{piece.data(), piece.size(), 0};
@@ -46,11 +45,11 @@ public:
         return piece.subspan(from.pos);
     }
 
-    /// Whether libzstd may hold back output for lack of room: then `add`, also of an empty piece,
-    /// gives more.
+    /// Whether libzstd may have more output for which there was no room. Then call `add` again,
+    /// even with an empty piece.
     bool has_more() const noexcept { return has_more_; }
 
-    /// Call it at the end of the input. @throws file_error if that is not the end of a frame
+    /// Call it at the end of the input. @throws file_error if that is not the end of a frame.
     void finish() const {
         if (within_frame_ || !any_frame_) {
             throw file_error(file_, "decompress", "unexpected end of file");
@@ -61,10 +60,10 @@ private:
     std::string reason(std::size_t status) const {
         switch (ZSTD_getErrorCode(status)) {
         case ZSTD_error_prefix_unknown:
-            return any_frame_ ? "what follows the last frame is not compressed by zstd"
-                              : "not compressed by zstd";
+            return any_frame_ ? "the data after the last frame is not in zstd format"
+                              : "it is not in zstd format";
         case ZSTD_error_frameParameter_windowTooLarge:
-            return "it needs more than 128 MiB of memory (zstd -d --long=31 may take it)";
+            return "the window is larger than 128 MiB; try zstd -d --long=31";
         default:
             return ZSTD_getErrorName(status);
         }
@@ -73,7 +72,7 @@ private:
     std::string file_;
     std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context_{ZSTD_createDCtx(),
                                                                   &ZSTD_freeDCtx};
-    bool any_frame_ = false; ///< A complete one.
+    bool any_frame_ = false; ///< Whether a frame has been completed.
     bool within_frame_ = false;
     bool has_more_ = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a pipeline ends early: one stage's error stops all of them.
+/// Ends a pipeline early: an error in one stage stops all stages.
 #pragma once
 
 #include <cerrno>
@@ -19,26 +19,26 @@ inline std::error_code last_error() noexcept {
     return {errno, std::generic_category()};
 }
 
-/// "FILE: cannot WHAT: why", in one line.
+/// "FILE: cannot OPERATION: REASON", in one line.
 class file_error : public std::runtime_error {
 public:
-    file_error(const std::string& file, const char* what, const std::string& why)
-        : std::runtime_error(file + ": cannot " + what + ": " + why) {}
-    file_error(const std::string& file, const char* what, std::error_code why)
-        : file_error(file, what, why.message()) {}
+    file_error(const std::string& file, const char* operation, const std::string& reason)
+        : std::runtime_error(file + ": cannot " + operation + ": " + reason) {}
+    file_error(const std::string& file, const char* operation, std::error_code reason)
+        : file_error(file, operation, reason.message()) {}
 };
 
-/// Nothing more can be written to a pipe or device.
+/// An output stream failed, so further files cannot be written to it either.
 class stream_error : public file_error {
     using file_error::file_error;
 };
 
-/// A signal asked us to end.
+/// A signal requested the end of the program.
 struct interrupted : std::exception {
     const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// The first thing that went wrong. What others report after it is a consequence of the stop.
+/// Keeps the first reported error. Later errors are consequences of the stop, so they are ignored.
 class failure {
 public:
     void report(std::exception_ptr why) noexcept {
@@ -53,7 +53,7 @@ public:
 
     std::stop_token stop() const noexcept { return stop_.get_token(); }
 
-    /// Call it when nobody reports any more.
+    /// Throws the first error, if any. Precondition: all stages have ended.
     void rethrow() const {
         if (first_) {
             std::rethrow_exception(first_);

@@ -12,9 +12,9 @@ namespace uring_zstd {
 
 namespace {
 
-/// Whether the size in `status` is the file's length. Files of the kernel report another size:
-/// those in /proc 0, those in /sys one page.
-bool knows_its_size(int open_file, const struct stat& status) noexcept {
+/// Whether `status` contains the real length of the file. Files in /proc report 0, and files in
+/// /sys report one page.
+bool has_known_size(int open_file, const struct stat& status) noexcept {
     struct statfs system{};
     return S_ISREG(status.st_mode) && status.st_size != 0 && ::fstatfs(open_file, &system) == 0 &&
            system.f_type != SYSFS_MAGIC;
@@ -23,13 +23,15 @@ bool knows_its_size(int open_file, const struct stat& status) noexcept {
 } // namespace
 
 void file::make_direct() {
-    // Not asked for in open(2), which on some file systems makes the file before it refuses.
+    // Set the flag here, not in open(2): on some file systems, open(2) creates the file before it
+    // refuses the flag.
     const int flags = ::fcntl(open_.get(), F_GETFL);
     if (!S_ISREG(status_.st_mode)) {
         throw file_error(name_, "bypass the page cache", "not a regular file");
     }
     if (flags < 0 || ::fcntl(open_.get(), F_SETFL, flags | O_DIRECT) < 0) {
-        throw file_error(name_, "bypass the page cache", "the file system does not offer it");
+        throw file_error(name_, "bypass the page cache",
+                         "the file system does not support O_DIRECT; omit --direct");
     }
 }
 
@@ -45,9 +47,9 @@ input::input(const options& chosen) : file(chosen.input, chosen.direct) {
         throw file_error(name_, "open", last_error());
     }
     if (S_ISDIR(status_.st_mode)) {
-        throw file_error(name_, "read", "is a directory");
+        throw file_error(name_, "read", "it is a directory");
     }
-    stream_ = stream_ || !knows_its_size(open_.get(), status_);
+    stream_ = stream_ || !has_known_size(open_.get(), status_);
     if (direct_) {
         make_direct();
     }
@@ -71,7 +73,7 @@ void input::check_removable() const {
     const auto& then = status_;
     if (now.st_dev != then.st_dev || now.st_ino != then.st_ino || now.st_size != then.st_size ||
         now.st_mtim.tv_sec != then.st_mtim.tv_sec || now.st_mtim.tv_nsec != then.st_mtim.tv_nsec) {
-        throw file_error(name_, "remove", "it has changed meanwhile");
+        throw file_error(name_, "remove", "it has changed since it was opened");
     }
 }
 

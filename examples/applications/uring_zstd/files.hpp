@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Open files, and the one that is read. The stages transfer their bytes.
-/// POSIX.
+/// Open files, and the input. POSIX.
 #pragma once
 
 #include "options.hpp"
@@ -17,19 +16,19 @@
 
 namespace uring_zstd {
 
-/// An open file that is read or written at offsets, or else where its own position is.
+/// An open file that is read or written at offsets, or a stream, whose own position is used.
 class file {
 public:
     const std::string& name() const noexcept { return name_; }
     int descriptor() const noexcept { return open_.get(); }
 
-    /// Pipes, devices, standard input and output: transfers follow the file's position, one after
-    /// the other.
+    /// Whether this is a pipe, a device, a standard stream or the like. Transfers then happen one
+    /// after the other, at the file's position.
     bool is_stream() const noexcept { return stream_; }
 
-    /// How many bytes to transfer where `size` are meant: O_DIRECT knows whole sectors only.
+    /// The number of bytes to transfer for `size` bytes: O_DIRECT transfers only whole sectors.
     std::size_t transfer_size(std::size_t size) const noexcept {
-        constexpr std::size_t sector = 4096; // no less, and few disks have more; buffers are pages
+        constexpr std::size_t sector = 4096; // few disks have larger sectors; buffers are pages
         return direct_ ? (size + sector - 1) / sector * sector : size;
     }
 
@@ -50,16 +49,17 @@ public:
     /// @throws file_error
     explicit input(const options& chosen);
 
-    /// The size when it was opened: only that many bytes are read. None for streams, which are read
-    /// to their end.
+    /// The size when the file was opened: only that many bytes are read. nullopt for streams, which
+    /// are read to their end.
     std::optional<std::uint64_t> size() const noexcept;
 
     const struct stat& status() const noexcept { return status_; }
 
-    /// @throws file_error if its name is not, or no longer, that of the file that was opened
+    /// @throws file_error if the name does not, or no longer, refer to the file that was opened, or
+    ///   if the file has changed.
     void check_removable() const;
 
-    /// Removes it, unless it has changed since it was opened. @throws file_error
+    /// Removes the file, unless it has changed since it was opened. @throws file_error
     void remove() const;
 };
 

@@ -29,12 +29,12 @@ std::string folder_of(const std::string& path) {
     return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// Does not contain the output's name, which may already have the maximal length.
+/// A temporary name. It does not contain the output's name, which may have the maximal length.
 std::string temporary_name(const std::string& path, const std::string& tail) {
     return folder_of(path) + ".uring_zstd." + tail;
 }
 
-/// The path by which linkat(2) finds the file. (AT_EMPTY_PATH would need a capability.)
+/// The path for linkat(2). (AT_EMPTY_PATH would need a capability.)
 std::string link_of(int open_file) {
     return fmt::format("/proc/self/fd/{}", open_file);
 }
@@ -86,8 +86,8 @@ std::error_code new_file::publish(int open_file, const std::string& path, bool r
         if (!replaces || failed != std::errc::file_exists) {
             return failed;
         }
-        // linkat(2) never replaces a file, rename(2) does. If we are killed between the two calls,
-        // the temporary name stays.
+        // linkat(2) cannot replace a file, but rename(2) can. If the process is killed between the
+        // two calls, the temporary name stays.
         std::random_device random;
         std::string name;
         do {

@@ -11,9 +11,9 @@
 
 namespace uring_zstd {
 
-/// Where the file system has O_TMPFILE, the file has no name until `publish`, and the kernel frees
-/// it if the process is killed. Elsewhere it has a temporary name in the same folder, which the
-/// destructor removes.
+/// If the file system supports O_TMPFILE, the file has no name until `publish`, and the kernel
+/// frees it if the process is killed. Otherwise it has a temporary name in the same folder, which
+/// the destructor removes.
 class new_file {
 public:
     new_file() = default;
@@ -21,12 +21,13 @@ public:
     new_file& operator=(const new_file&) = delete;
     ~new_file();
 
-    /// Creates the file, readable and writable by its owner only.
-    /// @returns its descriptor, or none and `errno`.
+    /// Creates the file, readable and writable only by its owner.
+    /// @returns its descriptor; an empty one on failure, with the reason in `errno`.
     tryst::uring::descriptor create(const std::string& path);
 
-    /// Names the file `path`. An existing file of that name is an error unless `replaces`; it is
-    /// then replaced in one step. @param open_file  the descriptor that `create` returned.
+    /// Names the file `path`. If a file of that name exists, this replaces it atomically if
+    /// `replaces` is true, and fails otherwise.
+    /// @param open_file  the descriptor that `create` returned.
     std::error_code publish(int open_file, const std::string& path, bool replaces);
 
 private:

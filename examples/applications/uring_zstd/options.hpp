@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What can be chosen on the command line.
+/// The options of the command line, with their defaults.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace uring_zstd {
 
 enum class action : unsigned char { compress, decompress, test, hash, copy };
 
-/// For one file.
+/// The options for one file.
 struct options {
     static constexpr const char* standard_stream = "-";
 
@@ -20,10 +20,10 @@ struct options {
     action what = action::compress;
     int level = 3;
 
-    /// Threads of libzstd that compress; 0: the loop's thread does. The default is 0 for low
-    /// levels, at which a worker gains little and the thread that feeds it spins for a fifth of the
-    /// processor time. It is 0 for high levels because a stop waits for a worker's present job,
-    /// which then takes seconds.
+    /// The number of libzstd threads that compress. With 0, the event loop's thread compresses. For
+    /// low levels the default is 0: a worker gains little, and the thread that feeds it spins for a
+    /// fifth of the processor time. For high levels it is 0 because a stop waits for the worker's
+    /// current job, which takes seconds.
     std::optional<int> workers;
     static constexpr int lowest_worker_level = 3;
     static constexpr int highest_worker_level = 12;
@@ -32,14 +32,14 @@ struct options {
                                                                                               : 0);
     }
 
-    // For these three see "Figures" in README.md.
+    // "Figures" in README.md gives the reasons for these three.
     std::size_t loops = 3;
     std::size_t lanes = 4;
     std::size_t buffer_size = std::size_t{256} * 1024;
 
-    bool direct = false; ///< Past the page cache: O_DIRECT.
-    bool force = false; ///< An existing output is replaced.
-    bool remove = false; ///< The input, when the output is complete.
+    bool direct = false; ///< Bypass the page cache (O_DIRECT).
+    bool force = false; ///< Replace an existing output.
+    bool remove = false; ///< Remove the input when the output is complete.
     bool quiet = false;
     bool verbose = false;
 

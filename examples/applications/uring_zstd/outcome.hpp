@@ -10,8 +10,8 @@ namespace uring_zstd {
 
 struct outcome {
     std::uint64_t bytes_in = 0;
-    std::uint64_t bytes_out = 0; ///< Counted by `test`, too, which writes none of them.
-    std::string digest; ///< Of `hash`.
+    std::uint64_t bytes_out = 0; ///< Also set for `test`, which writes nothing.
+    std::string digest; ///< The result of `hash`.
 };
 
 } // namespace uring_zstd

@@ -25,37 +25,37 @@ mode_t default_mode() noexcept {
     return 0666 & ~mask;
 }
 
-/// The permissions for a file whose group could not be set. Members of the old group are now among
-/// the others, and members of the new group were. So both get only what both had.
-mode_t for_another_group(mode_t mode) noexcept {
+/// The permissions for a file whose group could not be set. Members of the old group now belong to
+/// the others, and members of the new group did before. So both get only the common permissions.
+mode_t mode_without_group(mode_t mode) noexcept {
     const mode_t both = (mode >> 3) & mode & 07;
     return (mode & 0700) | (both << 3) | both;
 }
 
-/// Follows symbolic links. @returns the one that the kernel makes for a descriptor, such as
-/// /proc/self/fd/1; empty if there is none.
+/// Follows symbolic links. @returns the link in procfs to a descriptor, such as /proc/self/fd/1;
+/// empty if `path` does not lead to one.
 std::filesystem::path descriptor_link(std::filesystem::path path) {
-    constexpr int most_links = 40; // as many as the kernel follows
-    for (int i = 0; i != most_links; ++i) {
+    constexpr int max_links = 40; // the kernel's limit
+    for (int i = 0; i != max_links; ++i) {
         std::error_code is_no_link;
         const auto target = std::filesystem::read_symlink(path, is_no_link);
         if (is_no_link) {
             break;
         }
-        const auto folder = path.parent_path() / ""; // empty if it is the present one
+        const auto folder = path.parent_path() / ""; // empty for the current folder
         struct statfs system{};
         if (::statfs(folder.empty() ? "." : folder.c_str(), &system) == 0 &&
             system.f_type == PROC_SUPER_MAGIC) {
             return path;
         }
-        path = folder / target; // which is `target` if that is absolute
+        path = folder / target; // equals `target` if that is absolute
     }
     return {};
 }
 
-/// Opens the file behind such a link. A duplicate of our own descriptor shares its position.
-/// Through the descriptor of another process, data is appended.
-int open_behind(const std::filesystem::path& link, const struct stat& status) noexcept {
+/// Opens the file that such a link leads to. Duplicates a descriptor of this process, because the
+/// duplicate shares its position. Opens a descriptor of another process for appending.
+int open_descriptor_link(const std::filesystem::path& link, const struct stat& status) noexcept {
     const char* const name = link.c_str() + link.native().rfind('/') + 1;
     const char* const end = link.c_str() + link.native().size();
     int number = -1;
@@ -79,22 +79,24 @@ output::output(const options& chosen)
             throw file_error(name_, "open", last_error());
         }
         if (chosen.what == action::compress && !chosen.force && ::isatty(open_.get()) == 1) {
-            throw file_error(name_, "write", "compressed data on a terminal (-f does so)");
+            throw file_error(name_, "write",
+                             "it is a terminal; use -f to write compressed data to it");
         }
         stream_ = true;
         return;
     }
-    const bool leads_somewhere = ::stat(name_.c_str(), &status_) == 0;
-    if (leads_somewhere && S_ISDIR(status_.st_mode)) {
-        throw file_error(name_, "write", "is a directory");
+    const bool exists = ::stat(name_.c_str(), &status_) == 0;
+    if (exists && S_ISDIR(status_.st_mode)) {
+        throw file_error(name_, "write", "it is a directory");
     }
-    const auto link = leads_somewhere ? descriptor_link(name_) : std::filesystem::path();
-    if (!link.empty() || (leads_somewhere && !S_ISREG(status_.st_mode))) { // to be written to
-        if (!link.empty() && direct_) { // others may share the descriptor
-            throw file_error(name_, "bypass the page cache", "it leads to a descriptor");
+    const auto link = exists ? descriptor_link(name_) : std::filesystem::path();
+    if (!link.empty() || (exists && !S_ISREG(status_.st_mode))) { // write to it, do not replace it
+        if (!link.empty() && direct_) { // other processes may share the descriptor
+            throw file_error(name_, "bypass the page cache",
+                             "it leads to a descriptor; omit --direct");
         }
         open_.reset(link.empty() ? ::open(name_.c_str(), O_WRONLY | O_CLOEXEC)
-                                 : open_behind(link, status_));
+                                 : open_descriptor_link(link, status_));
         if (!open_) {
             throw file_error(name_, "open", last_error());
         }
@@ -106,7 +108,7 @@ output::output(const options& chosen)
     }
     struct stat existing{};
     if (!replaces_ && ::lstat(name_.c_str(), &existing) == 0) {
-        throw file_error(name_, "write", "it exists already (-f replaces it)");
+        throw file_error(name_, "write", "the file exists; use -f to replace it");
     }
 }
 
@@ -116,12 +118,12 @@ void output::create(const input& origin) {
     const bool is_origin =
         holds_data && status_.st_dev == other.st_dev && status_.st_ino == other.st_ino;
     if (is_origin && (stream_ || !copies_)) {
-        throw file_error(name_, "write", "it is what is read");
+        throw file_error(name_, "write", "it is also the input; choose another output");
     }
     if (stream_) {
         return;
     }
-    open_ = made_.create(name_);
+    open_ = new_file_.create(name_);
     if (!open_ || ::fstat(open_.get(), &status_) != 0) {
         throw file_error(name_, "create", last_error());
     }
@@ -133,8 +135,8 @@ void output::create(const input& origin) {
     }
 }
 
-/// The kernel serialises O_DIRECT writes that extend a file, but not those within the file. So this
-/// reserves the space in advance, where the file system can do so.
+/// Reserves the space in advance, if the file system supports that. The kernel serialises O_DIRECT
+/// writes that extend a file, but not those within the file.
 void output::reserve(std::uint64_t size) {
     if (size == 0) {
         return;
@@ -147,28 +149,28 @@ void output::reserve(std::uint64_t size) {
 
 void output::commit(std::uint64_t size, const input& origin) {
     if (!stream_) {
-        // The last block was written up to the end of its sector.
+        // With O_DIRECT the last sector was written completely: remove its padding.
         if (direct_ && ::ftruncate(open_.get(), static_cast<off_t>(size)) != 0) {
             throw file_error(name_, "truncate", last_error());
         }
-        take_after(origin.status());
+        copy_attributes(origin.status());
     }
-    // On a network file system close(2) reports failed writes, also that of a duplicate.
+    // On a network file system, close(2) reports failed writes, even for a duplicate.
     const int duplicate = ::fcntl(open_.get(), F_DUPFD_CLOEXEC, 0);
     if (duplicate < 0 || ::close(duplicate) != 0) {
         throw file_error(name_, "write", last_error());
     }
     if (!stream_) {
-        if (const auto failed = made_.publish(open_.get(), name_, replaces_)) {
+        if (const auto failed = new_file_.publish(open_.get(), name_, replaces_)) {
             throw file_error(name_, "create", failed);
         }
     }
     open_.reset();
 }
 
-/// As zstd does: the group first, then the permissions, then the owner. What the file system or the
-/// kernel refuses to set is left as it is.
-void output::take_after(const struct stat& origin) noexcept {
+/// Sets the group first, then the permissions, then the owner, as zstd does. Ignores errors:
+/// attributes that the file system or the kernel refuses to set stay unchanged.
+void output::copy_attributes(const struct stat& origin) noexcept {
     if (!S_ISREG(origin.st_mode)) {
         std::ignore = ::fchmod(open_.get(), default_mode());
         return;
@@ -178,7 +180,7 @@ void output::take_after(const struct stat& origin) noexcept {
     std::ignore = ::futimens(open_.get(), times.data());
     const bool same_group = ::fchown(open_.get(), unchanged, origin.st_gid) == 0;
     const mode_t mode = origin.st_mode & 0777;
-    std::ignore = ::fchmod(open_.get(), same_group ? mode : for_another_group(mode));
+    std::ignore = ::fchmod(open_.get(), same_group ? mode : mode_without_group(mode));
     std::ignore = ::fchown(open_.get(), origin.st_uid, unchanged);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The file that is written, from its name to its end.
-/// Linux.
+/// The output file, from the check of its name to its completion. Linux.
 #pragma once
 
 #include "files.hpp"
@@ -14,28 +13,28 @@
 
 namespace uring_zstd {
 
-/// A regular file appears under its name when it is complete, with the permissions and times of the
-/// input. Until then, an existing file of that name stays as it is. Pipes and devices are written
-/// where they are, and so is the file behind a link to a descriptor, such as /dev/stdout.
+/// A regular file gets its name when it is complete, with the permissions and times of the input.
+/// Until then, an existing file of that name is unchanged. Pipes, devices and files behind a link
+/// to a descriptor, such as /dev/stdout, are written to directly.
 class output : public file {
 public:
-    /// Opens the output if it is a stream. @throws file_error: it exists, it is a directory, ...
+    /// Opens the output if it is a stream.
+    /// @throws file_error, for example if the file exists or is a directory.
     explicit output(const options& chosen);
 
-    /// Creates the file, still without its name. @throws file_error: also if it is the file that is
-    /// read
+    /// Creates the file, without its final name. @throws file_error, also if it is the input.
     void create(const input& origin);
 
-    /// Gives it the size, its origin's permissions and times, and its name. @throws file_error
+    /// Sets the size, the permissions and times of `origin`, and the name. @throws file_error
     void commit(std::uint64_t size, const input& origin);
 
 private:
     void reserve(std::uint64_t size);
-    void take_after(const struct stat& origin) noexcept;
+    void copy_attributes(const struct stat& origin) noexcept;
 
     bool replaces_;
     bool copies_;
-    new_file made_;
+    new_file new_file_;
 };
 
 } // namespace uring_zstd

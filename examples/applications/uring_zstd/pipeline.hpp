@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The stages put together: on loops, with lanes between them.
+/// Connects the stages by lanes and runs them on loops.
 #pragma once
 
 #include "files.hpp"
@@ -11,9 +11,9 @@
 
 namespace uring_zstd {
 
-/// Reads all of `from`; writes what becomes of it to `to`, if there is one.
-/// @throws what the first stage that failed has thrown; `interrupted` after a signal.
+/// Reads all of `from`, and writes the result to `to` unless it is null.
+/// @throws the exception of the first stage that failed; `interrupted` after a signal.
 outcome run_pipeline(const options& chosen, const input& from, const output* to,
-                     const ending_signals& signals);
+                     const termination_signals& signals);
 
 } // namespace uring_zstd

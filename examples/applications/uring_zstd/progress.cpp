@@ -14,8 +14,8 @@ double as_real(std::uint64_t number) noexcept {
     return static_cast<double>(number);
 }
 
-/// In the largest unit of which there is one, with three digits.
-std::string human(std::uint64_t size) {
+/// Formats a size with three digits, in the largest unit that gives at least 1.
+std::string human_readable(std::uint64_t size) {
     constexpr std::array units{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
     std::size_t unit = 0;
     double value = as_real(size);
@@ -74,8 +74,8 @@ std::string summary(const options& chosen, const std::string& from, const std::s
         got.bytes_in == 0
             ? " "
             : fmt::format("{:6.2f}%  ", 100 * as_real(got.bytes_out) / as_real(got.bytes_in));
-    return fmt::format("{:<20} :{} ({} => {}, {})\n", from, percent, human(got.bytes_in),
-                       human(got.bytes_out), to);
+    return fmt::format("{:<20} :{} ({} => {}, {})\n", from, percent, human_readable(got.bytes_in),
+                       human_readable(got.bytes_out), to);
 }
 
 std::string digest_line(const std::string& digest, const std::string& file) {

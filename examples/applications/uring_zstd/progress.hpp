@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What is said on the terminal, during and after.
+/// Progress and summaries.
 #pragma once
 
 #include "options.hpp"
@@ -13,7 +13,7 @@
 
 namespace uring_zstd {
 
-/// One line of a terminal, drawn over and over, and erased in the end.
+/// Redraws a single line on a terminal, and erases it at the end.
 class progress_line {
 public:
     explicit progress_line(std::optional<std::uint64_t> total) : total_(total) {}
@@ -31,14 +31,15 @@ private:
     bool drawn_ = false;
 };
 
-/// A line that says what will be done with a file, and with which settings.
+/// A line with the action for a file and its settings.
 std::string settings(const options& chosen, const std::string& from);
 
-/// As zstd says it: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)", or "FILE : 1234 bytes".
+/// A line in zstd's format: "FILE : 46.23%   (  1.84 MiB =>    870 KiB, OUTPUT)", or
+/// "FILE : 1234 bytes".
 std::string summary(const options& chosen, const std::string& from, const std::string& to,
                     const outcome& got);
 
-/// As sha256sum says it.
+/// A line in sha256sum's format.
 std::string digest_line(const std::string& digest, const std::string& file);
 
 } // namespace uring_zstd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// SHA-256, piece by piece.
-/// OpenSSL.
+/// SHA-256, piece by piece. OpenSSL.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,7 +30,7 @@ public:
         check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
     }
 
-    /// In hexadecimal. Ends it.
+    /// Ends the computation. @returns the digest in hexadecimal.
     std::string finish() {
         std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
         unsigned size = 0;
@@ -46,7 +45,7 @@ public:
 private:
     static void check(int status) {
         if (status != 1) {
-            throw std::runtime_error("libcrypto refuses to compute SHA-256");
+            throw std::runtime_error("libcrypto cannot compute SHA-256");
         }
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The signals that ask to end, as something to poll.
-/// Linux.
+/// Termination signals as a descriptor to poll. Linux.
 #pragma once
 
 #include <tryst/uring/descriptor.hpp>
@@ -15,12 +14,13 @@
 
 namespace uring_zstd {
 
-/// While it exists, SIGINT, SIGTERM and SIGHUP stay pending, and make its descriptor readable.
-/// Those that are ignored, as by nohup, stay ignored. A signal that is pending at the destruction
-/// then takes its usual effect. Create it before any thread, and destroy it after the last.
-class ending_signals {
+/// While this object exists, SIGINT, SIGTERM and SIGHUP stay pending, and make its descriptor
+/// readable. Signals that are ignored, for example because of nohup, stay ignored. A signal that is
+/// pending at the destruction then has its usual effect. Create the object before the first thread,
+/// and destroy it after the last.
+class termination_signals {
 public:
-    ending_signals() {
+    termination_signals() {
         sigset_t wanted;
         ::sigemptyset(&wanted);
         for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
@@ -31,18 +31,19 @@ public:
         }
         open_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
         if (!open_) {
-            throw std::system_error(errno, std::generic_category(), "signalfd");
+            throw std::system_error(errno, std::generic_category(), "cannot create a signalfd");
         }
         ::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
     }
-    ending_signals(const ending_signals&) = delete;
-    ending_signals& operator=(const ending_signals&) = delete;
-    ~ending_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    termination_signals(const termination_signals&) = delete;
+    termination_signals& operator=(const termination_signals&) = delete;
+    ~termination_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-    /// To poll, not to read: a read that completes after its loop has stopped would lose a signal.
+    /// Poll it, but do not read it: a read that completes after its loop has stopped would lose a
+    /// signal.
     int descriptor() const noexcept { return open_.get(); }
 
-    /// Takes all pending signals. @returns whether there were any.
+    /// Consumes all pending signals. @returns whether there were any.
     bool take() const noexcept {
         bool any = false;
         signalfd_siginfo signal{};

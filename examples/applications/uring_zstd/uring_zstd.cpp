@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compresses files, or decompresses, tests, hashes or copies them, in stages that swap full buffers
-// for empty ones. README.md has a tour of the files.
+// Compresses, decompresses, tests, hashes or copies files in stages that swap full buffers for
+// empty ones. README.md describes the files.
 
 #include "command_line.hpp"
 #include "failure.hpp"
@@ -32,13 +32,13 @@ using namespace uring_zstd;
 
 constexpr int exit_interrupted = 130;
 
-/// Opens /dev/null on each standard descriptor that is closed. Otherwise an output could get its
-/// number, and messages would be written into the output. Reading standard input and writing
+/// Opens /dev/null on each closed standard descriptor. Otherwise an output file could get its
+/// number, and messages would be written into that file. Reading standard input and writing
 /// standard output still fail. @throws stream_error
 void occupy_standard_descriptors() {
     constexpr std::array modes{O_WRONLY, O_RDONLY, O_WRONLY};
     for (int each = STDIN_FILENO; each <= STDERR_FILENO; ++each) {
-        // open(2) returns the lowest free number, which is this one.
+        // open(2) returns the lowest free descriptor, which is `each`.
         if (::fcntl(each, F_GETFD) < 0 &&
             ::open("/dev/null", modes.at(static_cast<std::size_t>(each))) < 0) {
             throw stream_error("/dev/null", "open", last_error());
@@ -46,7 +46,7 @@ void occupy_standard_descriptors() {
     }
 }
 
-void say(const std::string& text) {
+void print_message(const std::string& text) {
     std::fputs(text.c_str(), stderr);
 }
 
@@ -58,24 +58,26 @@ void print_digest(const std::string& digest, const std::string& file) {
 }
 
 void process(const options& chosen) {
-    std::optional<ending_signals> signals; // destroyed last: a signal then finds no partial output
+    // Declared first, hence destroyed last: a pending signal then finds no incomplete output.
+    std::optional<termination_signals> signals;
     const input from(chosen);
     std::optional<output> to;
     if (chosen.writes()) {
         to.emplace(chosen);
     }
-    signals.emplace(); // until here, where opening a named pipe may wait, they just end us
+    // Until here signals simply end the program, because opening a named pipe may block.
+    signals.emplace();
     if (to) {
         to->create(from);
     }
     if (chosen.remove) {
         from.check_removable();
         if (to->is_stream()) {
-            throw file_error(from.name(), "remove", "its output is a stream");
+            throw file_error(from.name(), "remove", "its output is a stream; omit --rm");
         }
     }
     if (chosen.verbose) {
-        say(settings(chosen, from.name()));
+        print_message(settings(chosen, from.name()));
     }
     const outcome got = run_pipeline(chosen, from, to ? &*to : nullptr, *signals);
     if (chosen.what == action::hash) {
@@ -87,15 +89,15 @@ void process(const options& chosen) {
     }
     const bool to_standard_output = chosen.output == options::standard_stream;
     if (chosen.verbose || (!chosen.quiet && !to_standard_output)) {
-        say(summary(chosen, from.name(), to ? to->name() : std::string(), got));
+        print_message(summary(chosen, from.name(), to ? to->name() : std::string(), got));
     }
     if (chosen.remove) {
         from.remove();
     }
 }
 
-/// @returns the exit status. One file's failure does not stop the others, unless nothing more can
-/// be written.
+/// Processes all files. If one fails, the others are still processed, unless the output stream has
+/// failed. @returns the exit status.
 int process_all(const command_line& all) {
     int status = EXIT_SUCCESS;
     const auto fail = [&status](const char* why) {
@@ -123,7 +125,7 @@ int process_all(const command_line& all) {
 } // namespace
 
 int main(int count, char** arguments) {
-    // As errors of writing they are reported, and the partial output is removed.
+    // Writes then fail with an error, which is reported, and the incomplete output is removed.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     try {
