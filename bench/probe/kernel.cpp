@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t rounds = 2'000;
 
-/// Two threads that wake each other, half a round trip. Bed: `wake()` and `sleep()`.
+/// Two threads wake each other; half a round trip. `Bed` has `wake()` and `sleep()`.
 template <class Bed>
 double wake(unsigned processor, unsigned other) {
     Bed beds[2];
@@ -70,7 +70,7 @@ private:
     int descriptor_;
 };
 
-/// The waker's side alone: nobody sleeps.
+/// The waker's side alone: no thread sleeps.
 double wake_nobody() {
     detail::parker parker;
     return timed(0, rounds, [&] {

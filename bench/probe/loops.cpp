@@ -55,7 +55,7 @@ struct give_way {
     void await_resume() const noexcept {}
 };
 
-/// Goes over to `other` until nothing is `left`, and then back to the caller.
+/// Transfers to `other` until nothing is `left`, and then returns to the caller.
 bare transfer(std::coroutine_handle<>* other, std::int64_t* left) {
     while (--*left > 0) {
         co_await give_way{other};
@@ -73,7 +73,7 @@ double symmetric_transfer() {
     return ns;
 }
 
-/// A node that posts itself again: to its own loop, or from loop to loop.
+/// A node that posts itself again, to its own loop or to the other loop.
 struct wanderer : executor_node {
     run_loop* loops[2];
     std::int64_t left = rounds;
