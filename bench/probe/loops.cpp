@@ -132,15 +132,15 @@ void measure_loops(int samples, std::vector<measurement>& into) {
     const auto add = [&](const char* key, const char* what, double (*sample)()) {
         into.push_back({key, what, spread_of(samples, sample)});
     };
-    add("resume", "a coroutine resumed, until it suspends", resumption);
-    add("symmetric_transfer", "from coroutine to coroutine", symmetric_transfer);
-    add("post_and_run", "run_loop: a node posted and run", post_and_run);
+    add("resume", "a coroutine is resumed and suspends again", resumption);
+    add("symmetric_transfer", "symmetric transfer from coroutine to coroutine", symmetric_transfer);
+    add("post_and_run", "run_loop: a node is posted and run", post_and_run);
 #ifdef TRYST_PROBE_ASIO
-    add("asio_post_and_run", "asio::io_context of one thread: a handler posted and run",
+    add("asio_post_and_run", "asio::io_context with one thread: a handler is posted and run",
         asio_post_and_run);
 #endif
     if (std::thread::hardware_concurrency() > 1) {
-        add("post_elsewhere", "run_loop: a node posted to a loop that is awake on another core",
+        add("post_elsewhere", "run_loop: a node is posted to a loop that is awake on another core",
             post_elsewhere);
     }
 }

@@ -145,26 +145,26 @@ void measure_memory(int samples, std::vector<measurement>& into) {
                              const std::function<double()>& sample) {
         into.push_back({key, what, spread_of(samples, sample)});
     };
-    add_one("load", "a load, the line being here", alone<load>);
-    add_one("store", "a store, the line being ours", alone<store>);
-    add_one("fetch_add", "a fetch-and-add, the line being ours", alone<add>);
-    add_one("compare_exchange", "a load and a compare-and-exchange, the line being ours",
+    add_one("load", "a load of a line that this core has", alone<load>);
+    add_one("store", "a store to a line that this core owns", alone<store>);
+    add_one("fetch_add", "a fetch-and-add on a line that this core owns", alone<add>);
+    add_one("compare_exchange", "a load and a compare-and-exchange on a line that this core owns",
             alone<replace>);
     add_one("pause", "one step of a spin loop", alone<pause>);
     if (std::thread::hardware_concurrency() < 2) {
         return;
     }
     using m = many_lines;
-    add_one("line_hop", "a line from core to core, half a round trip", hop);
-    add_one("read_written", "a load of a line that another core has written",
+    add_one("line_hop", "a line moves from core to core (half a round trip)", hop);
+    add_one("read_written", "a load of a line that another core wrote",
             [] { return visit(&m::read_all, &m::add_to_all, &m::read_all); });
-    add_one("add_written", "a fetch-and-add on a line that another core has written",
+    add_one("add_written", "a fetch-and-add on a line that another core wrote",
             [] { return visit(&m::read_all, &m::add_to_all, &m::add_to_all); });
-    add_one("add_shared", "a fetch-and-add on a line that another core has read",
+    add_one("add_shared", "a fetch-and-add on a line that another core read",
             [] { return visit(&m::add_to_all, &m::read_all, &m::add_to_all); });
-    add_one("contended_fetch_add", "a fetch-and-add, two cores at one line", contended<add>);
+    add_one("contended_fetch_add", "a fetch-and-add on a line that two cores use", contended<add>);
     add_one("contended_compare_exchange",
-            "a load and a compare-and-exchange, two cores at one line", contended<replace>);
+            "a load and a compare-and-exchange on a line that two cores use", contended<replace>);
 }
 
 } // namespace tryst::probe

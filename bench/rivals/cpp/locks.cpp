@@ -59,7 +59,7 @@ const enrolment conditions("mutex and condition variable",
                                {"latency-threads", latency<threads, one_way<locked>>},
                            });
 
-const enrolment one("mutex and the one who waits", {{"swap-tasks", swaps<run_loops, meeting>}});
+const enrolment one("mutex and one waiter", {{"swap-tasks", swaps<run_loops, meeting>}});
 
 const enrolment lists("mutex and two lists", {{"handoff-tasks", hand_over<run_loops, meeting>}});
 

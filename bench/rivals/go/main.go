@@ -124,7 +124,7 @@ func main() {
 	}
 	chosen, o := find(words[0], words[1]), parse(words[2:])
 	if chosen.workload == "swap-tasks" && o.loops*o.tasks < 2 {
-		refuse("nobody to swap with: --loops x --tasks must be at least 2")
+		refuse("a swap needs a partner: --loops x --tasks must be at least 2")
 	}
 	if chosen.workload == "handoff-tasks" && o.loops*o.tasks%2 != 0 {
 		refuse("half send, half receive: --loops x --tasks must be even")

@@ -41,7 +41,7 @@ interface Channel {
             }
             try {
                 return exchanger.exchange(mine, patience, TimeUnit.NANOSECONDS);
-            } catch (TimeoutException nobodyCame) {
+            } catch (TimeoutException timedOut) {
                 return null;
             }
         };

@@ -105,7 +105,7 @@ const RIVALS: &[(&str, &str, Run)] = &[
         let waits = |mut samples: Samples| async move {
             while let Some(sent) = receive.recv().await {
                 samples.add(sent);
-                answer.send(sent).expect("who sends waits for an answer");
+                answer.send(sent).expect("the sender waits for an answer");
             }
             samples
         };
