@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times whole commands on one large file; prints tables, and keeps the figures if the file is its own.
+"""Times whole commands on one large file and prints tables. Without FILE, it also writes bench/results/files.json.
 
-uring_zstd against zstd at the same level, its --hash against sha256sum, its --copy against cp, dd and itself on a single
-ring with two buffers. The commands take turns, after a round that is not counted and in which each result is compared
-with what it should be.
+Compares uring_zstd with zstd at the same level; its --hash with sha256sum; and its --copy with cp, with dd, and with
+itself on a single ring with two buffers. The commands take turns. A first round, which does not count, checks all results.
 """
 
 import argparse
@@ -27,7 +26,7 @@ LARGE = 1 << 30
 
 
 def large_file(path):
-    """A gigabyte of what lies about on a machine: programs, libraries, headers, documents."""
+    """Writes a gigabyte of the files in /usr: programs, libraries, headers, documents."""
     with open(path, "wb") as out:
         for folder, _, names in os.walk("/usr"):
             for name in names:
@@ -37,7 +36,7 @@ def large_file(path):
                         out.write(file.read(LARGE - out.tell()))
                 if out.tell() == LARGE:
                     return
-    with open(path, "rb+") as out: # not that much here: once more what there is
+    with open(path, "rb+") as out: # /usr is smaller: repeat its files
         while (size := os.fstat(out.fileno()).st_size) < LARGE:
             out.seek(0)
             block = out.read(LARGE - size)
@@ -46,14 +45,14 @@ def large_file(path):
 
 
 def run(command):
-    """@returns seconds and processor seconds."""
+    """@returns seconds and processor seconds"""
     actions = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
     start = time.perf_counter()
     process = os.posix_spawnp(command[0], command, os.environ, file_actions=actions)
     _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - start
     if status != 0:
-        sys.exit(f"{' '.join(command)} failed")
+        sys.exit(f"files.py: `{' '.join(command)}` failed with status {status}")
     return seconds, usage.ru_utime + usage.ru_stime
 
 
@@ -69,15 +68,15 @@ def check(kind, command, source, output):
     else:
         right = subprocess.run(["cmp", output, source], check=False).returncode == 0
     if not right:
-        sys.exit(f"{' '.join(command)}: its result is wrong")
+        sys.exit(f"files.py: the result of `{' '.join(command)}` is wrong")
 
 
 def compare(kind, title, commands, source, output):
-    """Each command as it is shown, with what stands for files: `IN`, `OUT`."""
+    """Compares commands, given by their titles. `IN` and `OUT` stand for the files."""
     runs = {name: [] for name in commands}
     names = list(commands)
     for turn in range(ROUNDS + 1):
-        first = turn % len(names) # each has another's leavings to cope with: what the disk is still at
+        first = turn % len(names) # rotate, because the disk may still be busy with the previous command
         for name in names[first:] + names[:first]:
             words = commands[name]
             command = [word.replace("IN", source).replace("OUT", output) for word in words]
@@ -101,7 +100,7 @@ def compare(kind, title, commands, source, output):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("uring_zstd", help="the program")
-    parser.add_argument("file", nargs="?", help="a gigabyte of /usr by default, whose figures are kept in bench/results")
+    parser.add_argument("file", nargs="?", help="the input; by default a gigabyte of /usr, whose figures go to bench/results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=".", prefix="bench_files.") as folder:
         source = options.file

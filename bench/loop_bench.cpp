@@ -1,173 +1,136 @@
 // SPDX-License-Identifier: MIT
-// Coroutines that exchange for ever, on one loop or on two loops, each pinned to a processor.
-#include "loops.hpp"
+// What the forms of tryst cost on its own loops: an arena or one slot, stop tokens and deadlines,
+// the orders of a channel, sleeping loops, timeouts.
+#include "rivals/cpp/mutex_meeting.hpp"
+#include "rivals/cpp/run_loops.hpp"
+#include "rivals/cpp/workloads.hpp"
 #include "support.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <tryst/tryst.hpp>
 
-#include <memory>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
 
 namespace tryst::bench {
 namespace {
 
-using meeting = exchanger<std::int64_t>;
+using meeting = exchanger<item>;
+using fifo = synchronous_channel<item>;
+using lifo = synchronous_channel<item, order::lifo>;
+using lists = mutex_meeting<item>;
 
-task<> exchange_for_ever(meeting& ex, std::int64_t id, tally& mine) {
-    while (auto got = co_await ex.exchange(id)) {
-        mine.success(id, *got);
+class one_slot {
+public:
+    auto exchange(item mine) { return ex_.exchange(mine); }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_{0};
+};
+
+class with_deadline {
+public:
+    auto exchange(item mine) { return ex_.exchange_for(mine, std::chrono::seconds(10)); }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_;
+};
+
+class with_stop_token {
+public:
+    auto exchange(item mine) { return ex_.exchange(mine, source_.get_token()); }
+    void close() { ex_.close(); }
+
+private:
+    meeting ex_;
+    std::stop_source source_;
+};
+
+/// Loops that sleep as soon as they are idle, so that each swap between two of them wakes one.
+class sleeping_loops : public run_loops {
+public:
+    explicit sleeping_loops(unsigned count) : run_loops(count, true, {.max_spins = 0}) {}
+};
+
+template <class Channel>
+void add_channel(const std::string& name) {
+    add("channel_on_one_loop<" + name + ">", hand_over<run_loops, Channel>, 1,
+        {2, 16, 1'000, 100'000});
+    add("channel_on_two_loops<" + name + ">", hand_over<run_loops, Channel>, 2,
+        {2, 16, 1'000, 100'000});
+}
+
+[[maybe_unused]] const bool added = [] {
+    add("one_loop", swaps<run_loops, meeting>, 1, {2, 16, 1'000, 100'000});
+    add("one_loop_with_deadline", swaps<run_loops, with_deadline>, 1, {16});
+    add("one_loop_with_stop_token", swaps<run_loops, with_stop_token>, 1, {16});
+    add("two_loops", swaps<run_loops, meeting>, 2, {1, 16, 1'000, 100'000});
+    add("two_loops_one_slot", swaps<run_loops, one_slot>, 2, {1, 16, 1'000, 100'000});
+    add("two_sleeping_loops", swaps<sleeping_loops, meeting>, 2, {1});
+    add_channel<fifo>("fifo");
+    add_channel<lifo>("lifo");
+    add_channel<lists>("locked");
+    return true;
+}();
+
+template <class Channel>
+task<> time_out(Channel& from, std::int64_t times, std::int64_t& timed_out) {
+    for (std::int64_t i = 0; i != times; ++i) {
+        const auto got = co_await from.receive_for(std::chrono::microseconds(1));
+        timed_out += got.error() == exchange_errc::timed_out ? 1 : 0;
     }
 }
 
-task<> exchange_with_deadline(meeting& ex, std::int64_t id, tally& mine) {
-    while (auto got = co_await ex.exchange_for(id, std::chrono::seconds(10))) {
-        mine.success(id, *got);
-    }
-}
-
-task<> exchange_with_stop(meeting& ex, std::int64_t id, tally& mine, std::stop_token stop) {
-    while (auto got = co_await ex.exchange(id, stop)) {
-        mine.success(id, *got);
-    }
-}
-
-void one_loop(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        meeting ex;
-        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                      [&](run_loop& loop, std::int64_t id, tally& mine) {
-                          loop.spawn(exchange_for_ever(ex, id, mine));
-                      });
-    }
-}
-BENCHMARK(one_loop)
-    ->ArgName("coroutines")
-    ->Arg(2)
-    ->Arg(16)
-    ->Arg(1'000)
-    ->Arg(100'000)
-    ->UseManualTime()
-    ->Iterations(1);
-
-void one_loop_with_deadline(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        meeting ex;
-        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                      [&](run_loop& loop, std::int64_t id, tally& mine) {
-                          loop.spawn(exchange_with_deadline(ex, id, mine));
-                      });
-    }
-}
-BENCHMARK(one_loop_with_deadline)->ArgName("coroutines")->Arg(16)->UseManualTime()->Iterations(1);
-
-void one_loop_with_stop_token(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        meeting ex;
-        const std::stop_source source;
-        meet_on_loops(state, 1, static_cast<std::size_t>(state.range(0)), ex, {},
-                      [&](run_loop& loop, std::int64_t id, tally& mine) {
-                          loop.spawn(exchange_with_stop(ex, id, mine, source.get_token()));
-                      });
-    }
-}
-BENCHMARK(one_loop_with_stop_token)->ArgName("coroutines")->Arg(16)->UseManualTime()->Iterations(1);
-
-/// range(0): coroutines on each loop; range(1): slots beside slot 0.
-void two_loops(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        meeting ex(static_cast<std::size_t>(state.range(1)));
-        meet_on_loops(state, 2, static_cast<std::size_t>(state.range(0)), ex, {},
-                      [&](run_loop& loop, std::int64_t id, tally& mine) {
-                          loop.spawn(exchange_for_ever(ex, id, mine));
-                      });
-    }
-}
-BENCHMARK(two_loops)
-    ->ArgNames({"coroutines", "capacity"})
-    ->ArgsProduct({{1, 16, 1'000, 100'000}, {0, detail::processor_count()}})
-    ->UseManualTime()
-    ->Iterations(1);
-
-/// Two loops that sleep at once when they are idle: each exchange wakes one of them.
-void two_sleeping_loops(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        meeting ex;
-        meet_on_loops(state, 2, 1, ex, {.max_spins = 0},
-                      [&](run_loop& loop, std::int64_t id, tally& mine) {
-                          loop.spawn(exchange_for_ever(ex, id, mine));
-                      });
-    }
-}
-BENCHMARK(two_sleeping_loops)->UseManualTime()->Iterations(1);
-
-/// The yardstick of the above: two threads that wake each other through eventfds, half a round each.
-void eventfd_wake(benchmark::State& state) {
-    for ([[maybe_unused]] auto _ : state) {
-        const int ends[] = {::eventfd(0, 0), ::eventfd(0, 0)};
-        std::vector<tally> tallies(2);
-        std::atomic<bool> over{false};
-        const auto play = [&](int mine) {
-            eventfd_t token = 0;
-            while (::eventfd_read(ends[mine], &token) == 0 && token == 1) {
-                ++tallies[static_cast<std::size_t>(mine)].exchanges;
-                ::eventfd_write(ends[1 - mine], over.load(std::memory_order_relaxed) ? 2 : 1);
-            }
-            ::eventfd_write(ends[1 - mine], 2);
-        };
-        const auto begin = steady::now();
-        {
-            const auto first = pinned_thread(0, [&] { play(0); });
-            const auto second = pinned_thread(1, [&] { play(1); });
-            ::eventfd_write(ends[0], 1);
-            std::this_thread::sleep_for(sample_time);
-            over.store(true, std::memory_order_relaxed);
+template <class Channel>
+task<> receive_until_closed(Channel& from) {
+    while (true) {
+        const auto got = co_await from.receive();
+        if (!got) {
+            break;
         }
-        const auto elapsed = steady::now() - begin;
-        const auto wakes = tallies[0].exchanges + tallies[1].exchanges;
-        state.SetIterationTime(std::chrono::duration<double>(elapsed).count() /
-                               static_cast<double>(wakes));
-        ::close(ends[0]);
-        ::close(ends[1]);
     }
 }
-BENCHMARK(eventfd_wake)->UseManualTime()->Iterations(1);
 
-task<> wait_to_be_cancelled(meeting& ex, std::stop_token stop, std::int64_t& cancelled) {
-    const auto got = co_await ex.exchange(1, std::move(stop));
-    cancelled += got.error() == exchange_errc::cancelled ? 1 : 0;
-}
-
-/// Stopping range(0) parked operations, each in an exchanger of its own, by one request; the time is
-/// that of one of them.
-void cancel_storm(benchmark::State& state) {
-    const auto count = static_cast<std::size_t>(state.range(0));
+/// `range(0)` receives time out, 1,000 of them pending at a time, behind one receiver that waits
+/// without a limit. Reports the time of one timeout. `KiB` is the growth of memory after the first
+/// tenth.
+template <class Channel>
+void channel_timeouts(benchmark::State& state) {
+    constexpr std::int64_t at_a_time = 1'000;
+    const std::int64_t first = state.range(0) / 10;
+    const std::int64_t counted = state.range(0) - first;
     for ([[maybe_unused]] auto _ : state) {
-        std::vector<std::unique_ptr<meeting>> rooms;
+        Channel channel;
         run_loop loop;
-        std::stop_source source;
-        std::int64_t cancelled = 0;
-        for (std::size_t i = 0; i != count; ++i) {
-            rooms.push_back(std::make_unique<meeting>(0));
-            loop.spawn(wait_to_be_cancelled(*rooms.back(), source.get_token(), cancelled));
-        }
-        loop.run_until_idle();
+        std::int64_t timed_out = 0;
+        loop.spawn(receive_until_closed(channel));
+        const auto run = [&](std::int64_t count) {
+            const std::int64_t target = timed_out + count;
+            for (std::int64_t i = 0; i != at_a_time; ++i) {
+                loop.spawn(time_out(channel, count / at_a_time, timed_out));
+            }
+            while (timed_out != target) { // NOLINT(bugprone-infinite-loop): the loop counts
+                loop.run_until_idle();
+            }
+        };
+        run(first);
+        const double before = resident();
         const auto begin = steady::now();
-        source.request_stop();
+        run(counted);
+        report(state, steady::now() - begin, static_cast<std::uint64_t>(counted));
+        state.counters["KiB"] = (resident() - before) / 1024;
+        channel.close();
         loop.run_until_idle();
-        const auto elapsed = steady::now() - begin;
-        if (cancelled != state.range(0)) {
-            state.SkipWithError("not all were cancelled");
-        }
-        state.SetIterationTime(std::chrono::duration<double>(elapsed).count() /
-                               static_cast<double>(count));
     }
 }
-BENCHMARK(cancel_storm)
-    ->ArgName("parked")
-    ->Arg(1'000)
-    ->Arg(100'000)
-    ->UseManualTime()
-    ->Iterations(1);
+void timeouts(benchmark::internal::Benchmark* benchmark) {
+    benchmark->ArgName("timeouts")->Arg(10'000'000)->Apply(one_sample);
+    benchmark->Repetitions(1);
+}
+BENCHMARK(channel_timeouts<fifo>)->Apply(timeouts);
+BENCHMARK(channel_timeouts<lifo>)->Apply(timeouts);
 
 } // namespace
 } // namespace tryst::bench

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs exchange_bench, and keeps the medians: micro.py EXCHANGE_BENCH [ARG...]; ARGs go to Google Benchmark."""
+"""Runs exchange_bench and writes its medians to bench/results/micro.json.
+
+micro.py EXCHANGE_BENCH [ARG...]; the ARGs are passed to Google Benchmark.
+"""
 
 import json
 import re
@@ -13,14 +16,15 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[1]
 sys.path.append(str(TOP / "bench/rivals"))
 import machine # noqa: E402
+from run import line_hop # noqa: E402
 
-# What Google Benchmark says of each, beside our own counters.
+# The fields of Google Benchmark itself; all others are our counters.
 ITS_OWN = {"name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions", "repetition_index",
-           "threads", "aggregate_name", "aggregate_unit", "iterations", "real_time", "cpu_time", "time_unit", "hop"}
+           "threads", "aggregate_name", "aggregate_unit", "iterations", "real_time", "cpu_time", "time_unit"}
 
 
 def medians(benchmarks: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """By name, without what Google Benchmark adds to it: ns, our counters, and of how many samples."""
+    """Returns by name, without Google Benchmark's suffixes: the time in ns, our counters, and the number of samples."""
     found = {}
     for each in benchmarks:
         if each.get("aggregate_name") == "median" or each.get("repetitions") == 1:
@@ -31,28 +35,26 @@ def medians(benchmarks: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     return found
 
 
-def kept(run: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
-    failed = [each["name"] for each in run["benchmarks"] if each.get("error_occurred")]
-    if failed:
-        sys.exit(f"failed: {', '.join(failed)}")
-    hop = run["context"]["line hop between the first two processors"]
-    return {"meta": {**meta, "line_hop": [float(hop.split()[0])],
-                     "repetitions": max(each.get("repetitions", 1) for each in run["benchmarks"])},
-            "medians": medians(run["benchmarks"])}
+def text(meta: dict[str, Any], found: dict[str, dict[str, float]]) -> str:
+    """Returns the JSON, with a line for each benchmark."""
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(each)}" for name, each in sorted(found.items()))
+    return f'{{"meta": {json.dumps(meta, indent=1)},\n"medians": {{\n{lines}\n}}}}\n'
 
 
 def main() -> None:
+    hop = line_hop()
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         done = subprocess.run([*sys.argv[1:], f"--benchmark_out={out.name}", "--benchmark_out_format=json"], check=False)
         if done.returncode != 0:
-            sys.exit(done.returncode)
-        text = out.read()
-    if not text:
-        sys.exit("nothing was run")
-    run = json.loads(text)
+            sys.exit("micro.py: exchange_bench failed; bench/results/micro.json is unchanged")
+        written = out.read()
+    found = medians(json.loads(written)["benchmarks"]) if written else {}
+    if not found:
+        sys.exit("micro.py: no benchmark was run; check --benchmark_filter")
+    meta = {**machine.describe(), "line_hop": hop, "repetitions": max(each["samples"] for each in found.values())}
     output = machine.RESULTS / "micro.json"
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(kept(run, machine.describe()), indent=1) + "\n", encoding="utf-8")
+    output.write_text(text(meta, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

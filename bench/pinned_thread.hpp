@@ -12,13 +12,13 @@
 
 namespace tryst::bench {
 
-/// A thread that keeps to one processor, as far as there are that many.
+/// Returns a thread that is pinned to a processor, modulo the number of processors.
 inline std::jthread pinned_thread(unsigned processor, std::function<void()> body) {
     return std::jthread([processor, body = std::move(body)] {
         cpu_set_t only;
         CPU_ZERO(&only);
         CPU_SET(processor % std::thread::hardware_concurrency(), &only);
-        // Without the right to pin, the figures are noisier; they stay true.
+        // Without permission to pin, the figures are noisier but still valid.
         static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof only, &only));
         body();
     });

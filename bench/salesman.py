@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times examples/applications/tsp as the paper's figure 2 does, for each way to exchange and 1 to 32 threads, which take turns."""
+"""Times examples/applications/tsp as in the paper's figure 2, for each form of exchange and 1 to 32 threads, in turn."""
 
 import argparse
 import json
@@ -14,14 +14,14 @@ TOP = Path(__file__).resolve().parents[1]
 sys.path.append(str(TOP / "bench/rivals"))
 import machine # noqa: E402
 
-# The paper's, but for the generations: it has 20,000, which takes the mutex two minutes a run.
+# The paper's parameters, except its 20,000 generations, for which a run with the mutex takes two minutes.
 SIDE, POPULATION, BREEDERS, GENERATIONS = 10, 1000, 200, 2000
 FORMS, THREADS = ("red-blue", "symmetric", "mutex"), (1, 2, 4, 8, 16, 32)
 SAID = re.compile(r"^(\d+) generations in ([\d.]+) s", re.MULTILINE)
 
 
 def seconds(program: Path, form: str, threads: int, generations: int) -> float:
-    """Of one run, which itself checks that genes are conserved and every child is a permutation of the cities."""
+    """Returns the seconds of one run. The program checks that genes are conserved and that children are permutations."""
     command = [str(program), "-q", "--side", str(SIDE), "--population", str(POPULATION), "--breeders", str(BREEDERS),
                "--generations", str(generations), "--improve", "none", "--exchange", form, "--threads", str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
@@ -39,9 +39,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=machine.RESULTS / "salesman.json", metavar="FILE")
     options = parser.parse_args()
     if min(options.generations, options.repetitions) < 1:
-        parser.error("there must be generations and repetitions")
+        parser.error("--generations and --repetitions must be at least 1")
 
-    # One thread that blocks has nobody to meet.
+    # A single thread that blocks has no partner.
     runs = [(form, threads) for threads in THREADS for form in FORMS if (form, threads) != ("mutex", 1)]
     samples: dict[tuple[str, int], list[float]] = {run: [] for run in runs}
     for turn in range(options.repetitions):

@@ -1,72 +1,58 @@
 // SPDX-License-Identifier: MIT
 #include "support.hpp"
 
+#include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <cstdio>
-#include <string>
-#include <string_view>
+#include <cstdlib>
 
 namespace tryst::bench {
+namespace {
+std::atomic<bool> failed{false};
+} // namespace
 
-double line_hop_ns() {
-    if (std::thread::hardware_concurrency() < 2) {
-        return 0;
+void fail(benchmark::State& state, const char* why) {
+    failed.store(true, std::memory_order_relaxed);
+    state.SkipWithError(why);
+}
+
+void report(benchmark::State& state, seconds elapsed, std::uint64_t count) {
+    if (count == 0) {
+        fail(state, "the sample ended before anything was done");
     }
-    constexpr int rounds = 200'000;
-    struct alignas(detail::line_pair) {
-        std::atomic<int> value{0};
-    } ball;
-    std::barrier start(2);
-    const auto play = [&](int mine) {
-        start.arrive_and_wait();
-        for (int turn = mine; turn < rounds; turn += 2) {
-            while (ball.value.load(std::memory_order_acquire) != turn) {
-                detail::spin_pause();
+    state.SetIterationTime(elapsed.count() /
+                           static_cast<double>(std::max(count, std::uint64_t{1})));
+}
+
+void add(const std::string& name, workload run, unsigned loops,
+         const std::vector<std::int64_t>& coroutines) {
+    auto* const made =
+        benchmark::RegisterBenchmark(name.c_str(), [run, loops](benchmark::State& state) {
+            parameters p;
+            p.loops = loops;
+            p.tasks = static_cast<unsigned>(state.range(0));
+            p.seconds = sample_time;
+            p.warmup = warm_up_time;
+            for ([[maybe_unused]] auto _ : state) {
+                const measurement taken = run(p);
+                if (!taken.conserved) {
+                    fail(state, "items were not conserved");
+                }
+                report(state, taken.elapsed, taken.count);
+                for (const auto& [counter, value] : taken.more) {
+                    state.counters[std::string(counter)] = value;
+                }
             }
-            ball.value.store(turn + 1, std::memory_order_release);
-        }
-    };
-    const std::jthread other = pinned_thread(1, [&] { play(1); });
-    steady::duration elapsed{};
-    pinned_thread(0, [&] {
-        const auto begin = steady::now();
-        play(0);
-        elapsed = steady::now() - begin;
-    }).join();
-    return std::chrono::duration<double, std::nano>(elapsed).count() / rounds;
-}
-
-double report(benchmark::State& state, const std::vector<tally>& tallies,
-              steady::duration elapsed) {
-    tally all;
-    for (const tally& each : tallies) {
-        all.exchanges += each.exchanges;
-        all.given += each.given;
-        all.got += each.got;
-    }
-    const double pairs = static_cast<double>(all.exchanges) / 2;
-    if (all.exchanges % 2 != 0 || all.given != all.got) {
-        state.SkipWithError("items were not conserved");
-    } else if (all.exchanges == 0) {
-        state.SkipWithError("nothing was exchanged");
-    }
-    state.SetIterationTime(std::chrono::duration<double>(elapsed).count() / std::max(pairs, 1.0));
-    return pairs;
-}
-
-double fairness(const std::vector<tally>& tallies) {
-    const auto [least, most] = std::ranges::minmax_element(tallies, {}, &tally::exchanges);
-    return static_cast<double>(least->exchanges) / static_cast<double>(most->exchanges);
+        });
+    made->ArgName("coroutines")->ArgsProduct({coroutines})->Apply(one_sample);
 }
 
 } // namespace tryst::bench
 
-/// Google Benchmark's main, with our defaults before the caller's own flags: interleaved repetitions, of
-/// which medians are shown, so that variants are compared under the same weather.
+/// Google Benchmark's main, with other defaults. Repetitions are interleaved, so that all
+/// benchmarks run under the same conditions, and their medians are shown.
 int main(int count, char** arguments) {
     std::string defaults[] = {
-        "--benchmark_repetitions=5",
+        "--benchmark_repetitions=3",
         "--benchmark_enable_random_interleaving=true",
         "--benchmark_report_aggregates_only=true",
         "--benchmark_counters_tabular=false",
@@ -79,12 +65,10 @@ int main(int count, char** arguments) {
     int total = static_cast<int>(all.size());
     benchmark::Initialize(&total, all.data());
     if (benchmark::ReportUnrecognizedArguments(total, all.data())) {
-        return 1;
+        return EXIT_FAILURE;
     }
-    char hop[32];
-    std::snprintf(hop, sizeof hop, "%.0f ns", tryst::bench::line_hop_ns());
-    benchmark::AddCustomContext("line hop between the first two processors", hop);
-    benchmark::AddCustomContext("time", "of one completed exchange (two participants served)");
+    benchmark::AddCustomContext("time", "of one swap (both parties served), or as the name says");
     benchmark::RunSpecifiedBenchmarks();
     benchmark::Shutdown();
+    return tryst::bench::failed.load(std::memory_order_relaxed) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,51 +1,37 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the benchmarks share: pinned threads, the machine's line hop, and the check of conservation.
+/// Runs the workloads of rivals/cpp as samples of Google Benchmark.
 #pragma once
 
-#include "pinned_thread.hpp"
-
-#include <tryst/tryst.hpp>
+#include "rivals/cpp/registry.hpp"
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <thread>
+#include <string>
 #include <vector>
 
 namespace tryst::bench {
 
-using steady = std::chrono::steady_clock;
-
-/// How long one sample exchanges for.
+/// How long a sample exchanges, after a warm-up that does not count.
 inline constexpr std::chrono::milliseconds sample_time{200};
+inline constexpr std::chrono::milliseconds warm_up_time{20};
 
-/// What one participant gave away and got; on a line pair of its own.
-struct alignas(detail::line_pair) tally {
-    std::int64_t exchanges = 0;
-    std::int64_t failures = 0;
-    std::int64_t given = 0;
-    std::int64_t got = 0;
+/// Marks a sample as failed; the program then ends with status 1.
+void fail(benchmark::State& state, const char* why);
 
-    void success(std::int64_t mine, std::int64_t theirs) noexcept {
-        ++exchanges;
-        given += mine;
-        got += theirs;
-    }
-};
+/// Reports a sample as the time of one of `count` events.
+void report(benchmark::State& state, seconds elapsed, std::uint64_t count);
 
-/// Time for a cache line to go from one core to another: half a round trip, in nanoseconds.
-/// 0 on a single processor.
-double line_hop_ns();
+/// Registers a benchmark of a workload on one or two loops, for each of these numbers of coroutines
+/// on each loop. It reports the time of one swap or item handed over, and the fairness.
+void add(const std::string& name, workload run, unsigned loops,
+         const std::vector<std::int64_t>& coroutines);
 
-/// Reports the sample as the time of one completed exchange, that is, of two participants served; or as
-/// an error, if items were lost or made up.
-/// @returns exchanges completed.
-double report(benchmark::State& state, const std::vector<tally>& tallies, steady::duration elapsed);
-
-/// The service of the least served participant as a share of the most served.
-double fairness(const std::vector<tally>& tallies);
+/// Makes a benchmark take one sample in each repetition, which measures its own time.
+inline void one_sample(benchmark::internal::Benchmark* benchmark) {
+    benchmark->UseManualTime()->Iterations(1);
+}
 
 } // namespace tryst::bench

@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds sample_time{40};
 constexpr std::size_t coroutines = 16; // on each loop
 
-/// Real processors charge by themselves.
+/// Accesses on real processors take their time by themselves.
 struct real_memory {
     static void read(const void* /*address*/) noexcept {}
     static void write(const void* /*address*/) noexcept {}
@@ -71,11 +71,12 @@ double on_loops(unsigned processors, std::size_t capacity) {
     }
     threads.clear();
     const auto elapsed = steady::now() - begin;
-    at.close(); // nobody is left half served
+    at.close(); // so that both parties of a swap are served
     for (auto& loop : loops) {
         loop->run_until_idle();
     }
-    // One loop never waits; that it may not have had its processor all the time does not matter.
+    // One loop never waits, so its processor time counts. It does not matter if it did not have its
+    // processor all the time.
     return time_of_a_pair<Meeting>(tallies, processors == 1 ? of_first : elapsed);
 }
 
@@ -102,7 +103,7 @@ double on_threads(unsigned processors, std::size_t capacity) {
     std::this_thread::sleep_for(sample_time);
     over.store(true, std::memory_order_relaxed);
     const auto elapsed = steady::now() - begin;
-    at.close(); // lets the last ones go
+    at.close(); // ends the last waits
     threads.clear();
     return time_of_a_pair<Meeting>(tallies, elapsed);
 }
@@ -111,7 +112,7 @@ template <class Meeting>
 void measure(const char* design, bool arena, int samples, std::vector<exchange_measurement>& into) {
     const unsigned most = std::min(2U, detail::processor_count());
     for (unsigned processors = 1; processors <= most; ++processors) {
-        // What the exchanger chooses where there are so many processors.
+        // The capacity that an exchanger chooses with this number of processors.
         const std::size_t capacity = arena ? processors : 0;
         into.push_back({"loops", design, processors, spread_of(samples, [&] {
                             return on_loops<Meeting>(processors, capacity);

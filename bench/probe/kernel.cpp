@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t rounds = 2'000;
 
-/// Two threads that wake each other, half a round trip. Bed: `wake()` and `sleep()`.
+/// Two threads wake each other; half a round trip. `Bed` has `wake()` and `sleep()`.
 template <class Bed>
 double wake(unsigned processor, unsigned other) {
     Bed beds[2];
@@ -70,7 +70,7 @@ private:
     int descriptor_;
 };
 
-/// The waker's side alone: nobody sleeps.
+/// The waker's side alone: no thread sleeps.
 double wake_nobody() {
     detail::parker parker;
     return timed(0, rounds, [&] {
@@ -92,19 +92,19 @@ void measure_kernel(int samples, std::vector<measurement>& into) {
     const auto add = [&](const char* key, const char* what, const std::function<double()>& sample) {
         into.push_back({key, what, spread_of(samples, sample)});
     };
-    add("yield", "a thread yields, and nobody else wants the core",
+    add("yield", "a thread yields, and no other thread runs",
         [] { return timed(0, rounds, yield_for_a_while); });
-    add("context_switch", "two threads of one core yield to each other: one switch",
+    add("context_switch", "one switch between two threads that yield to each other on one core",
         [] { return timed_together(0, 0, 2 * rounds, yield_for_a_while, yield_for_a_while); });
-    add("futex_wake_nobody", "a futex wake-up, nobody being asleep", wake_nobody);
-    add("futex_wake_here", "a futex wake-up of a thread of the same core",
+    add("futex_wake_nobody", "a futex wake-up without a sleeping thread", wake_nobody);
+    add("futex_wake_here", "a futex wake-up of a thread on the same core",
         [] { return wake<futex_bed>(0, 0); });
-    add("eventfd_wake_here", "an eventfd wake-up of a thread of the same core",
+    add("eventfd_wake_here", "an eventfd wake-up of a thread on the same core",
         [] { return wake<eventfd_bed>(0, 0); });
     if (std::thread::hardware_concurrency() > 1) {
-        add("futex_wake", "a futex wake-up of a thread of another core",
+        add("futex_wake", "a futex wake-up of a thread on another core",
             [] { return wake<futex_bed>(0, 1); });
-        add("eventfd_wake", "an eventfd wake-up of a thread of another core",
+        add("eventfd_wake", "an eventfd wake-up of a thread on another core",
             [] { return wake<eventfd_bed>(0, 1); });
     }
 }

@@ -55,7 +55,7 @@ struct give_way {
     void await_resume() const noexcept {}
 };
 
-/// Goes over to `other` until nothing is `left`, and then back to the caller.
+/// Transfers to `other` until nothing is `left`, and then returns to the caller.
 bare transfer(std::coroutine_handle<>* other, std::int64_t* left) {
     while (--*left > 0) {
         co_await give_way{other};
@@ -73,7 +73,7 @@ double symmetric_transfer() {
     return ns;
 }
 
-/// A node that posts itself again: to its own loop, or from loop to loop.
+/// A node that posts itself again, to its own loop or to the other loop.
 struct wanderer : executor_node {
     run_loop* loops[2];
     std::int64_t left = rounds;
@@ -132,15 +132,15 @@ void measure_loops(int samples, std::vector<measurement>& into) {
     const auto add = [&](const char* key, const char* what, double (*sample)()) {
         into.push_back({key, what, spread_of(samples, sample)});
     };
-    add("resume", "a coroutine resumed, until it suspends", resumption);
-    add("symmetric_transfer", "from coroutine to coroutine", symmetric_transfer);
-    add("post_and_run", "run_loop: a node posted and run", post_and_run);
+    add("resume", "a coroutine is resumed and suspends again", resumption);
+    add("symmetric_transfer", "symmetric transfer from coroutine to coroutine", symmetric_transfer);
+    add("post_and_run", "run_loop: a node is posted and run", post_and_run);
 #ifdef TRYST_PROBE_ASIO
-    add("asio_post_and_run", "asio::io_context of one thread: a handler posted and run",
+    add("asio_post_and_run", "asio::io_context with one thread: a handler is posted and run",
         asio_post_and_run);
 #endif
     if (std::thread::hardware_concurrency() > 1) {
-        add("post_elsewhere", "run_loop: a node posted to a loop that is awake on another core",
+        add("post_elsewhere", "run_loop: a node is posted to a loop that is awake on another core",
             post_elsewhere);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What this machine's floor is: cache lines, atomic steps, coroutines, loops, wake-ups; and the library on it.
+// Measures the machine's floor (cache lines, atomic steps, coroutines, loops, wake-ups) and the
+// library on it.
 #include "probe.hpp"
 
 #include <CLI/CLI.hpp>
@@ -46,7 +47,7 @@ std::string as_json(const findings& found, int samples) {
                    {"compiler", __VERSION__},
                    {"time", fmt::format("{}", std::time(nullptr))},
                    {"samples", samples},
-                   {"unit", "ns; an exchange is two parties served"}};
+                   {"unit", "ns; an exchange serves two parties"}};
     for (const measurement& each : found.floor) {
         all["floor"][each.key] = to_json(each.ns);
         all["floor"][each.key]["what"] = each.what;
@@ -79,12 +80,12 @@ std::string as_table(const findings& found) {
 
 int run(int count, char** arguments) {
     CLI::App app(
-        "Measures what this machine's steps cost, and exchanges on one and two processors.",
+        "Measures the costs of this machine's steps, and of exchanges on one and two processors.",
         "probe");
     bool json_wanted = false;
     int samples = 9;
-    app.add_flag("--json", json_wanted, "JSON on standard output, not a table");
-    app.add_option("--samples", samples, "Samples of each measurement, of which the median counts")
+    app.add_flag("--json", json_wanted, "print JSON instead of a table");
+    app.add_option("--samples", samples, "samples of each measurement; the median is printed")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     try {

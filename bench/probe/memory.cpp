@@ -21,7 +21,7 @@ struct alignas(detail::line_pair) line {
     std::atomic<std::uint64_t> value{0};
 };
 
-/// A ball that two cores throw to each other: half a round trip.
+/// Two cores write one line in turn; half a round trip.
 double hop() {
     line ball;
     const auto play = [&](std::uint64_t turn) {
@@ -34,7 +34,8 @@ double hop() {
     return timed_together(0, 1, rounds, [&] { play(0); }, [&] { play(1); });
 }
 
-/// Few enough for the first cache of a core, in an order that no prefetcher guesses: a cycle through all.
+/// A cycle through lines in an order that no prefetcher predicts. They fit into a core's
+/// first-level cache.
 class many_lines {
 public:
     static constexpr std::uint64_t count = 192;
@@ -48,7 +49,7 @@ public:
         }
     }
 
-    /// Each access waits for the one before, which names its place.
+    /// Each access waits for the previous one, which holds its index.
     void read_all() {
         for (std::uint64_t i = 0, n = 0; n != count; ++n) {
             i = at(i).load(std::memory_order_relaxed) >> steps;
@@ -61,13 +62,13 @@ public:
     }
 
 private:
-    static constexpr unsigned steps = 32; // below the place, how often it was added to
+    static constexpr unsigned steps = 32; // the bits below the index count additions
     std::atomic<std::uint64_t>& at(std::uint64_t i) noexcept { return lines_[i].value; }
     std::unique_ptr<line[]> lines_;
 };
 
-/// What it takes to `visit` a line in the state in which `prepare_here` and then `prepare_there`, on
-/// another core, have left it.
+/// The time to `visit` a line in the state in which `prepare_here` and then, on another core,
+/// `prepare_there` left it.
 double visit(void (many_lines::*prepare_here)(), void (many_lines::*prepare_there)(),
              void (many_lines::*visit)()) {
     constexpr int turns = 300;
@@ -125,7 +126,7 @@ double alone() {
     });
 }
 
-/// Two cores at one line, each for half of the steps.
+/// Two cores use one line, each for half of the steps.
 template <void (*Step)(std::atomic<std::uint64_t>&)>
 double contended() {
     line ours;
@@ -144,26 +145,26 @@ void measure_memory(int samples, std::vector<measurement>& into) {
                              const std::function<double()>& sample) {
         into.push_back({key, what, spread_of(samples, sample)});
     };
-    add_one("load", "a load, the line being here", alone<load>);
-    add_one("store", "a store, the line being ours", alone<store>);
-    add_one("fetch_add", "a fetch-and-add, the line being ours", alone<add>);
-    add_one("compare_exchange", "a load and a compare-and-exchange, the line being ours",
+    add_one("load", "a load of a line that this core has", alone<load>);
+    add_one("store", "a store to a line that this core owns", alone<store>);
+    add_one("fetch_add", "a fetch-and-add on a line that this core owns", alone<add>);
+    add_one("compare_exchange", "a load and a compare-and-exchange on a line that this core owns",
             alone<replace>);
     add_one("pause", "one step of a spin loop", alone<pause>);
     if (std::thread::hardware_concurrency() < 2) {
         return;
     }
     using m = many_lines;
-    add_one("line_hop", "a line from core to core, half a round trip", hop);
-    add_one("read_written", "a load of a line that another core has written",
+    add_one("line_hop", "a line moves from core to core (half a round trip)", hop);
+    add_one("read_written", "a load of a line that another core wrote",
             [] { return visit(&m::read_all, &m::add_to_all, &m::read_all); });
-    add_one("add_written", "a fetch-and-add on a line that another core has written",
+    add_one("add_written", "a fetch-and-add on a line that another core wrote",
             [] { return visit(&m::read_all, &m::add_to_all, &m::add_to_all); });
-    add_one("add_shared", "a fetch-and-add on a line that another core has read",
+    add_one("add_shared", "a fetch-and-add on a line that another core read",
             [] { return visit(&m::add_to_all, &m::read_all, &m::add_to_all); });
-    add_one("contended_fetch_add", "a fetch-and-add, two cores at one line", contended<add>);
+    add_one("contended_fetch_add", "a fetch-and-add on a line that two cores use", contended<add>);
     add_one("contended_compare_exchange",
-            "a load and a compare-and-exchange, two cores at one line", contended<replace>);
+            "a load and a compare-and-exchange on a line that two cores use", contended<replace>);
 }
 
 } // namespace tryst::probe

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "probe.hpp"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <barrier>
 #include <ctime>
-#include <utility>
 
 namespace tryst::probe {
-
-std::jthread pinned_thread(unsigned processor, std::function<void()> body) {
-    return std::jthread([processor, body = std::move(body)] {
-        cpu_set_t only;
-        CPU_ZERO(&only);
-        CPU_SET(processor, &only);
-        // Without the right to pin, the figures are noisier; they stay true.
-        static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof only, &only));
-        body();
-    });
-}
 
 spread spread_of(int samples, const std::function<double()>& sample) {
     sample();

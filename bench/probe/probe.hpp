@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a measurement of the machine is: several short samples, of which the median counts.
+/// Measurements of the machine: the median of several short samples.
 #pragma once
+
+#include "pinned_thread.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -14,17 +16,16 @@ namespace tryst::probe {
 
 using steady = std::chrono::steady_clock;
 
-/// A thread that keeps to one processor.
-std::jthread pinned_thread(unsigned processor, std::function<void()> body);
+using bench::pinned_thread;
 
-/// Nanoseconds, each a sample's mean.
+/// In nanoseconds. Each sample is a mean.
 struct spread {
     double median = 0;
     double least = 0;
     double most = 0;
 };
 
-/// Takes `samples` samples by calling `sample`, which returns nanoseconds; one more before, to warm up.
+/// Takes `samples` samples, after one to warm up. `sample` returns nanoseconds.
 spread spread_of(int samples, const std::function<double()>& sample);
 
 struct measurement {
@@ -33,7 +34,7 @@ struct measurement {
     spread ns;
 };
 
-/// The real library at work, for what a model says of it to be held against.
+/// An exchange of the real library, with which a model's figures are compared.
 struct exchange_measurement {
     std::string kind; ///< threads or loops
     std::string design;
@@ -41,21 +42,22 @@ struct exchange_measurement {
     spread ns; ///< Of one completed exchange, two participants served.
 };
 
-/// How long the calling thread has been running, others' turns on its processor not counted.
+/// Returns the processor time of the calling thread.
 steady::duration processor_time();
 
-/// How long `body` keeps a processor, divided by `count`.
+/// Returns the processor time of `body`, divided by `count`.
 double timed(unsigned processor, std::int64_t count, const std::function<void()>& body);
 
-/// As above, of two bodies that start together on two processors: until both have ended.
+/// Returns the time until two bodies that start together on two processors have both ended, divided
+/// by `count`.
 double timed_together(unsigned one, unsigned other, std::int64_t count,
                       const std::function<void()>& body, const std::function<void()>& companion);
 
-// Cache lines and atomic steps; what needs two processors is left out on one.
+// Cache lines and atomic steps. On one processor, measurements that need two are left out.
 void measure_memory(int samples, std::vector<measurement>& into);
 // Coroutines and loops.
 void measure_loops(int samples, std::vector<measurement>& into);
-// What the kernel does: wake-ups, switches.
+// Wake-ups and switches of the kernel.
 void measure_kernel(int samples, std::vector<measurement>& into);
 /// @throws std::runtime_error if items were lost or made up.
 void measure_exchanges(int samples, std::vector<exchange_measurement>& into);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes docs/benchmarks.md, docs/benchmarks-all.md and their plots from bench/results/*.json alone: python3 bench/report"""
+"""Makes docs/benchmarks.md, docs/benchmarks-all.md and their plots from bench/results/*.json: python3 bench/report"""
 
 import argparse
 
@@ -25,7 +25,7 @@ def draw(files: dict[str, Json | None]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev bench --report", description=__doc__)
-    parser.add_argument("--no-plots", action="store_true", help="only the pages")
+    parser.add_argument("--no-plots", action="store_true", help="make only the pages")
     options = parser.parse_args()
     files = load()
     if not options.no_plots:

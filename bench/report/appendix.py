@@ -11,17 +11,17 @@ from evidence import MARK, Json, marked
 from markdown import GENERATED, wrapped
 from results import Results, caption
 
-INTRO = f"""Every figure of [bench/results](../bench/results). [Benchmarks](benchmarks.md), the front page, says in short what
-follows from them, and defines the [terms and units](benchmarks.md#terms-and-units). A section is marked *not on the front page*
+INTRO = f"""This page has every figure of [bench/results](../bench/results). The front page, [Benchmarks](benchmarks.md), sums
+them up and defines the [terms and units](benchmarks.md#terms-and-units). A section is marked *not on the front page*
 if its figures come from one sample, or from sources with uncommitted changes or of an unknown commit: treat them as
 provisional. {MARK} marks a single figure that comes from one sample."""
 
-REPEAT = """`./dev bench --report` makes both pages from the results. `./dev bench --all` first takes all results anew, on a quiet
-machine. Each sample checks that items were conserved: as many, and the same, came out as went in."""
+REPEAT = """`./dev bench --report` makes both pages from the results. `./dev bench --all` first measures everything anew, which
+needs a quiet machine. Each sample checks that items were conserved: the same items came out as went in."""
 
-RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals), each at its best settings. They take turns. A
-sample takes {seconds:g} s after {warmup:g} s to warm up, or three times as long where 100,000 tasks meet. Each figure is the
-median of {repetitions} samples, after a round that does not count. A ratio is the best rival's figure divided by the best of
+RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals) in turn, each with its best settings. A sample
+takes {seconds:g} s after a warm-up of {warmup:g} s, or three times as long with 100,000 tasks. Each figure is the median of
+{repetitions} samples, after a round that does not count. A ratio is the best rival's figure divided by the best of
 tryst's: above 1 tryst is better. {lost} marks a loss of tryst, {close} a difference within the noise."""
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Which figures may stand on the front page: medians of several samples, measured with committed sources. All others are in
-the appendix only, marked with their faults."""
+"""Decides which figures may be on the front page: medians of several samples, measured with committed sources. All others are
+only in the appendix, marked with their faults."""
 
 from typing import Any
 
 Json = dict[str, Any]
 
 ONE_SAMPLE, UNCOMMITTED, UNKNOWN = "one sample", "uncommitted changes", "commit unknown"
-MARK = "¹" # in the appendix, beside a figure from one sample
-ONCE = "channel_timeouts" # of micro.json; runs once, which older files do not say
+MARK = "¹" # marks a figure from one sample in the appendix
+ONCE = "channel_timeouts" # of micro.json; takes one sample, which older files do not record
 
 # The results from which each picture is drawn.
 PICTURES = {**dict.fromkeys(("swap_one_loop", "swap_two_loops", "handoff_one_loop", "handoff_two_loops", "threads", "latency",
@@ -22,7 +22,7 @@ def source_faults(data: Json) -> list[str]:
 
 
 def samples(data: Json, run: Json | None = None, name: str = "") -> int:
-    """How many samples a figure is the median of: this run's, or each run's by the file's metadata. 1 if neither says."""
+    """Returns the number of samples of a run, or else of each run by the file's metadata; 1 if neither has it."""
     if run is not None and "samples" in run:
         return run["samples"] if isinstance(run["samples"], int) else len(run["samples"])
     if name.startswith(ONCE):
@@ -32,7 +32,7 @@ def samples(data: Json, run: Json | None = None, name: str = "") -> int:
 
 
 def faults(data: Json, run: Json | None = None, name: str = "") -> list[str]:
-    """Why a figure may not stand on the front page; empty if it may."""
+    """Returns the reasons why a figure may not be on the front page; empty if it may."""
     return source_faults(data) + ([ONE_SAMPLE] if samples(data, run, name) < 2 else [])
 
 
@@ -41,13 +41,13 @@ def fewest_samples(data: Json) -> int:
 
 
 def all_faults(data: Json) -> list[str]:
-    """The faults of any figure in a file of results."""
+    """Returns the faults of all figures in a file of results."""
     found = [faults(data, run) for run in data["runs"]] if "runs" in data else [faults(data)]
     return list(dict.fromkeys(fault for each in found for fault in each))
 
 
 def headline(data: Json | None) -> Json | None:
-    """What the front page may show of a file of results; None if nothing."""
+    """Returns the part of a file of results that the front page may show; None if there is none."""
     if data is None:
         return None
     if "runs" in data:
@@ -60,11 +60,11 @@ def headline(data: Json | None) -> Json | None:
 
 
 def may_show(picture: str, files: dict[str, Json | None]) -> bool:
-    """Whether a picture contains nothing that must not stand on the front page."""
+    """Returns whether all figures of a picture may be on the front page."""
     return all((data := files.get(name)) is not None and not all_faults(data) for name in PICTURES[picture])
 
 
 def marked(*files: Json | None) -> str:
-    """For the appendix: the line that marks a section's figures; empty if they have no fault."""
+    """Returns the line that marks a section of the appendix; empty if its figures have no fault."""
     found = dict.fromkeys(fault for data in files if data for fault in all_faults(data))
     return f"*Not on the front page: {', '.join(found)}.*\n" if found else ""

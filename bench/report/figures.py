@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The look of all plots: white, tryst in strong colours, rivals muted, each line labelled at its end."""
+"""The style of all plots: tryst in strong colours, rivals in muted ones, a label at the end of each line."""
 
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +16,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from places import spread
 from results import FOLDER
 
-matplotlib.use("agg") # measures texts for the SVG files
+matplotlib.use("agg") # measures the texts of the SVG files
 
-# Okabe and Ito's colours, which the colour-blind can tell apart, for ours; paler ones for a rival's language.
+# Okabe and Ito's colours, which colour-blind readers can tell apart, for tryst; a paler one for each rival language.
 OURS = {"tryst": "#0072B2", "tryst fifo": "#0072B2", "tryst lifo": "#D55E00", "tryst tasks on Asio": "#009E73",
         "tryst on Asio": "#CC79A7", "tryst on Asio, async_exchange": "#E69F00", "tryst on Boost.Fiber": "#56B4E9",
         "exchanger": "#D55E00", "red-blue exchanger": "#0072B2", "arena": "#0072B2", "one slot": "#56B4E9", "fifo": "#009E73",
@@ -27,9 +29,9 @@ MARKS = "osD^vPX*<>"
 INK, PALE = "#222222", "#DDDDDD"
 
 matplotlib.rcParams.update({
-    "svg.hashsalt": "tryst", # the same picture from the same results
-    "svg.fonttype": "none", # text stays text: small files, and it can be searched
-    # Room is computed for DejaVu Sans. It is a wide font, so a substitute rarely needs more room.
+    "svg.hashsalt": "tryst", # makes drawings reproducible
+    "svg.fonttype": "none", # keeps text as text: files are smaller and can be searched
+    # Room is computed for DejaVu Sans. It is wide, so a fallback rarely needs more room.
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
     "font.size": 13, "axes.titlesize": 16, "axes.titleweight": "bold", "axes.labelsize": 13,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": INK, "axes.labelcolor": INK,
@@ -68,7 +70,7 @@ def sheet(title: str, caption: str, columns: int = 1, rows: int = 1, height: flo
 
 
 def log_axis(axes: Axes, name: str, form=plain) -> None:
-    """Labels at 1, 10, 100, and at 2 and 5 between them where the span is small."""
+    """Puts labels at 1, 10, 100, and also at 2 and 5 if the span is small."""
     least, most = getattr(axes, f"get_{name}lim")()
     getattr(axes, f"set_{name}scale")("log")
     axis = getattr(axes, f"{name}axis")
@@ -90,7 +92,7 @@ def colour_of(label: str, ours: bool, language: str = "cpp") -> str:
 
 
 def width_of(figure: Figure, labels: Sequence[str], size: float, weight: str = "bold") -> float:
-    """Of the widest, as a share of the figure."""
+    """Returns the width of the widest label as a share of the figure's."""
     texts = [figure.text(0, 0, label, fontsize=size, fontweight=weight) for label in labels]
     renderer = figure.canvas.get_renderer()
     widest = max(text.get_window_extent(renderer).width for text in texts)
@@ -100,8 +102,7 @@ def width_of(figure: Figure, labels: Sequence[str], size: float, weight: str = "
 
 
 def draw(axes: Axes, lines: list[Line], size: float = 11.5) -> None:
-    """Draws lines, rivals first, and labels them at their right ends. Scales and limits are set before. An adapter's line
-    is dashed."""
+    """Draws lines, rivals first, with labels at their right ends. An adapter's line is dashed. Set scales and limits before."""
     for number, line in sorted(enumerate(lines), key=lambda pair: pair[1].ours):
         adapter = line.ours and " on " in line.label
         axes.plot(*zip(*line.points), color=colour_of(line.label, line.ours, line.language), marker=MARKS[number % len(MARKS)],
@@ -129,7 +130,24 @@ def label_ends(axes: Axes, lines: list[Line], size: float) -> None:
                   color=colour if line.ours else "#555555", fontweight="bold" if line.ours else "normal")
 
 
+def compact(svg: str) -> str:
+    """Returns the drawing with coordinates rounded to tenths, one line for each path, and no groups of one element."""
+    def attribute(quoted: re.Match[str]) -> str:
+        return re.sub(r"(?<![\w#.])-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"),
+                      " ".join(quoted[0].split()))
+
+    svg = re.sub(r"<!DOCTYPE.*?>\n| <metadata>.*?</metadata>\n", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'"[^"]*"', attribute, svg)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*\)"', "", svg)
+    svg = re.sub(r"^ +", "", svg, flags=re.MULTILINE)
+    for _ in range(2):
+        svg = re.sub(r'<g(?: id="[^"]*")?>\n(<(?:use|path|text) [^\n]*>)\n</g>', r"\1", svg)
+    return svg.replace("'DejaVu Sans', sans-serif", "'DejaVu Sans', Verdana, sans-serif")
+
+
 def save(figure: Figure, name: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    (FOLDER / f"{name}.svg").write_text(compact(drawn.getvalue()), encoding="utf-8")
     plt.close(figure)

@@ -11,7 +11,7 @@ from results import Json, Results, Work, commit, work
 class Bound(NamedTuple):
     title: str
     work: Work
-    step: str # the probe's name of the step that cannot be avoided
+    step: str # the probe's name of the unavoidable step
     times: float
     why: str
 
@@ -71,6 +71,6 @@ def sections(results: Results | None, floor: Json) -> list[str]:
         parts += [table(["tryst's best", "ns", "floor, ns", "ns / floor", "the step"], rows),
                   picture("floor", "tryst's times as multiples of the machine's floor")]
     return [section("The machine's floor",
-                    "The first table gives the cost of single steps on this machine. The second gives tryst's best figures as "
-                    "multiples of the floor. No design reaches the floor: items are moved, queues are kept, waiters are counted.",
+                    "The first table has the costs of single steps on this machine. The second has tryst's best figures as multiples "
+                    "of the floor. No design reaches the floor, because it must also move items, keep queues and count waiters.",
                     *parts)]

@@ -9,11 +9,13 @@ from evidence import Json
 from markdown import GENERATED, picture, table, wrapped
 from results import Results, caption, commit
 
-INTRO = """This page compares the cost of tryst with other implementations, and says when to use something else. In a *swap* two
-parties meet, and each leaves with the other's item. *One way* means that a sender hands its item to a receiver. A *task* is a
-coroutine, a goroutine or a fiber. A *loop* is a thread that runs tasks, with a processor of its own. The machine has
-{processors} processors. *Simulated* figures were not measured: the library's headers ran on a simulated machine with more
-processors."""
+INTRO = """How fast is tryst, and when should you use something else? This page compares tryst with the channels of other
+libraries and languages. Two kinds of work are compared. In a *swap*, two parties meet and each leaves with the other's item.
+*One way* means that a sender hands its item to a receiver."""
+
+MACHINE = """A *task* is a coroutine, a goroutine or a fiber. A *loop* is a thread that runs tasks on a processor of its own. All
+measurements come from one machine with {processors} processors. *Simulated* figures were not measured: they come from the
+library's headers on a simulated machine with more processors."""
 
 EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. Two loops swap a little more than "
              "one, and several times as much as through one shared slot; beyond two, throughput grows with the loops "
@@ -27,10 +29,10 @@ COLOURS = ("**One way, or two colours, on more loops: do not share one of these 
 ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is faster than tryst's channel on Asio, cancels faster "
         "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
 NEAR = "**Two tasks that only meet each other: run both on one loop.** Across processors a swap takes several times as long."
-WON = """These verdicts count every case of [all figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an
-attempt waits before it gives up. *Latency* is the time from the arrival of one party until its partner, which has been waiting
-on the other processor, runs. ≈ marks a difference *within the noise*: some sample of the slower one is better than some sample
-of the faster one."""
+WON = """The tables below compare the best figures of tryst with the best figures of its rivals, in every case of [all
+figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an attempt waits before it gives up. *Latency* is the
+time from the arrival of one party until its partner, which waits on the other processor, runs. *Level* means that the difference
+is within the noise: some sample of the slower side is better than some sample of the faster side."""
 WORDS_ONLY = "The results come from {faults}, so their figures are not repeated here."
 
 TERMS = [
@@ -58,7 +60,7 @@ Files = dict[str, Json | None]
 
 
 def advice(files: Files) -> list[str]:
-    """What to use. An item is left out if the results do not support it."""
+    """Returns the advice that the results support."""
     simulated, forms, others = (files.get(name) for name in ("scale.json", "micro.json", "rivals.json"))
     items = {EXCHANGER: simulated and forms and scale.arena_scales(simulated) and micro.arena_is_faster(forms),
              CHANNEL: forms and micro.fifo_pays_on_two_loops(forms),
@@ -82,7 +84,7 @@ def sources(files: Files, shown: Files) -> str:
 def page(files: Files) -> str:
     shown = {name: evidence.headline(data) for name, data in files.items()}
     meta = next((data["meta"] for data in files.values() if data), {})
-    parts = ["# Benchmarks\n", GENERATED, wrapped(INTRO.format(processors=meta.get("processors", "few"))),
+    parts = ["# Benchmarks\n", GENERATED, wrapped(INTRO), wrapped(MACHINE.format(processors=meta.get("processors", "few"))),
              "## What to use\n", bullets(advice(files))]
     if data := files.get("rivals.json"):
         faults = evidence.all_faults(data)

@@ -7,7 +7,7 @@ GENERATED = "<!-- Made by bench/report from bench/results: change those instead.
 
 
 def figure(value: float | None) -> str:
-    """Three digits are enough; large numbers are grouped."""
+    """Formats a figure with about three digits, and groups large numbers."""
     if value is None:
         return ""
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
@@ -18,12 +18,12 @@ def ratio(value: float) -> str:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """A paragraph, or with an indent the item of a list."""
+    """Returns a wrapped paragraph, or with an indent the item of a list."""
     return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def table(head: list[str], rows: list[list[str]], words: bool = False) -> str:
-    """Columns of figures, right-aligned, or of words."""
+    """Returns a table with columns of right-aligned figures, or of words."""
     rule = " --- |" if words else " ---: |"
     lines = ["| " + " | ".join(head) + " |", "| --- |" + rule * (len(head) - 1)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"

@@ -8,9 +8,9 @@ from evidence import MARK, marked, samples
 from markdown import figure, ratio, table, wrapped
 from results import Json, caption
 
-section = partial(markdown.section, level=3) # all are parts of one
+section = partial(markdown.section, level=3) # parts of "Forms of tryst"
 
-INTRO = ("`./dev bench --micro` compares forms of tryst with each other, and its adapters with the channels of their libraries. "
+INTRO = ("`./dev bench --micro` compares forms of tryst with each other. "
          "Figures are medians of {repetitions} samples of 0.2 s, taken in random order. Compare figures of two loops only "
          "within one run.")
 
@@ -39,17 +39,14 @@ class Micro:
 
 
 def arena(m: Micro) -> str:
-    two = [name for name in m.medians if name.startswith("two_loops/")]
-    capacity = max((int(name.rsplit(":", 1)[1]) for name in two), default=0)
-
     def row(n: int) -> list[str]:
-        many, slot = f"two_loops/coroutines:{n}/capacity:{capacity}", f"two_loops/coroutines:{n}/capacity:0"
+        many, slot = f"two_loops/coroutines:{n}", f"two_loops_one_slot/coroutines:{n}"
         return [f"{n:,}", m.time(f"one_loop/coroutines:{n}"), m.time(many), m.counter(many, "fairness"), m.time(slot),
                 m.ratio(slot, many)]
 
     return section("The arena against one slot",
-                   "Swaps without end on one loop, and on two loops. With an arena each loop finds a slot of its own; with one "
-                   "slot the loops share it. Time of one swap, in ns.",
+                   "Tasks swap in an endless loop, on one loop or on two. With an arena each loop finds a slot of its own; with "
+                   "one slot the loops share it. Time of one swap, in ns.",
                    table(["tasks on each loop", "one loop", "two loops, arena", "fairness", "two loops, one slot",
                           "one slot / arena"], [row(n) for n in (1, 2, 16, 1000, 100000)]))
 
@@ -69,71 +66,31 @@ def one_way(m: Micro) -> str:
 
 
 def stops(m: Micro) -> str:
-    return section("Stops and deadlines",
-                   "The first three rows: one swap among 16 tasks on one loop. The others: many tasks wait, each in an exchanger "
-                   "of its own, and one stop request ends all of them; the time for one task, from the request to the end of its "
-                   "frame.",
+    return section("Stop tokens and deadlines",
+                   "One swap among 16 tasks on one loop. No stop is requested and no deadline passes; "
+                   "[Cancelled](benchmarks-all.md#cancelled) has the cost of a stop.",
                    table(["", "ns"], [
                        ["a swap", m.time("one_loop/coroutines:16")],
                        ["a swap with a deadline", m.time("one_loop_with_deadline/coroutines:16")],
-                       ["a swap with a stop token", m.time("one_loop_with_stop_token/coroutines:16")],
-                       ["a stop of 1,000 waiting tasks", m.time("cancel_storm/parked:1000")],
-                       ["a stop of 100,000 waiting tasks", m.time("cancel_storm/parked:100000")]]))
+                       ["a swap with a stop token", m.time("one_loop_with_stop_token/coroutines:16")]]))
 
 
-def giving_up(m: Micro) -> str:
-    ways = ("fifo", "lifo")
-    growth = [m.counter(f"channel_timeouts<{way}>/timeouts:10000000", "KiB", 0) for way in ways]
-    return section("Giving up",
-                   "Receivers wait in one channel. One stop request ends all of them; the time for one receiver, from the request "
-                   "to the end of its frame. 1,000 of the ten million timeouts are pending at a time, behind one receiver that "
+def timeouts(m: Micro) -> str:
+    ways = [f"channel_timeouts<{way}>/timeouts:10000000" for way in ("fifo", "lifo")]
+    growth = [m.counter(way, "KiB", 0) for way in ways]
+    return section("Timeouts",
+                   "Ten million receives from one channel time out. 1,000 of them are pending at a time, behind one receiver that "
                    "waits without a limit. From the millionth to the ten millionth, resident memory grew by "
                    f"{growth[0]} KiB (fifo) and {growth[1]} KiB (lifo).",
-                   table(["ns", *ways], [
-                       [label, *(m.time(name.format(way)) for way in ways)] for label, name in (
-                           ("a stop of 1,000", "channel_cancel_storm<{}>/parked:1000"),
-                           ("a stop of 100,000", "channel_cancel_storm<{}>/parked:100000"),
-                           ("one timeout of ten million", "channel_timeouts<{}>/timeouts:10000000"))]))
-
-
-def adapter(m: Micro, title: str, note: str, unit: str, ways: list[tuple[str, str, str]], one: str, two: str) -> str:
-    """One row for each way: on one thread, then on two."""
-    counts = ((2, 16, 1000), (1, 16, 1000))
-    head = [f"{n:,} {unit}" for n in counts[0]] + [f"two threads, {n:,} each" for n in counts[1]]
-    rows = [[label] + [m.time(f"{one}<{way}>/{unit}:{n}") for n in counts[0]] +
-            [m.time(f"{two}<{there}>/{unit}:{n}") for n in counts[1]] for label, way, there in ways]
-    return section(title, note, table(["ns", *head], rows))
-
-
-def adapters(m: Micro) -> list[str]:
-    return [
-        adapter(m, "Asio, all forms",
-                "Coroutines swap without end on one `io_context`, or on two that have a thread and a processor each. Each context "
-                "is told that it has one thread. The rivals are two of Asio's own channels, one for each direction; on two "
-                "threads, its concurrent channels. They wait at once, without calling `try_send` or `try_receive` first, which "
-                "is faster on one context ([swap, one loop](benchmarks-all.md#swap-one-loop)). `any_io_executor` is the default executor of "
-                "awaitables.", "coroutines",
-                [("`tryst::task` on a `task_executor`", "tasks", "tasks"),
-                 ("`wait` in an awaitable", "waiting<direct>", "waiting<direct>"),
-                 ("`async_exchange` with `use_awaitable`", "initiating<direct>", "initiating<direct>"),
-                 ("two Asio channels", "channels<direct>", "concurrent_channels<direct>"),
-                 ("`wait`, `any_io_executor`", "waiting<erased>", ""),
-                 ("`async_exchange`, `any_io_executor`", "initiating<erased>", ""),
-                 ("two Asio channels, `any_io_executor`", "channels<erased>", "")], "one_context", "two_contexts"),
-        adapter(m, "Fibers", "Fibers of Boost.Fiber swap on one thread, or on two threads that have a processor each. The "
-                "rival is two of its unbuffered channels.", "fibers",
-                [("`fiber::wait`", "one_exchanger", "one_exchanger"),
-                 ("two unbuffered channels", "two_channels", "two_channels")], "one_thread", "two_threads"),
-    ]
+                   table(["ns", "fifo", "lifo"], [["one timeout", *map(m.time, ways)]]))
 
 
 def uring(m: Micro) -> list[str]:
-    two = [name for name in m.medians if name.startswith("two_loops/coroutines:1/")]
     hops = section("io_uring, awake and asleep",
-                   "Two contexts that have a thread and a processor each. In a change of context a coroutine moves from one "
-                   "context to the other. A sleeping context blocks in the kernel as soon as it is idle. The bare rings are set "
-                   "up in the same way and wake each other by one system call. The last two rows are for comparison, without a "
-                   "ring.",
+                   "Each of two contexts has a thread and a processor of its own. In a change of context a coroutine moves from "
+                   "one context to the other. A sleeping context blocks in the kernel as soon as it is idle. The bare rings are "
+                   "set up in the same way and wake each other by one system call. The last row is for comparison, without a "
+                   "ring; [the machine's floor](benchmarks-all.md#the-machines-floor) has the cost of a bare wake-up.",
                    table(["ns", "awake", "asleep"], [
                        ["a swap, one coroutine on each context", m.time("two_contexts/coroutines:1"),
                         m.time("two_sleeping_contexts/coroutines:1")],
@@ -142,35 +99,36 @@ def uring(m: Micro) -> list[str]:
                        ["a change of context", m.time("hop_awake"), m.time("hop_asleep")],
                        ["bare rings, a message (MSG_RING)", "", m.time("bare_msg_ring")],
                        ["bare rings, an eventfd", "", m.time("bare_eventfd")],
-                       ["a swap between two `run_loop`s", m.time(max(two, default="")), m.time("two_sleeping_loops")],
-                       ["two threads wake each other by eventfds", "", m.time("eventfd_wake")]]))
+                       ["a swap between two `run_loop`s", m.time("two_loops/coroutines:1"),
+                        m.time("two_sleeping_loops/coroutines:1")]]))
     sizes = (4 << 10, 64 << 10, 256 << 10, 1 << 20)
     ways = (("an exchanger", "by_exchange"), ("two SPSC queues", "by_spsc_queues"),
-            ("two channels with a mutex", "by_mutex_channels"), ("no second stage: one ring, two lanes", "one_ring"))
+            ("an exchanger under a mutex", "by_mutex"), ("no second stage: one ring, two lanes", "one_ring"))
+    measured = [way for way in ways if m.value(f"copy<{way[1]}>/buffer:{sizes[0]}/direct:0")]
 
     def speed(way: str, size: int, direct: int) -> float:
         return m.value(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s") or 0
 
     def single_ring(direct: int) -> str:
-        """The sizes of buffers at which it wins."""
+        """Names the buffer sizes at which the single ring is the fastest."""
         sizes_won = [f"{size >> 10} KiB" for size in sizes
                      if speed("one_ring", size, direct) > max(speed(way, size, direct) for _, way in ways[:-1])]
         return f"The single ring is the fastest with buffers of {', '.join(sizes_won) or 'no size'}.\n"
 
     copies = [section(f"io_uring, a file copied in two stages, {where}",
-                      "One context reads and another writes, each with a thread and a processor; they swap a full buffer for an "
-                      "empty one. 64 MiB, or 2,048 buffers if that is less; every copy is compared with its source. GB/s, by "
-                      "size of buffer: more is better.",
+                      "One context reads and another writes, each with a thread and a processor of its own. They swap a full "
+                      "buffer for an empty one. A copy is 64 MiB, or 2,048 buffers if that is less, and is compared with its "
+                      "source. GB/s, by size of buffer: more is better.",
                       table(["GB/s", "4 KiB", "64 KiB", "256 KiB", "1 MiB"], [
                           [label, *(m.counter(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s", 2) for size in sizes)]
-                          for label, way in ways]),
+                          for label, way in measured]),
                       single_ring(direct))
               for direct, where in ((0, "in the page cache"), (1, "past the page cache (O_DIRECT)"))]
     return [hops, *copies]
 
 
 def fifo_pays_on_two_loops(data: Json) -> bool:
-    """Whether fifo takes at least twice as long on two loops as on one, and longer than lifo there."""
+    """Returns whether fifo takes at least twice as long on two loops as on one, and longer than lifo there."""
     m = Micro(data)
     times = [[m.value(f"channel_on_{where}/coroutines:{n}") for where in ("one_loop<fifo>", "two_loops<fifo>", "two_loops<lifo>")]
              for n in (2, 16, 1000, 100000)]
@@ -178,17 +136,17 @@ def fifo_pays_on_two_loops(data: Json) -> bool:
 
 
 def arena_is_faster(data: Json) -> bool:
-    """Whether two loops with an arena swap more than one loop, and several times as much as with one slot."""
+    """Returns whether two loops with an arena swap more than one loop, and several times as much as with one slot."""
     m = Micro(data)
-    times = [[m.value(name.format(n)) for name in ("two_loops/coroutines:{}/capacity:2", "one_loop/coroutines:{}",
-                                                   "two_loops/coroutines:{}/capacity:0")] for n in (16, 1000, 100000)]
+    times = [[m.value(f"{name}/coroutines:{n}") for name in ("two_loops", "one_loop", "two_loops_one_slot")]
+             for n in (16, 1000, 100000)]
     return all(two and one and slot and two < one and 3 * two < slot for two, one, slot in times)
 
 
 def same_loop_is_faster(data: Json) -> bool:
-    """Whether two tasks swap at least three times as fast on one loop as on two."""
+    """Returns whether two tasks swap at least three times as fast on one loop as on two."""
     m = Micro(data)
-    same, apart = m.value("one_loop/coroutines:2"), m.value("two_loops/coroutines:1/capacity:0")
+    same, apart = m.value("one_loop/coroutines:2"), m.value("two_loops_one_slot/coroutines:1")
     return bool(same and apart and 3 * same < apart)
 
 
@@ -198,11 +156,11 @@ def intro(data: Json) -> str:
 
 
 def in_short(data: Json) -> list[str]:
-    """For the front page: tryst's own forms beside a mutex."""
+    """Returns the sections that are also on the front page."""
     m = Micro(data)
     return [arena(m), one_way(m), stops(m)]
 
 
 def sections(data: Json) -> list[str]:
     m = Micro(data)
-    return [*in_short(data), giving_up(m), *adapters(m), *uring(m)]
+    return [*in_short(data), timeouts(m), *uring(m)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The two pages, by the files they go to."""
+"""The two pages, by their files."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Where labels go that would lie on each other."""
+"""Places labels so that they do not overlap."""
 
 
 def spread(wanted: list[float], gap: float, least: float, most: float) -> list[float]:
-    """Places as near as possible to what is wanted (ascending) with gaps between them, within limits if there is room."""
-    groups: list[tuple[float, int]] = [] # sum of the first places that they want, how many
+    """Returns places near the wanted ones (ascending), at least `gap` apart, and within limits if there is room."""
+    groups: list[tuple[float, int]] = [] # the sum of the wanted first places, and their number
     for index, place in enumerate(wanted):
         groups.append((place - index * gap, 1))
         while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:

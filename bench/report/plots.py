@@ -27,12 +27,12 @@ def limits(axes, drawn: list[Line], slack: float = 1.3) -> None:
 
 
 def beside(figure, drawn: list[Line], **margins) -> None:
-    """Makes room on the right for the labels of lines."""
+    """Makes room for the labels of lines on the right."""
     figure.subplots_adjust(left=0.09, right=0.96 - figures.width_of(figure, [line.label for line in drawn], 11.5), **margins)
 
 
 def tasks(results: Results, name: str, title: str, workload: str, loops: int) -> None:
-    """Time against the number of tasks."""
+    """Plots time against the number of tasks."""
     works = results.select(workload, loops=loops)
     if not works:
         return
@@ -50,7 +50,7 @@ def tasks(results: Results, name: str, title: str, workload: str, loops: int) ->
 
 
 def threads(results: Results) -> None:
-    """The paper's figure 1."""
+    """Plots the paper's figure 1."""
     works = sorted(results.select("timed-threads", patience_us=100), key=lambda each: each["threads"])
     if not works:
         return
@@ -74,7 +74,7 @@ def threads(results: Results) -> None:
 
 
 def salesman(data: Json) -> None:
-    """The paper's figure 2."""
+    """Plots the paper's figure 2."""
     meta = data["meta"]
     figure, axes = figures.sheet(f"The travelling salesman: {meta['cities']} cities, {meta['generations']:,} generations",
                                  caption(meta), rows=2, height=9)
@@ -93,7 +93,7 @@ def salesman(data: Json) -> None:
 
 
 def span(axes, entries: list[Entry], y: int) -> None:
-    """A line from the median to the 99th percentile of each entry."""
+    """Draws a line from the median to the 99th percentile of each entry."""
     for each in entries:
         colour = figures.colour_of(each.label, each.ours, each.language)
         p50, p99 = each.run["p50"], each.run["p99"]
@@ -103,7 +103,7 @@ def span(axes, entries: list[Entry], y: int) -> None:
 
 
 def latency(results: Results) -> None:
-    """A row for each implementation, in two columns: awake and asleep."""
+    """Plots a row for each implementation, in two columns: awake and asleep."""
     pauses = {20: "awake, after 20 us: median (dot), p99", 2000: "asleep, after 2 ms: median (dot), p99"}
     found: dict[tuple[str, str], dict[int, Entry]] = {}
     for kind in ("tasks", "threads"):
@@ -137,8 +137,8 @@ def latency(results: Results) -> None:
 
 
 def dots(axes, names: list[str], values: list[float], colours: list[str], texts: list[str]) -> None:
-    """Draws one row per name, the first on top, and makes room for names on the left and texts on the right. Set the scale
-    before. Bars would mean nothing on a log scale."""
+    """Draws one row per name, the first on top, with room for names on the left and texts on the right. Set the scale
+    before. These are dots because bars have no meaning on a log scale."""
     figure = axes.figure
     figure.subplots_adjust(left=0.03 + figures.width_of(figure, names, 11.5),
                            right=0.96 - figures.width_of(figure, texts, 11.5))

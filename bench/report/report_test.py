@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of what the page computes: python3 bench/report/report_test.py"""
+"""Tests of the pages: python3 bench/report/report_test.py"""
 
 import re
 import unittest
@@ -38,11 +38,11 @@ class Duels(unittest.TestCase):
         duel = found.duel(work("swap-tasks", loops=1, tasks=2))
         self.assertEqual((duel.ours.label, duel.rival.label, duel.ratio, duel.lost), ("tryst", "Go tryst", 0.5, True))
 
-    def test_there_is_none_without_a_rival(self):
+    def test_there_is_no_duel_without_a_rival(self):
         self.assertIsNone(results(run("tryst", 1)).duel(work("swap-tasks", loops=1, tasks=2)))
         self.assertIsNone(results(run("trystan", 1)).duel(work("swap-tasks", loops=1, tasks=2)))
 
-    def test_an_adapter_meets_what_its_platform_has(self):
+    def test_an_adapter_meets_the_channel_of_its_platform(self):
         found = results(run("tryst", 20), run("tryst on Asio", 200), run("asio::channel", 100), run("mutex", 30))
         score, = rivals.scores(found, *rivals.PLATFORMS["Asio"])
         self.assertEqual(score.row(), ["Swap, one loop", "0.50x", "**1 of 1**", "tryst on Asio", "asio::channel"])
@@ -54,7 +54,7 @@ class Duels(unittest.TestCase):
         self.assertFalse(results(run("tryst", 20, 10, 29), run("asio", 40, 30, 50)).duel(key).close)
         self.assertTrue(results(run("tryst", 40, 30, 50), run("asio", 20, 10, 31)).duel(key).close)
 
-    def test_of_latencies_the_median_counts(self):
+    def test_the_value_of_latencies_is_their_median(self):
         found = results(run("tryst", 90, workload="latency-tasks", p50=10, p99=100))
         self.assertEqual(found.entries(work("latency-tasks", loops=1, tasks=2))[0].value, 10)
 
@@ -96,7 +96,7 @@ class Page(unittest.TestCase):
 
 
 def committed(files):
-    """As if everything had been measured several times, and with committed sources."""
+    """Returns the results as if all were measured several times, with committed sources."""
     def better(data):
         data = {**data, "meta": {**data["meta"], "commit": "abc", "repetitions": 3}}
         return {**data, "runs": [{**each, "samples": [1, 2, 3]} for each in data["runs"]]} if "runs" in data else data
@@ -104,14 +104,14 @@ def committed(files):
 
 
 class FrontPage(unittest.TestCase):
-    """No figure of one sample, and none from sources with uncommitted changes."""
+    """The front page has no figure of one sample, and none from sources with uncommitted changes."""
 
     FILES = load()
-    SLOT = "two_loops/coroutines:16/capacity:2"
+    SLOT = "two_loops/coroutines:16"
 
     @staticmethod
     def files(commit="abc", samples=3):
-        """Figures that occur nowhere else: 4321 and 6543, 1.51x, 8765."""
+        """Returns results with figures that occur nowhere else: 4321 and 6543, 1.51x, 8765."""
         both = [run("tryst", 4321, samples=[4321] * samples), run("asio", 6543, samples=[6543] * samples)]
         meta = {**META, "commit": commit, "repetitions": samples}
         return {"rivals.json": {"meta": meta, "runs": both},
@@ -130,7 +130,7 @@ class FrontPage(unittest.TestCase):
     def test_leaves_uncommitted_changes_to_the_appendix(self):
         self.assert_shown(self.files("abc+"), False)
         self.assertEqual(appendix.page(self.files("abc+")).count("*Not on the front page: uncommitted changes.*"), 3)
-        self.assertIn("tryst wins throughout: swap, one loop.", front.page(self.files("abc+")))
+        self.assertIn("| Swap, one loop | wins |  |", front.page(self.files("abc+")))
 
     def test_leaves_an_unknown_commit_to_the_appendix(self):
         self.assert_shown(self.files(None), False)
@@ -148,14 +148,14 @@ class FrontPage(unittest.TestCase):
         self.assertNotIn("4.5x", front.page(files))
         self.assertIn("| **tryst** | 4,321 | 20.0 ¹ |", appendix.page(files))
 
-    def test_what_runs_once_is_marked_among_what_runs_often(self):
+    def test_a_single_sample_is_marked_among_medians(self):
         name = "channel_timeouts<fifo>/timeouts:10000000"
         for each in ({"ns": 9876}, {"ns": 9876, "samples": 1}):
             data = {"meta": META, "medians": {name: each, self.SLOT: {"ns": 1}}}
             self.assertEqual(list(evidence.headline(data)["medians"]), [self.SLOT])
-            self.assertIn("9,876 ¹", micro.giving_up(micro.Micro(data)))
+            self.assertIn("9,876 ¹", micro.timeouts(micro.Micro(data)))
 
-    def test_metadata_that_says_nothing_is_one_sample(self):
+    def test_missing_metadata_counts_as_one_sample(self):
         self.assertEqual(evidence.faults({"meta": {}}), [evidence.UNKNOWN, evidence.ONE_SAMPLE])
         self.assertEqual(evidence.faults({"meta": {"commit": "abc"}, "rounds": 7}), [])
 
@@ -181,7 +181,7 @@ class FrontPage(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    """What README.md, docs/choosing.md and docs/asio.md say without figures. If a result differs, change the pages."""
+    """Claims of README.md, docs/choosing.md and docs/asio.md without figures. If a result differs, change the pages."""
 
     FILES = load()
 
@@ -206,12 +206,12 @@ class Pictures(unittest.TestCase):
 
     @staticmethod
     def width_of(text: str, size: float, bold: bool) -> float:
-        """At least that in DejaVu Sans, or in Verdana, which is as wide."""
+        """Returns a lower bound of the width in DejaVu Sans, or in Verdana, which is as wide."""
         widths = (0.98 if each in "mwMW" else 0.42 if each in "ijlftr.,:;'|() " else 0.64 for each in text)
         return size * sum(width + 0.08 * bold for width in widths)
 
     def texts(self, path: Path):
-        """@returns the width of the picture; of each text its content, its left and its right end."""
+        """@returns the width of the picture, and the content, left end and right end of each text"""
         root = ElementTree.parse(path).getroot()
         texts = []
         for each in root.iter("{http://www.w3.org/2000/svg}text"):
@@ -235,7 +235,7 @@ class Pictures(unittest.TestCase):
 
 
 class Places(unittest.TestCase):
-    def test_labels_keep_their_distance_near_where_they_belong(self):
+    def test_labels_do_not_overlap(self):
         self.assertEqual(spread([0, 10, 20], 5, -9, 99), [0, 10, 20])
         self.assertEqual(spread([10, 10], 4, 0, 99), [8, 12])
         self.assertEqual(spread([10, 10, 13, 50], 5, 0, 99), [6, 11, 16, 50])

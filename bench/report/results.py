@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The contents of rivals.json by work, and what follows: which implementation is best, by how much, within which noise."""
+"""The contents of rivals.json by work: which implementation is best, by how much, and within which noise."""
 
 import json
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ FILES = ("rivals.json", "micro.json", "salesman.json", "floor.json", "scale.json
 
 
 def load() -> dict[str, Json | None]:
-    """Each file of results by its name; None where there is none."""
+    """Returns each file of results by its name; None for a missing file."""
     return {name: json.loads(path.read_text(encoding="utf-8")) if (path := FOLDER / name).exists() else None
             for name in FILES}
 
@@ -45,11 +45,11 @@ class Entry:
     least: float
     most: float
     run: Json = field(repr=False, default_factory=dict)
-    mark: str = "" # behind a figure from one sample
+    mark: str = "" # follows a figure from one sample
 
 
 def entry(data: Json, run: Json) -> Entry:
-    """A sample is the median of its latencies, or the mean of anything else; the value is the median of the samples."""
+    """The value is the median of samples; a sample is the median of latencies, or the mean of anything else."""
     mark = f" {MARK}" if samples(data, run) < 2 else ""
     label = LANGUAGES.get(run["language"], run["language"] + " ") + run["implementation"]
     ours = run["language"] == "cpp" and run["implementation"].split()[0] == "tryst"
@@ -66,7 +66,7 @@ class Duel(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times faster, or smaller, tryst is."""
+        """Returns how many times faster, or smaller, tryst is."""
         return self.rival.value / self.ours.value
 
     @property
@@ -75,7 +75,7 @@ class Duel(NamedTuple):
 
     @property
     def close(self) -> bool:
-        """Within the noise: some samples of the slower are better than some of the faster."""
+        """Returns whether the difference is within the noise: some sample of the slower side is better than some of the faster."""
         return self.ours.least <= self.rival.most and self.rival.least <= self.ours.most
 
 
@@ -108,7 +108,7 @@ class Results:
         return Duel(ours, rival) if ours and rival else None
 
     def labels(self, works: list[Work]) -> list[str]:
-        """All implementations that did one of these works: tryst's, then rivals, each from fast to slow by average rank."""
+        """Returns all implementations that did one of these works: first tryst's, then rivals, each from fast to slow."""
         ranks: dict[str, list[float]] = {}
         ours: dict[str, bool] = {}
         for each in works:
@@ -120,7 +120,7 @@ class Results:
 
 
 def hop(meta: Json) -> str:
-    """The line hops of the rounds, if known. They tell how near to each other the two processors were."""
+    """Returns the line hops of the rounds, if known. They show how near to each other the two processors were."""
     hops = meta.get("line_hop") or []
     if not hops:
         return ""

@@ -12,7 +12,7 @@ LOST, CLOSE = "▼", "≈"
 
 @dataclass
 class Family:
-    """Works that differ in one parameter: one table, with a column for each."""
+    """Works that differ in one parameter. They share a table, with a column for each."""
 
     title: str
     workload: str
@@ -29,10 +29,10 @@ class Family:
         return f"{each[self.column]:,}"
 
 
-SWAP = ("The tasks of each loop, as many as the head of the column says, swap without end, each with any partner. Time of "
-        "one swap, both parties served, in ns.")
-HANDOFF = ("Half of the tasks send and half receive through one channel; the head of the column says how many there are on "
-           "each loop. Time of one item handed over, in ns.")
+SWAP = ("Tasks swap in an endless loop, each with any partner. Columns are numbers of tasks on each loop. Time of one swap, "
+        "which serves both parties, in ns.")
+HANDOFF = ("Half of the tasks send and half receive through one channel. Columns are numbers of tasks on each loop. Time of "
+           "one item handed over, in ns.")
 LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
            "does not bind goroutines to processors, so there both parties may run on one processor.")
 TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
@@ -43,7 +43,7 @@ FAMILIES = [
     Family("Swap, two loops", "swap-tasks", {"loops": 2}, "tasks", SWAP, "swap_two_loops"),
     Family("One way, one loop", "handoff-tasks", {"loops": 1}, "tasks", HANDOFF, "handoff_one_loop"),
     Family("One way, two loops", "handoff-tasks", {"loops": 2}, "tasks", HANDOFF, "handoff_two_loops"),
-    Family("Swap, threads", "swap-threads", {}, "threads", "Threads swap without end. Time of one swap, in ns."),
+    Family("Swap, threads", "swap-threads", {}, "threads", "Threads swap in an endless loop. Time of one swap, in ns."),
     Family("Swap, threads with a patience of 100 us", "timed-threads", {"patience_us": 100}, "threads", TIMED.format(100),
            "threads"),
     Family("Swap, threads with a patience of 10 us", "timed-threads", {"patience_us": 10}, "threads", TIMED.format(10)),
@@ -65,12 +65,12 @@ HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
 
 
 def is_close(each: Work, duel: Duel) -> bool:
-    """The noise of latencies is unknown: only their medians are kept."""
+    """Returns whether the difference is within the noise. That of latencies is unknown: only medians are kept."""
     return duel.close and not each.workload.startswith("latency")
 
 
 def figures_of(found: list[Entry | None], key: str = "", form=figure) -> list[str]:
-    """The cells of one row: values, or another figure of the same runs."""
+    """Returns the cells of one row: values, or another figure of the same runs."""
     values = [None if entry is None else entry.run.get(key) if key else entry.value for entry in found]
     return ["" if value is None else form(value) + entry.mark for value, entry in zip(values, found)]
 
@@ -86,7 +86,7 @@ def duel_row(title: str, works: list[Work], duels: list[Duel | None]) -> list[st
 
 
 def extra_table(results: Results, family: Family, works: list[Work], key: str) -> str:
-    """The same table for another figure; empty if no run has that figure."""
+    """Returns the same table for another figure; empty if no run has that figure."""
     form = figure if key == "p99" else "{:.3f}".format
     rows = []
     for label in results.labels(works):
@@ -138,33 +138,35 @@ class Score:
                 *("; ".join(sorted({entry.label for entry in side})) for side in zip(*(duel for _, duel in self.duels)))]
 
     def losses(self) -> list[str]:
-        return [f"- {self.family.title}, {self.at([(each, duel)])}: {duel.ours.label} {figure(duel.ours.value)}{duel.ours.mark}, "
+        return [f"- {self.family.title}, {self.at([(each, duel)])}{f' {CLOSE}' if is_close(each, duel) else ''}: {duel.ours.label} {figure(duel.ours.value)}{duel.ours.mark}, "
                 f"{duel.rival.label} {figure(duel.rival.value)}{duel.rival.mark} {self.family.unit}"
                 for each, duel in self.lost]
 
     def at(self, duels: list[tuple[Work, Duel]]) -> str:
-        """Sizes of works: tasks or threads, of each loop or in all, or the length of a pause."""
-        sizes = [self.family.heading(each) + (CLOSE if is_close(each, duel) else "") for each, duel in duels]
+        """Returns the sizes of works: numbers of tasks or threads, or the length of a pause."""
+        sizes = [self.family.heading(each) for each, _ in duels]
         unit = "us of pause" if self.family.column == "pause_us" else self.family.column
         unit = unit.removesuffix("s") if sizes == ["1"] and unit in ("tasks", "threads") else unit
         return f"{' and '.join(filter(None, [', '.join(sizes[:-1]), sizes[-1]]))} {unit}"
 
-    def losses_in_words(self) -> str:
-        """At which sizes, and to which rivals, without figures."""
-        labels = "; ".join(dict.fromkeys(duel.rival.label for _, duel in self.lost))
-        return f"{lower(self.family.title)}, at {self.at(self.lost)} ({labels})"
-
-    def win_in_words(self) -> str:
-        close = [(each, duel) for each, duel in self.duels if is_close(each, duel)]
-        return lower(self.family.title) + (f" ({self.at(close)})" if close else "")
+    def in_words(self) -> list[str]:
+        """Returns the work, the verdict, and the rivals that win, without figures."""
+        level = [(each, duel) for each, duel in self.duels if is_close(each, duel)]
+        lost = [pair for pair in self.lost if pair not in level]
+        parts = []
+        if len(lost) == len(self.duels):
+            parts.append("loses")
+        elif lost:
+            parts.append(f"loses at {self.at(lost)}")
+        if level:
+            parts.append(f"level at {self.at(level)}" if len(level) < len(self.duels) else "level")
+        if len(lost) + len(level) < len(self.duels):
+            parts.append("otherwise wins" if parts else "wins")
+        return [self.family.title, ", ".join(parts), "; ".join(dict.fromkeys(duel.rival.label for _, duel in lost))]
 
     @property
     def all_lost(self) -> bool:
         return len(self.lost) == len(self.duels)
-
-
-def lower(title: str) -> str:
-    return title[0].lower() + title[1:]
 
 
 def scores(results: Results, ours: str = "", rival: str = "") -> list[Score]:
@@ -183,7 +185,7 @@ def verdict(found: list[Score], head: str) -> str:
 
 
 def summary(results: Results) -> str:
-    """Tables of wins and losses, and a list of each loss."""
+    """Returns tables of wins and losses, and a list of all losses."""
     parts = [verdict(scores(results), "best rival against best of tryst")]
     for platform, names in PLATFORMS.items():
         if found := scores(results, *names):
@@ -192,26 +194,18 @@ def summary(results: Results) -> str:
 
 
 def asios_own_is_better(results: Results) -> bool:
-    """Whether Asio's channel wins on one context at each size one way, at cancellation, and by memory."""
+    """Returns whether Asio's channel wins at each size one way on one context, in cancellation and in memory."""
     found = {score.family.title: score for score in scores(results, *PLATFORMS["Asio"])}
     return all(title in found and found[title].all_lost for title in ("One way, one loop", "Cancelled", "Memory"))
 
 
 def words(results: Results) -> str:
-    """Wins and losses without figures, for the front page: a list for each comparison."""
-    items = []
-    for head, names in {"The best rival in any language, against the best of tryst": (),
-                        **{f"{platform}'s own channel, against tryst on {platform}": names
-                           for platform, names in PLATFORMS.items()}}.items():
-        found = scores(results, *names)
-        if not found:
-            continue
-        verdicts = {"tryst wins throughout": [score.win_in_words() for score in found if not score.lost],
-                    "tryst loses in part": [score.losses_in_words() for score in found if score.lost and not score.all_lost],
-                    "tryst loses throughout": [score.losses_in_words() for score in found if score.all_lost]}
-        items.append(f"**{head}**\n" + "".join(wrapped(f"  - {verdict}: {'; '.join(each)}.", "    ")
-                                              for verdict, each in verdicts.items() if each))
-    return "".join(f"- {item}" for item in items)
+    """Returns a table of wins and losses without figures for each comparison, for the front page."""
+    comparisons: dict[str, tuple[str, ...]] = {"The best of tryst against the best rival in any language": (), **{
+        f"tryst on {platform} against {platform}'s own channel": names for platform, names in PLATFORMS.items()}}
+    return "\n".join(f"### {head}\n\n" + table(["work", "tryst", "the rival that wins"],
+                                               [score.in_words() for score in found], words=True)
+                     for head, names in comparisons.items() if (found := scores(results, *names)))
 
 
 def sections(results: Results) -> list[str]:

@@ -29,7 +29,7 @@ def sections(data: Json) -> list[str]:
             f"genes. It has {meta['cities']} cities, {meta['population']:,} chromosomes and {meta['breeders']} breeders, as in the "
             f"paper, and {meta['generations']:,} generations instead of the paper's 20,000. Generations per second: more is "
             f"better. The rival is the same program with plain threads, a mutex, and a condition variable for each waiting "
-            f"thread; it needs at least two threads. " + (f"Medians of {times} runs, which take turns." if times > 1 else "One run of each."))
+            f"thread; it needs at least two threads. " + (f"Medians of {times} runs, which take turns." if times > 1 else "One run each."))
     return [section("The travelling salesman", note, marked(data), caption(meta) + "\n",
                     picture("salesman", "The travelling salesman: time and generations per second against threads"),
                     table(["threads", *map(str, threads)], rows))]

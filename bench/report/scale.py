@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The section about more processors than the machine has, from scale.json: a simulation."""
+"""The section about more processors than the machine has, from scale.json, the results of a simulation."""
 
 from evidence import marked
 from markdown import figure, picture, section, table
@@ -27,13 +27,13 @@ def throughputs(found: list[Json]) -> str:
 
 
 def throughput(data: Json, design: str) -> dict[int, float]:
-    """Of coroutines on loops, by the number of processors."""
+    """Returns the throughput of coroutines on loops by the number of processors."""
     return {point["p"]: point["throughput"] for curve in curves(data, "loops") if curve["design"] == design
             for point in curve["points"]}
 
 
 def arena_scales(data: Json) -> bool:
-    """Whether an exchanger gains by each doubling of loops."""
+    """Returns whether each doubling of loops makes an exchanger faster."""
     values = [value for _, value in sorted(throughput(data, "arena").items())]
     return len(values) > 1 and all(more > 1.2 * less for less, more in zip(values, values[1:]))
 
@@ -42,7 +42,7 @@ MANY = 8 # loops
 
 
 def colours_do_not_scale(data: Json) -> bool:
-    """Whether on many loops both orders of two colours serve less than on one, and less than a mutex does."""
+    """Returns whether many loops with two colours, in either order, serve less than one loop, and less than a mutex."""
     mutex = throughput(data, "mutex")
     found = [(value < curve[1] and value < mutex[cores]) for curve in (throughput(data, "fifo"), throughput(data, "lifo"))
              for cores, value in curve.items() if cores >= MANY]
@@ -50,18 +50,18 @@ def colours_do_not_scale(data: Json) -> bool:
 
 
 def sections(data: Json) -> list[str]:
-    note = ("**A simulation, not a measurement**: the library's own headers run on a simulated machine. Each atomic access "
-            "costs what was measured on the real machine for a cache line, and a line serves one processor at a time. "
+    note = ("**This is a simulation, not a measurement.** The library's own headers run on a simulated machine. Each atomic "
+            "access costs what a cache line costs on the real machine, and a line serves one processor at a time. "
             "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo` and `lifo` are a "
             "`red_blue_exchanger` of either order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
-            "one word, which bounds every design that makes all parties update one word. Swaps per microsecond: more is "
+            "one word, which bounds every design in which all parties update one word. Swaps per microsecond: more is "
             f"better. One run with seed {data['meta']['seed']}. Costs: {data['parameters']['source']}.")
     parts = [marked(data), picture("scale", "SIMULATION: swaps per microsecond against processors")]
     for kind in KINDS:
         if found := curves(data, kind):
             parts += [f"Simulated, {title(data, kind)}; columns are processors:\n", throughputs(found)]
     if data.get("check"):
-        parts += ["The simulation beside measurements, for as many processors as the machine has:\n",
+        parts += ["The simulation compared with measurements, for as many processors as the machine has:\n",
                   table(["", "processors", "simulated, ns", "measured, ns", "ratio"],
                         [[f"{each['kind']}, {each['design']}", str(each["p"]), figure(each["simulated_ns"]),
                           figure(each["measured_ns"]), f"{each['simulated_ns'] / each['measured_ns']:.2f}x"]

@@ -19,7 +19,7 @@ def comparison(each: Json, size: int) -> str:
 
 
 def sections(data: Json) -> list[str]:
-    note = (f"One file of {data['size'] / 1e6:,.0f} MB (of 1,000,000 bytes), which is in the page cache. The commands take "
-            f"turns, and the output of each is checked. Medians of {data['rounds']} rounds. MB/s: more is better.")
+    note = (f"The commands process one file of {data['size'] / 1e6:,.0f} MB (1,000,000 bytes each) in the page cache. They take "
+            f"turns, and their output is checked. Medians of {data['rounds']} rounds. MB/s: more is better.")
     return [section("io_uring, whole commands", note, marked(data), f"commit {commit(data['meta'])}\n",
                     *(comparison(each, data["size"]) for each in data["comparisons"]))]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Which parameters each workload is run with."""
+"""The parameters of each workload."""
 
 Parameters = dict[str, int]
 
 
 def _each(**lists: list[int]) -> list[Parameters]:
-    """All combinations."""
+    """Returns all combinations."""
     combined: list[Parameters] = [{}]
     for name, values in lists.items():
         combined = [{**others, name: value} for others in combined for value in values]
@@ -21,7 +21,7 @@ FULL: dict[str, list[Parameters]] = {
     "handoff-tasks": _TASKS,
     "swap-threads": _THREADS,
     "handoff-threads": _THREADS,
-    # 100 us is the patience of the paper's figure 1; the others show what more and less of it do.
+    # 100 us is the patience of the paper's figure 1; the others show the effect of more and less patience.
     "timed-threads": _each(patience_us=[100], threads=[2, 4, 8, 16, 32]) + _each(patience_us=[10, 1000], threads=[2, 8, 32]),
     "cancel-tasks": _each(tasks=[1000, 100000]),
     "latency-tasks": _LATENCY,
@@ -42,16 +42,16 @@ SMOKE: dict[str, list[Parameters]] = {
 }
 
 
-# Where more tasks would take minutes, by language, implementation and workload. The results name what is left out.
+# The most tasks with which a run does not take minutes. The results name the runs that are left out.
 MOST_TASKS = {
-    # A wait that ends looks through all others: of 100,000, half a minute to some minutes.
+    # Each wait that ends searches all others, which takes up to some minutes with 100,000.
     ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
     ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
 }
 
 
 def longer(workload: str, parameters: Parameters) -> int:
-    """How many times longer a sample and its warm-up are: 100,000 tasks take a while until all have had a turn."""
+    """Returns how many times longer a sample and its warm-up are. 100,000 tasks take a while until all have run."""
     return 3 if workload in ("swap-tasks", "handoff-tasks") and parameters["tasks"] >= 100000 else 1
 
 

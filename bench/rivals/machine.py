@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine, its compilers and the versions of the packages, as results name them."""
+"""Describes the machine, its compilers and the versions of packages for the results."""
 
 import datetime
 import os
@@ -26,7 +26,7 @@ def cpu() -> str:
 
 
 def commit() -> str:
-    """With a `+` where the sources are not those of the commit. What results are made into does not count."""
+    """Returns the commit, with a `+` if sources have uncommitted changes. Results and generated pages do not count."""
     changed = output("git", "status", "--porcelain", "--", ".", ":!bench/results", ":!docs/benchmarks*.md")
     return output("git", "rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
@@ -37,10 +37,10 @@ def compilers() -> dict[str, str]:
 
 
 def packages(names: list[str]) -> dict[str, str]:
-    """Versions of Debian's, but of no command in whose place another is found first."""
+    """Returns the versions of Debian packages, except of commands that another program precedes in PATH."""
     names = [name for name in names if (shutil.which(name) or "/usr/bin/").startswith("/usr/bin/")]
     found = output("dpkg-query", "-W", "-f", "${Package} ${Version}\n", *names) if names else ""
-    if not found: # dpkg-query fails if one of them is not there
+    if not found: # dpkg-query fails if one package is not installed
         found = "\n".join(output("dpkg-query", "-W", "-f", "${Package} ${Version}", name) for name in names)
     return dict(line.split(" ", 1) for line in found.splitlines() if " " in line)
 

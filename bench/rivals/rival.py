@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A rival's program: what it can do, and one run of it (README.md beside this file)."""
+"""A rival's program: its workloads, and one run (see README.md in this folder)."""
 
 import json
 import subprocess
@@ -13,15 +13,15 @@ TIMEOUT = 120
 
 
 class Failure(Exception):
-    """A program that does not do what it should."""
+    """A program failed, or did not meet its specification."""
 
 
 class NothingDone(Failure):
-    """On a busy machine a short sample may be over before the program has been let run."""
+    """The program did nothing. On a busy machine, a short sample may end before the program is scheduled."""
 
 
 def execute(name: str, command: list[str]) -> tuple[int, str, str]:
-    """@returns exit status, standard output, standard error. @throws Failure  if it does not end"""
+    """@returns exit status, standard output, standard error. @throws Failure  if the program does not end"""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired as late:
@@ -33,7 +33,7 @@ def execute(name: str, command: list[str]) -> tuple[int, str, str]:
 
 
 def parse(name: str, status: int, out: str, err: str) -> dict[str, float]:
-    """@throws Failure  if the run failed, has lost items, or did nothing"""
+    """@throws Failure  if the run failed, lost items, or did nothing"""
     said = f"exit status {status}\n{out}{err}".rstrip()
     try:
         result = json.loads(out)
@@ -57,7 +57,7 @@ class Run:
     implementation: str
     workload: str
     parameters: grid.Parameters
-    cost: float = 1 # seconds that it takes, about
+    cost: float = 1 # estimated seconds
     results: list[dict[str, float]] = field(default_factory=list)
 
     @property
@@ -80,9 +80,9 @@ class Run:
 
 
 def runs(program: Path, parameters: dict[str, list[grid.Parameters]]) -> list[Run]:
-    """All that a program can do. @throws Failure"""
+    """Returns all runs of a program. @throws Failure"""
     if not program.exists():
-        raise Failure(f"{program}: not built")
+        raise Failure(f"{program} does not exist; build it with ./dev bench --rivals")
     status, out, err = execute(f"{program} list", [str(program), "list"])
     if status != 0 or not out:
         raise Failure(f"{program} list: failed\nexit status {status}\n{out}{err}".rstrip())
@@ -90,6 +90,6 @@ def runs(program: Path, parameters: dict[str, list[grid.Parameters]]) -> list[Ru
     for line in out.splitlines():
         implementation, _, workload = line.rpartition(" ") # a name may consist of several words
         if not implementation or workload not in parameters:
-            raise Failure(f"{program} list: what is {line!r}?")
+            raise Failure(f"{program} list: {line!r} is not an implementation and a known workload")
         found += [Run(program, implementation, workload, each) for each in parameters[workload]]
     return found

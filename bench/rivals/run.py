@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs tryst and its rivals in turn, and writes what they have measured (README.md beside this file)."""
+"""Runs tryst and its rivals in turn, and writes their results (see README.md in this folder)."""
 
 import argparse
 import json
@@ -21,14 +21,14 @@ HERE = Path(__file__).resolve().parent
 BUILD = machine.TOP / "build"
 CPP = BUILD / "release/bench/rivals/cpp/rival"
 PROBE = BUILD / "release/bench/probe/probe"
-FIRST = 0.05 # seconds of the first round, which does not count
+FIRST = 0.05 # seconds of each sample of the first round, which does not count
 EXTRAS = ("fairness", "success", "p50", "p99", "bytes", "count", "seconds")
 
 Json = dict[str, Any]
 
 
 def summary(run: Run) -> Json:
-    """What is kept of a run. Samples are in ns, or in bytes where memory is what is measured."""
+    """Returns the results of a run that are kept. Samples are in ns, or in bytes for memory."""
     unit = "bytes" if run.workload == "memory-tasks" else "ns"
     samples = [each[unit] for each in run.results]
     extras = {name: statistics.median(each[name] for each in run.results) for name in EXTRAS
@@ -54,8 +54,8 @@ def one_round(these: list[Run], seconds: float, warmup: float, progress: Progres
 
 
 def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], list[float]]) -> list[float]:
-    """Fills in the results. @returns the line hops, one for each round. @throws Failure"""
-    # The first round does not count. It shows early what fails, and how long the others will take.
+    """Fills in the results. @returns the line hop of each round. @throws Failure"""
+    # The first round does not count. It finds failures early, and estimates the time of the other rounds.
     if options.repetitions > 1:
         one_round(these, FIRST, FIRST, Progress([run.cost for run in these]), keep=False, rough=True)
         for run in these:
@@ -67,7 +67,7 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
     hops = []
     for turn, each in enumerate(rounds):
         hops += hop()
-        # To and fro, so that nobody always follows the same one.
+        # Alternate the direction, so that no run always follows the same other run.
         one_round(each if turn % 2 == 0 else each[::-1], options.seconds, options.warmup, progress,
                   rough=options.repetitions == 1)
     progress.end()
@@ -75,7 +75,7 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
 
 
 def probe(samples: int) -> Json:
-    """What the machine's steps cost. @throws Failure"""
+    """Returns the costs of the machine's steps. @throws Failure"""
     status, out, err = execute("probe", [str(PROBE), "--json", "--samples", str(samples)])
     if status != 0:
         raise Failure(f"probe: failed\nexit status {status}\n{err}")
@@ -83,7 +83,7 @@ def probe(samples: int) -> Json:
 
 
 def line_hop() -> list[float]:
-    """Between processors 0 and 1, in ns, now; those of a virtual machine wander."""
+    """Returns the line hop between processors 0 and 1 in ns, which changes over time on a virtual machine."""
     hop = probe(1)["floor"].get("line_hop")
     return [hop["median"]] if hop else []
 
@@ -98,7 +98,7 @@ def languages() -> list[Path]:
 
 
 def packages() -> list[str]:
-    """Debian's, that the rivals need."""
+    """Returns the Debian packages that the rivals need."""
     names = list(machine.CPP_PACKAGES)
     for build in languages():
         names += execute(str(build), [str(build), "--packages"])[1].split()
@@ -107,19 +107,19 @@ def packages() -> list[str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dev bench --rivals", description=__doc__)
-    parser.add_argument("--only", metavar="PATTERN", help="runs whose name matches: `LANGUAGE: IMPLEMENTATION: WORKLOAD --tasks N`")
-    parser.add_argument("--quick", action="store_true", help="one short sample of each")
-    parser.add_argument("--smoke", action="store_true", help="a few small runs: do they work, are items conserved?")
-    parser.add_argument("--repetitions", type=int, default=5, metavar="N")
-    parser.add_argument("--seconds", type=float, default=0.3, metavar="S", help="of a sample")
-    parser.add_argument("--warmup", type=float, default=0.1, metavar="S", help="before each")
-    parser.add_argument("--minutes", type=float, default=21, metavar="M", help="fewer repetitions if it took longer")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="bench/results/rivals.json if nothing is left out")
-    parser.add_argument("--program", type=Path, action="append", metavar="FILE", help="these instead of all")
-    parser.add_argument("--packages", action="store_true", help="only print Debian's packages that the rivals need")
+    parser.add_argument("--only", metavar="PATTERN", help="only runs whose name matches, such as `LANGUAGE: IMPLEMENTATION: WORKLOAD --tasks N`")
+    parser.add_argument("--quick", action="store_true", help="take one short sample of each run")
+    parser.add_argument("--smoke", action="store_true", help="only check in small runs that the programs work and conserve items")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="samples of each run")
+    parser.add_argument("--seconds", type=float, default=0.3, metavar="S", help="duration of a sample")
+    parser.add_argument("--warmup", type=float, default=0.1, metavar="S", help="duration of the warm-up before each sample")
+    parser.add_argument("--minutes", type=float, default=21, metavar="M", help="repeat less often if it would take longer")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="default: bench/results/rivals.json for complete runs, else build/rivals.json")
+    parser.add_argument("--program", type=Path, action="append", metavar="FILE", help="run only this program")
+    parser.add_argument("--packages", action="store_true", help="only print the Debian packages that the rivals need")
     options = parser.parse_args()
     if min(options.repetitions, options.seconds, options.minutes) <= 0 or options.warmup < 0:
-        parser.error("repetitions and times must be positive")
+        parser.error("--repetitions, --seconds and --minutes must be positive, and --warmup not negative")
     if options.quick or options.smoke:
         options.repetitions = 1
         options.seconds, options.warmup = (0.02, 0.02) if options.smoke else (0.1, 0.05)
@@ -135,13 +135,13 @@ def too_long(run: Run) -> bool:
 
 
 def chosen(options: argparse.Namespace) -> tuple[list[Run], list[str]]:
-    """@returns what to run, and the names of what is left out. @throws Failure"""
+    """@returns the runs, and the names of those that are left out. @throws Failure"""
     parameters = grid.SMOKE if options.smoke else grid.FULL
     programs = options.program or [CPP] + [BUILD / "rivals" / each.parent.name / "rival" for each in languages()]
     every = [run for program in programs for run in runs(program, parameters)]
     these = [run for run in every if not options.only or re.search(options.only, run.name)]
     if not these:
-        raise Failure(f"{options.only}: nothing is called like that")
+        raise Failure(f"--only {options.only}: no run has a matching name")
     return in_turn([run for run in these if not too_long(run)]), [run.name for run in these if too_long(run)]
 
 
@@ -153,7 +153,7 @@ def main() -> None:
     kept = options.output.resolve().parent == machine.RESULTS
     try:
         these, left_out = chosen(options)
-        if kept: # what the report sets our figures against
+        if kept: # the report compares our figures with the floor
             floor = probe(9)
             floor["meta"] |= machine.describe()
             write(machine.RESULTS / "floor.json", json.dumps(floor, indent=1) + "\n")

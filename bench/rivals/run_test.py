@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of the driver: python3 bench/rivals/run_test.py"""
+"""Tests of run.py: python3 bench/rivals/run_test.py"""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ if [ "$1" = list ]; then echo "fake one swap-threads"; echo "other swap-threads"
 
 
 class Results(unittest.TestCase):
-    def test_what_is_wrong_with_a_run_is_not_overlooked(self):
+    def test_a_failed_run_is_reported(self):
         self.assertEqual(parse("a", 0, GOOD, "")["ns"], 7)
         for status, out, said in [(1, GOOD.replace("true", "false"), "not conserved"), (3, GOOD, "exit status 3"),
                                   (0, GOOD.replace("10", "0"), "did nothing"), (0, "", "no result"),
@@ -30,7 +30,7 @@ class Results(unittest.TestCase):
             with self.assertRaisesRegex(Failure, said):
                 parse("a", status, out, "")
 
-    def test_medians_and_what_every_sample_has(self):
+    def test_keeps_medians_of_figures_that_every_sample_has(self):
         run = Run(Path(), "a", "timed-threads", {"threads": 2})
         run.results = [{"ns": ns, "success": ns / 10, **extra} for ns, extra in [(9, {"p50": 1}), (1, {}), (2, {"p50": 1})]]
         found = summary(run)
@@ -49,13 +49,13 @@ class Schedule(unittest.TestCase):
         self.assertEqual(repetitions([0.5, 10], 5, 31.6), [3, 3])
         self.assertEqual(repetitions([0.5, 10], 5, 1), [3, 3])
 
-    def test_the_same_work_is_done_in_turn(self):
+    def test_runs_of_the_same_work_are_adjacent(self):
         every = [Run(Path("go/rival"), name, workload, {"threads": count}) for name in "ab"
                  for workload in ("handoff-threads", "swap-threads") for count in (2, 4)]
         names = [run.name for run in in_turn(every)]
         self.assertEqual(names[:4], [f"go: {name}: swap-threads --threads {count}" for count in (2, 4) for name in "ab"])
 
-    def test_the_smoke_covers_all_workloads(self):
+    def test_smoke_covers_all_workloads(self):
         self.assertEqual(grid.SMOKE.keys(), grid.FULL.keys())
 
 
@@ -70,13 +70,13 @@ class Driver(unittest.TestCase):
                                   capture_output=True, text=True, check=False)
             return done, json.loads(output.read_text()) if output.exists() else None
 
-    def test_writes_what_was_measured(self):
+    def test_writes_the_results(self):
         done, found = self.run_with(f"echo '{GOOD}'")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([run["parameters"]["threads"] for run in found["runs"]], [2, 4, 8, 16, 32])
         self.assertEqual(found["runs"][0]["samples"], [7, 7])
 
-    def test_one_liar_fails_the_whole(self):
+    def test_one_lying_program_fails_all(self):
         liar = f"""if [ "$4" = 16 ]; then echo '{GOOD.replace("true", "false")}'; exit 1; fi; echo '{GOOD}'"""
         done, found = self.run_with(liar)
         self.assertEqual(done.returncode, 1)

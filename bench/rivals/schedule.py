@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""In which order runs take turns, and how often."""
+"""The order and the number of repetitions of runs."""
 
 import sys
 import time
@@ -7,12 +7,12 @@ import time
 import grid
 from rival import Run
 
-PATIENCE = 0.8 # seconds; a run that takes longer is repeated less often when time is short
+PATIENCE = 0.8 # seconds; longer runs are repeated less often if time is short
 FEWEST = 3
 
 
 def in_turn(runs: list[Run]) -> list[Run]:
-    """Beside each other those that are compared: the same work with the same parameters."""
+    """Sorts runs so that those with the same work and parameters, which are compared, are adjacent."""
     workloads = list(grid.FULL)
     def work(run: Run) -> tuple[int, int]:
         return workloads.index(run.workload), parameters.index(run.parameters)
@@ -25,8 +25,8 @@ def in_turn(runs: list[Run]) -> list[Run]:
 
 
 def repetitions(costs: list[float], wanted: int, budget: float) -> list[int]:
-    """How often each run is repeated, by the seconds that one takes, so that all of them stay within the budget or are
-    done the fewest times: first those that take long are done less often, then all."""
+    """Returns how often each run is repeated, given the seconds of one run. If all runs exceed the budget, first the
+    long runs and then all runs are repeated less often, but not less than FEWEST times."""
     def total() -> float:
         return sum(cost * times for cost, times in zip(costs, chosen))
 
@@ -41,7 +41,7 @@ def repetitions(costs: list[float], wanted: int, budget: float) -> list[int]:
 
 
 class Progress:
-    """A line on standard error: how many are done, and the time left by what they cost."""
+    """A line on standard error: the number of finished runs, and the estimated time that is left."""
 
     def __init__(self, costs: list[float]):
         self.costs, self.done, self.start = costs, 0, time.monotonic()

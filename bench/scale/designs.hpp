@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The designs that are compared: the library's, a mutex, and a counter that nobody can beat who has but one
-/// hot word. `meet` is for coroutines, `wait` for threads.
+/// The designs that are compared: the library's, a mutex, and a counter, which bounds every design
+/// with one hot word. Coroutines call `meet`, threads call `wait`.
 #pragma once
 
 #include "parties.hpp"
@@ -44,7 +44,7 @@ private:
     exchanger<item<Memory>> exchanger_;
 };
 
-/// The exchanger of two colours: even parties are red, odd ones blue.
+/// The two-colour exchanger: even parties are red, odd parties are blue.
 template <class Memory, order Order>
 class two_coloured_meeting {
 public:
@@ -80,8 +80,8 @@ private:
     red_blue_exchanger<item<Memory>, item<Memory>, Order> exchanger_;
 };
 
-/// A queued lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
-/// multiprocessors", 1991, section 2.4): each waits at a line of its own.
+/// A queued lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on
+/// shared-memory multiprocessors", 1991, section 2.4). Each thread waits on a line of its own.
 class queued_lock {
 public:
     struct alignas(detail::line_pair) place {
@@ -121,7 +121,8 @@ private:
     detail::atomic<place*> last_{nullptr};
 };
 
-/// The simplest exchanger there is: under a lock, who finds a waiter swaps with it, and else waits.
+/// The simplest exchanger. Under a lock, a party that finds a waiter swaps with it; otherwise it
+/// waits.
 template <class Memory>
 class locked_meeting {
     using goods = item<Memory>;
@@ -224,14 +225,14 @@ private:
         }
     }
 
-    // One line: who has the lock has what it guards.
+    // One line, so that the owner of the lock also has the data that the lock guards.
     alignas(detail::line_pair) queued_lock lock_;
     detail::atomic<party*> waiting_{nullptr};
     detail::atomic<bool> closed_{false};
 };
 
-/// Not an exchange: each party takes a ticket from one counter, which is the least that a design does in
-/// which all parties come to the same word.
+/// Not an exchange: each party takes a ticket from one counter. Any design in which all parties
+/// update one word does at least that.
 template <class Memory>
 class ticket_meeting {
     using goods = item<Memory>;
@@ -247,7 +248,7 @@ public:
         operation(ticket_meeting& at, goods&& mine) noexcept : at_(at), own_(std::move(mine)) {}
 
         bool await_ready() noexcept {
-            // Every other one waits for its turn, as in an exchange.
+            // Every other party waits for its turn, as in an exchange.
             ticket_ = at_.take();
             return (ticket_ & 1U) != 0 || ticket_ >= closed;
         }

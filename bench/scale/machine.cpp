@@ -11,13 +11,13 @@ namespace tryst::scale {
 
 namespace {
 
-/// An end without a way back: fibers in the middle of the protocol cannot be unwound.
+/// Ends the program: fibers in the middle of the protocol cannot be unwound.
 [[noreturn]] void give_up(const char* why) {
     std::fprintf(stderr, "\nscale_model: %s\n", why);
     std::_Exit(EXIT_FAILURE);
 }
 
-/// The stacks of cores lie in the region, so that the waiters of threads do.
+/// Puts the stacks of cores into the region, because the waiters of threads are on them.
 struct stack_of_region {
     static constexpr std::size_t size = std::size_t{64} << 10U;
 
@@ -72,7 +72,7 @@ void machine::run(std::uint64_t limit) {
         current_ = winner();
         core_state& core = all_[current_];
         if (times_[current_] == never) {
-            give_up("the simulation is stuck: all cores sleep");
+            give_up("all cores sleep, so the simulation is stuck");
         }
         if (accesses_ > limit) {
             give_up("the simulation does not end");
@@ -128,7 +128,7 @@ void machine::access(const void* address, bool write, picoseconds local) {
         of.owner = static_cast<std::uint16_t>(current_);
         of.readers.set(current_);
     }
-    // The access itself takes place now, and nobody sees the line before the core goes on.
+    // The access takes place now, and no other core sees the line before this core continues.
     spend(local);
 }
 
@@ -190,7 +190,8 @@ void machine::wake(const void* address) {
     }
 }
 
-/// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016).
+/// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled",
+/// 2016).
 std::uint64_t machine::random() noexcept {
     random_ ^= random_ >> 12U;
     random_ ^= random_ << 25U;

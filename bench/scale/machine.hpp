@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A simulated machine: cores with a time of their own, and cache lines that go from core to core.
+/// A simulated machine: cores that have a time of their own, and cache lines that move between
+/// cores.
 #pragma once
 
 #include "costs.hpp"
@@ -17,38 +18,38 @@
 namespace tryst::scale {
 
 /* The machine
- * Always the core that is earliest goes on, to its next access to memory at which it is not the earliest any
- * more. So accesses take place in the order of their times, and memory is sequentially consistent.
+ * 1. The earliest core always runs, up to its next access to memory at which it is no longer the
+ *    earliest. So accesses take place in the order of their times, and memory is sequentially
+ *    consistent.
+ * 2. A line is owned by one core, which may write it; or shared by cores that may read it; or on
+ *    its way.
+ * 3. A core that needs a line sends a request, which is served after earlier requests of that line:
+ *      the request is on the way  time `request`: other cores still have the line and may use it
+ *      the line is on the way     until access is granted; no core has a line that will be written
+ *      granted                    the core makes its access, and goes on until another core asks
  *
- * A line is owned by one core, which may write it, or shared by those that may read it, or on its way. A core
- * that has not what it needs sends a request, which is served when those before it have been:
- *
- *   the request is on the way     `request`: the others still have the line, and may use it
- *   the line is on the way        until the access is granted; nobody has it, if it is to be written
- *   granted                       the core makes its access at once, and goes on as long as nobody asks
- *
- * Requests of one line wait for each other, requests of different lines do not: no wire and no directory is
- * ever full, and all cores are equally far from each other. No line is evicted. Lines that nobody has had
- * are free. */
+ * Requests of different lines do not wait for each other. Connections and directories are never
+ * full, and all cores are equally far apart. No line is evicted. A line that no core has had yet
+ * costs nothing. */
 class machine {
 public:
     static constexpr unsigned max_cores = 128;
     static constexpr picoseconds never = std::numeric_limits<picoseconds>::max();
 
-    /// @param jitter  by how much, up or down, what `spend_about` spends varies, as a share.
+    /// @param jitter  how much the time of `spend_about` varies, up or down, as a share.
     machine(unsigned cores, const costs& prices, std::uint64_t seed, double jitter);
     machine(const machine&) = delete;
     machine& operator=(const machine&) = delete;
     ~machine();
 
-    /// The machine that is there.
+    /// Returns the current machine.
     static machine& here() noexcept { return *here_; }
 
-    /// Runs `body` as the next core; or, beyond the cores, as an observer, whose accesses cost nothing and
-    /// move no line. It begins at `start`.
+    /// Runs `body` as the next core, starting at `start`. Beyond the last core it is an observer,
+    /// whose accesses cost nothing and move no line.
     void add(picoseconds start, std::function<void()> body);
 
-    /// Ends the program if all sleep, or it takes more accesses than `limit`.
+    /// Ends the program if all cores sleep, or after more accesses than `limit`.
     void run(std::uint64_t limit);
 
     // ---- On a core.
@@ -61,11 +62,11 @@ public:
             all_[current_].time += time;
         }
     }
-    /// Time that varies.
+    /// Spends a time that varies by the jitter.
     void spend_about(picoseconds time) noexcept;
     void idle_until(picoseconds time);
 
-    /// Sleeps unless `changed`, until woken.
+    /// Sleeps until woken, unless `changed` returns true.
     void sleep(const void* address, const std::function<bool()>& changed);
     void wake(const void* address);
 
@@ -77,7 +78,8 @@ public:
     std::uint64_t transfers() const noexcept { return transfers_; }
     std::uint64_t random() noexcept;
 
-    /// What belongs to the running core, or to whoever runs no core, of one type.
+    /// Returns the object of one type that belongs to the running core, or to the code outside of
+    /// all cores.
     void*& own(std::size_t type);
 
 private:
@@ -104,7 +106,7 @@ private:
     void access(const void* address, bool write, picoseconds local);
     void fetch(line& of, bool write);
 
-    /// Lets those who are earlier go first.
+    /// Lets earlier cores run first.
     void wait_for_turn() {
         if (all_[current_].time > next_time_) {
             leave();
@@ -112,7 +114,8 @@ private:
     }
     void leave();
 
-    // A tournament of the cores' times: the winner is the earliest, the first of those that are equal.
+    // A tournament of the cores' times. The winner is the earliest core, and the first of equal
+    // ones.
     static constexpr unsigned leaves = 256;
     void play(unsigned core, picoseconds time) noexcept;
     unsigned winner() const noexcept { return winners_[1]; }

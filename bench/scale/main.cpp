@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Throughput of exchanges against the number of cores, on a simulated machine: the library's own headers, of
-// which each atomic access costs what a cache line costs. A simulation, not a measurement.
+// Computes the throughput of exchanges against the number of cores, on a simulated machine. The
+// library's own headers run, and each atomic access costs what a cache line costs. It is a
+// simulation, not a measurement.
 #include "parameters.hpp"
 #include "world.hpp"
 
@@ -35,7 +36,7 @@ struct options {
 constexpr double jitter = 0.2;
 constexpr picoseconds microsecond = 1'000'000;
 
-/// What the parties of a scene do between exchanges, and how many there are.
+/// The work of parties between exchanges, and their number.
 struct load {
     const char* name;
     kind who;
@@ -56,7 +57,7 @@ picoseconds one_is_slow(unsigned core) {
     return core == 0 ? 2 * microsecond : 0;
 }
 
-/// Where there is less to do, or not for all the same.
+/// Loads with less to do, or with different work on the cores.
 constexpr load others[] = {
     {"one coroutine on each", kind::loops, 1, nullptr},
     {"100 coroutines on each", kind::loops, 100, nullptr},
@@ -95,7 +96,7 @@ outcome_of_scene play(const load& what, design how, unsigned cores, const option
                     prices);
 }
 
-/// Whether a thread has anybody to meet.
+/// Returns whether each party has a partner.
 bool is_possible(const load& what, design how, unsigned cores) {
     return cores > 1 || how == design::ticket || what.coroutines > 1;
 }
@@ -117,8 +118,8 @@ curve draw(const load& what, design how, const options& chosen, const costs& pri
     return line;
 }
 
-/// A party's own instructions are what is left of a real exchange on one loop, after all else that it costs:
-/// two parties on a loop of their own, where no line moves.
+/// The cost of a party's own instructions is the rest of a real exchange on one loop, where no line
+/// moves, after all other costs.
 void calibrate(parameters& from, const options& chosen) {
     const auto real = std::ranges::find_if(from.exchanges, [](const measured& each) {
         return each.kind == name_of(kind::loops) && each.design == name_of(design::one_slot) &&
@@ -131,14 +132,14 @@ void calibrate(parameters& from, const options& chosen) {
     }
 }
 
-/// The same seed must do the same.
+/// Checks that the same seed gives the same run.
 void check_repeatability(const options& chosen, const costs& prices) {
     const unsigned cores = std::min(8U, chosen.max_cores);
     for (const load& what : balanced) {
         if (is_possible(what, design::arena, cores) &&
             play(what, design::arena, cores, chosen, prices).digest !=
                 play(what, design::arena, cores, chosen, prices).digest) {
-            throw std::logic_error("the simulation of one seed has gone two ways");
+            throw std::logic_error("two runs with the same seed differ");
         }
     }
 }
@@ -262,10 +263,9 @@ std::string as_tables(const std::vector<curve>& curves, unsigned max_cores) {
 std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& loads,
                     const std::vector<comparison>& check, const parameters& from,
                     const options& chosen) {
-    std::string text =
-        fmt::format("A simulation, not a measurement; costs from {}.\nExchanges in a "
-                    "microsecond.\n",
-                    from.source);
+    std::string text = fmt::format("A simulation, not a measurement; costs from {}.\nExchanges per "
+                                   "microsecond.\n",
+                                   from.source);
     text += as_tables(curves, chosen.max_cores) + as_tables(loads, chosen.max_cores);
     text += "\nns of an exchange:            simulated  measured  ratio\n";
     for (const comparison& each : check) {
@@ -278,20 +278,20 @@ std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& 
 }
 
 void declare(CLI::App& app, options& chosen) {
-    app.add_flag("--json", chosen.json, "JSON on standard output, not tables");
+    app.add_flag("--json", chosen.json, "print JSON instead of tables");
     app.add_flag("--loads", chosen.loads,
-                 "Other loads, too: less to do, or not the same for all; the exchanger only");
-    app.add_option("--max-cores", chosen.max_cores, "1, 2, 4 and so on, up to this")
+                 "also simulate other loads, with less or unequal work (exchanger only)");
+    app.add_option("--max-cores", chosen.max_cores,
+                   "simulate 1, 2, 4, ... cores, up to this number")
         ->check(CLI::Range(1, 128))
         ->capture_default_str();
     app.add_option("--time", chosen.microseconds,
-                   "Simulated microseconds of each point, after half as many to warm up")
+                   "simulated microseconds for each point, after half as many to warm up")
         ->check(CLI::Range(10, 100'000))
         ->capture_default_str();
-    app.add_option("--seed", chosen.seed, "Of all that varies")->capture_default_str();
-    app.add_option(
-        "--probe", chosen.probe,
-        "What `probe --json` has printed; - for standard input. Without: what is recorded");
+    app.add_option("--seed", chosen.seed, "seed of everything that varies")->capture_default_str();
+    app.add_option("--probe", chosen.probe,
+                   "take costs from this output of `probe --json` (- for standard input)");
 }
 
 int run(int count, char** arguments) {

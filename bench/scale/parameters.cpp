@@ -31,17 +31,17 @@ parameters derived(const json& probe, const std::string& source) {
     c.store = to_picoseconds(ns("store"));
     const double update = ns("fetch_add");
     c.update = to_picoseconds(update);
-    // The step itself is charged beside the line's way.
+    // The atomic step is charged in addition to the transfer of the line.
     const double take = std::max(ns("add_written") - update, 0.0);
     c.read_line = to_picoseconds(ns("read_written"));
     c.take_line = to_picoseconds(take);
     c.upgrade_line = to_picoseconds(std::max(ns("add_shared") - update, 0.0));
-    // Two cores that add to one line make so many steps for each time that it goes over. All but the one that
-    // it was fetched for are made while the other's request is on its way.
+    // Two cores that add to one line make so many steps per transfer. All but the first step are
+    // made while the other core's request is on its way.
     const double steps = take / ns("contended_fetch_add");
     c.request = to_picoseconds(std::clamp((steps - 1) * update, 0.0, take));
-    // Assumed, as two cores cannot show it: reading a line, other cores hold each other up for a quarter of
-    // the time that one takes.
+    // An assumption, as two cores cannot show it: a core that reads a line delays the next reader
+    // for a quarter of the time of a read.
     c.read_service = c.read_line / 4;
     c.turn = to_picoseconds(ns("post_and_run") + ns("resume"));
     c.pause = to_picoseconds(ns("pause"));
@@ -62,14 +62,15 @@ parameters from_probe(const std::string& path) {
     if (path != "-") {
         file.open(path);
         if (!file) {
-            throw std::runtime_error("cannot read " + path);
+            throw std::runtime_error("cannot read " + path + "; check the name after --probe");
         }
     }
     try {
         return derived(json::parse(path == "-" ? std::cin : file), path);
     } catch (const json::exception& problem) {
         throw std::runtime_error(
-            path + ": not what the probe prints on two processors or more: " + problem.what());
+            path +
+            ": not the output of `probe --json` on two or more processors: " + problem.what());
     }
 }
 

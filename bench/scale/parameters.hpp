@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Where the costs come from: the probe's findings, or those that are recorded here.
+/// The source of the costs: the probe's results, or those that are recorded here.
 #pragma once
 
 #include "costs.hpp"
@@ -10,7 +10,7 @@
 
 namespace tryst::scale {
 
-/// The real library's time of an exchange.
+/// The time of an exchange of the real library.
 struct measured {
     std::string kind;
     std::string design;
@@ -24,11 +24,11 @@ struct parameters {
     std::vector<measured> exchanges;
 };
 
-/// From the JSON that `probe --json` has printed, in a file, or on standard input for "-".
+/// Reads the JSON of `probe --json` from a file, or from standard input for "-".
 /// @throws std::runtime_error if it cannot be read.
 parameters from_probe(const std::string& path);
 
-/// What the probe found on the machine on which this was written.
+/// Returns the probe's results on the machine on which this was written.
 parameters recorded();
 
 } // namespace tryst::scale

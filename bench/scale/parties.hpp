@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Who meets for ever, in a simulation or on real processors: the same code, compiled for either platform.
-/// `Memory` says what is charged for what the platform does not see; on real processors, nothing.
+/// Parties that meet in an endless loop, in a simulation or on real processors: the same code,
+/// compiled for either platform. `Memory` charges for accesses that the platform does not see; on
+/// real processors it charges nothing.
 #pragma once
 
 #include <tryst/detail/platform/cpu.hpp>
@@ -14,7 +15,7 @@
 
 namespace tryst::scale {
 
-/// What one party has given away and got.
+/// The items that one party gave and received.
 struct alignas(detail::line_pair) tally {
     std::int64_t exchanges = 0;
     std::uint64_t given = 0;
@@ -27,8 +28,8 @@ struct alignas(detail::line_pair) tally {
     }
 
 private:
-    /// So that sums are equal only if the items are (Steele, Lea and Flood, "Fast splittable pseudorandom
-    /// number generators", 2014, figure 16).
+    /// Scrambles, so that sums are equal only if the items are (Steele, Lea and Flood, "Fast
+    /// splittable pseudorandom number generators", 2014, figure 16).
     static std::uint64_t scrambled(std::uint64_t x) noexcept {
         x = (x ^ (x >> 33U)) * 0xFF51AFD7ED558CCDU;
         x = (x ^ (x >> 33U)) * 0xC4CEB9FE1A85EC53U;
@@ -36,7 +37,8 @@ private:
     }
 };
 
-/// Whether each item that was given was got, once; and in `pairs`, if that is how parties meet.
+/// Returns whether each item that was given was received once, and, if parties meet in `pairs`,
+/// whether the number of exchanges is even.
 template <class Tallies>
 bool conserved(const Tallies& tallies, bool pairs) noexcept {
     tally all;
@@ -48,7 +50,7 @@ bool conserved(const Tallies& tallies, bool pairs) noexcept {
     return (!pairs || all.exchanges % 2 == 0) && all.given == all.got;
 }
 
-/// What is exchanged. Its moves are where parties look into each other's frames.
+/// The exchanged item. Its moves are the accesses of parties to each other's frames.
 template <class Memory>
 class item {
 public:
@@ -81,7 +83,7 @@ private:
     std::uint64_t next_;
 };
 
-/// An operation whose suspensions are turns of a loop.
+/// An operation whose suspensions count as turns of a loop.
 template <class Memory, class Make>
 class [[nodiscard]] taking_turns {
 public:
@@ -107,7 +109,7 @@ auto in_turns(Make make) noexcept {
     return taking_turns<Memory, Make>(make);
 }
 
-/// A coroutine that meets others until the meeting is closed. `Even`: on which side, if there are two.
+/// A coroutine that meets others until the meeting is closed. `Even` is its side, if there are two.
 template <bool Even, class Meeting>
 task<> meet_for_ever(Meeting& at, std::size_t party, tally& mine) {
     using memory = typename Meeting::memory;
@@ -123,7 +125,7 @@ task<> meet_for_ever(Meeting& at, std::size_t party, tally& mine) {
     }
 }
 
-/// The same, on a thread.
+/// The same on a thread.
 template <bool Even, class Meeting, class Over>
 void meet_until(Meeting& at, std::size_t party, tally& mine, Over over) {
     using memory = typename Meeting::memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What tryst/detail/platform/atomic.hpp supplies, for the cores of a simulated machine: each access costs what a cache
-/// line costs. To be named by TRYST_PLATFORM.
+/// The platform of tryst/detail/platform/atomic.hpp for the cores of a simulated machine: each
+/// access costs what a cache line costs. TRYST_PLATFORM names this file.
 #pragma once
 
 #include "machine.hpp"
@@ -14,12 +14,12 @@
 #include <type_traits>
 #include <utility>
 
-// An offer above slot 0 that expires takes another turn of its loop.
+// Counts the steps: an offer above slot 0 that expires takes another turn of its loop.
 #define TRYST_TRACE(which) ::tryst::scale::step_taken(static_cast<unsigned>(which))
 
 namespace tryst::scale {
 
-/// Memory orders change nothing: what they cost is in the steps.
+/// Memory orders change nothing: their cost is part of the steps.
 template <class T>
 class atomic {
 public:
@@ -69,7 +69,7 @@ public:
         return std::exchange(value_, static_cast<T>(value_ | operand));
     }
 
-    /// Without being an access.
+    /// Reads without an access.
     T peek() const noexcept { return value_; }
 
 private:
@@ -84,13 +84,13 @@ inline std::size_t types_of_own = 0;
 template <class T>
 inline const std::size_t type_of_own = types_of_own++;
 
-/// What the platform does not see, and parties tell.
+/// Accesses and work that the platform does not see, reported by the parties.
 struct simulated_memory {
-    /// Of plain memory, which is fast if it is near.
+    /// Accesses to plain memory, which are free if the core has the line.
     static void read(const void* address) noexcept { machine::here().read(address, 0); }
     static void write(const void* address) noexcept { machine::here().write(address, 0); }
     static void turn() noexcept { machine::here().spend_about(machine::here().prices().turn); }
-    /// Between two exchanges.
+    /// The work between two exchanges.
     static void work() noexcept;
 };
 
@@ -101,7 +101,7 @@ namespace tryst::detail {
 template <class T>
 using atomic = scale::atomic<T>;
 
-/// Simulated time, in the form of a steady clock.
+/// Simulated time as a steady clock.
 struct clock {
     using duration = std::chrono::nanoseconds;
     using rep = duration::rep;
@@ -125,7 +125,7 @@ T& per_thread() noexcept {
     if (own == nullptr) {
         T* const made = new T();
         if constexpr (requires { made->probe; }) {
-            // Where a thread looks in an arena must not depend on an address.
+            // The slot at which a thread probes an arena must not depend on an address.
             made->probe = static_cast<std::uint32_t>(scale::machine::here().random() >> 32U) | 1U;
         }
         own = made;
@@ -154,7 +154,7 @@ void yield_until(Done done) noexcept {
     }
 }
 
-// As on a real machine.
+// The values of a real machine.
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
@@ -163,7 +163,7 @@ inline unsigned processor_count() noexcept {
     return scale::machine::here().cores();
 }
 
-/// No deadlines here.
+/// Without deadlines.
 class sleep_word {
 public:
     atomic<std::uint32_t> value{0};

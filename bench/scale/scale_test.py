@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the arena is for, on simulated processors, whose figures do not depend on the machine:
-scale_test.py SCALE_MODEL"""
+"""Tests that the arena scales on simulated processors, whose figures do not depend on the machine.
+
+scale_test.py SCALE_MODEL
+"""
 
 import json
 import subprocess
@@ -14,7 +16,7 @@ MODEL = sys.argv.pop()
 class Arena(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # It checks by itself that items are conserved, and that a seed does the same again.
+        # The program itself checks that items are conserved, and that a seed gives the same run again.
         ran = subprocess.run([MODEL, "--json", "--max-cores", "64"], capture_output=True, text=True, check=True)
         cls.throughput = {(curve["kind"], curve["design"], point["p"]): point["throughput"]
                           for curve in json.loads(ran.stdout)["curves"] for point in curve["points"]}

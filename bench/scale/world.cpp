@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t most_accesses = 20'000'000'000;
 
-/// What the parties and the steps of the protocol tell.
+/// The counts of the protocol's steps, reported by the platform.
 struct records {
     const scene* how = nullptr;
     std::array<std::uint64_t, 32> steps{};
@@ -67,7 +67,7 @@ private:
             }
         });
         machine_.run(most_accesses);
-        at.close(); // nobody is left half served
+        at.close(); // so that both parties of a swap are served
         for (auto& loop : loops) {
             loop->run_until_idle();
         }
@@ -88,15 +88,15 @@ private:
         }
         observe([&at, &over = *over] {
             over.store(true, std::memory_order_relaxed);
-            at.close(); // lets the last ones go
+            at.close(); // ends the last waits
         });
         machine_.run(most_accesses);
     }
 
-    /// Cores do not begin in step.
+    /// Cores begin at different times.
     picoseconds start_of(unsigned core) const { return static_cast<picoseconds>(core) * 1'700; }
 
-    /// Counts, and ends it.
+    /// Adds an observer that counts, and that ends the run.
     template <class End>
     void observe(End end) {
         machine_.add(how_.warm_up, [this, end] {
@@ -180,7 +180,7 @@ void simulated_memory::work() noexcept {
 
 outcome_of_scene simulate(const scene& how, const costs& prices) {
     stage here(how, prices);
-    // As the library chooses it: as many slots beside slot 0 as there are processors.
+    // As in the library: as many slots beside slot 0 as there are processors.
     const std::size_t capacity = how.cores;
     switch (how.how) {
     case design::one_slot:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One simulation: parties of one kind that meet by one design on so many cores.
+/// One simulation: parties of one kind meet by one design on some cores.
 #pragma once
 
 #include "costs.hpp"
@@ -35,8 +35,8 @@ struct scene {
     design how = design::arena;
     unsigned cores = 2;
     std::size_t coroutines = 16; ///< On each loop.
-    std::function<picoseconds(unsigned)>
-        work; ///< What a party does on that core between exchanges.
+    /// Returns the work of a party on a core between exchanges.
+    std::function<picoseconds(unsigned)> work;
     picoseconds warm_up = 0;
     picoseconds duration = 0;
     std::uint64_t seed = 1;
@@ -44,17 +44,17 @@ struct scene {
 };
 
 struct outcome_of_scene {
-    double ns = 0; ///< Of one completed exchange, two parties served.
-    double served_least = 0; ///< The least served core, to the mean.
+    double ns = 0; ///< Of one completed exchange, which serves two parties.
+    double served_least = 0; ///< The least served core as a share of the mean.
     // For each exchange:
     double transfers = 0; ///< Lines fetched from another core.
     double offers_above_home = 0;
     double expiries = 0;
-    // At all:
+    // In total:
     std::uint64_t growths = 0;
     std::uint64_t shrinkages = 0;
     std::uint64_t accesses = 0;
-    std::uint64_t digest = 0; ///< Of all that happened.
+    std::uint64_t digest = 0; ///< Identifies the run.
 };
 
 /// @throws std::runtime_error if items were lost or made up.

@@ -700,4 +700,14 @@ TEST(TspMutexExchanger, SwapsOrTimesOut) {
     EXPECT_EQ(theirs, 3);
 }
 
+TEST(TspMutexExchanger, EndsWaitsWhenClosed) {
+    mutex_exchanger<int> channel;
+    std::optional<int> theirs = 0;
+    std::jthread waiter([&] { theirs = channel.exchange(1); });
+    channel.close();
+    waiter.join();
+    EXPECT_EQ(theirs, std::nullopt);
+    EXPECT_EQ(channel.exchange(2), std::nullopt);
+}
+
 } // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Puts what a run of ./dev model has found into docs/verification.md, between its two marks."""
+"""Makes build/model-scenes.md, a table of all scenes, from the log of ./dev model."""
 
 import re
 import sys
@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 TOP = Path(__file__).resolve().parents[2]
 LOG = TOP / "build/optimised/model.log"
-PAGE = TOP / "docs/verification.md"
-BEGIN, END = "<!-- tests/model/table.py -->\n", "<!-- end -->\n"
+TABLE = TOP / "build/model-scenes.md"
 
 TEST = re.compile(r" +Start +(\d+): (\S+)")
 SCENE = re.compile(r"(\d+): (\w+) +(\d+|any) preemptions +(\d+|any) stale reads +(posts order|bare posts) +"
@@ -25,7 +24,7 @@ class Row(NamedTuple):
 
 
 def rows(log: str) -> tuple[dict[str, Row], dict[str, Row]]:
-    """What each scene has come to, with posts that order and with bare ones; without the litmus tests."""
+    """Returns the row of each scene, with ordering posts and with bare posts, without the litmus tests."""
     tests: dict[str, str] = {}
     found: dict[str, dict[str, Row]] = {"posts order": {}, "bare posts": {}}
     for line in log.splitlines():
@@ -38,6 +37,8 @@ def rows(log: str) -> tuple[dict[str, Row], dict[str, Row]]:
 
 def table(log: str) -> str:
     ordering, bare = rows(log)
+    if not ordering:
+        sys.exit("table.py: the log has no scene; run ./dev model without arguments")
 
     def bounds(name: str) -> tuple[int, ...]:
         return tuple(0 if bound == "any" else int(bound) for bound in ordering[name][:2])
@@ -50,17 +51,18 @@ def table(log: str) -> str:
         lines.append(f"| `{name}` | {row.preemptions} | {row.stale_reads} | {row.executions:,} | "
                      f"{row.states:,} | {posts} |")
     executions = sum(row.executions for row in (*ordering.values(), *bare.values()))
-    return "\n".join(lines) + f"\n\n{executions:,} executions in all, and the litmus tests that check the checker.\n"
+    states = sum(row.states for row in (*ordering.values(), *bare.values()))
+    lines += ["", f"{len(ordering)} scenes, {executions:,} executions, {states:,} states; and the litmus tests that check the checker."]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    page = PAGE.read_text()
-    before, _, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"{PAGE.name} has lost its marks")
     log = Path(sys.argv[1]) if len(sys.argv) > 1 else LOG
-    PAGE.write_text(f"{before}{BEGIN}\n{table(log.read_text())}\n{END}{after}")
+    if not log.exists():
+        sys.exit(f"table.py: {log} does not exist; run ./dev model first")
+    TABLE.parent.mkdir(exist_ok=True)
+    TABLE.write_text(table(log.read_text()))
+    print(TABLE.relative_to(TOP))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Asio's channel between awaitables: on one context the one without a lock, on two the one with.
+// Asio's channels between awaitables: the one without a lock on one context, the one with a lock on
+// two.
 #include "io_contexts.hpp"
 #include "workloads.hpp"
 
@@ -42,7 +43,8 @@ protected:
     Basic<executor, net::experimental::channel_traits<>, void(std::error_code, item)> channel_;
 };
 
-/// What who knows it does: a partner that waits is served without a turn of the context.
+/// As an experienced user would write it: `try_` first serves a waiting partner without a turn of
+/// the context.
 template <template <class, class, class...> class Basic>
 struct trying : asio_channel<Basic> {
     using asio_channel<Basic>::asio_channel;

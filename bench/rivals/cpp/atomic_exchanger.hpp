@@ -9,13 +9,15 @@
 
 namespace tryst::bench {
 
-/// Who comes first leaves its address and waits; who comes next takes it, swaps and wakes.
+/// The first party stores the address of its record and waits. The second takes the address, swaps
+/// and wakes the first.
 template <class T>
 class atomic_exchanger {
 public:
     /// @returns the partner's item; nothing after `close`.
     std::optional<T> exchange(T item) {
-        // The partner's wake-up may come after we have gone on, and then finds the same word.
+        // The partner's wake-up may come after this call has returned, and then finds the same
+        // word.
         thread_local party me;
         me.item = std::move(item);
         me.state.store(waiting, std::memory_order_relaxed);
@@ -44,7 +46,7 @@ public:
     }
 
 private:
-    // Of type int, on which a thread can wait without a proxy.
+    // Of type int, because a thread can wait on an int without a proxy.
     static constexpr int waiting = 0;
     static constexpr int done = 1;
     static constexpr int refused = 2;

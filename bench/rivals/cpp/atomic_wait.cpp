@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the standard library has for threads beside the mutex: std::atomic::wait, and semaphores.
+// Rivals for threads from the standard library: std::atomic::wait and semaphores.
 #include "atomic_exchanger.hpp"
 #include "threads.hpp"
 #include "workloads.hpp"
@@ -9,7 +9,7 @@
 namespace tryst::bench {
 namespace {
 
-/// One item at most is on its way, and its sender stays until it was taken.
+/// Hands over one item at a time. A sender returns after its item was received.
 class semaphore_channel {
 public:
     bool send(item it) {
@@ -41,7 +41,7 @@ const enrolment waits("std::atomic::wait",
                           {"latency-threads", latency<threads, one_way<atomic_exchanger<item>>>},
                       });
 
-// libstdc++ makes semaphores of std::atomic::wait.
+// libstdc++ implements semaphores with std::atomic::wait.
 const enrolment semaphores("std::binary_semaphore",
                            {{"handoff-threads", hand_over<threads, semaphore_channel>},
                             {"latency-threads", latency<threads, semaphore_channel>}});

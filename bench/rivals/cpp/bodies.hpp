@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What participants do, once as coroutines and once as functions that block a thread or a fiber.
-/// `Family::wait` makes of an operation what is awaited, or its result.
+/// The bodies of participants: once as coroutines, once as functions that block a thread or a
+/// fiber. `Family::wait` turns an operation into an awaitable, or into its result.
 #pragma once
 
 #include "ledger.hpp"
@@ -17,7 +17,7 @@
 
 namespace tryst::bench {
 
-/// What a receipt holds, whatever its form.
+/// Returns the item in a result of any form.
 inline item held(item got) noexcept {
     return got;
 }
@@ -29,7 +29,7 @@ item held(const Result& got) noexcept {
     return *got;
 }
 
-/// Whether it holds something.
+/// Returns whether a result holds an item.
 inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
     return !std::get<0>(got);
 }
@@ -38,7 +38,7 @@ bool holds(const Result& got) noexcept {
     return got.has_value();
 }
 
-/// For channels of which it is faster to ask first whether a partner waits than to begin to wait.
+/// For channels on which it is faster to try first than to wait at once.
 template <class Channel>
 bool sent_at_once(Channel& to, item it) {
     if constexpr (requires { to.send_at_once(it); }) {
@@ -65,7 +65,7 @@ std::optional<item> exchanged_at_once(Meeting& at, item mine) {
     }
 }
 
-/// Two channels, for those who have no exchange.
+/// Two channels, for implementations without an exchange.
 template <class Channel>
 struct both_ways {
     Channel there;
@@ -76,7 +76,7 @@ inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
 }
 
-/// A sleep is no good for what is shorter than a sleep takes.
+/// Pauses in a busy loop if the time is too short for a sleep.
 inline void pause_for(std::chrono::microseconds time) {
     if (time >= std::chrono::microseconds(50)) {
         std::this_thread::sleep_for(time);
@@ -107,7 +107,7 @@ struct coroutine_bodies {
         mine.done();
     }
 
-    /// Participants of even number send first, the others receive first.
+    /// Participants with even numbers send first, the others receive first.
     template <class Channel>
     static task swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
         participant mine(all, id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The families of fibers of Boost.Fiber: on threads of their own, and on the calling thread.
+/// The families of Boost.Fiber's fibers: on threads of their own, and on the calling thread.
 #pragma once
 
 #include "bodies.hpp"
@@ -20,8 +20,8 @@
 
 namespace tryst::bench {
 
-/// The smallest that works for all of these: the dynamic linker alone, when it binds a function at its first
-/// call, may save 11 KiB of registers.
+/// The smallest size that works for all workloads: when the dynamic linker binds a function at its
+/// first call, it may save 11 KiB of registers.
 inline constexpr std::size_t fiber_stack = std::size_t{16} * 1024;
 
 inline boost::fibers::fiber start_fiber(std::function<void()> body) {
@@ -35,7 +35,7 @@ public:
 
     explicit fibers(unsigned count, bool /*pinned*/ = true) : bodies_(count) {}
 
-    /// Of tryst's operations the result; others block by themselves.
+    /// Returns the result of an operation of tryst; other operations have blocked by themselves.
     template <class Operation>
     static decltype(auto) wait(Operation&& operation) {
         if constexpr (fiber::detail::waitable<std::remove_cvref_t<Operation>>) {
@@ -66,7 +66,7 @@ private:
     std::vector<std::vector<std::function<void()>>> bodies_;
 };
 
-/// For what is not about time.
+/// For workloads that do not measure time.
 class fibers_here {
 public:
     using bodies = blocking_bodies<fibers>;
@@ -76,7 +76,7 @@ public:
     static void spawn(unsigned /*thread*/, std::function<void()> body) {
         start_fiber(std::move(body)).detach();
     }
-    /// A turn more than any of them takes before it is suspended.
+    /// One turn more than any fiber takes before it is suspended.
     static void settle() {
         for (int turn = 0; turn != 8; ++turn) {
             boost::this_fiber::yield();

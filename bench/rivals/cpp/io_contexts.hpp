@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The families of coroutines on Asio: its own awaitables, and tasks of tryst. Each context is run by one
-/// thread and knows it.
+/// The families of coroutines on Asio: awaitables, and tasks of tryst. One thread runs each
+/// context, and the context is told so.
 #pragma once
 
 #include "bodies.hpp"
@@ -23,11 +23,11 @@ namespace tryst::bench {
 
 namespace net = ::asio;
 
-/// What the families of Asio have in common. A context ends by itself when it has no more work.
+/// The common part of Asio's families. A context ends by itself when it has no more work.
 class contexts {
 public:
     static constexpr bool of_threads = false;
-    /// Not `any_io_executor`, which is slower.
+    /// `any_io_executor`, the default, is slower.
     using executor = net::io_context::executor_type;
 
     explicit contexts(unsigned count, int concurrency_hint = 1) {
@@ -60,7 +60,7 @@ public:
     explicit io_contexts(unsigned count, bool /*pinned*/ = true) : contexts(count) {}
     io_contexts(unsigned count, int concurrency_hint) : contexts(count, concurrency_hint) {}
 
-    /// Of tryst's operations an awaitable; others are awaitables.
+    /// Returns an awaitable for an operation of tryst; other operations are awaitables.
     template <class Operation>
     static auto wait(Operation&& operation) {
         if constexpr (asio::detail::awaitable_operation<std::remove_cvref_t<Operation>>) {
@@ -80,7 +80,7 @@ public:
     }
 };
 
-/// One context that nobody else speaks to, which then needs no locks.
+/// One context that no other thread uses, and which therefore needs no locks.
 class lonely_io_context : public io_contexts {
 public:
     explicit lonely_io_context(unsigned count) : io_contexts(count, ASIO_CONCURRENCY_HINT_UNSAFE) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Who gave and got what: the phases of a measurement, the count, and the check of conservation.
+/// Records the items that were given and received: the phases of a measurement, the count, and the
+/// check of conservation.
 #pragma once
 
 #include "registry.hpp"
@@ -16,8 +17,8 @@ namespace tryst::bench {
 
 using item = std::uint64_t;
 
-/// Says that no more will come. A sender that ends sends it to one receiver, which then ends, too: everybody
-/// is served to the end, and nothing has to be closed.
+/// The end of the items. A sender that ends sends it to one receiver, which then ends, too. So all
+/// participants are served to the end, and nothing has to be closed.
 inline constexpr item last = std::numeric_limits<item>::max();
 
 class ledger {
@@ -34,7 +35,7 @@ public:
     }
     bool over() const noexcept { return phase_.load(std::memory_order_relaxed) == ended; }
 
-    /// Of swaps: a completed one counts once, though two participants report it.
+    /// The result of swaps. A completed swap counts once, although two participants report it.
     measurement swaps() const {
         const auto [least, most] = std::ranges::minmax_element(accounts_, {}, &account::counted);
         const std::uint64_t counted = total(&account::counted);
@@ -44,7 +45,7 @@ public:
                 {{"fairness", ratio(least->counted, most->counted)}}};
     }
 
-    /// Of swaps with a patience.
+    /// The result of swaps with a patience.
     measurement timed_swaps() const {
         const std::uint64_t counted = total(&account::counted);
         return {counted / 2,
@@ -53,7 +54,7 @@ public:
                 {{"success", ratio(counted, counted + total(&account::failed))}}};
     }
 
-    /// Of one-way hand-offs, which the receivers count: participants of odd number.
+    /// The result of one-way hand-offs. The receivers, which have odd numbers, count them.
     measurement hand_offs() const {
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
         std::uint64_t most = 0;
@@ -68,9 +69,9 @@ public:
 private:
     friend class participant;
 
-    /// Low bits of an item: its first owner. The rest is a serial number.
+    /// The low bits of an item name its first owner. The rest is a serial number.
     static constexpr unsigned id_bits = 20;
-    /// The phases: numbers, so that an account adds `phase & counting`.
+    /// The phases are numbers, so that an account can add `phase & counting`.
     static constexpr std::uint64_t warming_up = 0;
     static constexpr std::uint64_t counting = 1;
     static constexpr std::uint64_t ended = 2;
@@ -109,7 +110,8 @@ private:
     steady::duration elapsed_{};
 };
 
-/// One's own account, on one's own stack or frame, so that nobody's cache lines are shared.
+/// The account of one participant. It is on the participant's own stack or frame, so that no cache
+/// lines are shared.
 class participant {
 public:
     participant(ledger& all, std::size_t id) : all_(all), id_(id), next_(id) {}
@@ -117,7 +119,7 @@ public:
     participant& operator=(const participant&) = delete;
     ~participant() { all_.accounts_[id_] = mine_; }
 
-    /// What it gives next; no two items of a measurement are the same.
+    /// Returns the item to give next. No two items of a measurement are the same.
     item next() const noexcept { return next_; }
 
     void swapped(item got) noexcept {
@@ -131,14 +133,14 @@ public:
         mine_.given += given;
         next_ += item{1} << ledger::id_bits;
     }
-    /// @returns whether it is counted.
+    /// @returns whether the item is counted.
     bool received(item got) noexcept {
         const std::uint64_t counts = all_.counts();
         mine_.got += got;
         mine_.counted += counts;
         return counts != 0;
     }
-    /// Reached its end, rather than being destroyed on the way.
+    /// Notes that the participant reached its end and was not destroyed before.
     void done() noexcept { mine_.done = true; }
 
 private:

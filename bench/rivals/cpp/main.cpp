@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The program `rival` of C++: measures one workload on one implementation, and prints a line of JSON.
-// ../README.md has the contract.
+// The program `rival` for C++: measures one workload on one implementation and prints a line of
+// JSON. ../README.md specifies it.
 #include "registry.hpp"
 #include "workloads.hpp"
 

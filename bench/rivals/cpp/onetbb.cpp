@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// oneTBB's bounded queue. Of capacity 0 it blocks for ever: who pushes first is not told of who pops. With 1 it is
-// not a hand-off but a buffer of one, whose senders do not wait for their receivers.
+// oneTBB's bounded queue. With capacity 0 it blocks for ever, because push does not notice pop.
+// With capacity 1 it is a buffer, not a hand-off: senders do not wait for their receivers.
 #include "threads.hpp"
 #include "workloads.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What this program can measure: pairs of an implementation and a workload, each with its function.
+/// The registry of what this program can measure: pairs of an implementation and a workload, each
+/// with its function.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@ using steady = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 using nanoseconds = std::chrono::duration<double, std::nano>;
 
-/// What the command line says.
+/// The parameters of the command line.
 struct parameters {
     unsigned threads = 2;
     unsigned loops = 1;
@@ -28,7 +29,7 @@ struct parameters {
     bench::seconds warmup{0.1};
 };
 
-/// What is printed.
+/// The result of a measurement, which is printed.
 struct measurement {
     std::uint64_t count;
     bench::seconds elapsed;
@@ -50,7 +51,8 @@ inline std::vector<pair>& registry() {
     return all;
 }
 
-/// A file registers what it has by an object of this at namespace scope.
+/// Registers the workloads of an implementation. Each source file has objects of this at namespace
+/// scope.
 struct enrolment {
     enrolment(std::string_view implementation,
               std::initializer_list<std::pair<std::string_view, workload>> workloads) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The family of tasks on loops of tryst.
+/// The family of tasks on tryst's loops.
 #pragma once
 
 #include "bodies.hpp"
@@ -15,7 +15,7 @@
 
 namespace tryst::bench {
 
-/// Awaits an operation that is elsewhere, because g++ 12 would copy what a function returns by reference.
+/// Awaits an operation by reference, because g++ 12 would copy a reference that a function returns.
 template <class Operation>
 struct by_reference {
     Operation& operation;
@@ -34,9 +34,9 @@ public:
     using task = tryst::task<>;
     static constexpr bool of_threads = false;
 
-    explicit run_loops(unsigned count, bool /*pinned*/ = true) {
+    explicit run_loops(unsigned count, bool /*pinned*/ = true, run_loop_options options = {}) {
         for (unsigned i = 0; i != count; ++i) {
-            loops_.push_back(std::make_unique<run_loop>());
+            loops_.push_back(std::make_unique<run_loop>(options));
         }
     }
 
@@ -57,7 +57,7 @@ public:
             each->stop();
         }
     }
-    /// Goes on here until all wait, or have ended.
+    /// Runs all loops on this thread until all tasks wait or have ended.
     void settle() {
         for (std::size_t ran = 1; ran != 0;) {
             ran = 0;

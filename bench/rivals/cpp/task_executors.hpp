@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The family of tryst's tasks on contexts of Asio.
+/// The family of tryst's tasks on Asio's contexts.
 #pragma once
 
 #include "io_contexts.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The family of plain threads. They are not pinned, but for latencies.
+/// The family of plain threads. They are pinned only to measure latency.
 #pragma once
 
 #include "bodies.hpp"
@@ -20,7 +20,7 @@ public:
 
     explicit threads(unsigned count, bool pinned = false) : bodies_(count), pinned_(pinned) {}
 
-    /// Of tryst's operations the result; others block by themselves.
+    /// Returns the result of an operation of tryst; other operations have blocked by themselves.
     template <class Operation>
     static decltype(auto) wait(Operation&& operation) {
         if constexpr (requires { sync_wait(std::forward<Operation>(operation)); }) {

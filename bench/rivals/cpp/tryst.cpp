@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tryst by itself: tasks on its own loops, and threads.
+// tryst alone: tasks on its own loops, and threads.
 #include "run_loops.hpp"
 #include "threads.hpp"
 #include "workloads.hpp"
@@ -17,7 +17,7 @@ using meeting = exchanger<item>;
 using fifo = synchronous_channel<item>;
 using lifo = synchronous_channel<item, order::lifo>;
 
-/// An exchanger for each, because two in one would meet.
+/// An exchanger for each task, because two tasks in one exchanger would pair.
 class lonely {
 public:
     auto wait(std::size_t id) {
@@ -36,7 +36,7 @@ private:
     std::stop_source source_;
 };
 
-/// Receivers of one channel.
+/// All tasks receive from one channel.
 template <class Channel>
 class without_sender {
 public:

@@ -30,7 +30,7 @@ private:
     std::stop_source source_;
 };
 
-/// Those who ask first whether a partner waits, which takes no frame.
+/// Tries first, which takes no frame, and waits only without a partner.
 class trying_exchange {
 public:
     std::optional<item> exchange_at_once(item mine) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The workloads, each for any `Family` of tasks (run_loops.hpp and its like) and any place to meet in that
+/// The workloads. Each takes a `Family` of tasks (such as run_loops.hpp) and a meeting place that
 /// has the members it needs: `exchange` and `close`; `send` and `receive`; `wait` and `cancel`.
 #pragma once
 
@@ -29,7 +29,7 @@ struct usage_error : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// Makes a place to meet in, which may have to know the family (an `io_context`), or not.
+/// Makes a meeting place, with the family as argument if it takes one (an `io_context`).
 template <class Meeting, class Family>
 Meeting make(Family& family) {
     if constexpr (requires { Meeting(family); }) {
@@ -39,8 +39,8 @@ Meeting make(Family& family) {
     }
 }
 
-/// Runs all loops, each in a thread, for the uncounted time and then for the counted. `close` is for those
-/// that do not end by themselves.
+/// Runs each loop in a thread, first for the warm-up and then for the counted time. `close` ends
+/// tasks that do not end by themselves.
 template <class Family, class Close>
 void perform(Family& family, ledger& all, const parameters& p, Close close) {
     std::barrier start(static_cast<std::ptrdiff_t>(family.size()) + 1);
@@ -64,7 +64,7 @@ void perform(Family& family, ledger& all, const parameters& p, Close close) {
     family.settle();
 }
 
-/// How many participate, and on how many loops or threads.
+/// The number of participants, and of their loops or threads.
 struct cast {
     unsigned loops;
     unsigned each;
@@ -97,7 +97,7 @@ measurement swaps(const parameters& p) {
     return all.swaps();
 }
 
-/// Of those who have only channels: one for each direction.
+/// For implementations that have only channels: one for each direction.
 template <class Family, class Channel>
 measurement swap_in_two(const parameters& p) {
     const cast who = cast_of<Family>(p);
@@ -148,7 +148,7 @@ measurement hand_over(const parameters& p) {
     return all.hand_offs();
 }
 
-/// A swap as a hand-off of which only one direction matters.
+/// Uses a swap as a hand-off in one direction.
 template <class Meeting>
 struct one_way {
     template <class Family>
@@ -160,7 +160,7 @@ struct one_way {
     Meeting at;
 };
 
-/// The `part`-th part of the samples, which are put in order as far as needed.
+/// Returns a quantile of the samples, and sorts them as far as needed.
 inline double quantile(std::vector<double>& samples, double part) {
     if (samples.empty()) {
         return 0;
@@ -219,7 +219,7 @@ measurement cancel(const parameters& p) {
     return made;
 }
 
-/// Resident memory, in bytes.
+/// Returns the resident memory in bytes.
 inline double resident() {
     std::ifstream statm("/proc/self/statm");
     double pages = 0;

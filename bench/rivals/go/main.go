@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Go's rivals: unbuffered channels, and the usual ways to swap by them.
-// Usage and workloads: ../README.md.
+// Go's rivals: unbuffered channels, and the usual ways to swap with them.
+// ../README.md specifies the program and its workloads.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A result becomes one line of JSON.
+// A result is printed as one line of JSON.
 type result struct {
 	count     int64
 	elapsed   time.Duration
@@ -124,7 +124,7 @@ func main() {
 	}
 	chosen, o := find(words[0], words[1]), parse(words[2:])
 	if chosen.workload == "swap-tasks" && o.loops*o.tasks < 2 {
-		refuse("nobody to swap with: --loops x --tasks must be at least 2")
+		refuse("a swap needs a partner: --loops x --tasks must be at least 2")
 	}
 	if chosen.workload == "handoff-tasks" && o.loops*o.tasks%2 != 0 {
 		refuse("half send, half receive: --loops x --tasks must be even")
@@ -136,12 +136,12 @@ func main() {
 	}
 	runtime.GOMAXPROCS(o.loops)
 	if chosen.workload == "memory-tasks" {
-		o.warmup = 0 // what is allocated already does not grow
+		o.warmup = 0 // memory that is already allocated does not grow
 	}
 	conserved := o.warmup == 0 || chosen.run(o, o.warmup).conserved
 	measured := chosen.run(o, o.seconds)
 	if measured.count == 0 {
-		fmt.Fprintln(os.Stderr, "rival: nobody met")
+		fmt.Fprintln(os.Stderr, "rival: no swap or hand-off was completed; try a longer --seconds")
 		os.Exit(1)
 	}
 	fmt.Println(measured)

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A tally is a goroutine's own account, written when it ends.
+// A tally is the account of one goroutine, which writes it when it ends.
 type tally struct {
 	meetings, given, got int64
 	metItself            bool
 }
 
-// Sums up the accounts; `receivers` are those whose service is compared.
+// Sums up the accounts. Fairness compares the service of `receivers`.
 func sum(tallies []tally, receivers func(i int) bool, elapsed time.Duration) result {
 	var all tally
 	least, most := int64(-1), int64(1)
@@ -39,23 +39,23 @@ func sum(tallies []tally, receivers func(i int) bool, elapsed time.Duration) res
 	return r
 }
 
-// A swapper exchanges items bilaterally.
+// A swapper exchanges items between two parties.
 type swapper interface {
 	// `reply` belongs to the caller and has room for one item.
 	swap(mine int64, reply chan int64) int64
-	// Takes away the offer of one who waits, if there is one before `done` is closed.
+	// Takes the offer of a waiting party, if there is one before `done` is closed.
 	withdraw(done chan struct{}) (offer, bool)
 }
 
-// Go's channels go one way. Two of them shared by all, one for each way, would let the answers of two
-// couples cross; so everyone has a channel of its own for the answer.
+// Go's channels go one way. If all goroutines shared two of them, one for each direction, the answers of two couples
+// could cross. So each goroutine has a channel of its own for the answer.
 type offer struct {
 	item  int64
 	reply chan int64
 }
 
-// selectSwap: whoever comes first sends, whoever comes second receives and answers. To try to receive
-// before the select of both takes about a quarter off the time of the select alone.
+// selectSwap: the first party sends, the second receives and answers. Trying to receive before the select of both takes
+// about a quarter less time than the select alone.
 type selectSwap struct{ offers chan offer }
 
 func (x *selectSwap) swap(mine int64, reply chan int64) int64 {
@@ -83,7 +83,7 @@ func (x *selectSwap) withdraw(done chan struct{}) (offer, bool) {
 	}
 }
 
-// mutexSwap: the same with a variable under a mutex in place of the shared channel, which is faster still.
+// mutexSwap: the same with a variable under a mutex in place of the shared channel. It is faster still.
 type mutexSwap struct {
 	mutex   sync.Mutex
 	waiting offer
@@ -141,7 +141,7 @@ func swapTasks(x swapper, o options, d time.Duration) result {
 				mine.given += item
 				mine.got += theirs
 				mine.metItself = mine.metItself || theirs == item
-				item += int64(count + 1) // no two alike
+				item += int64(count + 1) // so that all items differ
 			}
 			tallies[i] = mine
 		}(i)
@@ -151,7 +151,7 @@ func swapTasks(x swapper, o options, d time.Duration) result {
 		running.Wait()
 		close(done)
 	}()
-	last := &tallies[count] // meets those who wait for nobody
+	last := &tallies[count] // serves goroutines that are left without a partner
 	for {
 		o, some := x.withdraw(done)
 		if !some {
@@ -183,7 +183,7 @@ func handOffTasks(o options, d time.Duration) result {
 				ch <- item
 				mine.meetings++
 				mine.given += item
-				item += int64(count) // no two alike
+				item += int64(count) // so that all items differ
 			}
 			tallies[i] = mine
 		}(i)
@@ -205,8 +205,8 @@ func handOffTasks(o options, d time.Duration) result {
 	return sum(tallies, func(i int) bool { return i%2 == 1 }, elapsed)
 }
 
-// A gate lets everybody start at once. To wake many would take the main goroutine longer than a time
-// slice, and when it lost the processor to a pair that hands it to and fro, it would hardly get it back.
+// A gate lets all goroutines start at once. If the main goroutine woke them one by one, it would need more than a time
+// slice, and could then lose the processor to a pair that passes it to and fro.
 type gate struct{ open atomic.Bool }
 
 func (g *gate) pass() {
@@ -215,7 +215,7 @@ func (g *gate) pass() {
 	}
 }
 
-// Lets all start, and tells them when it is over.
+// Lets all goroutines start, and tells them when the time is over.
 func (g *gate) run(over *atomic.Bool, d time.Duration) time.Duration {
 	g.open.Store(true)
 	begin := time.Now()

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Starts goroutines that end when `wait` does, and returns when all are about to wait: on one processor,
-// one that has come that far waits before any other runs.
+// Starts goroutines that end when `wait` does, and returns when all are about to wait. On one processor, a goroutine
+// runs until it waits before any other runs.
 func startWaiters(count int, wait func()) *sync.WaitGroup {
 	var ended sync.WaitGroup
 	var waiting atomic.Int64
@@ -58,8 +58,8 @@ func cancelTasks(o options, d time.Duration) result {
 		conserved: received.Load() == 0 && count%int64(o.tasks) == 0}
 }
 
-// The goroutines are not bound to processors: nobody does that in Go, and to bind them to threads costs
-// a switch of threads per meeting.
+// The goroutines are not bound to processors, as is usual in Go. Binding them to threads costs a switch of threads per
+// meeting.
 func latencyTasks(o options, d time.Duration) result {
 	ch, total := make(chan int64), make(chan int64)
 	var samples []int64
@@ -94,7 +94,8 @@ func latencyTasks(o options, d time.Duration) result {
 	return r
 }
 
-// To yield here would let both run in turn on one processor, in a quarter of a microsecond: not what is asked.
+// Does not yield, because then both goroutines would run in turn on one processor, in a quarter of a microsecond. That
+// is not what this workload measures.
 func pause(d time.Duration) {
 	if d >= 50*time.Microsecond {
 		time.Sleep(d)
@@ -122,7 +123,7 @@ func memoryTasks(o options, _ time.Duration) result {
 	return r
 }
 
-// Resident memory, in bytes.
+// Returns the resident memory in bytes.
 func resident() int64 {
 	text, err := os.ReadFile("/proc/self/smaps_rollup")
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A meeting point of threads: what the implementations have in common.
-// A patience is in nanoseconds; without one (FOREVER) only an interrupt ends a wait, and then nothing was passed on.
+// A meeting point of threads: the common interface of the implementations. A patience is in nanoseconds. Without one
+// (FOREVER), only an interrupt ends a wait, and then no item was passed on.
 import java.util.concurrent.Exchanger;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.TimeUnit;
@@ -18,13 +18,13 @@ interface Channel {
         }
     }
 
-    /** Both sides give and get. */
+    /** Both sides give and receive an item. */
     interface Swap extends Channel {
         /** Returns the partner's item, or null if the patience ran out. */
         Item swap(Item mine, long patience) throws InterruptedException;
     }
 
-    /** One side gives, the other gets. */
+    /** One side sends, the other receives. */
     interface HandOff extends Channel {
         /** Returns whether someone took the item before the patience ran out. */
         boolean give(Item item, long patience) throws InterruptedException;
@@ -41,7 +41,7 @@ interface Channel {
             }
             try {
                 return exchanger.exchange(mine, patience, TimeUnit.NANOSECONDS);
-            } catch (TimeoutException nobodyCame) {
+            } catch (TimeoutException timedOut) {
                 return null;
             }
         };

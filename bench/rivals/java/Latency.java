@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long a waiting thread takes to resume, from the moment its partner comes.
+// Measures how long a waiting thread takes to resume after its partner arrives.
 import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 
@@ -23,7 +23,7 @@ final class Latency {
         Thread waits = new Thread(this::sample);
         waits.setUncaughtExceptionHandler((thread, why) -> failure = why);
         waits.start();
-        // Two items in turn: the partner may still read the one while the other is written.
+        // Two items in turn, because the partner may still read one while the other is written.
         Channel.Item[] times = {new Channel.Item(0), new Channel.Item(0)};
         long sumGiven = 0;
         long begin = System.nanoTime();

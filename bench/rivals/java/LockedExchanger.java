@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The paper's rival: one lock around everything, as in Java SE 5's Exchanger, but each waiter has a condition
-// of its own, so that no wake-up goes to the wrong thread (the flaw that the paper corrected, too).
+// The paper's rival: one lock around everything, as in Java SE 5's Exchanger. Each waiter has a condition of its own,
+// so that no wake-up goes to the wrong thread. The paper corrected that flaw, too.
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -56,7 +56,7 @@ final class LockedExchanger implements Channel.Swap {
                 waiting = null;
                 throw interrupted;
             }
-            Thread.currentThread().interrupt(); // met all the same; the next wait will notice
+            Thread.currentThread().interrupt(); // the swap is complete; the next wait will notice
         }
         if (me.met) {
             return me.item;

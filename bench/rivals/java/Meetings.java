@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Threads that meet in one channel for a while: throughput, service and conservation.
-// They are not pinned: Java has no means to.
+// Threads that meet in one channel for a while: throughput, service and conservation. They are not pinned, because Java
+// has no means to do so.
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 final class Meetings {
-    /** A thread's own account, written when it ends. */
+    /** The account of one thread, which writes it when it ends. */
     abstract class Party extends Thread {
         final Channel.Item[] items = new Channel.Item[16];
         long attempts;
@@ -18,7 +18,7 @@ final class Meetings {
 
         Party(int id, int parties) {
             for (int i = 0; i < items.length; ++i) {
-                items[i] = new Channel.Item(1 + id + (long) i * parties); // no two alike
+                items[i] = new Channel.Item(1 + id + (long) i * parties); // so that all items differ
             }
         }
 
@@ -30,7 +30,7 @@ final class Meetings {
                 start.await();
                 meet();
             } catch (InterruptedException theEnd) {
-                // from a wait that nobody was left to end
+                // from a wait without a partner to end it
             }
         }
 
@@ -44,7 +44,7 @@ final class Meetings {
     private final long patience;
     private volatile boolean over;
 
-    /** Threads that swap if the channel can, else every other one gives to every other one. */
+    /** Threads that swap if the channel can; otherwise every other thread sends, and the others receive. */
     Meetings(Channel channel, int threads, long patience) {
         this.patience = patience;
         for (int id = 0; id < threads; ++id) {

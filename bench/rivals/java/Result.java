@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one run measured, as a line of JSON.
+// The result of one run as a line of JSON.
 import java.util.Locale;
 
 final class Result {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Java's rivals: meeting points of java.util.concurrent, and the lock that they replaced.
-// Usage and workloads: ../README.md.
+// ../README.md specifies the program and its workloads.
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -71,7 +71,7 @@ public final class Rival {
                 return value;
             }
         } catch (NumberFormatException notANumber) {
-            // the same complaint
+            // the same error message
         }
         throw new IllegalArgumentException("bad number '" + word + "' after " + option);
     }
@@ -112,7 +112,7 @@ public final class Rival {
         boolean conserved = warmup == 0 || rival.run(warmup).conserved;
         Result result = rival.run(rival.options.get("--seconds"));
         if (result.count == 0) {
-            System.err.println("rival: nobody met");
+            System.err.println("rival: no swap or hand-off was completed; try a longer --seconds");
             System.exit(1);
         }
         System.out.println(result);

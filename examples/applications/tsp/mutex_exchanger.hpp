@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A baseline for comparison: an exchanger in which threads block.
+/// A baseline for comparison: an exchanger in which threads block, each on a condition variable of its
+/// own. The benchmarks (bench/rivals/cpp) measure it, too.
 #pragma once
 
 #include <chrono>
@@ -11,34 +12,66 @@
 
 namespace tsp {
 
+/// java.util.concurrent.Exchanger in the style of Java SE 5. A condition variable of its own for each
+/// waiter corrects that version's fault, which could wake the wrong thread.
 template <class T>
 class mutex_exchanger {
 public:
-    /// @returns the partner's item, or nullopt if no partner came in time.
+    /// @returns the partner's item; nullopt after `close`.
+    std::optional<T> exchange(T mine) {
+        return meet(std::move(mine), [](offer& ours, std::unique_lock<std::mutex>& lock,
+                                        auto over) { ours.changed.wait(lock, over); });
+    }
+
+    /// @returns the partner's item; nullopt after `patience` or `close`.
     std::optional<T> exchange_for(T mine, std::chrono::nanoseconds patience) {
-        std::unique_lock lock(mutex_);
-        if (offer* const partner = std::exchange(waiting_, nullptr)) {
-            partner->received = mine;
-            partner->arrived.notify_one();
-            return partner->given;
+        return meet(std::move(mine),
+                    [patience](offer& ours, std::unique_lock<std::mutex>& lock, auto over) {
+                        ours.changed.wait_for(lock, patience, over);
+                    });
+    }
+
+    /// Ends all waits, and later ones at once.
+    void close() {
+        const std::scoped_lock lock(mutex_);
+        closed_ = true;
+        if (waiting_ != nullptr) {
+            waiting_->changed.notify_one();
         }
-        offer ours{.given = mine};
-        waiting_ = &ours;
-        if (!ours.arrived.wait_for(lock, patience, [&] { return ours.received.has_value(); })) {
-            waiting_ = nullptr;
-        }
-        return ours.received;
     }
 
 private:
     struct offer {
-        T given;
-        std::optional<T> received{};
-        std::condition_variable arrived{}; // one per offer, so only the paired thread is woken
+        T item;
+        bool done = false;
+        std::condition_variable changed{};
     };
+
+    template <class Wait>
+    std::optional<T> meet(T mine, Wait wait) {
+        std::unique_lock lock(mutex_);
+        if (closed_) {
+            return std::nullopt;
+        }
+        if (offer* const partner = std::exchange(waiting_, nullptr)) {
+            std::swap(mine, partner->item);
+            partner->done = true;
+            partner->changed.notify_one();
+            return mine;
+        }
+        offer ours{.item = std::move(mine)};
+        waiting_ = &ours;
+        wait(ours, lock, [&] { return ours.done || closed_; });
+        if (ours.done) {
+            return std::move(ours.item);
+        }
+        waiting_ = nullptr;
+        return std::nullopt;
+    }
 
     std::mutex mutex_;
     offer* waiting_ = nullptr;
+    bool closed_ = false;
 };
 
 } // namespace tsp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Rust's rivals: crossbeam's and flume's channels without room, and tokio's with channels for each couple.
-//! Usage and workloads: ../README.md.
+//! Rust's rivals: unbuffered channels of crossbeam and flume, and tokio's channels, one for each couple.
+//! ../README.md specifies the program and its workloads.
 
 mod report;
 mod tasks;
@@ -99,13 +99,13 @@ const RIVALS: &[(&str, &str, Run)] = &[
         })
     }),
     (COUPLES, "latency-tasks", |o, time| {
-        // The answer comes after the item was taken: who sends never gets ahead.
+        // The answer comes after the item was taken, so the sender never gets ahead.
         let (send, mut receive) = mpsc::unbounded_channel();
         let (answer, mut answers) = mpsc::unbounded_channel();
         let waits = |mut samples: Samples| async move {
             while let Some(sent) = receive.recv().await {
                 samples.add(sent);
-                answer.send(sent).expect("who sends waits for an answer");
+                answer.send(sent).expect("the sender waits for an answer");
             }
             samples
         };
@@ -129,7 +129,7 @@ const RIVALS: &[(&str, &str, Run)] = &[
     }),
 ];
 
-/// Bad input: says why, and ends.
+/// Reports bad input and exits.
 fn refuse(why: String) -> ! {
     eprintln!("rival: {why}");
     exit(2)
@@ -220,12 +220,12 @@ fn main() {
     let mut options = parse(&words[2..]);
     check(&words[1], &options);
     if words[1] == "memory-tasks" {
-        options.warmup = Duration::ZERO; // what is allocated already does not grow
+        options.warmup = Duration::ZERO; // memory that is already allocated does not grow
     }
     let conserved = options.warmup.is_zero() || run(&options, options.warmup).conserved;
     let measured = run(&options, options.seconds);
     if measured.count == 0 {
-        eprintln!("rival: nobody met");
+        eprintln!("rival: no swap or hand-off was completed; try a longer --seconds");
         exit(1);
     }
     println!("{measured}");

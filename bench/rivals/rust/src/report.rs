@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! What a run measured, as a line of JSON.
+//! The result of a run as a line of JSON.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A thread's or a task's own account.
+/// The account of one thread or task.
 #[derive(Default)]
 pub struct Tally {
-    /// Its service is compared with others', even if it is none.
+    /// Whether its service counts for fairness, even if it is 0.
     receives: bool,
     pub attempts: u64,
     pub meetings: u64,
@@ -67,7 +67,7 @@ impl Report {
         self
     }
 
-    /// Of meetings, each of which two took part in.
+    /// The result of meetings of two parties each.
     pub fn of_meetings(tallies: &[Tally], elapsed: Duration) -> Report {
         let meetings: u64 = tallies.iter().map(|each| each.meetings).sum();
         let given = tallies
@@ -81,7 +81,7 @@ impl Report {
         Report::new(meetings / 2, elapsed, conserved)
     }
 
-    /// Service of the least served receiver by that of the most served.
+    /// The service of the least served receiver as a share of the most served receiver's.
     pub fn with_fairness(self, tallies: &[Tally]) -> Report {
         let served = || {
             tallies

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Tasks that meet on tokio's runtimes: one loop is a current_thread runtime, two are a multi_thread runtime
-//! of two workers. (Two current_thread runtimes sleep too early: a meeting across takes 50 us.)
+//! Tasks that meet on tokio's runtimes. One loop is a current_thread runtime, two loops are a multi_thread runtime with
+//! two workers. (Two current_thread runtimes sleep too early: a meeting across them takes 50 us.)
 
 use crate::report::{Report, Tally};
 use crate::threads::pin;
@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::yield_now;
 
-/// Without the driver of input and output, which has nothing to do, a runtime is woken by a futex.
+/// Without the I/O driver, which has nothing to do, a runtime is woken by a futex.
 pub fn one_loop() -> Runtime {
     Builder::new_current_thread()
         .enable_time()
@@ -31,7 +31,7 @@ fn two_loops() -> Runtime {
         .expect("a runtime")
 }
 
-/// When tasks begin, and when they end.
+/// Tells tasks when to begin and when to end.
 #[derive(Default)]
 struct Clock {
     begun: AtomicBool,
@@ -68,7 +68,7 @@ impl Meeting {
     /// `task` must end soon after the clock says so.
     fn add(&mut self, task: impl Future<Output = Tally> + Send + 'static) {
         let clock = self.clock.clone();
-        // On one loop, nobody runs before all are spawned.
+        // On one loop, no task runs before all are spawned.
         let early = self.loops > 1;
         self.tasks.push(Box::pin(async move {
             if early {
@@ -125,7 +125,7 @@ pub fn hand_off_by_flume(loops: usize, tasks: usize, time: Duration) -> Report {
                     .await
                     .expect("receivers outlive senders");
                 tally.give(item);
-                item += step; // no two alike
+                item += step; // so that all items differ
             }
             tally
         });
@@ -141,8 +141,8 @@ pub fn hand_off_by_flume(loops: usize, tasks: usize, time: Duration) -> Report {
     meeting.run(time)
 }
 
-/// tokio's channels have one receiver and room for at least one item. So this is less than one unbuffered
-/// channel for all: nobody finds a partner, and who gives does not wait until the item is taken.
+/// tokio's channels have one receiver and room for at least one item. So this does less than one unbuffered channel for
+/// all tasks: there is no search for a partner, and a sender does not wait until its item is taken.
 pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report {
     let mut meeting = Meeting::new(loops);
     let step = (loops * tasks) as u64;
@@ -157,7 +157,7 @@ pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report
                     .await
                     .expect("the receiver outlives the sender");
                 tally.give(item);
-                item += step; // no two alike
+                item += step; // so that all items differ
             }
             tally
         });
@@ -172,8 +172,8 @@ pub fn hand_off_by_couples(loops: usize, tasks: usize, time: Duration) -> Report
     meeting.run(time)
 }
 
-/// Two channels for each couple. As both wait for the other's item before they send their next, no channel
-/// ever holds more than one; so they need no bound, and without one they are faster.
+/// Two channels for each couple. Both parties wait for the other's item before they send their next item, so no channel
+/// ever holds more than one item. Therefore the channels need no bound, and they are faster without one.
 pub fn swap_by_couples(loops: usize, tasks: usize, time: Duration) -> Report {
     let mut meeting = Meeting::new(loops);
     let step = (loops * tasks) as u64;
@@ -189,7 +189,7 @@ pub fn swap_by_couples(loops: usize, tasks: usize, time: Duration) -> Report {
     meeting.run(time)
 }
 
-/// Ends between two swaps, of its own accord or because its partner has.
+/// Ends between two swaps, because the time is over or because its partner has ended.
 async fn swaps(
     send: mpsc::UnboundedSender<u64>,
     mut receive: mpsc::UnboundedReceiver<u64>,
@@ -203,7 +203,7 @@ async fn swaps(
             Some(theirs) => tally.swap(item, theirs),
             None => break,
         }
-        item += step; // no two alike
+        item += step; // so that all items differ
     }
     tally
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Threads that meet in one channel. They are not pinned, but for the two whose latency is measured.
+//! Threads that meet in one channel. They are pinned only to measure latency.
 
 use crate::report::{Report, Tally};
 use crossbeam_channel as crossbeam;
@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Without the right to pin, or a second processor, the figures are noisier; they stay true.
+/// Without permission to pin, or a second processor, the figures are noisier but still valid.
 pub fn pin(processor: usize) {
     let mut only = CpuSet::new();
     let _ = only
@@ -18,8 +18,8 @@ pub fn pin(processor: usize) {
         .and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
 }
 
-/// A crossbeam channel goes one way: whoever comes first sends, whoever comes second receives and answers
-/// in the first one's own channel.
+/// A crossbeam channel goes one way. The first party sends; the second receives, and answers through the first party's
+/// own channel.
 struct Swap {
     offers: (crossbeam::Sender<Offer>, crossbeam::Receiver<Offer>),
     replies: Vec<(crossbeam::Sender<u64>, crossbeam::Receiver<u64>)>,
@@ -78,7 +78,7 @@ pub fn swap(threads: usize, patience: Option<Duration>, time: Duration) -> Repor
             tally.attempts += 1;
             if let Some(theirs) = meeting.swap(me, item, patience) {
                 tally.swap(item, theirs);
-                item += threads as u64 + 1; // no two alike
+                item += threads as u64 + 1; // so that all items differ
             }
         }
         running.fetch_sub(1, Relaxed);
@@ -90,7 +90,7 @@ pub fn swap(threads: usize, patience: Option<Duration>, time: Duration) -> Repor
             .map(|me| scope.spawn(move || party(me)))
             .collect();
         let elapsed = run(&start, &over, time);
-        // Those who wait for nobody are met here.
+        // Serves the parties that are left without a partner.
         let mut last = Tally::default();
         while running.load(Relaxed) != 0 {
             if let Ok(offer) = meeting.offers.1.recv_timeout(Duration::from_millis(1)) {
@@ -123,13 +123,13 @@ fn run(start: &Barrier, over: &AtomicBool, time: Duration) -> Duration {
     elapsed
 }
 
-/// The two ends of a channel, whosesoever it is.
+/// The two ends of a channel of any library.
 pub trait Give: Clone + Send {
     fn give(&self, item: u64);
 }
 
 pub trait Take: Clone + Send {
-    /// None: those who give are all gone.
+    /// None if all senders are gone.
     fn take(&self) -> Option<u64>;
 }
 
@@ -175,7 +175,7 @@ pub fn hand_off(ends: (impl Give, impl Take), threads: usize, time: Duration) ->
                         while !over.load(Relaxed) {
                             send.give(item);
                             tally.give(item);
-                            item += threads as u64; // no two alike
+                            item += threads as u64; // so that all items differ
                         }
                         tally
                     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Tasks that wait for a partner: how they are cancelled, what memory they take, how soon they resume.
+//! Tasks that wait for a partner: the cost of cancelling them, their memory, and the latency until they resume.
 
 use crate::report::Report;
 use crate::tasks::one_loop;
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use tokio::task::{yield_now, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// Spawns a future of each call of `wait`, and returns when all wait: on one thread, one that has come
-/// that far waits before any other runs.
+/// Spawns a future for each call of `wait`, and returns when all futures wait. On one thread, a future runs until it
+/// waits before any other runs.
 async fn start<F>(tasks: usize, mut wait: impl FnMut() -> F) -> Vec<JoinHandle<F::Output>>
 where
     F: Future + Send + 'static,
@@ -34,7 +34,7 @@ where
     all
 }
 
-/// Cancels what `wait` makes, which does not end by itself.
+/// Cancels the futures that `wait` makes, which do not end by themselves.
 pub fn cancel<F>(tasks: usize, time: Duration, wait: impl Fn() -> F) -> Report
 where
     F: Future + Send + 'static,
@@ -74,7 +74,7 @@ where
     )
 }
 
-/// Weighs what `wait` makes, which ends, with nothing received, when `close` is called.
+/// Measures the memory of the futures that `wait` makes. They end without an item when `close` is called.
 pub fn memory<F>(tasks: usize, wait: impl FnMut() -> F, close: impl FnOnce()) -> Report
 where
     F: Future<Output = Option<u64>> + Send + 'static,
@@ -93,7 +93,7 @@ where
     })
 }
 
-/// Resident memory, in bytes.
+/// Returns the resident memory in bytes.
 fn resident() -> i64 {
     let text = std::fs::read_to_string("/proc/self/smaps_rollup").expect("Linux's /proc");
     let line = text
@@ -107,7 +107,7 @@ fn resident() -> i64 {
         * 1024
 }
 
-/// The times from sending to resumption.
+/// Returns the times from sending to resumption.
 pub struct Samples {
     epoch: Instant,
     all: Vec<u64>,
@@ -121,7 +121,7 @@ impl Samples {
     }
 }
 
-/// The times at which to send: after a pause each, until it is over.
+/// Returns the times at which to send, after a pause each, until the time is over.
 pub struct Pulse {
     epoch: Instant,
     pause: Duration,
@@ -147,8 +147,8 @@ impl Pulse {
     }
 }
 
-/// `waits` receives on one loop what `comes` sends on another. Each loop is a runtime and a processor of its
-/// own: two workers of one runtime would run both tasks in turn on one processor.
+/// `waits` receives on one loop the items that `comes` sends on another. Each loop is a runtime with a processor of its
+/// own, because two workers of one runtime would run both tasks in turn on one processor.
 pub fn latency<W, C>(
     pause: Duration,
     time: Duration,

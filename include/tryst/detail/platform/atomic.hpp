@@ -85,9 +85,9 @@ void yield_until(Done done) noexcept {
     }
 }
 
-/// How long a thread looks out for a partner before it sleeps. Found with bench/thread_bench on two
-/// cores: the most spins cover a partner's way through an exchange on another core, the fewest leave a
-/// crowded core to the others; the rounds are what a wake-up costs.
+/// How long a thread spins for a partner before it sleeps. Found on two cores with swap-threads of
+/// bench/rivals: the most spins cover a partner's way through an exchange on another core, the fewest
+/// leave a crowded core to the others; the rounds are what a wake-up costs.
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
