@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One of tryst's operations as an operation of Asio: awaits it, then calls a completion handler.
+/// Awaits an operation of tryst as an Asio operation, then calls a completion handler.
 /// Asio.
 #pragma once
 
@@ -27,7 +27,7 @@ using result_of = decltype(std::declval<Operation&>().await_resume());
 template <class Start>
 using started_by = std::invoke_result_t<Start&, slot_stop::token>;
 
-/// Says that no I/O executor was given: all happens on the handler's.
+/// Stands for the I/O executor if there is none: everything happens on the handler's executor.
 struct no_io_executor {};
 
 template <class Handler, class IoExecutor>
@@ -36,7 +36,7 @@ using completion_executor =
                                std::conditional_t<std::is_same_v<IoExecutor, no_io_executor>,
                                                   net::system_executor, IoExecutor>>;
 
-/// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
+/// The arguments of a driver. Lives in the initiating function; the driver moves from it.
 template <class Handler, class IoExecutor>
 struct initiation {
     Handler& handler;
@@ -62,7 +62,7 @@ struct io_work<no_io_executor> {
     explicit io_work(const no_io_executor& /*io*/) noexcept {}
 };
 
-/// Frames come from the handler's associated allocator; if it has none, from Asio's recycled memory.
+/// Allocates frames with the handler's associated allocator, or from Asio's recycled memory.
 template <class Handler>
 class frame_memory {
     struct alignas(std::max_align_t) unit {
@@ -96,20 +96,24 @@ public:
 
 struct own_stop_token {};
 
-/// A parameter of a coroutine that its promise takes no notice of.
+/// A parameter of a coroutine that its promise ignores.
 struct anything {
     template <class T>
     anything(T& /*of*/) noexcept {}
 };
 
 /* The driver
- * A coroutine that awaits one operation and returns its outcome; its promise, which is all of the class, is
- * the executor on which it awaits. It starts in the initiating function, so that offers are made in the order
- * of initiation, and goes on in turns of the handler's executor. The handler is called in the turn that
- * follows the last node, when the frame is destroyed already: it may throw, and may reuse the memory.
+ * A driver is the promise of a coroutine that awaits one operation and returns its outcome. It is
+ * also the executor on which the coroutine awaits.
  *
- * @tparam Outcome  what the coroutine returns, how a handler is told; whether its slot is `stoppable`, and whether
- *   it `runs_tasks`. */
+ * I1. The coroutine starts in the initiating function, so offers are made in the order of
+ *     initiation. (A task starts in a turn.)
+ * I2. The coroutine is resumed in turns of the handler's executor only.
+ * I3. The handler is called at the end of the last turn, after the frame has been destroyed. So the
+ *     handler may throw, and may reuse the memory.
+ *
+ * @tparam Outcome  stores the coroutine's result and tells it to the handler. `stoppable` says
+ *   whether the handler's cancellation slot is used, `runs_tasks` whether it is a task. */
 template <class Handler, class IoExecutor, class Outcome>
 class driver final
     : public serial_executor<work_queue<completion_executor<Handler, IoExecutor>, true>, true>,
@@ -132,7 +136,7 @@ public:
         stop_.listen();
     }
 
-    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and delete.
+    // Not a template: where g++ 12 does not inline one, it warns of mismatched new and delete.
     static void* operator new(std::size_t size, initiation<Handler, IoExecutor>& from,
                               anything /*work*/) {
         return memory::allocate(size, from.handler);
@@ -152,17 +156,17 @@ public:
         return last{};
     }
 
-    /// For `executor_of`.
+    /// The driver as an executor, for `executor_of`.
     executor_ref executor() const noexcept { return base::ref(); }
 
-    /// Registers the driver with its context before it waits for the first time. For tasks,
-    /// `start_later` has done that already.
+    /// Finds the registry of the context before the operation suspends. For tasks, `start_later`
+    /// has done so.
     template <class Operation>
     auto await_transform(Operation&& operation) noexcept {
         return first_await<std::remove_reference_t<Operation>>{operation, *this};
     }
 
-    /// `co_await own_stop_token()`: a token that follows the handler's cancellation slot.
+    /// `co_await own_stop_token()` returns a token that follows the handler's cancellation slot.
     auto await_transform(own_stop_token /*which*/) noexcept {
         struct ready : std::suspend_never {
             slot_stop::token token;
@@ -171,7 +175,7 @@ public:
         return ready{{}, stop_.get_token()};
     }
 
-    /// Runs the coroutine up to where it waits.
+    /// Runs the coroutine until it suspends.
     void start() {
         try {
             const executor_scope here(base::ref());
@@ -184,7 +188,7 @@ public:
         base::begin();
     }
 
-    /// As above, in a turn of its own.
+    /// Starts the coroutine in a turn of its own.
     void start_later() {
         try {
             base::sleep_in_context();
@@ -236,8 +240,8 @@ private:
 
     void complete() final {
         stop_.clear();
-        std::unique_ptr<driver, frame_end> frame(
-            this); // a handler's move may throw, as its call may
+        // Owned, because moving the handler may throw.
+        std::unique_ptr<driver, frame_end> frame(this);
         [[maybe_unused]] const auto work = std::move(base::turns_);
         Handler handler = std::move(handler_);
         Outcome outcome = std::move(static_cast<Outcome&>(*this));
