@@ -42,9 +42,8 @@ concept waitable = requires(Operation& operation, wait_strategy& in) {
 /// @sync        everything before the partner's exchange happens-before this function returns, and
 ///              vice versa. Everything before the stop or the close that ended the wait does so,
 ///              too.
-/// @allocation  none by the library. Boost.Fiber allocates a scheduler for a thread when it first
-///              waits here or first wakes a suspended fiber, even if it is a plain thread or runs a
-///              loop.
+/// @allocation  none by the library. Boost.Fiber allocates a scheduler for a thread when that first
+///              waits here or wakes a suspended fiber. This includes plain threads and loops.
 template <class Operation>
     requires detail::waitable<Operation>
 [[gnu::noinline]] auto wait(Operation&& operation) noexcept {
