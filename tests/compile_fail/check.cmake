@@ -1,6 +1,6 @@
 # SOURCE must compile with MISTAKE=0: then nothing else is wrong with it. With MISTAKE=1 it must be
-# refused by a static_assert, or by a warning that is an error, as ERROR says, with what SOURCE announces:
-# `// diagnostic: <regex>`.
+# refused with the diagnostic that SOURCE announces: `// diagnostic: <regex>`. ERROR is its kind: a
+# static_assertion, a warning that is an error, or the use of a deleted function.
 file(STRINGS ${SOURCE} diagnostic REGEX "^// diagnostic: .+")
 string(REGEX REPLACE "^// diagnostic: " "" diagnostic "${diagnostic}")
 if(NOT diagnostic)
@@ -10,6 +10,8 @@ endif()
 set(start "error: static assertion failed")
 if(ERROR STREQUAL warning)
     set(start "error: ")
+elseif(ERROR STREQUAL deleted)
+    set(start "error: (use of|call to) deleted function")
 endif()
 set(ENV{LC_ALL} C) # the compiler speaks the language of its user
 set(compile ${CXX} -std=c++20 -Werror=unused-result -I${TOP}/include -fsyntax-only ${SOURCE})

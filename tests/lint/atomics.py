@@ -34,6 +34,13 @@ def core_headers(include: Path) -> list[Path]:
     return sorted([*include.glob("*.hpp"), *include.glob("detail/**/*.hpp")])
 
 
+ADAPTERS = ("asio", "fiber")
+
+
+def adapter_headers(include: Path) -> list[Path]:
+    return sorted(header for adapter in ADAPTERS for header in include.glob(f"{adapter}/**/*.hpp"))
+
+
 def comment_of(line: str) -> str | None:
     """The text of a line that is a comment and nothing else."""
     found = re.fullmatch(r"\s*//(?!/) ?(.*)", line)

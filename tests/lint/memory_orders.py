@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the labels and reasons of the atomic operations in the headers of the core.
+"""Checks the labels and reasons of the atomic operations in the headers of the core and of the adapters.
 
     memory_orders.py TOP
 
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-from atomics import Operation, core_headers, operations
+from atomics import Operation, adapter_headers, core_headers, operations
 
 LABEL = r"\[[A-Z]\d+\]"
 ITEM = rf"(?:{LABEL}|itself)"
@@ -72,7 +72,7 @@ def label_wrong(op: Operation, labelled: dict[str, Operation]) -> Iterator[str]:
 
 def complaints(top: Path) -> Iterator[str]:
     include = top / "include/tryst"
-    headers = core_headers(include)
+    headers = [*core_headers(include), *adapter_headers(include)]
     found = [op for header in headers for op in operations(header, include)]
     labelled: dict[str, Operation] = {}
     for op in found:

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from atomics import ADAPTERS
 from memory_orders import complaints
 
 GOOD = """
@@ -43,6 +44,15 @@ class MemoryOrders(unittest.TestCase):
         self.assertIn(before, GOOD)
         found = self.complaints_about(GOOD.replace(before, after))
         self.assertTrue(any(expected in each for each in found), found)
+
+    def test_looks_at_the_adapters(self) -> None:
+        for adapter in ADAPTERS:
+            with tempfile.TemporaryDirectory() as folder:
+                top = Path(folder)
+                for part in (f"include/tryst/{adapter}/detail", "tests/spin", "docs"):
+                    (top / part).mkdir(parents=True)
+                (top / f"include/tryst/{adapter}/detail/word.hpp").write_text("return word_.load();")
+                self.assertIn("not every memory order", "".join(complaints(top)), adapter)
 
     def test_accepts_labels_and_reasons(self) -> None:
         self.assertEqual(self.complaints_about(GOOD, "/* [A1] */"), [])

@@ -4,95 +4,75 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiate_exchange.hpp>
+#include <tryst/asio/detail/initiating_function.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/io_executor.hpp>
 #include <tryst/exchanger.hpp>
 
-#include <chrono>
-#include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
 namespace detail {
 
-inline constexpr auto exchange = [](auto& at, auto&&... rest) noexcept {
-    return at.exchange(std::move(rest)...);
-};
-inline constexpr auto exchange_for = [](auto& at, auto&&... rest) noexcept {
-    return at.exchange_for(std::move(rest)...);
-};
-inline constexpr auto exchange_until = [](auto& at, auto&&... rest) noexcept {
-    return at.exchange_until(std::move(rest)...);
+struct exchanging {
+    template <class T>
+    static venue<exchanger<T>, T> at(exchanger<T>&);
+    static auto make(auto& at, auto&&... rest) { return at.exchange(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.exchange_for(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) {
+        return at.exchange_until(std::move(rest)...);
+    }
 };
 
 } // namespace detail
 
-/// Offers `item`; completes when a partner swaps, or when the exchanger is closed.
+/// Offers an item: `async_exchange(ex, item, token)`. Completes when a partner swaps, or when the
+/// exchanger is closed.
 ///
-/// @tparam Token  any completion token for `void(error_code, T)`: a callback, `use_awaitable`, `use_future`,
-///   `deferred`, `as_tuple(...)`.
-/// @returns     what the token makes of it. Without error `T` is the partner's item; with an error, one of
-///              `exchange_errc`, it is the own item back. (A token that turns errors into exceptions, as a
-///              plain `use_awaitable` does, drops the item then: `as_tuple` keeps it.)
-/// @throws      what making the handler throws, and std::bad_alloc; then nothing was offered, and `item` is
-///              destroyed.
+/// The token is any completion token for `void(error_code, T)`: a callback, `use_awaitable`,
+/// `use_future`, `deferred`, `as_tuple(...)`. Without an error, T is the partner's item. With an
+/// error, one of `exchange_errc`, it is the caller's own item. A token that turns errors into
+/// exceptions, such as a plain `use_awaitable`, then drops the item; `as_tuple` keeps it.
+///
+/// With an I/O executor as the first argument, `async_exchange(io, ex, item, token)`, the exchanger
+/// behaves like an I/O object of that executor. A handler without an executor of its own runs
+/// there, and its context has outstanding work until the exchange has completed. If the handler has
+/// another executor, both contexts must outlive the operation.
+///
+/// @returns     the token's return value.
+/// @throws      whatever making the handler throws, and std::bad_alloc. Then nothing was offered,
+///              and the item is destroyed.
 /// @progress    lock-free until suspension.
-/// @resumes     the handler on its associated executor, by way of its queue, never within this call. A handler
-///              without one runs on the system executor, as in `asio::post`.
-/// @cancellation by the handler's cancellation slot; terminal, partial and total mean the same, because a
-///              failure means that nothing was exchanged; a match wins over a later cancellation. If the
-///              executor's context is destroyed first, the offer is withdrawn and the handler destroyed.
-/// @sync        everything before the partner's exchange happens-before the handler, and vice versa.
-/// @allocation  one frame, by the handler's associated allocator, freed before the handler is called; and what
-///              a polymorphic executor (`any_io_executor`) takes to queue it. Where that fails, it is a
-///              `std::terminate`: the offer is made already.
-template <class T, class Token>
-auto async_exchange(exchanger<T>& ex, std::type_identity_t<T> item, Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::exchange, ex, std::move(item));
-}
+/// @resumes     the handler on its associated executor, through that executor's queue, never within
+///              this call. Without one, the handler runs on the system executor, as in
+///              `asio::post`.
+/// @cancellation by the handler's cancellation slot. Terminal, partial and total cancellation mean
+///              the same, because a failed exchange has no effect. A match wins over a later
+///              cancellation. If the executor's context is destroyed first, the offer is withdrawn
+///              and the handler is destroyed.
+/// @sync        everything before the partner's exchange happens-before the handler, and vice
+///              versa.
+/// @allocation  one frame, from the handler's associated allocator, freed before the handler is
+///              called. A polymorphic executor (`any_io_executor`) may allocate in order to queue
+///              the handler. If that fails, `std::terminate` is called, because the offer has been
+///              made already.
+inline constexpr detail::initiating_function<
+    detail::exchanging, detail::limit::none,
+    "async_exchange([io_executor,] exchanger<T>&, T item, token)">
+    async_exchange{};
 
-/// As above, for at most `patience`: then `timed_out`, never early. Deadlines are kept by a thread of the
-/// library, not by the executor's context.
-template <class T, class Rep, class Period, class Token>
-auto async_exchange_for(exchanger<T>& ex, std::type_identity_t<T> item,
-                        std::chrono::duration<Rep, Period> patience, Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::exchange_for, ex, std::move(item), patience);
-}
+/// As `async_exchange`, for at most `patience`: `async_exchange_for(ex, item, patience, token)`.
+/// Then completes with `timed_out`, never early. The patience is any `std::chrono::duration`. A
+/// thread of the library keeps deadlines, not the executor's context.
+inline constexpr detail::initiating_function<
+    detail::exchanging, detail::limit::patience,
+    "async_exchange_for([io_executor,] exchanger<T>&, T item, duration, token)">
+    async_exchange_for{};
 
-/// As above, until `deadline` (steady_clock).
-template <class T, class Duration, class Token>
-auto async_exchange_until(exchanger<T>& ex, std::type_identity_t<T> item,
-                          std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                          Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::exchange_until, ex, std::move(item), deadline);
-}
-
-/// The same with an I/O executor, as if `ex` were an I/O object of it: a handler without an executor of its
-/// own runs there, and its context has outstanding work until the exchange has completed. If the handler's is
-/// another, both contexts must outlive the operation.
-template <io_executor Io, class T, class Token>
-auto async_exchange(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item, Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::exchange, ex,
-                              std::move(item));
-}
-/// As above, for at most `patience`.
-template <io_executor Io, class T, class Rep, class Period, class Token>
-auto async_exchange_for(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item,
-                        std::chrono::duration<Rep, Period> patience, Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::exchange_for, ex,
-                              std::move(item), patience);
-}
-/// As above, until `deadline` (steady_clock).
-template <io_executor Io, class T, class Duration, class Token>
-auto async_exchange_until(const Io& io, exchanger<T>& ex, std::type_identity_t<T> item,
-                          std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                          Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::exchange_until, ex,
-                              std::move(item), deadline);
-}
+/// As `async_exchange_for`, until a `deadline`, which is any time point of the `steady_clock`:
+/// `async_exchange_until(ex, item, deadline, token)`.
+inline constexpr detail::initiating_function<
+    detail::exchanging, detail::limit::deadline,
+    "async_exchange_until([io_executor,] exchanger<T>&, T item, steady_clock time_point, token)">
+    async_exchange_until{};
 
 TRYST_ASIO_END

@@ -4,144 +4,83 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiate_exchange.hpp>
+#include <tryst/asio/detail/initiating_function.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/io_executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 
-#include <chrono>
-#include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
 namespace detail {
 
-inline constexpr auto red = [](auto& at, auto&&... rest) noexcept {
-    return at.red(std::move(rest)...);
+struct exchanging_red {
+    template <class Red, class Blue, order Order>
+    static venue<red_blue_exchanger<Red, Blue, Order>, Red>
+    at(red_blue_exchanger<Red, Blue, Order>&);
+    static auto make(auto& at, auto&&... rest) { return at.red(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.red_for(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) { return at.red_until(std::move(rest)...); }
 };
-inline constexpr auto red_for = [](auto& at, auto&&... rest) noexcept {
-    return at.red_for(std::move(rest)...);
-};
-inline constexpr auto red_until = [](auto& at, auto&&... rest) noexcept {
-    return at.red_until(std::move(rest)...);
-};
-inline constexpr auto blue = [](auto& at, auto&&... rest) noexcept {
-    return at.blue(std::move(rest)...);
-};
-inline constexpr auto blue_for = [](auto& at, auto&&... rest) noexcept {
-    return at.blue_for(std::move(rest)...);
-};
-inline constexpr auto blue_until = [](auto& at, auto&&... rest) noexcept {
-    return at.blue_until(std::move(rest)...);
+struct exchanging_blue {
+    template <class Red, class Blue, order Order>
+    static venue<red_blue_exchanger<Red, Blue, Order>, Blue>
+    at(red_blue_exchanger<Red, Blue, Order>&);
+    static auto make(auto& at, auto&&... rest) { return at.blue(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.blue_for(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) { return at.blue_until(std::move(rest)...); }
 };
 
 } // namespace detail
 
-/// Offers `item` as a red party; completes when a blue one swaps, or when the exchanger is closed.
+/// Offers an item as a red party: `async_red(ex, item, token)`. Completes when a blue party swaps,
+/// or when the exchanger is closed.
 ///
-/// @tparam Token  any completion token for `void(error_code, Item)`: a callback, `use_awaitable`, `use_future`,
-///   `deferred`, `as_tuple(...)`.
-///   Where both colours bring the same type, `Item` is that type, as for `async_exchange`: without error the
-///   partner's item; with an error, one of `exchange_errc`, the own one.
-///   Else `Item` is `exchange_result<Blue, Red>`, as of `red`: `*item` is the partner's, `item.returned()` the own
-///   one. (Either is moved out of an rvalue; a `std::move(item)` goes before `*` or `.returned()`.)
-/// @returns     what the token makes of it. (A token that turns errors into exceptions, as a plain `use_awaitable`
-///              does, drops the item then: `as_tuple` keeps it.)
+/// The token is any completion token for `void(error_code, Item)`. If both colours bring the same
+/// type, `Item` is that type: without an error the partner's item, otherwise the caller's own. If
+/// not, `Item` is `exchange_result<Blue, Red>`, as `red` returns it: `*item` is the partner's item,
+/// `item.returned()` the caller's own. (Either is moved out of an rvalue: write `std::move(item)`.)
 ///
-/// All else is as for `async_exchange`: what is thrown, where the handler is resumed, cancellation by its slot, what
-/// is ordered, and the one frame that is allocated; the exchanger's own memory is said there.
-template <class Red, class Blue, order Order, class Token>
-auto async_red(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Red> item,
-               Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token), detail::red, ex,
-                              std::move(item));
-}
+/// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
+/// where the handler runs, cancellation, what happens before what, and the one frame that is
+/// allocated. `red_blue_exchanger` documents its own memory.
+inline constexpr detail::initiating_function<
+    detail::exchanging_red, detail::limit::none,
+    "async_red([io_executor,] red_blue_exchanger<Red, Blue>&, Red item, token)">
+    async_red{};
 
-/// As above, for at most `patience`: then `timed_out`, never early (`async_exchange_for`).
-template <class Red, class Blue, order Order, class Rep, class Period, class Token>
-auto async_red_for(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Red> item,
-                   std::chrono::duration<Rep, Period> patience, Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token), detail::red_for,
-                              ex, std::move(item), patience);
-}
+/// As `async_red`, for at most `patience` (see `async_exchange_for`):
+/// `async_red_for(ex, item, patience, token)`.
+inline constexpr detail::initiating_function<
+    detail::exchanging_red, detail::limit::patience,
+    "async_red_for([io_executor,] red_blue_exchanger<Red, Blue>&, Red item, duration, token)">
+    async_red_for{};
 
-/// As above, until `deadline` (steady_clock).
-template <class Red, class Blue, order Order, class Duration, class Token>
-auto async_red_until(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Red> item,
-                     std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                     Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::red_until, ex, std::move(item), deadline);
-}
+/// As `async_red`, until a `deadline` (see `async_exchange_until`):
+/// `async_red_until(ex, item, deadline, token)`.
+inline constexpr detail::initiating_function<
+    detail::exchanging_red, detail::limit::deadline,
+    "async_red_until([io_executor,] red_blue_exchanger<Red, Blue>&, Red item, steady_clock "
+    "time_point, token)">
+    async_red_until{};
 
-/// The same for the other colour; for unlike types `Item` is `exchange_result<Red, Blue>`.
-template <class Red, class Blue, order Order, class Token>
-auto async_blue(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Blue> item,
-                Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token), detail::blue,
-                              ex, std::move(item));
-}
-/// As `async_red_for`.
-template <class Red, class Blue, order Order, class Rep, class Period, class Token>
-auto async_blue_for(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Blue> item,
-                    std::chrono::duration<Rep, Period> patience, Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::blue_for, ex, std::move(item), patience);
-}
-/// As `async_red_until`.
-template <class Red, class Blue, order Order, class Duration, class Token>
-auto async_blue_until(red_blue_exchanger<Red, Blue, Order>& ex, std::type_identity_t<Blue> item,
-                      std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                      Token&& token) {
-    return detail::async_call(detail::no_io_executor(), std::forward<Token>(token),
-                              detail::blue_until, ex, std::move(item), deadline);
-}
+/// As `async_red`, for the other colour. If the types differ, `Item` is `exchange_result<Red,
+/// Blue>`.
+inline constexpr detail::initiating_function<
+    detail::exchanging_blue, detail::limit::none,
+    "async_blue([io_executor,] red_blue_exchanger<Red, Blue>&, Blue item, token)">
+    async_blue{};
 
-/// The same with an I/O executor, as if `ex` were an I/O object of it (`async_exchange`).
-template <io_executor Io, class Red, class Blue, order Order, class Token>
-auto async_red(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-               std::type_identity_t<Red> item, Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::red, ex, std::move(item));
-}
-/// As above, for at most `patience`.
-template <io_executor Io, class Red, class Blue, order Order, class Rep, class Period, class Token>
-auto async_red_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-                   std::type_identity_t<Red> item, std::chrono::duration<Rep, Period> patience,
-                   Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::red_for, ex, std::move(item),
-                              patience);
-}
-/// As above, until `deadline` (steady_clock).
-template <io_executor Io, class Red, class Blue, order Order, class Duration, class Token>
-auto async_red_until(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-                     std::type_identity_t<Red> item,
-                     std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                     Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::red_until, ex,
-                              std::move(item), deadline);
-}
-/// As `async_red` with an I/O executor.
-template <io_executor Io, class Red, class Blue, order Order, class Token>
-auto async_blue(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-                std::type_identity_t<Blue> item, Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::blue, ex, std::move(item));
-}
-/// As above, for at most `patience`.
-template <io_executor Io, class Red, class Blue, order Order, class Rep, class Period, class Token>
-auto async_blue_for(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-                    std::type_identity_t<Blue> item, std::chrono::duration<Rep, Period> patience,
-                    Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::blue_for, ex, std::move(item),
-                              patience);
-}
-/// As above, until `deadline` (steady_clock).
-template <io_executor Io, class Red, class Blue, order Order, class Duration, class Token>
-auto async_blue_until(const Io& io, red_blue_exchanger<Red, Blue, Order>& ex,
-                      std::type_identity_t<Blue> item,
-                      std::chrono::time_point<std::chrono::steady_clock, Duration> deadline,
-                      Token&& token) {
-    return detail::async_call(io, std::forward<Token>(token), detail::blue_until, ex,
-                              std::move(item), deadline);
-}
+/// As `async_red_for`, for the other colour.
+inline constexpr detail::initiating_function<
+    detail::exchanging_blue, detail::limit::patience,
+    "async_blue_for([io_executor,] red_blue_exchanger<Red, Blue>&, Blue item, duration, token)">
+    async_blue_for{};
+
+/// As `async_red_until`, for the other colour.
+inline constexpr detail::initiating_function<
+    detail::exchanging_blue, detail::limit::deadline,
+    "async_blue_until([io_executor,] red_blue_exchanger<Red, Blue>&, Blue item, steady_clock "
+    "time_point, token)">
+    async_blue_until{};
 
 TRYST_ASIO_END

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Tasks as Asio operations.
+/// Runs a task as an Asio operation.
 /// Asio.
 #pragma once
 
@@ -60,12 +60,13 @@ private:
 template <class Handler, class T>
 auto drive_task(initiation<Handler>& /*from*/, task<T> work) ->
     typename task_driver<Handler, task_outcome<T>>::coroutine {
-    task<T> own = std::move(work); // a parameter would outlive the promise, its executor
+    task<T> own = std::move(work); // a parameter would outlive the promise, which is its executor
     co_await own.when_ready();
     co_return own.take();
 }
 
-/// As above, with a stop token that follows the handler's cancellation slot.
+/// Drives the task that `work` makes from a stop token. The token follows the handler's
+/// cancellation slot.
 template <class Handler, class Work>
 auto drive_task(initiation<Handler>& /*from*/, Work work) -> typename task_driver<
     Handler,
@@ -98,19 +99,21 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 
 } // namespace detail
 
-/// Runs a task on the executor associated with the handler, one node at a time, so that what it awaits
-/// resumes there; then calls the handler with what it returned or threw.
+/// Runs a task on the executor associated with the handler, one node at a time. The task's awaited
+/// operations resume there. Then calls the handler with the task's result or exception.
 ///
-/// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or `void(std::exception_ptr)` for
-///   a `task<>`. After an exception T is a default-constructed one.
-/// @returns     what the token makes of it.
-/// @throws      std::bad_alloc, and what making the handler throws; `work` is then destroyed unstarted.
-/// @resumes     the handler on its associated executor. If that executor's context is destroyed first, the
-///              frames of the task and the handler are destroyed; the task must not be on another executor
-///              then.
-/// @cancellation none; see below.
-/// @sync        all that the task did happens-before the handler.
-/// @allocation  one frame, by the handler's associated allocator, freed before the handler is called.
+/// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or
+///   `void(std::exception_ptr)` for a `task<>`. After an exception, T is default-constructed.
+/// @returns     the token's return value.
+/// @throws      std::bad_alloc, and whatever making the handler throws. Then `work` is destroyed
+///              unstarted.
+/// @resumes     the handler on its associated executor. If that executor's context is destroyed
+///              first, the frames of the task and the handler are destroyed. The task must not be
+///              on another executor at that time.
+/// @cancellation none; see the overload with a stop token.
+/// @sync        everything that the task did happens-before the handler.
+/// @allocation  one frame, from the handler's associated allocator, freed before the handler is
+///              called.
 template <class T, class Token>
 auto async_wait(task<T> work, Token&& token) {
     static_assert(
@@ -120,8 +123,10 @@ auto async_wait(task<T> work, Token&& token) {
         detail::initiate_task(), token, std::move(work));
 }
 
-/// As above for the task that `work(stop)` makes. The `std::stop_token stop` follows the handler's
-/// cancellation slot: a stop is requested, on the executor, when the slot's signal is emitted.
+/// Runs the task that `work(stop)` returns, as the overload for a task does.
+///
+/// @cancellation by the handler's cancellation slot. A signal of any type in it requests a stop of
+///              the `std::stop_token stop`, on the handler's executor.
 template <detail::stoppable_work Work, class Token>
 auto async_wait(Work work, Token&& token) {
     using task_type = std::invoke_result_t<Work&, std::stop_token>;

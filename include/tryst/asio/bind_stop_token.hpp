@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A stop token for Asio's operations.
+/// Cancels Asio operations through a `std::stop_token`.
 /// Asio.
 #pragma once
 
@@ -16,22 +16,28 @@
 
 TRYST_ASIO_BEGIN
 
-/// A completion token that adds a stop token to another; see `bind_stop_token`.
+/// A completion token that adds a stop token to another token; see `bind_stop_token`.
 template <class Token>
 struct stop_token_binder {
-    std::stop_token stop; ///< What cancels the operation.
-    Token token; ///< What says how it completes.
+    std::stop_token stop; ///< Cancels the operation.
+    Token token; ///< The completion token of the operation.
 };
 
-/// Makes a stop cancel the operation: `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.
+/// Makes a stop request cancel an operation:
+/// `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.
 ///
-/// When a stop is requested, on whatever thread, a cancellation of type terminal is emitted on the handler's
-/// associated executor, or the I/O object's if it has none. That must run one handler at a time, and the
-/// operation begin on it, as Asio asks of all who cancel; and it must be known here: `bind_stop_token` goes around
-/// `bind_executor`. The handler's own cancellation slot works as before. A stop that comes too late has no effect;
-/// a context that is destroyed while a stop is being requested on another thread waits until that is posted.
+/// A stop may be requested on any thread. It is posted to the handler's associated executor, or to
+/// the I/O object's executor if the handler has none. There it emits a terminal cancellation. As
+/// for every cancellation in Asio, that executor must run one handler at a time, and the operation
+/// must be initiated on it. `bind_stop_token` must know the executor, so it goes around
+/// `bind_executor`. The handler's own cancellation slot works as before.
 ///
-/// @allocation one shared state per operation, and what a post takes when a stop is requested.
+/// A stop request after the completion has no effect. A context that is destroyed while a stop is
+/// being requested on another thread waits for that request.
+///
+/// @returns    a completion token for any operation that `token` serves.
+/// @allocation one shared state per operation, and the allocations of a post when a stop is
+///             requested.
 template <class Token>
 auto bind_stop_token(std::stop_token stop, Token&& token) {
     return stop_token_binder<std::decay_t<Token>>{std::move(stop), std::forward<Token>(token)};
@@ -39,7 +45,8 @@ auto bind_stop_token(std::stop_token stop, Token&& token) {
 
 namespace detail {
 
-/// What ties a stop token to an operation in progress. All but `request` happens on the handler's executor.
+/// Connects a stop token to an operation in progress. Everything but `request` runs on the
+/// handler's executor.
 template <class Executor>
 class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
 public:
@@ -56,7 +63,7 @@ public:
         }
     }
 
-    /// No stop is on its way to the executor any more, nor will one be. Waits for a request on another thread.
+    /// Disconnects the stop token. Waits for a request in progress on another thread.
     void forget() noexcept { callback_.reset(); }
 
     void end() noexcept {
@@ -71,9 +78,10 @@ private:
     struct request {
         stop_link* link;
         void operator()() const {
-            // Null if the operation is being destroyed, which waits for us to return.
+            // Null while the operation is being destroyed. The destructor waits for this call to
+            // return.
             if (auto self = link->weak_from_this().lock()) {
-                // A scheduler that is being shut down must not be posted to.
+                // Nothing may be posted to a scheduler that is being shut down.
                 link->context_.post_unless_ended([&self] { emit_later(std::move(self)); });
             }
         }
@@ -89,14 +97,15 @@ private:
     }
 
     Executor executor_;
-    registry& context_; // lives until `forget`
+    registry& context_; // used until `forget` only
     net::cancellation_signal signal_;
     net::cancellation_slot own_;
     bool ended_ = false;
     std::optional<std::stop_callback<request>> callback_;
 };
 
-/// A handler whose cancellation slot is the link's. `Io` is the executor of those that have none.
+/// A handler with the cancellation slot of a `stop_link`. `Io` is the executor for handlers without
+/// one.
 template <class Handler, class Io>
 class stop_bound_handler {
     using executor = net::associated_executor_t<Handler, Io>;
@@ -110,13 +119,13 @@ public:
           link_(std::make_shared<link_type>(net::get_associated_executor(handler_, io))) {
         // Not static: Asio's concepts try each token with an initiation that has no executor.
         assert((!std::is_same_v<executor, net::system_executor>) &&
-               "tryst: a stop cannot be emitted on the system executor: bind_stop_token goes "
-               "around bind_executor");
+               "tryst: bind_stop_token needs the handler's executor, which must not be the system "
+               "executor: write bind_stop_token(stop, bind_executor(executor, token))");
         link_->begin(std::move(stop), net::get_associated_cancellation_slot(handler_));
     }
     stop_bound_handler(stop_bound_handler&&) = default;
     stop_bound_handler& operator=(stop_bound_handler&&) = delete;
-    /// If its context is going, what is being posted there must have arrived before it is gone.
+    /// Waits for a request in progress, which must have posted before the context is gone.
     ~stop_bound_handler() {
         if (link_ != nullptr) {
             link_->forget();
@@ -145,7 +154,7 @@ struct stop_bound_initiation {
 
     Initiation initiation;
 
-    /// The I/O object's, if there is one.
+    /// The I/O object's executor, if there is one.
     executor_type get_executor() const noexcept { return net::get_associated_executor(initiation); }
 
     template <class Handler, class... Args>
@@ -162,7 +171,7 @@ struct stop_bound_initiation {
     }
 };
 
-/// What tokens that wrap others, as `redirect_error`, ask of these.
+/// The `return_type` that tokens such as `redirect_error` require of the tokens that they wrap.
 template <class Result>
 struct return_type_of {};
 template <class Result>
@@ -175,7 +184,7 @@ struct return_type_of<Result> {
 TRYST_ASIO_END
 
 /// @cond
-/// All associations but the cancellation slot are the inner handler's.
+/// All associations are those of the inner handler, except the cancellation slot.
 template <template <class, class> class Associator, class Handler, class Io, class Default>
 struct tryst::asio::net::associator<Associator,
                                     tryst::asio::detail::stop_bound_handler<Handler, Io>, Default>
@@ -191,7 +200,7 @@ class tryst::asio::net::async_result<tryst::asio::stop_token_binder<Token>, Sign
     : public tryst::asio::detail::return_type_of<
           tryst::asio::net::async_result<Token, Signatures...>> {
 public:
-    /// By value: a binder may serve several operations.
+    /// Takes the binder by value, because one binder may serve several operations.
     template <class Initiation, class... Args>
     static auto initiate(Initiation&& initiation, tryst::asio::stop_token_binder<Token> binder,
                          Args&&... args) {

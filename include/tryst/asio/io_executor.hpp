@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What may stand before the arguments of an Asio operation, as if they were an I/O object.
+/// The optional first argument of an initiating function.
 /// Asio.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 TRYST_ASIO_BEGIN
 
-/// An executor of Asio, of the present kind or of the Networking TS.
+/// An Asio executor, with today's interface or that of the Networking TS.
 template <class Io>
 concept io_executor = net::is_executor<Io>::value || net::execution::is_executor<Io>::value;
 

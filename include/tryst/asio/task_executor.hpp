@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Running tryst's tasks on an Asio executor.
+/// Runs tasks of tryst on an Asio executor.
 /// Asio.
 #pragma once
 
@@ -19,17 +19,19 @@
 
 TRYST_ASIO_BEGIN
 
-/// An `asio::io_context`, a strand, a `thread_pool` or any other executor of Asio as an executor of tryst,
-/// on which tasks run like on a `run_loop`: first in, first out, one at a time, whatever is below; a pool
-/// serves as many of these at the same time as it has threads. Their nodes run in turns of at most 64, between
-/// which the context does its other work; what tasks make ready for each other takes no trip through Asio.
+/// Turns an `asio::io_context`, a strand, a `thread_pool` or any other Asio executor into an
+/// executor of tryst. Tasks run there as on a `run_loop`: first in, first out, one at a time, on
+/// any Asio executor. A thread pool runs as many task executors at the same time as it has threads.
 ///
-/// `spawn`, `executor` and `schedule` may be called from any thread. The context has outstanding work while
-/// spawned tasks have not finished. Their frames are destroyed with this object, or with the context if
-/// that goes first. It must be destroyed on the executor, if that runs one handler at a time, or while the
-/// context is not being run.
+/// Nodes run in turns of at most 64. Between turns the context does its other work. A task that
+/// makes another task of the same executor ready does not go through Asio's queue.
 ///
-/// Deadlines of operations awaited here are kept by a thread of the library.
+/// `spawn`, `executor` and `schedule` may be called from any thread. The context has outstanding
+/// work until the spawned tasks have finished. Their frames are destroyed with this object, or with
+/// the context if that is destroyed first. Destroy this object on the Asio executor, if that runs
+/// one handler at a time, or while no thread runs the context.
+///
+/// A thread of the library keeps the deadlines of operations that are awaited here.
 template <class Executor = net::any_io_executor>
 class task_executor {
 public:
@@ -45,15 +47,16 @@ public:
 
     ~task_executor() { core::release(std::move(core_)); }
 
-    /// Starts `work` on the executor, which owns it until it finishes. An exception that leaves `work` is a
-    /// `std::terminate`; see `async_wait` for a task whose end somebody waits for.
-    /// @throws std::bad_alloc: one coroutine frame; `work` is then destroyed unstarted.
+    /// Starts `work` on the executor, which owns it until it finishes. An exception that leaves
+    /// `work` calls `std::terminate`. To wait for the end of a task, use `async_wait`.
+    /// @throws std::bad_alloc, if there is no memory for one coroutine frame. Then `work` is
+    ///         destroyed unstarted.
     void spawn(task<> work) { core_->spawn(std::move(work)); }
 
-    /// This as an executor; must outlive its use.
+    /// Returns a reference to this executor, which must outlive every use of it.
     executor_ref executor() const noexcept { return core_->ref(); }
 
-    /// `co_await loop.schedule()`: goes on here.
+    /// `co_await loop.schedule()` resumes the coroutine on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
 private:
@@ -71,12 +74,13 @@ private:
         void spawn(task<> work) { base::post(base::queue_.spawn(base::ref(), std::move(work))); }
 
         static void release(std::unique_ptr<core> self) noexcept {
-            assert(!self->running_here() && "tryst: a task_executor was destroyed by its own task");
+            assert(!self->running_here() && "tryst: a task must not destroy the task_executor that "
+                                            "runs it: post the destruction");
             const bool alone = self->shut_down_ || self->leave();
             self->destroy_tasks();
             if (!alone) {
                 self->finish();
-                self.release()->orphaned_ = true; // the turn's now
+                self.release()->orphaned_ = true; // now owned by the turn
             }
         }
 
@@ -116,7 +120,7 @@ private:
     std::unique_ptr<core> core_;
 };
 
-/// Of a context, its own executor.
+/// Uses the executor of a context.
 template <std::derived_from<net::execution_context> Context>
 explicit task_executor(Context&) -> task_executor<typename Context::executor_type>;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Awaiting one of tryst's operations in a coroutine of Asio.
+/// Awaits an operation of tryst in an Asio coroutine.
 /// Asio.
 #pragma once
 
@@ -101,15 +101,18 @@ net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start star
 
 } // namespace detail
 
-/// Awaits one of tryst's operations in a coroutine of Asio: `auto got = co_await wait(ex.exchange(x));`.
-/// The result is to be awaited in the same expression.
+/// Awaits an operation of tryst in an Asio coroutine: `auto got = co_await wait(ex.exchange(x));`.
+/// Await the result in the same expression.
 ///
-/// @tparam Executor  that of the `net::awaitable`.
-/// @returns     what the operation returns; an exchange that fails thus hands the item back.
-/// @throws      what the operation throws. Without memory to begin to wait it is a `std::terminate`: Asio's
-///              awaitables initiate where nothing may be thrown.
-/// @resumes     on the coroutine's executor, by way of its queue; a match found at once does not suspend.
-/// @cancellation none by Asio: the operation's own stop token and deadline. See below.
+/// @tparam Executor  the executor type of the `net::awaitable`.
+/// @returns     the operation's result. An exchange that fails thus hands the item back.
+/// @throws      whatever the operation throws. If there is no memory to begin the wait,
+///              `std::terminate` is called, because Asio's awaitables initiate where nothing may be
+///              thrown.
+/// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
+///              coroutine does not suspend.
+/// @cancellation by the operation's own stop token and deadline, not by Asio; see the other
+///               overload.
 /// @allocation  frames, from Asio's recycled memory.
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
@@ -117,8 +120,11 @@ template <class Executor = net::any_io_executor, detail::awaitable_operation Ope
     return detail::wait<Executor>(operation);
 }
 
-/// As above for the operation that `start(stop)` makes, where `stop` is a stop token of a type of its own
-/// that follows the coroutine's cancellation: `wait([&](auto stop) { return ex.exchange(x, stop); })`.
+/// Awaits the operation that `start(stop)` returns:
+/// `wait([&](auto stop) { return ex.exchange(x, stop); })`.
+///
+/// @cancellation by the coroutine's cancellation state, too, which `stop` follows. That stop token
+///              has a type of its own.
 template <class Executor = net::any_io_executor, class Start>
     requires detail::awaitable_operation<detail::started_by<Start>>
 [[nodiscard]] auto wait(Start start) {

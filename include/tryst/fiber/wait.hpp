@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Waiting in a fiber of Boost.Fiber.
+/// Waits for an operation in a fiber of Boost.Fiber.
 /// Boost.Fiber.
 #pragma once
 
@@ -14,32 +14,36 @@ namespace tryst::fiber {
 
 namespace detail {
 
-/// An operation that can wait with a fiber's wait strategy.
+/// An operation that a fiber's wait strategy can wait for.
 template <class Operation>
 concept waitable =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
 } // namespace detail
 
-/// Waits in the calling fiber for an exchange: `wait(ex.exchange(item))`, likewise `exchange_for` and
-/// `exchange_until`, with or without a stop token. The fiber is suspended, its thread goes on with others.
-/// Under any scheduling algorithm, on any thread; a plain thread waits as its own main fiber.
-/// Precondition: the thread is not running a tryst loop, whose work it would block.
+/// Waits in the calling fiber for an exchange: `wait(ex.exchange(item))`, likewise `exchange_for`
+/// and `exchange_until`, with or without a stop token. The fiber is suspended while its thread runs
+/// other fibers. Works under any scheduling algorithm and on any thread. A plain thread waits as
+/// its own main fiber. Precondition: the thread is not running a tryst loop, whose work it would
+/// block.
 ///
-/// @returns     what `co_await` would: `exchange_result<T>`, the partner's item, or an error and the own
-///              item back.
+/// @returns     the result that `co_await` would return: `exchange_result<T>` with the partner's
+///              item, or with an error and the caller's own item.
 /// @throws      nothing.
-/// @progress    lock-free until the fiber is suspended. A partner that has to wake it takes a mutex of this
-///              wait's, which is never held across a suspension.
-/// @resumes     the calling fiber, where its scheduling algorithm runs it: under `shared_work` and
-///              `work_stealing` perhaps on another thread. A match found at once does not suspend; else the
-///              fiber first yields once, and is suspended if nobody has come within that turn.
-/// @cancellation total, as for `co_await`. The stop and the deadline come into force after the turn. The
-///              deadline is never early, and late by at most one turn of the fiber's scheduler, which keeps it.
-/// @sync        everything before the partner's exchange happens-before our return, and vice versa; so
-///              does everything before the stop or the close that ended the wait.
-/// @allocation  none. Boost.Fiber gives a thread a scheduler, which allocates, when the thread waits here or
-///              wakes a suspended fiber for the first time, even if it is a plain thread or runs a loop.
+/// @progress    lock-free until the fiber is suspended. A partner that wakes the fiber takes a
+///              mutex of this wait. That mutex is never held across a suspension.
+/// @resumes     the calling fiber, where its scheduling algorithm runs it. Under `shared_work` and
+///              `work_stealing` that may be another thread. If there is a match at once, the fiber
+///              does not suspend. Otherwise it yields once, and suspends if no partner has come by
+///              then.
+/// @cancellation total, as for `co_await`. The stop and the deadline take effect after that yield.
+///              The fiber's scheduler keeps the deadline: never early, and late by at most one of
+///              its turns.
+/// @sync        everything before the partner's exchange happens-before this function returns, and
+///              vice versa. Everything before the stop or the close that ended the wait does so,
+///              too.
+/// @allocation  none by the library. Boost.Fiber allocates a scheduler for a thread when that first
+///              waits here or wakes a suspended fiber. This includes plain threads and loops.
 template <class Operation>
     requires detail::waitable<Operation>
 [[gnu::noinline]] auto wait(Operation&& operation) noexcept {

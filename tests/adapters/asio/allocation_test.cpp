@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What exchanges between callbacks cost in memory: nothing, once Asio's recycled memory is there. A program of
-// its own: it counts all allocations, Asio's own included.
+// SPDX-License-Identifier: MIT Exchanges allocate nothing once Asio has memory to recycle. A
+// program of its own, because it counts all allocations, including Asio's own.
 #include "adapters/asio/net.hpp"
 #include "support/counted_memory.hpp"
 
@@ -71,7 +70,7 @@ auto plainly(const Executor& executor) {
 TEST(AsioAllocation, IsCountedHere) {
     net::io_context io;
     const long before = allocations;
-    net::post(io, [] {}); // on no thread of Asio's, which recycles nothing
+    net::post(io, [] {}); // outside of Asio's threads, where nothing is recycled
     EXPECT_EQ(allocations, before + 1);
 }
 

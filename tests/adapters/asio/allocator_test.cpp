@@ -28,6 +28,7 @@ using tryst::test::accounted;
 using tryst::test::error_code;
 using tryst::test::memory_account;
 using tryst::test::step;
+using tryst::test::unlucky;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
@@ -54,28 +55,9 @@ protected:
     bool called = false;
 };
 
-TEST_F(HandlerAllocator, GivesOneFrameThatIsFreedBeforeTheHandlerRuns) {
-    async_exchange(ex, 1, handler());
-    EXPECT_EQ(account.live(), 1);
-    EXPECT_TRUE(ex.try_exchange(2));
-    EXPECT_EQ(account.live(), 1);
-    step(io);
-    expect_one_frame();
-}
-
 TEST_F(HandlerAllocator, GivesOneFrameIfTheExchangeEndsAtOnce) {
     ex.close();
     async_exchange(ex, 1, handler());
-    step(io);
-    expect_one_frame();
-}
-
-TEST_F(HandlerAllocator, GivesOneFrameWithEveryLimit) {
-    net::cancellation_signal signal;
-    async_exchange_for(ex, 1, 1h, net::bind_cancellation_slot(signal.slot(), handler()));
-    step(io);
-    ASSERT_TRUE(waits_in_list(ex));
-    signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_one_frame();
 }
@@ -110,27 +92,6 @@ TEST_F(HandlerAllocator, MayBeUsedAgainByTheHandler) {
     EXPECT_EQ(left, 0);
     EXPECT_EQ(account.allocated, 10);
 }
-
-/// An allocator without memory.
-template <class T>
-struct failing_allocator {
-    using value_type = T;
-    failing_allocator() = default;
-    template <class U>
-    failing_allocator(const failing_allocator<U>& /*other*/) noexcept {}
-    T* allocate(std::size_t /*count*/) { throw std::bad_alloc(); }
-    void deallocate(T* /*memory*/, std::size_t /*count*/) noexcept {}
-    bool operator==(const failing_allocator&) const noexcept = default;
-};
-struct unlucky {
-    using allocator_type = failing_allocator<void>;
-    allocator_type get_allocator() const noexcept { return {}; }
-    template <class... Results>
-    void operator()(Results&&...) const {
-        ADD_FAILURE();
-    }
-    std::shared_ptr<int> held;
-};
 
 TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     const auto held = std::make_shared<int>();

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Awaitables, callbacks and tasks on io_contexts, pools and strands, coroutines of a run_loop and plain threads,
-// and every way to end a wait, against each other; and contexts that are destroyed under the feet of those who
-// meet there. What they did must have been possible, and every path taken.
+// SPDX-License-Identifier: MIT Awaitables, callbacks and tasks on io_contexts, pools and strands
+// exchange with coroutines of a run_loop and with plain threads. Waits end in every way, and
+// contexts are destroyed while operations wait there. The recorded history must be possible, and
+// every path must have been taken.
 #include "stress/scene.hpp"
 #include "stress/step_counts.hpp"
 
@@ -34,7 +34,7 @@ namespace {
 
 namespace net = ::asio;
 
-/// What an Asio operation completes with, as a result.
+/// The arguments of an Asio handler as a result.
 exchange_result<tracked> as_result(const net::error_code& error, tracked&& item) {
     if (error) {
         return {static_cast<exchange_errc>(error.value()), std::move(item)};
@@ -150,8 +150,8 @@ task<maybe> exchange_in_task(scene& s, tracked item, std::stop_token stop, run_l
 /// How many waits have been cancelled by their signals, in each of the ways of `cancelled_party`.
 std::array<std::atomic<std::size_t>, 3> cancelled{};
 
-/// Follows `by`, its own signal, in each of the ways that a coroutine has. Its executor runs one handler at a
-/// time.
+/// Follows `by`, its own signal, in each of the ways that a coroutine has. Its executor runs one
+/// handler at a time.
 net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_ptr<canceller> by,
                                      run_loop* elsewhere) {
     co_await net::this_coro::throw_if_cancelled(false);
@@ -196,7 +196,7 @@ void start_cancelled(scene& s, std::size_t number, const Executor& executor,
                   net::bind_cancellation_slot(by->signal.slot(), net::detached));
 }
 
-/// What all scenes have come to.
+/// The sums over all scenes.
 struct tally {
     std::array<std::size_t, 5> failures{};
     std::size_t exchanges = 0;
@@ -274,7 +274,8 @@ TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     }
 }
 
-/// A context whose parties are still meeting others, and being stopped, when it is stopped and destroyed.
+/// A context whose parties are still meeting others, and being stopped, when it is stopped and
+/// destroyed.
 void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
     constexpr std::size_t on_context = 8;
     constexpr std::size_t threads = 2;
@@ -326,7 +327,7 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
     all.add(s.record);
 }
 
-TEST(AsioStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
+TEST(AsioStress, AContextMayEndWhileOthersCompleteItsWaiters) {
     tally all;
     std::size_t abandoned = 0;
     std::size_t seed = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How exchanges end, and on which executor.
+// The behaviour of async_exchange only. See sides_test.cpp for that of all initiating functions.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
-#include "support/insides.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/asio.hpp>
@@ -11,11 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
-#include <future>
-#include <memory>
-#include <optional>
-#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -37,106 +32,29 @@ using tryst::test::keep_in;
 using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::tracked;
-using tryst::test::until_someone_waits;
-using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 using steady = std::chrono::steady_clock;
 
-// ---- Outcomes
-
-TEST(AsyncExchange, SwapsTheItemsOfTwoCallbacks) {
-    net::io_context io;
-    exchanger ex;
-    completed<int> first;
-    completed<int> second;
-    async_exchange(ex, 1, keep_on(io, first));
-    async_exchange(ex, 2, keep_on(io, second));
-    io.run();
-    expect_got(first, 2);
-    expect_got(second, 1);
-}
-
-TEST(AsyncExchange, OffersInTheOrderOfInitiation) {
-    net::io_context io;
-    exchanger ex;
-    std::vector<completed<int>> got(4);
-    for (int i = 0; i != 4; ++i) {
-        async_exchange(ex, i, keep_on(io, got[static_cast<std::size_t>(i)]));
-    }
-    io.run();
-    for (int i = 0; i != 4; ++i) {
-        expect_got(got[static_cast<std::size_t>(i)], i ^ 1);
-    }
-}
-
-TEST(AsyncExchange, GivesTheItemBackAtOnceIfItsTimeIsOver) {
-    net::io_context io;
-    exchanger ex;
-    completed<int> after;
-    completed<int> at;
-    async_exchange_for(ex, 1, 0s, keep_on(io, after));
-    async_exchange_until(ex, 2, steady::now() - 1s, keep_on(io, at));
-    EXPECT_FALSE(waits_in_list(ex));
-    step(io);
-    expect_failed(after, exchange_errc::timed_out, 1);
-    expect_failed(at, exchange_errc::timed_out, 2);
-}
-
-TEST(AsyncExchange, TakesAPartnerEvenIfItsTimeIsOver) {
-    net::io_context io;
-    exchanger ex;
-    completed<int> waiting;
-    completed<int> late;
-    async_exchange(ex, 1, keep_on(io, waiting));
-    async_exchange_for(ex, 2, -1s, keep_on(io, late));
-    io.run();
-    expect_got(waiting, 2);
-    expect_got(late, 1);
-}
-
-TEST(AsyncExchange, GivesTheItemBackAtItsDeadlineAndNotBefore) {
-    net::io_context io;
-    exchanger ex;
-    completed<int> after;
-    const auto start = steady::now();
-    async_exchange_for(ex, 1, 2ms, keep_on(io, after));
-    io.run();
-    EXPECT_GE(steady::now() - start, 2ms);
-    expect_failed(after, exchange_errc::timed_out, 1);
-
-    completed<int> at;
-    const auto deadline = steady::now() + 2ms;
-    io.restart();
-    async_exchange_until(ex, 2, deadline, keep_on(io, at));
-    io.run();
-    EXPECT_GE(steady::now(), deadline);
-    expect_failed(at, exchange_errc::timed_out, 2);
-}
-
-TEST(AsyncExchange, GivesTheItemBackIfTheExchangerIsOrWillBeClosed) {
-    net::io_context io;
-    completed<int> waiting;
-    completed<int> late;
-    completed<int> orphan;
+TEST(AsyncExchange, OffersInTheOrderOfInitiationAndConservesEveryItem) {
+    census items;
     {
-        exchanger ex;
-        async_exchange(ex, 1, keep_on(io, waiting));
-        step(io);
+        net::io_context io;
+        tryst::exchanger<tracked> ex;
+        std::vector<completed<tracked>> got(101);
+        for (std::size_t i = 0; i != got.size(); ++i) {
+            async_exchange(ex, tracked(items, static_cast<long>(i)), keep_on(io, got[i]));
+        }
         ex.close();
-        async_exchange_for(ex, 2, 1h, keep_on(io, late));
-        step(io);
-        expect_failed(waiting, exchange_errc::closed, 1);
-        expect_failed(late, exchange_errc::closed, 2);
+        io.run();
+        EXPECT_EQ(items.alive.load(), 101);
+        EXPECT_EQ(items.created.load(), 101);
+        for (std::size_t i = 0; i != 100; ++i) {
+            expect_got(got[i], static_cast<long>(i ^ 1U));
+        }
+        expect_failed(got.back(), exchange_errc::closed, 100);
     }
-    {
-        exchanger ex;
-        async_exchange_for(ex, 3, 1h, keep_on(io, orphan));
-        step(io);
-    }
-    EXPECT_FALSE(orphan);
-    step(io);
-    expect_failed(orphan, exchange_errc::closed, 3);
+    EXPECT_EQ(items.alive.load(), 0);
 }
 
 TEST(AsyncExchange, ReportsErrorsThatCompareAsAllOthers) {
@@ -164,158 +82,67 @@ TEST(AsyncExchange, ReportsErrorsThatCompareAsAllOthers) {
     EXPECT_EQ(closed->error.message(), make_error_code(exchange_errc::closed).message());
 }
 
-TEST(AsyncExchange, ConservesEveryItem) {
-    census items;
-    {
-        net::io_context io;
-        tryst::exchanger<tracked> ex;
-        std::vector<completed<tracked>> got(101);
-        for (std::size_t i = 0; i != got.size(); ++i) {
-            async_exchange(ex, tracked(items, static_cast<long>(i)), keep_on(io, got[i]));
-        }
-        ex.close();
-        io.run();
-        EXPECT_EQ(items.alive.load(), 101);
-        EXPECT_EQ(items.created.load(), 101);
-        expect_failed(got.back(), exchange_errc::closed, 100);
-    }
-    EXPECT_EQ(items.alive.load(), 0);
-}
+template <class Function, class... Arguments>
+concept takes = requires(const Function& function, Arguments&&... arguments) {
+    function(std::forward<Arguments>(arguments)...);
+};
+struct ignored {
+    void operator()(auto&&...) const {}
+};
+#ifdef TRYST_BOOST_ASIO
+namespace named = tryst::asio::boost_asio;
+#else
+namespace named = tryst::asio::standalone_asio;
+#endif
 
-// ---- Executors
-
-/// Every way to complete at once.
-const std::vector<
-    std::function<void(exchanger&, std::function<void(error_code, int)>, net::io_context&)>>
-    at_once{
-        [](exchanger& ex, auto handler, net::io_context& io) {
-            async_exchange(ex, 0, net::bind_executor(io, [](error_code, int) {}));
-            async_exchange(ex, 1, net::bind_executor(io, handler));
-        },
-        [](exchanger& ex, auto handler, net::io_context& io) {
-            ex.close();
-            async_exchange(ex, 1, net::bind_executor(io, handler));
-        },
-        [](exchanger& ex, auto handler, net::io_context& io) {
-            async_exchange_for(ex, 1, 0s, net::bind_executor(io, handler));
-        },
-        [](exchanger& ex, auto handler, net::io_context& io) {
-            async_exchange_until(ex, 1, exchanger::time_point(), net::bind_executor(io, handler));
-        },
-        [](exchanger& ex, auto handler, net::io_context& io) {
-            async_exchange_until(ex, 1, exchanger::time_point::min(),
-                                 net::bind_executor(io, handler));
-        },
-    };
-
-TEST(AsyncExchange, NeverCallsTheHandlerWithinTheInitiation) {
-    for (const auto& start : at_once) {
-        for (const bool on_the_executor : {false, true}) {
-            net::io_context io;
-            exchanger ex;
-            bool initiating = false;
-            int calls = 0;
-            const auto initiate = [&] {
-                initiating = true;
-                start(
-                    ex,
-                    [&](error_code, int) {
-                        EXPECT_FALSE(initiating);
-                        EXPECT_TRUE(io.get_executor().running_in_this_thread());
-                        ++calls;
-                    },
-                    io);
-                initiating = false;
-            };
-            on_the_executor ? net::post(io, initiate) : initiate();
-            EXPECT_EQ(calls, 0);
-            io.run();
-            EXPECT_EQ(calls, 1);
-        }
-    }
-}
-
-TEST(AsyncExchange, RunsTheHandlerOnTheThreadOfItsContext) {
+TEST(AsyncExchange, TakesAnItemAndALimitThatConvert) {
+    struct derived : tryst::exchanger<std::string> {};
     net::io_context io;
-    exchanger ex;
-    std::thread::id ran;
-    async_exchange(ex, 1, net::bind_executor(io, [&](error_code error, int got) {
-                       EXPECT_FALSE(error);
-                       EXPECT_EQ(got, 2);
-                       ran = std::this_thread::get_id();
-                   }));
-    std::thread context([&] { io.run(); });
-    const auto id = context.get_id();
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1);
-    context.join();
-    EXPECT_EQ(ran, id);
-}
-
-TEST(AsyncExchange, RunsTheHandlerInItsStrand) {
-    net::thread_pool pool(2);
-    const auto strand = net::make_strand(pool);
-    exchanger ex;
-    std::promise<bool> in_strand;
-    async_exchange(ex, 1, net::bind_executor(strand, [&](error_code, int) {
-                       in_strand.set_value(strand.running_in_this_thread());
-                   }));
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1);
-    EXPECT_TRUE(in_strand.get_future().get());
-    pool.join();
-}
-
-TEST(AsyncExchange, RunsAHandlerWithoutExecutorOnTheSystemExecutor) {
-    exchanger ex;
-    std::promise<std::thread::id> ran;
-    async_exchange(ex, 1, [&](error_code, int) { ran.set_value(std::this_thread::get_id()); });
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1);
-    EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
-}
-
-TEST(AsyncExchange, RunsAHandlerWithoutExecutorOnTheOneItIsGiven) {
-    net::io_context io;
-    exchanger ex;
-    std::vector<completed<int>> got(3);
-    async_exchange(io.get_executor(), ex, 1, keep_in(got[0]));
-    async_exchange_for(io.get_executor(), ex, 2, 1h, keep_in(got[1]));
-    async_exchange_until(io.get_executor(), ex, 3, exchanger::time_point(), keep_in(got[2]));
+    const auto executor = io.get_executor();
+    derived ex;
+    std::vector<completed<std::string>> got(4);
+    std::vector<completed<std::string>> late(3);
+    async_exchange(ex, "a literal", keep_on(io, got[0]));
+    async_exchange_for(executor, ex, {'x', 'y'}, 1h, keep_in(got[1]));
+    named::async_exchange(executor, ex, {}, keep_in(got[2]));
+    named::async_exchange_until(ex, "b", std::chrono::steady_clock::time_point::max(),
+                                keep_on(io, got[3]));
+    async_exchange_for(ex, "c", std::chrono::duration<double>(0), keep_on(io, late[0]));
+    async_exchange_until(executor, ex, "d", time_point_cast<std::chrono::hours>(steady::now() - 1h),
+                         keep_in(late[1]));
+    named::async_exchange_for(ex, "e", std::chrono::hours(-1), keep_on(io, late[2]));
     io.run();
-    expect_got(got[0], 2);
-    expect_got(got[1], 1);
-    expect_failed(got[2], exchange_errc::timed_out, 3);
+    ASSERT_TRUE(got[0] && got[1] && got[2] && got[3]);
+    EXPECT_EQ(got[0]->item, "xy");
+    EXPECT_EQ(got[1]->item, "a literal");
+    EXPECT_EQ(got[2]->item, "b");
+    EXPECT_EQ(got[3]->item, "");
+    for (const auto& each : late) {
+        ASSERT_TRUE(each);
+        EXPECT_EQ(each->error, make_error_code(exchange_errc::timed_out));
+    }
 }
 
-TEST(AsyncExchange, RunsAHandlerOnItsOwnExecutorRatherThanTheOneItIsGiven) {
-    net::io_context io;
-    net::io_context own;
-    exchanger ex;
-    completed<int> got;
-    async_exchange(io.get_executor(), ex, 1, keep_on(own, got));
-    EXPECT_EQ(*ex.try_exchange(2), 1);
-    io.poll();
-    EXPECT_FALSE(got);
-    own.poll();
-    expect_got(got, 2);
-}
-
-TEST(AsyncExchange, IsOutstandingWorkOfBothExecutors) {
-    net::io_context io;
-    net::io_context own;
-    exchanger ex;
-    completed<int> got;
-    async_exchange(io.get_executor(), ex, 1, keep_on(own, got));
-    io.poll();
-    own.poll();
-    EXPECT_FALSE(io.stopped());
-    EXPECT_FALSE(own.stopped());
-    EXPECT_EQ(*ex.try_exchange(2), 1);
-    io.poll();
-    EXPECT_FALSE(own.stopped());
-    own.poll();
-    expect_got(got, 2);
-    EXPECT_TRUE(own.stopped());
-    io.poll();
-    EXPECT_TRUE(io.stopped());
+TEST(AsyncExchange, RefusesOtherArgumentsWhereARequiresExpressionSeesIt) {
+    using function = decltype(async_exchange);
+    using function_for = decltype(async_exchange_for);
+    using function_until = decltype(async_exchange_until);
+    using io = net::io_context::executor_type;
+    static_assert(takes<function, exchanger&, int, ignored>);
+    static_assert(takes<function, io, exchanger&, int, ignored>);
+    static_assert(!takes<function, exchanger&, std::string, ignored>);
+    static_assert(!takes<function, const exchanger&, int, ignored>);
+    static_assert(!takes<function, exchanger, int, ignored>);
+    static_assert(!takes<function, exchanger&, ignored>);
+    static_assert(!takes<function, net::io_context&, exchanger&, int, ignored>);
+    static_assert(!takes<function, exchanger&, int, std::chrono::hours, ignored>);
+    static_assert(takes<function_for, exchanger&, int, std::chrono::hours, ignored>);
+    static_assert(!takes<function_for, exchanger&, int, int, ignored>);
+    static_assert(!takes<function_for, exchanger&, int, steady::time_point, ignored>);
+    static_assert(takes<function_until, exchanger&, int, steady::time_point, ignored>);
+    static_assert(
+        !takes<function_until, exchanger&, int, std::chrono::system_clock::time_point, ignored>);
+    static_assert(!takes<function_until, exchanger&, int, std::chrono::hours, ignored>);
 }
 
 TEST(AsyncExchange, IsOutstandingWorkUntilTheHandlerHasRun) {
@@ -332,22 +159,6 @@ TEST(AsyncExchange, IsOutstandingWorkUntilTheHandlerHasRun) {
     io.run();
     partner.join();
     expect_got(second, 4);
-}
-
-TEST(AsyncExchange, LetsAnExceptionOfTheHandlerOutOfTheContext) {
-    census items;
-    {
-        net::io_context io;
-        tryst::exchanger<tracked> ex;
-        async_exchange(ex, tracked(items, 1), net::bind_executor(io, [](error_code, tracked) {
-                           throw std::runtime_error("handler");
-                       }));
-        ex.close();
-        EXPECT_THROW(io.run(), std::runtime_error);
-        EXPECT_EQ(items.alive.load(), 0);
-        io.run();
-        EXPECT_TRUE(io.stopped());
-    }
 }
 
 TEST(AsyncExchange, AllowsTheHandlerToBlockTheThread) {

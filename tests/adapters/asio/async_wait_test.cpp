@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks as operations of Asio.
+// Tasks as Asio operations.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -36,7 +36,7 @@ using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
-/// What a handler was told of a task.
+/// The arguments of the handler of a task.
 struct ending {
     std::exception_ptr exception;
     int value = 0;
@@ -50,7 +50,7 @@ auto tell(ended& of) {
     };
 }
 
-/// What the exception says, nothing if there is none.
+/// The message of the exception; empty if there is none.
 std::string message_of(const std::exception_ptr& exception) {
     try {
         if (exception) {
@@ -78,7 +78,7 @@ task<int> receive(exchanger& ex) {
     co_return *got;
 }
 
-TEST(AsyncWait, TellsWhatTheTaskHasReturned) {
+TEST(AsyncWait, PassesTheTasksResultToTheHandler) {
     net::io_context io;
     ended end;
     async_wait(give(3), net::bind_executor(io, tell(end)));
@@ -89,7 +89,7 @@ TEST(AsyncWait, TellsWhatTheTaskHasReturned) {
     EXPECT_EQ(end->value, 3);
 }
 
-TEST(AsyncWait, TellsWhatTheTaskHasThrown) {
+TEST(AsyncWait, PassesTheTasksExceptionToTheHandler) {
     net::io_context io;
     ended end;
     std::exception_ptr of_void;
@@ -170,7 +170,7 @@ TEST(AsyncWait, CanBeAwaited) {
     EXPECT_EQ(thrown, "awaited");
 }
 
-TEST(AsyncWait, ComesHomeFromWhereTheTaskHasEnded) {
+TEST(AsyncWait, CallsTheHandlerOnItsExecutorIfTheTaskEndedElsewhere) {
     net::io_context io;
     loop_thread loop;
     bool away = false;
@@ -185,7 +185,7 @@ TEST(AsyncWait, ComesHomeFromWhereTheTaskHasEnded) {
             EXPECT_EQ(value, 5);
             told = std::this_thread::get_id();
         }));
-    io.run(); // has outstanding work while the task is away
+    io.run(); // has outstanding work while the task is on another executor
     EXPECT_TRUE(away);
     EXPECT_EQ(told, std::this_thread::get_id());
 }
@@ -217,7 +217,7 @@ TEST(AsyncWait, RequestsAStopWhenTheSlotsSignalIsEmitted) {
     }
 }
 
-TEST(AsyncWait, HasRequestedAStopThatCameBeforeTheTaskBegan) {
+TEST(AsyncWait, RequestsAStopThatCameBeforeTheTaskBegan) {
     net::io_context io;
     net::cancellation_signal signal;
     exchanger ex;
@@ -243,7 +243,7 @@ TEST(AsyncWait, PassesATokenThatCannotStopIfTheSlotCannot) {
     EXPECT_EQ(possible, false);
 }
 
-TEST(AsyncWait, TellsWhatTheMakerOfTheTaskHasThrown) {
+TEST(AsyncWait, PassesAnExceptionOfTheCallableToTheHandler) {
     net::io_context io;
     ended end;
     async_wait([](std::stop_token) -> task<int> { throw std::runtime_error("maker"); },
@@ -253,7 +253,7 @@ TEST(AsyncWait, TellsWhatTheMakerOfTheTaskHasThrown) {
     EXPECT_EQ(message_of(end->exception), "maker");
 }
 
-TEST(AsyncWait, KeepsAStopRequestedWhileTheTaskIsAway) {
+TEST(AsyncWait, KeepsAStopRequestedWhileTheTaskRunsElsewhere) {
     net::io_context io;
     net::cancellation_signal signal;
     tryst::run_loop other;
@@ -283,7 +283,7 @@ task<int> end_on(tryst::run_loop& other, std::stop_token stop, std::stop_token& 
     co_return 1;
 }
 
-TEST(AsyncWait, RequestsAStopUntilItHasComeHome) {
+TEST(AsyncWait, RequestsAStopUntilTheTasksEndHasReachedItsExecutor) {
     net::io_context io;
     net::cancellation_signal signal;
     tryst::run_loop other;
@@ -321,7 +321,7 @@ TEST(AsyncWait, MayBeCancelledWhileItsTaskEndsOnAnotherThread) {
     }
 }
 
-TEST(AsyncWait, DestroysWhatTheTaskHoldsBeforeTheHandlerRuns) {
+TEST(AsyncWait, DestroysTheTasksLocalsBeforeTheHandlerRuns) {
     census items;
     net::io_context io;
     bool told = false;

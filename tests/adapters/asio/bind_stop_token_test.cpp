@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stop tokens for Asio's operations.
+// Stop tokens for Asio operations.
 #include "adapters/asio/counting_allocator.hpp"
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
@@ -57,7 +57,7 @@ using timer = net::steady_timer;
 
 class BindStopToken : public ::testing::Test {
 protected:
-    /// A wait for ever that tells how it has ended.
+    /// Starts an endless wait whose handler stores the error.
     template <class Token>
     void wait_for_ever(Token token) {
         clock.expires_at(timer::time_point::max());
@@ -90,7 +90,7 @@ TEST_F(BindStopToken, StopsATimer) {
     expect_stopped();
 }
 
-TEST_F(BindStopToken, StopsWhatBeginsAfterTheStop) {
+TEST_F(BindStopToken, StopsAnOperationThatBeginsAfterTheStop) {
     stop.request_stop();
     wait_for_ever(net::bind_executor(io, tell()));
     expect_stopped();
@@ -302,7 +302,7 @@ TEST_F(BindStopToken, MayBeStoppedWhenTheContextHasEnded) {
     EXPECT_FALSE(got);
 }
 
-/// An executor of `io` that takes its time where the stop is requested.
+/// An executor of `io` that posts slowly, so that a stop request takes time.
 class hesitant_executor {
 public:
     struct gate {
@@ -342,7 +342,7 @@ private:
     gate* gate_;
 };
 
-/// A handler that must not outlive a request which is on its way to its context.
+/// A handler whose destructor must wait for a request in progress.
 class patient {
 public:
     explicit patient(hesitant_executor::gate& at) noexcept : gate_(&at) {}
@@ -412,7 +412,7 @@ TEST_F(BindStopToken, RacesWithTheEndOfTheOperation) {
 // ---- Misuse
 
 #ifndef NDEBUG
-TEST_F(BindStopToken, CatchesAHandlerThatGetsItsExecutorOnlyLater) {
+TEST_F(BindStopToken, AssertsThatTheHandlersExecutorIsKnown) {
     exchanger ex;
     const auto start = [&] {
         async_exchange(ex, 1,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One operation, every way to be told of its end.
+// Every completion token: the usual ones with each function, the rest with async_exchange.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
+#include "adapters/asio/sides.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 
@@ -42,9 +43,13 @@ using tryst::test::census;
 using tryst::test::completed;
 using tryst::test::completion;
 using tryst::test::deferred;
+using tryst::test::ended;
 using tryst::test::error_code;
+using tryst::test::expect_back;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
+using tryst::test::expect_met;
+using tryst::test::item_of;
 using tryst::test::keep_on;
 using tryst::test::step;
 using tryst::test::system_error;
@@ -60,7 +65,128 @@ using net::experimental::prepend;
 #endif
 using exchanger = tryst::exchanger<tracked>; // move-only, and not default constructible
 
-/// One that offers item 1 on `io`, for the test to meet with item 2, or to close on.
+// ---- With each function
+
+/// A party offers item 1 on `io`. The test meets it with item 2, or closes the place.
+template <class Side>
+class TokenOfEachSide : public tryst::test::side_test<Side> {
+protected:
+    void come() {
+        step(this->io);
+        this->meet(2, 1);
+        step(this->io);
+    }
+    void close() {
+        step(this->io);
+        this->at->close();
+        step(this->io);
+    }
+
+    template <class Token, class... Io>
+    auto party(Token&& token, const Io&... io) {
+        return Side::start(*this->at, this->items, 1, std::forward<Token>(token), io...);
+    }
+    /// `work` must outlive the coroutine.
+    template <class Work>
+    void run(Work& work) {
+        net::co_spawn(this->io, work(), net::detached);
+    }
+    /// Enters the end of an operation, whose items must be the only ones alive.
+    template <class Item>
+    void enter(error_code error, const Item& item) {
+        end = ended{error, item_of(item)};
+        EXPECT_EQ(this->items.alive.load(), end->item ? 1 : 0);
+    }
+
+    std::optional<ended> end;
+};
+TYPED_TEST_SUITE(TokenOfEachSide, tryst::test::fifo_sides, tryst::test::side_names);
+
+TYPED_TEST(TokenOfEachSide, UseAwaitableGivesTheItem) {
+    auto work = [this]() -> net::awaitable<void> {
+        const auto got = co_await this->party(net::use_awaitable);
+        this->enter(error_code(), got);
+    };
+    this->run(work);
+    this->come();
+    expect_met<TypeParam>(this->end, 2);
+}
+
+TYPED_TEST(TokenOfEachSide, UseAwaitableThrowsTheErrorAndDropsTheItem) {
+    std::optional<error_code> thrown;
+    auto work = [&]() -> net::awaitable<void> {
+        try {
+            static_cast<void>(co_await this->party(net::use_awaitable));
+        } catch (const system_error& error) {
+            thrown = error.code();
+        }
+    };
+    this->run(work);
+    this->close();
+    EXPECT_EQ(thrown, error_code(make_error_code(exchange_errc::closed)));
+    EXPECT_EQ(this->items.alive.load(), 0);
+}
+
+TYPED_TEST(TokenOfEachSide, AsTupleKeepsTheItemOfAFailure) {
+    auto work = [this]() -> net::awaitable<void> {
+        const auto [error, item] = co_await this->party(as_tuple(net::use_awaitable));
+        this->enter(error, item);
+    };
+    this->run(work);
+    this->close();
+    expect_back<TypeParam>(this->end, exchange_errc::closed, 1);
+}
+
+TYPED_TEST(TokenOfEachSide, RedirectErrorKeepsTheItemOfAFailure) {
+    auto work = [this]() -> net::awaitable<void> {
+        error_code error;
+        const auto item = co_await this->party(net::redirect_error(net::use_awaitable, error));
+        this->enter(error, item);
+    };
+    this->run(work);
+    this->close();
+    expect_back<TypeParam>(this->end, exchange_errc::closed, 1);
+}
+
+TYPED_TEST(TokenOfEachSide, UseFutureGivesTheItem) {
+    auto later = this->party(net::use_future, this->io.get_executor());
+    this->come();
+    EXPECT_EQ(item_of(later.get()), TypeParam::gets ? std::optional<long>(2) : std::nullopt);
+    this->until_the_items_are_gone();
+}
+
+TYPED_TEST(TokenOfEachSide, UseFutureThrowsTheErrorAndDropsTheItem) {
+    auto later = this->party(net::use_future, this->io.get_executor());
+    this->close();
+    auto late = this->party(net::use_future, this->io.get_executor());
+    EXPECT_THROW(static_cast<void>(later.get()), system_error);
+    EXPECT_THROW(static_cast<void>(late.get()), system_error);
+    this->until_the_items_are_gone();
+}
+
+TYPED_TEST(TokenOfEachSide, DeferredOffersNothingBeforeItIsCalled) {
+    {
+        auto operation = this->party(deferred);
+        this->expect_nobody_waits();
+        EXPECT_EQ(this->items.alive.load(), TypeParam::brings ? 1 : 0);
+        std::move(operation)(this->keep(this->end));
+    }
+    this->come();
+    expect_met<TypeParam>(this->end, 2);
+    static_cast<void>(this->party(deferred)); // never called
+    EXPECT_EQ(this->items.alive.load(), 0);
+}
+
+TYPED_TEST(TokenOfEachSide, DetachedGivesTheItemAwayAndDropsTheOther) {
+    this->party(net::detached, this->io.get_executor());
+    this->come();
+    EXPECT_EQ(this->items.alive.load(), 0);
+    EXPECT_TRUE(this->io.stopped());
+}
+
+// ---- With async_exchange
+
+/// A party offers item 1 on `io`. The test meets it with item 2, or closes the exchanger.
 class CompletionToken : public ::testing::Test {
 protected:
     tracked item(long id) { return {items, id}; }
@@ -81,80 +207,11 @@ protected:
         step(io);
     }
 
-    template <class Coroutine>
-    void start(Coroutine coroutine) {
-        net::co_spawn(io, std::move(coroutine), net::detached);
-    }
-
     census items;
     net::io_context io;
     exchanger ex;
     completed<tracked> got;
 };
-
-TEST_F(CompletionToken, MayBeACallback) {
-    async_exchange(ex, item(1), keep_on(io, got));
-    meet();
-    expect_got(got, 2);
-    EXPECT_EQ(items.alive.load(), 1);
-}
-
-TEST_F(CompletionToken, UseAwaitableGivesThePartnersItem) {
-    start([this]() -> net::awaitable<void> {
-        got.emplace(error_code(), co_await async_exchange(ex, item(1), net::use_awaitable));
-    });
-    meet();
-    expect_got(got, 2);
-}
-
-TEST_F(CompletionToken, UseAwaitableThrowsTheError) {
-    std::optional<error_code> thrown;
-    start([this, &thrown]() -> net::awaitable<void> {
-        try {
-            static_cast<void>(co_await async_exchange(ex, item(1), net::use_awaitable));
-        } catch (const system_error& error) {
-            thrown = error.code();
-        }
-    });
-    close();
-    ASSERT_TRUE(thrown);
-    EXPECT_EQ(*thrown, make_error_code(exchange_errc::closed));
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-TEST_F(CompletionToken, AsTupleKeepsTheItemOfAFailedExchange) {
-    start([this]() -> net::awaitable<void> {
-        auto [error, back] = co_await async_exchange(ex, item(1), as_tuple(net::use_awaitable));
-        got.emplace(error, std::move(back));
-    });
-    close();
-    expect_failed(got, exchange_errc::closed, 1);
-    EXPECT_EQ(items.alive.load(), 1);
-}
-
-TEST_F(CompletionToken, RedirectErrorKeepsTheItemOfAFailedExchange) {
-    start([this]() -> net::awaitable<void> {
-        error_code error;
-        tracked back =
-            co_await async_exchange(ex, item(1), net::redirect_error(net::use_awaitable, error));
-        got.emplace(error, std::move(back));
-    });
-    close();
-    expect_failed(got, exchange_errc::closed, 1);
-}
-
-TEST_F(CompletionToken, UseFutureGivesThePartnersItem) {
-    std::future<tracked> later = async_exchange(io.get_executor(), ex, item(1), net::use_future);
-    meet();
-    EXPECT_EQ(later.get().id(), 2);
-}
-
-TEST_F(CompletionToken, UseFutureThrowsTheError) {
-    tryst::exchanger<int> room; // of items that may outlive the test, on the system executor
-    auto later = async_exchange(io.get_executor(), room, 1, net::use_future);
-    room.close();
-    EXPECT_THROW(later.get(), system_error);
-}
 
 TEST_F(CompletionToken, UseFutureWithAFunctionKeepsTheItemOfAFailedExchange) {
     auto later = async_exchange(io.get_executor(), ex, item(1),
@@ -177,19 +234,6 @@ TEST_F(CompletionToken, UseFutureIsBrokenIfItsContextEnds) {
     EXPECT_THROW(later.get(), std::future_error);
 }
 
-TEST_F(CompletionToken, DeferredOffersNothingBeforeItIsCalled) {
-    {
-        auto operation = async_exchange(ex, item(1), deferred);
-        EXPECT_FALSE(waits_in_list(ex));
-        EXPECT_EQ(items.alive.load(), 1);
-        std::move(operation)(keep_on(io, got));
-    }
-    meet();
-    expect_got(got, 2);
-    static_cast<void>(async_exchange(ex, item(3), deferred)); // never called
-    EXPECT_EQ(items.alive.load(), 1);
-}
-
 TEST_F(CompletionToken, DeferredOffersACopyEachTimeItIsCalled) {
     tryst::exchanger<int> room;
     completed<int> first;
@@ -200,12 +244,6 @@ TEST_F(CompletionToken, DeferredOffersACopyEachTimeItIsCalled) {
     step(io);
     expect_got(first, 7);
     expect_got(second, 7);
-}
-
-TEST_F(CompletionToken, DetachedGivesTheItemAwayAndDropsTheOther) {
-    async_exchange(io.get_executor(), ex, item(1), net::detached);
-    meet();
-    EXPECT_EQ(items.alive.load(), 0);
 }
 
 TEST_F(CompletionToken, AppendAndPrependAddToTheItem) {
@@ -276,15 +314,5 @@ TEST_F(CompletionToken, UseCoroGivesThePartnersItem) {
     expect_got(got, 2);
 }
 #endif
-
-TEST_F(CompletionToken, MayBeUsedWithALimit) {
-    using namespace std::chrono_literals;
-    completed<tracked> until;
-    tryst::asio::async_exchange_for(ex, item(1), -1ns, keep_on(io, got));
-    tryst::asio::async_exchange_until(ex, item(2), exchanger::time_point(), keep_on(io, until));
-    step(io);
-    expect_failed(got, exchange_errc::timed_out, 1);
-    expect_failed(until, exchange_errc::timed_out, 2);
-}
 
 } // namespace

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A handler whose allocator counts.
+/// Handlers whose allocator counts, or fails.
 #pragma once
 
 #include "adapters/asio/net.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace tryst::test {
 
-/// What allocators have given out and taken back.
+/// The numbers of allocations and deallocations.
 struct memory_account {
     int allocated = 0;
     int freed = 0;
@@ -48,7 +51,7 @@ private:
     memory_account* account_;
 };
 
-/// Calls `function` on `io`; what it needs of memory meanwhile is on the account.
+/// Calls `function` on `io`. The operation's memory is counted in `account`.
 template <class Function>
 class accounted {
 public:
@@ -70,6 +73,29 @@ private:
     net::io_context* io_;
     memory_account* account_;
     Function function_;
+};
+
+/// An allocator without memory.
+template <class T>
+struct failing_allocator {
+    using value_type = T;
+    failing_allocator() = default;
+    template <class U>
+    failing_allocator(const failing_allocator<U>& /*other*/) noexcept {}
+    T* allocate(std::size_t /*count*/) { throw std::bad_alloc(); }
+    void deallocate(T* /*memory*/, std::size_t /*count*/) noexcept {}
+    bool operator==(const failing_allocator&) const noexcept = default;
+};
+
+/// A handler whose operation cannot be allocated.
+struct unlucky {
+    using allocator_type = failing_allocator<void>;
+    allocator_type get_allocator() const noexcept { return {}; }
+    template <class... Results>
+    void operator()(Results&&... /*results*/) const {
+        ADD_FAILURE() << "the handler of an operation without memory was called";
+    }
+    std::shared_ptr<int> held;
 };
 
 } // namespace tryst::test

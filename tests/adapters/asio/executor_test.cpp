@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Executors of every make: type-erased, of the Networking TS, and one that is as fast as can be.
+// SPDX-License-Identifier: MIT All kinds of executors: type-erased, of the Networking TS, and one
+// that runs a function before `execute` returns.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/bare_coroutine.hpp"
@@ -52,7 +52,7 @@ void exchange_on(net::io_context& io, const Executor& executor) {
     EXPECT_TRUE(io.stopped());
 }
 
-/// Ends a context while somebody waits on one of its executors.
+/// Ends a context while an operation waits on one of its executors.
 template <class Make>
 void exchange_until_the_end(Make make) {
     exchanger ex;
@@ -102,7 +102,7 @@ TEST(AsioExecutor, OfTheNetworkingTsMayRunTasks) {
     EXPECT_EQ(sum, 3);
 }
 
-/// An executor that has run what it is given, on another thread, before it comes back to whoever gives it.
+/// An executor that runs a function on another thread before `execute` returns.
 class instant_executor {
 public:
     explicit instant_executor(net::execution_context& context) noexcept : context_(&context) {}
@@ -131,7 +131,7 @@ tryst::test::bare_coroutine exchange_twice(tryst::exchanger<int>& first,
     EXPECT_TRUE(co_await second.exchange(2));
 }
 
-TEST(AsioExecutor, IsNotThatOfABareCoroutineWhichIsResumedThere) {
+TEST(AsioExecutor, IsNotInheritedByABareCoroutineThatIsResumedThere) {
     net::io_context io;
     tryst::exchanger<int> first;
     tryst::exchanger<int> second;
@@ -143,7 +143,7 @@ TEST(AsioExecutor, IsNotThatOfABareCoroutineWhichIsResumedThere) {
     EXPECT_TRUE(bare.done());
 }
 
-TEST(AsioExecutor, MayRunAHandlerBeforeItsPartnerHasGoneOn) {
+TEST(AsioExecutor, MayRunAHandlerBeforeThePartnersCallReturns) {
     net::io_context io;
     exchanger ex;
     completed<int> got;

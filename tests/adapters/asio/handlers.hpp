@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Completion handlers that keep what they are called with, for the test to look at.
+/// Completion handlers that store their arguments for the test.
 #pragma once
 
 #include "adapters/asio/net.hpp"
@@ -15,7 +15,7 @@
 
 namespace tryst::test {
 
-/// What the handler of an exchange was called with; empty while it was not.
+/// The arguments of the handler of an exchange; empty until it is called.
 template <class T>
 struct completion {
     error_code error;
@@ -59,7 +59,20 @@ void expect_failed(const completed<T>& got, exchange_errc why, long own) {
     EXPECT_EQ(value_of(got->item), own);
 }
 
-/// Runs what is ready, also after the context has run out of work before.
+/// A handler that must not be called, because its context ends first. Counted like an item.
+class mourned {
+public:
+    explicit mourned(census& kept) noexcept : life_(kept, 0) {}
+    template <class... Results>
+    void operator()(Results&&... /*results*/) const {
+        ADD_FAILURE() << "a handler was called while its context was being destroyed";
+    }
+
+private:
+    tracked life_;
+};
+
+/// Runs all ready handlers, even after the context has run out of work.
 inline void step(net::io_context& io) {
     io.restart();
     io.poll();

@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-// Whether somebody waits is a private matter: see support/opened.hpp.
+// Gives access to the private list of waiters: see support/opened.hpp.
 namespace {
 
 template <tryst::order Order>
@@ -84,30 +84,34 @@ using tryst::detail::colour;
 
 // ---- The sides of a meeting
 
-/// What one side does: `wait` makes the operation, and `start` begins it as one of Asio.
-struct exchanging {
-    using place = tryst::exchanger<int>;
-    static constexpr const char* name = "exchange";
-    static constexpr bool brings = true;
+/// One side: `wait` makes the operation, and `begin` starts it as an Asio operation, with an I/O
+/// executor if that is the last argument. A party `brings` an item, or none.
+template <class Place, bool Brings, const auto& Function>
+struct side {
+    using place = Place;
+    static constexpr bool brings = Brings;
 
+    template <class Token, class... Io>
+    static auto begin(place& at, int item, nanoseconds patience, Token&& token, const Io&... io) {
+        if constexpr (brings) {
+            return Function(io..., at, item, patience, std::forward<Token>(token));
+        } else {
+            return Function(io..., at, patience, std::forward<Token>(token));
+        }
+    }
+};
+
+struct exchanging : side<tryst::exchanger<int>, true, tryst::asio::async_exchange_for> {
+    static constexpr const char* name = "exchange";
     static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
         return at.exchange_for(item, patience, stop);
-    }
-    template <class Token>
-    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_exchange_for(at, item, patience, std::forward<Token>(token));
-    }
-    template <class Io, class Token>
-    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_exchange_for(io, at, item, patience, std::forward<Token>(token));
     }
     static void until_someone_waits(place& at) { tryst::test::until_someone_waits(at); }
 };
 
-template <class Place, colour Colour>
-struct two_sided {
-    using place = Place;
-    static void until_someone_waits(place& at) {
+template <class Place, colour Colour, bool Brings, const auto& Function>
+struct two_sided : side<Place, Brings, Function> {
+    static void until_someone_waits(Place& at) {
         while (wait_list_of(at).try_match(Colour).kind != tryst::detail::match_result::own_side) {
             std::this_thread::yield();
         }
@@ -115,91 +119,51 @@ struct two_sided {
 };
 
 template <order Order>
-struct red : two_sided<colours<Order>, colour::red> {
-    using place = colours<Order>;
+struct red : two_sided<colours<Order>, colour::red, true, tryst::asio::async_red_for> {
     static constexpr const char* name = Order == order::fifo ? "red_fifo" : "red_lifo";
-    static constexpr bool brings = true;
-
-    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+    static auto wait(colours<Order>& at, int item, nanoseconds patience,
+                     const std::stop_token& stop) {
         return at.red_for(item, patience, stop);
     }
-    template <class Token>
-    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_red_for(at, item, patience, std::forward<Token>(token));
-    }
-    template <class Io, class Token>
-    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_red_for(io, at, item, patience, std::forward<Token>(token));
-    }
 };
 
 template <order Order>
-struct blue : two_sided<colours<Order>, colour::blue> {
-    using place = colours<Order>;
+struct blue : two_sided<colours<Order>, colour::blue, true, tryst::asio::async_blue_for> {
     static constexpr const char* name = Order == order::fifo ? "blue_fifo" : "blue_lifo";
-    static constexpr bool brings = true;
-
-    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+    static auto wait(colours<Order>& at, int item, nanoseconds patience,
+                     const std::stop_token& stop) {
         return at.blue_for(item, patience, stop);
     }
-    template <class Token>
-    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_blue_for(at, item, patience, std::forward<Token>(token));
-    }
-    template <class Io, class Token>
-    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_blue_for(io, at, item, patience, std::forward<Token>(token));
-    }
 };
 
 template <order Order>
-struct sending : two_sided<channel<Order>, colour::red> {
-    using place = channel<Order>;
+struct sending : two_sided<channel<Order>, colour::red, true, tryst::asio::async_send_for> {
     static constexpr const char* name = Order == order::fifo ? "send_fifo" : "send_lifo";
-    static constexpr bool brings = true;
-
-    static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
+    static auto wait(channel<Order>& at, int item, nanoseconds patience,
+                     const std::stop_token& stop) {
         return at.send_for(item, patience, stop);
     }
-    template <class Token>
-    static auto start(place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_send_for(at, item, patience, std::forward<Token>(token));
-    }
-    template <class Io, class Token>
-    static auto start_on(const Io& io, place& at, int item, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_send_for(io, at, item, patience, std::forward<Token>(token));
-    }
 };
 
 template <order Order>
-struct receiving : two_sided<channel<Order>, colour::blue> {
-    using place = channel<Order>;
+struct receiving : two_sided<channel<Order>, colour::blue, false, tryst::asio::async_receive_for> {
     static constexpr const char* name = Order == order::fifo ? "receive_fifo" : "receive_lifo";
-    static constexpr bool brings = false;
-
-    static auto wait(place& at, int /*none*/, nanoseconds patience, const std::stop_token& stop) {
+    static auto wait(channel<Order>& at, int /*none*/, nanoseconds patience,
+                     const std::stop_token& stop) {
         return at.receive_for(patience, stop);
-    }
-    template <class Token>
-    static auto start(place& at, int /*none*/, nanoseconds patience, Token&& token) {
-        return tryst::asio::async_receive_for(at, patience, std::forward<Token>(token));
-    }
-    template <class Io, class Token>
-    static auto start_on(const Io& io, place& at, int /*none*/, nanoseconds patience,
-                         Token&& token) {
-        return tryst::asio::async_receive_for(io, at, patience, std::forward<Token>(token));
     }
 };
 
 // ---- The kinds of parties
 
-/// What may end a wait.
+/// The limits of a wait.
 struct limits {
     std::stop_token stop{};
     nanoseconds patience = nanoseconds::max();
 };
 
-/// How it has ended, with what item if any, whether on the executor where it had to go on, and on what thread.
+/// The end of an operation: its error, its item if any, whether it resumed on the right executor,
+/// and the thread.
 struct outcome {
     std::error_code error;
     std::optional<long> item;
@@ -208,7 +172,7 @@ struct outcome {
 };
 using promise = std::shared_ptr<std::promise<outcome>>;
 
-/// The item that one has in the end.
+/// The id of the item that a party has at the end.
 template <class T, class Own>
 std::optional<long> item_of(const exchange_result<T, Own>& got) {
     if constexpr (!std::is_void_v<T>) {
@@ -250,7 +214,7 @@ public:
     virtual ~kind() = default;
     virtual const char* name() const noexcept = 0;
     virtual bool can_be_stopped() const noexcept { return true; }
-    /// Whether it goes on in whoever completes it, as it has no executor.
+    /// Whether it has no executor, and so resumes inside its partner.
     virtual bool is_bare() const noexcept { return false; }
     /// Whether it goes on, if it need not wait, on the thread on which it came.
     virtual bool stays() const noexcept { return true; }
@@ -331,7 +295,7 @@ class callback final : public kind<Side> {
     const char* name() const noexcept override { return "callback"; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         net::post(*io_, [this, &at, item, until = std::move(until), end = std::move(end)] {
-            Side::start(at, item, until.patience,
+            Side::begin(at, item, until.patience,
                         tryst::asio::bind_stop_token(
                             until.stop, net::bind_executor(*io_, keep_completion(end, [this] {
                                 return io_.running_here();
@@ -340,7 +304,8 @@ class callback final : public kind<Side> {
     }
 };
 
-/// On the system's threads, which run several handlers at a time: so nobody may cancel it.
+/// Completes on the system executor. That runs several handlers at a time, so there is no
+/// cancellation.
 template <class Side>
 class future final : public kind<Side> {
     context_thread io_;
@@ -350,12 +315,12 @@ class future final : public kind<Side> {
     bool stays() const noexcept override { return false; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         const auto id = std::this_thread::get_id();
-        auto later = Side::start_on((*io_).get_executor(), at, item, until.patience,
-                                    net::use_future([this, id](error_code error, const auto& got) {
-                                        const bool elsewhere =
-                                            std::this_thread::get_id() != id && !io_.running_here();
-                                        return outcome{error, item_of(got), elsewhere};
-                                    }));
+        const auto tell = [this, id](error_code error, const auto& got) {
+            const bool elsewhere = std::this_thread::get_id() != id && !io_.running_here();
+            return outcome{error, item_of(got), elsewhere};
+        };
+        auto later =
+            Side::begin(at, item, until.patience, net::use_future(tell), (*io_).get_executor());
         threads_.emplace_back([end = std::move(end), later = std::move(later)]() mutable {
             end->set_value(later.get());
         });
@@ -373,7 +338,7 @@ class future_on_context final : public kind<Side> {
                 return outcome{error, item_of(got), io_.running_here()};
             };
             auto later =
-                Side::start(at, item, until.patience,
+                Side::begin(at, item, until.patience,
                             tryst::asio::bind_stop_token(
                                 until.stop, net::bind_executor(*io_, net::use_future(tell))));
             threads_.emplace_back(
@@ -549,7 +514,7 @@ std::vector<std::unique_ptr<kind<Side>>> everybody() {
 
 // ---- The meetings
 
-/// Those who wait are on the `First` side, and their partners on the other.
+/// The waiters are on the `First` side, their partners on the other.
 template <class First, class Second>
 struct meeting {
     using first = First;
@@ -584,7 +549,7 @@ std::optional<long> brought(int item) {
     return Side::brings ? std::optional<long>(item) : std::nullopt;
 }
 
-/// @returns on what thread it has ended.
+/// @returns the thread on which it ended.
 std::thread::id expect(std::future<outcome>& end, std::error_code error, std::optional<long> item) {
     const outcome got = end.get();
     EXPECT_EQ(got.error, error);
@@ -693,7 +658,7 @@ TYPED_TEST(AsioMatrix, EachKindHasItsDeadline) {
     }
 }
 
-TYPED_TEST(AsioMatrix, EachKindCanBeClosedOn) {
+TYPED_TEST(AsioMatrix, EachKindIsToldOfTheClose) {
     using first = typename TypeParam::first;
     const auto all = everybody<first>();
     for (const auto& each : all) {

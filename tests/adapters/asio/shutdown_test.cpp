@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What becomes of operations whose execution context is destroyed while they wait.
+// Operations whose execution context is destroyed while they wait.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -25,24 +25,12 @@ namespace {
 using namespace std::chrono_literals;
 using tryst::asio::async_exchange;
 using tryst::test::census;
+using tryst::test::mourned;
 using tryst::test::step;
 using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<tracked>;
-
-/// A handler that must not be called, and is counted like an item.
-class mourned {
-public:
-    mourned(census& kept) noexcept : life_(kept, 0) {}
-    template <class... Results>
-    void operator()(Results&&...) const {
-        ADD_FAILURE() << "a handler was called while its context was being destroyed";
-    }
-
-private:
-    tracked life_;
-};
 
 /// Does `last` when it is destroyed.
 template <class Last>
@@ -67,7 +55,7 @@ private:
     bool mine_ = true;
 };
 
-/// Somebody who waits in `ex`, with an item and a frame or a handler that are counted.
+/// A party that waits in `ex`. Its item and its frame or handler are counted.
 struct party {
     const char* name;
     void (*start)(net::io_context& io, exchanger& ex, tracked item, census& handlers);
@@ -149,7 +137,7 @@ const std::vector<party> parties{
 
 class AsioShutdown : public ::testing::Test {
 protected:
-    /// What `body` does to each kind, with a new context and a new exchanger.
+    /// Runs `body` for each kind of party, with a new context and a new exchanger.
     template <class Body>
     void for_each_party(Body body) {
         for (const party& each : parties) {
@@ -169,7 +157,7 @@ protected:
     std::unique_ptr<exchanger> ex;
 };
 
-TEST_F(AsioShutdown, DestroysWhoWaitsAndLeavesNoGhost) {
+TEST_F(AsioShutdown, DestroysSuspendedOperationsAndWithdrawsTheirOffers) {
     for_each_party([&] {
         step(*io);
         EXPECT_TRUE(waits_in_list(*ex));
@@ -180,7 +168,7 @@ TEST_F(AsioShutdown, DestroysWhoWaitsAndLeavesNoGhost) {
     });
 }
 
-TEST_F(AsioShutdown, IsOfTheContextThatLivesWhereAnotherDid) {
+TEST_F(AsioShutdown, WorksForAContextAtTheAddressOfAnEarlierOne) {
     std::optional<net::io_context> place;
     for (int round = 0; round != 2; ++round) {
         for (const party& each : parties) {
@@ -198,11 +186,11 @@ TEST_F(AsioShutdown, IsOfTheContextThatLivesWhereAnotherDid) {
     }
 }
 
-TEST_F(AsioShutdown, DestroysWhoHasNotBegunToWait) {
+TEST_F(AsioShutdown, DestroysOperationsThatHaveNotSuspended) {
     for_each_party([&] { io.reset(); });
 }
 
-TEST_F(AsioShutdown, DestroysWhoseTurnIsQueued) {
+TEST_F(AsioShutdown, DestroysMatchedOperationsWhoseTurnIsQueued) {
     for_each_party([&] {
         step(*io);
         EXPECT_EQ(ex->try_exchange(tracked(items, 2))->id(), 1);
@@ -210,7 +198,7 @@ TEST_F(AsioShutdown, DestroysWhoseTurnIsQueued) {
     });
 }
 
-TEST_F(AsioShutdown, DestroysWhoHasBeenClosedOn) {
+TEST_F(AsioShutdown, DestroysOperationsWhoseExchangerIsDestroyed) {
     for_each_party([&] {
         step(*io);
         ex.reset();
@@ -218,7 +206,7 @@ TEST_F(AsioShutdown, DestroysWhoHasBeenClosedOn) {
     });
 }
 
-TEST_F(AsioShutdown, DestroysWhoHasHalfARoundAboveHome) {
+TEST_F(AsioShutdown, DestroysOperationsThatWaitInTheArena) {
     for_each_party([&] {
         tryst::test::grow(*ex);
         step(*io);
@@ -262,7 +250,7 @@ TEST_F(AsioShutdown, ToleratesACloseFromAnotherThread) {
     }
 }
 
-TEST_F(AsioShutdown, OfAThreadPoolWhileAPartnerComes) {
+TEST_F(AsioShutdown, OfAThreadPoolToleratesAPartnerFromAnotherThread) {
     for (int round = 0; round != 100; ++round) {
         exchanger room;
         std::latch there(2);
@@ -282,7 +270,7 @@ TEST_F(AsioShutdown, OfAThreadPoolWhileAPartnerComes) {
     }
 }
 
-TEST_F(AsioShutdown, DestroysWhatItsHandlersStillInitiate) {
+TEST_F(AsioShutdown, DestroysOperationsThatItsHandlersInitiate) {
     for (const bool others_wait : {false, true}) {
         exchanger first;
         exchanger late;
@@ -346,8 +334,9 @@ TEST_F(AsioShutdown, OfAStrandThatIsShutDownBeforeItsContext) {
     EXPECT_EQ(handlers.alive.load(), 0);
 }
 
-/// Else a partner could still queue what sleeps in a strand that is being shut down, and Asio might lose it.
-TEST_F(AsioShutdown, EndsWhatSleepsBeforeWhatIsQueuedInYoungerStrands) {
+/// Otherwise a partner could queue an operation in a strand that is being shut down, and Asio might
+/// lose it.
+TEST_F(AsioShutdown, DestroysSuspendedOperationsBeforeTheQueuesOfYoungerStrands) {
     exchanger first;
     std::vector<int> ended;
     {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// Exchanges of stackful coroutines. A program of its own: they need Boost.Coroutine or Boost.Context.
+// SPDX-License-Identifier: MIT Exchanges in stackful coroutines. A program of its own, because they
+// need Boost.Coroutine or Boost.Context.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asio's executors as executors of tasks.
+// Tasks on Asio executors.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -75,7 +75,7 @@ TEST(TaskExecutor, TakesTurnsBetweenItsTasks) {
     EXPECT_EQ(order, (std::vector{1, 2, 1, 2, 1, 2}));
 }
 
-TEST(TaskExecutor, IsTheExecutorOfWhatItRuns) {
+TEST(TaskExecutor, IsTheCurrentExecutorOfItsTasks) {
     net::io_context io;
     task_executor loop(io);
     bool here = false;
@@ -159,7 +159,7 @@ TEST(TaskExecutor, MayShareAPoolWithAnother) {
     pool.join();
 }
 
-TEST(TaskExecutor, LetsOtherWorkOfItsContextInBetweenTurns) {
+TEST(TaskExecutor, RunsOtherWorkOfItsContextBetweenTurns) {
     net::io_context io;
     task_executor loop(io);
     bool posted = false;
@@ -176,7 +176,7 @@ TEST(TaskExecutor, LetsOtherWorkOfItsContextInBetweenTurns) {
     EXPECT_LE(rounds, 64);
 }
 
-TEST(TaskExecutor, ExchangesWithoutATripThroughTheContext) {
+TEST(TaskExecutor, ExchangesBetweenItsTasksWithoutTheContextsQueue) {
     net::io_context io;
     task_executor loop(io);
     exchanger ex;
@@ -195,7 +195,7 @@ TEST(TaskExecutor, ExchangesWithoutATripThroughTheContext) {
 }
 
 TEST(TaskExecutor, KeepsItsContextRunningUntilItsTasksAreDone) {
-    census frames; // outlives the loop, which destroys what still waits
+    census frames; // outlives the loop, which destroys suspended tasks
     exchanger ex;
     net::io_context io;
     task_executor loop(io);
@@ -302,7 +302,7 @@ TEST_P(TaskExecutorEnd, WithTasksThatWait) {
     step(*io);
     EXPECT_TRUE(waits_in_list(ex));
     end();
-    EXPECT_FALSE(waits_in_list(ex)); // no ghost for a later partner
+    EXPECT_FALSE(waits_in_list(ex)); // the offer is withdrawn
     EXPECT_FALSE(ex.try_exchange(2));
 }
 
@@ -353,7 +353,7 @@ TEST_P(TaskExecutorEnd, WithATaskThatEndsAnothersWait) {
     end();
 }
 
-TEST_P(TaskExecutorEnd, WithAnExchangerThatGoesFirst) {
+TEST_P(TaskExecutorEnd, WithAnExchangerThatIsDestroyedFirst) {
     auto gone = std::make_unique<exchanger>();
     loop->spawn(hold(*gone, tracked(frames, 1)));
     step(*io);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Both sides under stress: cancellation signals, stops, deadlines and tries, on strands, contexts and threads,
-// against each other; and contexts that are destroyed meanwhile. What red and blue did must have been possible;
-// what was sent is received, or back, or gone with its context, and nothing twice.
+// SPDX-License-Identifier: MIT Both sides under stress: cancellation signals, stops, deadlines and
+// tries, on strands, contexts and threads. Meanwhile contexts are destroyed. The recorded history
+// of red and blue must be possible. Every item sent is received, returned or destroyed with its
+// context, exactly once.
 #include "adapters/asio/sides.hpp"
 #include "stress/scene.hpp"
 #include "stress/step_counts.hpp"
@@ -30,7 +30,7 @@
 namespace tryst::test {
 namespace {
 
-/// One exchanger, and reds and blues who meet there until it closes.
+/// One exchanger, and the red and blue parties that meet there until it closes.
 template <order Order>
 struct colour_scene {
     explicit colour_scene(std::size_t participants)
@@ -39,7 +39,7 @@ struct colour_scene {
     census items;
     red_blue_exchanger<tracked, answer, Order> ex;
     stop_button button;
-    history record; ///< The last log is that of whoever presses and closes.
+    history record; ///< The last log is that of the thread that closes.
     std::latch left;
 };
 
@@ -215,7 +215,7 @@ private:
             });
     }
 
-    /// Some turns of the executor later, unless it has ended by then.
+    /// Cancels some turns of the executor later, unless the operation has ended by then.
     void emit_soon(int turns) {
         net::post(executor_, [self = this->shared_from_this(), item = item_, turns] {
             if (self->item_ != item || !self->turn_) {
@@ -254,7 +254,7 @@ void start_callbacks(colour_scene<Order>& s, std::size_t number, const Executor&
     net::post(executor, [party = std::move(party)] { party->next(); });
 }
 
-/// What all scenes have come to.
+/// The sums over all scenes.
 struct colour_tally {
     std::array<std::size_t, 6> failures{};
     std::size_t exchanges = 0;
@@ -359,7 +359,7 @@ TEST(AsioTwoSidesStress, ConservesEveryItemOfBothColours) {
     expect_all_paths(lifo);
 }
 
-TEST(AsioTwoSidesStress, AContextMayEndWhileOthersMeetWhoWaitsInIt) {
+TEST(AsioTwoSidesStress, AContextMayEndWhileOthersMatchItsWaiters) {
     colour_tally all;
     std::size_t seed = 0;
     const stress_time time;
@@ -371,7 +371,7 @@ TEST(AsioTwoSidesStress, AContextMayEndWhileOthersMeetWhoWaitsInIt) {
     EXPECT_GT(all.exchanges, 100U);
 }
 
-/// What has become of every item that was sent.
+/// The fate of every item that was sent.
 struct ledger {
     static constexpr std::size_t senders = 3;
     static constexpr std::size_t most = 1U << 14U; ///< Of one sender.
@@ -510,7 +510,7 @@ void items_are_passed(long& sends, long& failures) {
     failures += book->failures;
 }
 
-TEST(AsioTwoSidesStress, WhatIsSentIsReceivedOrBack) {
+TEST(AsioTwoSidesStress, EverySentItemIsReceivedOrReturned) {
     long sends = 0;
     long failures = 0;
     const stress_time time;

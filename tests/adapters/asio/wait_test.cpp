@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tryst's operations in awaitables.
+// Operations of tryst in awaitables.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -104,7 +104,7 @@ TEST_F(AsioWait, DoesNotSuspendIfAPartnerIsWaiting) {
     expect_got(second, 1);
 }
 
-TEST_F(AsioWait, GivesTheItemBackWhateverEndsIt) {
+TEST_F(AsioWait, GivesTheItemBackAfterEachKindOfFailure) {
     std::stop_source stop;
     start(awaiting(got, [&] { return ex.exchange_for(item(1), 1h, stop.get_token()); }));
     stop.request_stop();
@@ -129,7 +129,7 @@ TEST_F(AsioWait, GivesTheItemBackWhateverEndsIt) {
     EXPECT_EQ(items.alive.load(), 1);
 }
 
-TEST_F(AsioWait, MeetsAboveHomeWithinATurn) {
+TEST_F(AsioWait, MatchesInTheArenaWithinATurn) {
     grow(ex);
     received<tracked> second;
     net::co_spawn(io, awaiting(got, [&] { return ex.exchange(item(1)); }), net::detached);
@@ -139,7 +139,7 @@ TEST_F(AsioWait, MeetsAboveHomeWithinATurn) {
     expect_got(second, 1);
 }
 
-TEST_F(AsioWait, GoesHomeAfterATurnAboveIt) {
+TEST_F(AsioWait, MovesToTheWaitListAfterATurnInTheArena) {
     grow(ex);
     start(awaiting(got, [&] { return ex.exchange(item(1)); }));
     EXPECT_FALSE(waits_in_arena(ex));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a fiber's wait costs in memory. A program of its own: it counts all allocations.
+// The wait of a fiber does not allocate. A program of its own, because it counts all allocations.
 #include "support/counted_memory.hpp"
 
 #include <tryst/fiber.hpp>
@@ -33,7 +33,7 @@ TEST(FiberAllocation, NoWaitAllocatesHoweverItEnds) {
     const long before = allocations.load();
     for (int i = 1; i != rounds; ++i) {
         for (int turn = 0; turn != i % 8; ++turn) {
-            boost::this_fiber::yield(); // the other sleeps now and then
+            boost::this_fiber::yield(); // so that the other suspends now and then
         }
         EXPECT_TRUE(wait(ex.exchange_for(i, 24h)));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A stress scene in which fibers take part, and what a stress test of fibers must have seen.
+/// A stress scene with fibers, and the paths that a stress test of fibers must take.
 #pragma once
 
 #include "stress/scene.hpp"
@@ -23,14 +23,14 @@
 
 namespace tryst::test {
 
-/// Who is there beside the fibers; the coroutines share a loop.
+/// The other participants; the coroutines share a loop.
 struct company {
     std::size_t coroutines = 0;
     std::size_t bare = 0;
     std::size_t threads = 0;
 };
 
-/// What all scenes of a test have come to.
+/// The sums over all scenes of a test.
 struct tally {
     std::array<std::size_t, 5> failures{};
     std::size_t exchanges = 0;
@@ -40,8 +40,8 @@ inline void fiber_party(scene& s, std::size_t number) {
     blocking_party(s, number, [](auto&& operation) { return fiber::wait(operation); });
 }
 
-/// Lets everybody exchange for a moment, then closes and checks what has happened. `run_fibers(scene)` runs
-/// the first `fibers` participants to their end.
+/// Lets all participants exchange for a moment, then closes and checks the history.
+/// `run_fibers(scene)` runs the first `fibers` participants to their end.
 template <class RunFibers>
 void play(std::size_t fibers, company others, tally& all, RunFibers run_fibers) {
     const std::size_t participants = fibers + others.coroutines + others.bare + others.threads;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Fibers that keep to their threads, coroutines and plain threads, and every way to end a wait, against each
-// other. What they did must have been possible, and every path taken.
+// SPDX-License-Identifier: MIT Fibers that stay on their threads exchange with coroutines and plain
+// threads. Waits end in every way. The recorded history must be possible, and every path must have
+// been taken.
 #include "adapters/fiber/fiber_scene.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace tryst::test {
 namespace {
 
-/// On each of `threads` threads, its own fibers.
+/// Runs the fibers on `threads` threads, each with fibers of its own.
 void play_at_home(std::size_t threads, std::size_t fibers, company others, tally& all) {
     play(threads * fibers, others, all, [&](scene& s) {
         std::vector<std::jthread> running;

@@ -47,15 +47,15 @@ using tryst::test::tracked;
 using tryst::test::waits_in_arena;
 using tryst::test::waits_in_list;
 
-/// Lets every fiber of this thread go as far as it can. Boost's round robin runs each once in a turn, and a
-/// wait comes to its sleep in three.
+/// Runs every fiber of this thread until it suspends. Boost's round robin runs each once per turn,
+/// and a wait suspends after three turns.
 void let_all_settle() {
     for (int turn = 0; turn != 10; ++turn) {
         boost::this_fiber::yield();
     }
 }
 
-/// A fiber that waits for the operation that `make` makes; it starts at once.
+/// Starts a fiber that waits for the operation that `make` returns.
 template <class T, class Make>
 fiber start(received<T>& got, Make make) {
     return fiber(boost::fibers::launch::dispatch,
@@ -137,7 +137,7 @@ TEST(FiberWait, GivesAPartnerOfTheSameTurnTimeToCome) {
     c.join();
     expect_got(first, 2);
     expect_got(second, 1);
-    EXPECT_EQ(order, (std::vector{2, 3, 1})); // the first goes on in its next turn
+    EXPECT_EQ(order, (std::vector{2, 3, 1})); // the first resumes in its next turn
 }
 
 TEST(FiberWait, ResumesOnItsOwnFiberAndThread) {
@@ -200,7 +200,7 @@ TEST(FiberWait, PairsAllButTheOddOneAndConservesEveryItem) {
 
 // ---- Above slot 0
 
-TEST(FiberWait, MeetsAPartnerAboveHomeWithinItsTurn) {
+TEST(FiberWait, MatchesInTheArenaWithinItsTurn) {
     exchanger<int> ex(1);
     grow(ex);
     received<int> first;
@@ -215,7 +215,7 @@ TEST(FiberWait, MeetsAPartnerAboveHomeWithinItsTurn) {
     EXPECT_EQ(spread_of(ex), 1U);
 }
 
-TEST(FiberWait, GoesHomeIfNobodyComesWithinItsTurn) {
+TEST(FiberWait, MovesToTheWaitListIfNoPartnerComesWithinItsTurn) {
     exchanger<int> ex(1);
     grow(ex);
     received<int> got;
@@ -397,7 +397,7 @@ TEST(FiberWait, EndsWhenAnotherThreadCloses) {
 }
 
 TEST(FiberWait, ServesOneWaitAfterAnotherWhateverEndsThem) {
-    // A wake-up left over from one wait would end the next too early.
+    // A wake-up that belongs to one wait must not end the next.
     exchanger<int> ex;
     for (int i = 0; i != 300; ++i) {
         std::stop_source stop;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same with fibers that any of several threads may resume.
+// The scenes of fiber_stress.cpp with fibers that any of several threads may resume.
 #include "adapters/fiber/fiber_scene.hpp"
 #include "adapters/fiber/shared_fibers.hpp"
 

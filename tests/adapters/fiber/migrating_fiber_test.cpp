@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fibers that wait on one thread and go on on another.
+// Fibers that suspend on one thread and resume on another.
 #include "adapters/fiber/shared_fibers.hpp"
 
 #include <tryst/fiber.hpp>
@@ -21,7 +21,8 @@ using tryst::fiber::wait;
 using tryst::test::share;
 using tryst::test::this_thread;
 
-/// Eight fibers on three threads exchange until `enough` waits have ended on another thread than they began on.
+/// Eight fibers on three threads exchange until `enough` waits have ended on another thread than
+/// they began on.
 template <class Algorithm, class... Argument>
 void exchange_and_move(int enough, Argument... argument) {
     constexpr int least = 200;
@@ -65,14 +66,14 @@ TEST(MigratingFiber, GoesOnOnTheThreadThatStoleIt) {
     exchange_and_move<boost::fibers::algo::work_stealing>(1, 3U); // only an idle thread steals
 }
 
-// To the compiler a thread's id is a constant of the function that asks for it.
+// The compiler assumes that a thread's id is constant within a function.
 TEST(MigratingFiber, SeesInEachStepOfItsWaitTheThreadThatRunsIt) {
     constexpr int most = 1'000'000;
     std::atomic<int> asked{0};
     std::atomic<int> moved{0};
     share<boost::fibers::algo::shared_work>(3, 8, [&](std::size_t) {
         const auto ask = [&] {
-            ++asked; // or the step itself would be a constant
+            ++asked; // otherwise the step would be a constant
             return std::this_thread::get_id();
         };
         for (int round = 0; round != most && moved.load() < 200; ++round) {

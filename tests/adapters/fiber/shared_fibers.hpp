@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Fibers that several threads share, so that each may be resumed by any of them.
+/// Fibers that any of several threads may resume.
 #pragma once
 
 #include <boost/fiber/condition_variable.hpp>
@@ -26,7 +26,8 @@ void share(unsigned threads, std::size_t fibers, Body body, Argument... argument
     std::barrier all_there(static_cast<std::ptrdiff_t>(threads));
     const auto take_part = [&](bool first) {
         boost::fibers::use_scheduling_algorithm<Algorithm>(argument...);
-        all_there.arrive_and_wait(); // work_stealing looks at the others without asking
+        all_there
+            .arrive_and_wait(); // work_stealing uses the other schedulers without synchronization
         for (std::size_t i = 0; first && i != fibers; ++i) {
             boost::fibers::fiber([&, i] {
                 body(i);
@@ -45,8 +46,8 @@ void share(unsigned threads, std::size_t fibers, Body body, Argument... argument
     }
 }
 
-/// The thread that runs the calling fiber now. To the compiler a thread's id never changes within a function;
-/// the `asm` keeps it from asking but once.
+/// The thread that runs the calling fiber now. The compiler assumes that a thread's id does not
+/// change within a function; the `asm` makes it ask every time.
 [[gnu::noinline]] inline std::thread::id this_thread() noexcept {
     asm volatile("");
     return std::this_thread::get_id();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Memory for the one entry that a serial executor has in an Asio executor's queue.
+/// Memory for the turn of a serial executor in an Asio executor's queue.
 /// Asio.
 #pragma once
 
@@ -11,14 +11,15 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Room for one queue entry of an io_context, a thread_pool or a strand.
+/// Enough for one queue entry of an io_context, a thread_pool or a strand.
 struct handler_memory {
     alignas(std::max_align_t) std::byte bytes[64];
     bool taken = false;
 };
 
-/// Gives out that room, so that a turn can be queued from any thread without allocating; what does not fit
-/// comes from Asio's recycled memory. Asio frees an entry before it runs it.
+/// Allocates from a `handler_memory`, so that any thread can queue a turn without allocating.
+/// Larger entries come from Asio's recycled memory. Asio frees an entry before it runs it, so the
+/// memory is free for the next.
 template <class T>
 class handler_allocator {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Starting one of the library's exchanges, of whatever kind, as an operation of Asio.
+/// Starts any exchange, transfer or receipt as an Asio operation.
 /// Asio.
 #pragma once
 
@@ -18,15 +18,17 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/* What a handler gets beside the error: the item that one has in the end, the partner's or the own one.
+/* The second argument of a handler: the item that the party has at the end.
  *
- *   exchange_result<T, T>     T                          it is a T however it ends
- *   exchange_result<T, void>  std::optional<T>           there is one after a success, or
- *   exchange_result<void, T>  std::optional<T>           after a failure
- *   exchange_result<T, Own>   exchange_result<T, Own>    it is one or the other: the result knows which
+ *   exchange_result<T, T>     T                          a T in either case
+ *   exchange_result<T, void>  std::optional<T>           an item after a success only
+ *   exchange_result<void, T>  std::optional<T>           an item after a failure only
+ *   exchange_result<T, Own>   exchange_result<T, Own>    the result tells which of the two
  *
- * Items need not be default constructible, so there is no place for one that is not there. Rejected: the result
- * in every case. Its error would be there twice, and who sends and forgets would have to discard it by hand. */
+ * Items need not be default constructible, so a missing item cannot be a default T.
+ *
+ * Rejected: the result in every case. It would report the error twice, and a sender that ignores
+ * the outcome would have to discard it explicitly. */
 template <class T>
 T item_in_the_end(exchange_result<T, T>&& result) noexcept {
     return result ? *std::move(result) : std::move(result).returned();
@@ -67,7 +69,7 @@ private:
     Operation operation_;
 };
 
-/// What tokens ask an initiation for: the I/O executor, if there is one.
+/// Tells completion tokens the I/O executor, if there is one.
 template <class IoExecutor>
 struct initiated_on {
     using executor_type = IoExecutor;
@@ -79,7 +81,7 @@ struct initiated_on<no_io_executor> {
     no_io_executor io;
 };
 
-/// Initiates an exchange; `start` makes the operation, given a stop token.
+/// Initiates an exchange. `start` makes the operation from a stop token.
 template <class IoExecutor>
 struct initiate_exchange : initiated_on<IoExecutor> {
     template <class Handler, class Start>
@@ -92,23 +94,6 @@ struct initiate_exchange : initiated_on<IoExecutor> {
 
 template <class Start>
 using completion_of = decltype(item_in_the_end(std::declval<result_of<started_by<Start>>>()));
-
-template <class IoExecutor, class Token, class Start>
-auto async_start(const IoExecutor& io, Token&& token, Start start) {
-    return net::async_initiate<Token, void(error_code, completion_of<Start>)>(
-        initiate_exchange<IoExecutor>{{io}}, token, std::move(start));
-}
-
-/// `member(at, arguments..., stop)` makes the operation: `at` is an exchanger or a channel.
-template <class IoExecutor, class Token, class Member, class At, class... Arguments>
-auto async_call(const IoExecutor& io, Token&& token, Member member, At& at,
-                Arguments... arguments) {
-    return async_start(io, std::forward<Token>(token),
-                       [member, &at, ... arguments = std::move(arguments)](
-                           slot_stop::token stop) mutable noexcept {
-                           return member(at, std::move(arguments)..., stop);
-                       });
-}
 
 } // namespace detail
 TRYST_ASIO_END

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Which Asio: the standalone one, or with TRYST_BOOST_ASIO defined Boost's. One program may use both, in
-/// different files: each has its own inline namespace.
+/// Selects the standalone Asio, or Boost.Asio if TRYST_BOOST_ASIO is defined. One program may use
+/// both in different files, because each has an inline namespace of its own.
 #pragma once
 
 #include <system_error>

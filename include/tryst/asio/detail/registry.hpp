@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What an execution context knows of the work that waits to go on in it, so that it can destroy it.
+/// The operations that are suspended in an execution context, and that end with the context.
 /// Asio.
 #pragma once
 
@@ -14,16 +14,17 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Work that sleeps: in no queue of its context, until somebody wakes it.
+/// An operation that is in no queue of its context until a waker queues it.
 class suspended_operation {
 public:
     suspended_operation(const suspended_operation&) = delete;
     suspended_operation& operator=(const suspended_operation&) = delete;
 
-    /// The context is going, and no more work can be queued in it. One who wakes may still be on the way.
+    /// The context is being destroyed: no work can be queued in it any more. A waker may still be
+    /// about to call `registry::wake`.
     virtual void context_ends() noexcept = 0;
 
-    suspended_operation* previous = nullptr; ///< The registry's, as are the next two.
+    suspended_operation* previous = nullptr; ///< Used by the registry, like the next two members.
     suspended_operation* next = nullptr;
     bool woken = false;
 
@@ -32,30 +33,44 @@ protected:
     ~suspended_operation() = default;
 };
 
-/// The sleepers of one execution context.
-///
-/// Whoever wakes a suspended_operation, on any thread, queues its work in the context; when the context is being
-/// destroyed, it must not any more. The mutex decides: a waker that holds it finds the context alive, or
-/// that it is gone.
+/* The registry of an execution context
+ *
+ * I1. A suspended operation is in the list from `add` until `wake`, `remove` or `shutdown` unlinks
+ *     it.
+ * I2. After `shutdown` has set `ended_`, no waker queues work in the context: `wake` queues under
+ *     `mutex_`, and only if `ended_` is false.
+ * I3. A thread that has seen `woken` in `await_waker` may destroy the operation: `wake` sets
+ *     `woken` and makes its last access under one hold of `mutex_`.
+ * I4. After `shutdown` has set `open_` to false, `post_unless_ended` does not call `post`: both
+ *     hold `gate_`.
+ * I5. The registry is shut down before the strands of its context.
+ *      1. Asio shuts services down in the reverse order of their making.
+ *      2. The registry's constructor makes the service of the strands first.
+ *      3. Otherwise a waker could queue work in a strand that is being shut down. The strand would
+ *         lose that work, and the lost handler would keep the strand alive for ever.
+ *
+ * `gate_` is a mutex of its own, because a handler that is destroyed under `mutex_` may wait for a
+ * thread in `post_unless_ended` (see `stop_bound_handler`). With one mutex that would be a
+ * deadlock. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
-    /// Strands have a service of their own, which is made here, unless it is there already: services are shut
-    /// down in the opposite order, and so nobody is woken by way of a strand while that is shut down. (It would
-    /// lose what it is just putting into a queue, and the handler keeps the strand with that queue for ever.)
+    /// Makes the service of the strands first, unless it exists (I5).
     explicit registry(net::execution_context& context) : net::execution_context::service(context) {
         const net::strand<anywhere> made(anywhere{&context});
     }
 
-    /// One that was made during the context's shutdown has not been shut down.
+    /// Calls `shutdown`, because Asio does not if the registry was made during the context's
+    /// shutdown.
     ~registry() override {
         shutdown();
-        // Relaxed: who uses another context at the same address knows by that of this one's end.
+        // Relaxed: a thread that uses a later context at the same address must synchronize with the
+        // end of this one anyway.
         ended_contexts.fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// The registry of the context that `executor` belongs to; of the system's, if it tells of none.
+    /// The registry of the context of `executor`, or that of the system context if it has none.
     template <class Executor>
     static registry& of(const Executor& executor) {
         if constexpr (requires { net::query(executor, as_context); }) {
@@ -88,27 +103,29 @@ public:
         unlink(removed);
     }
 
-    /// Wakes a suspended_operation: removes it, and calls `queue`, which queues its work. If the context is going, it stays,
-    /// for `shutdown` to find. After that the caller must not touch it.
+    /// Removes an operation and calls `queue`, which queues its work (I2). If the context has
+    /// ended, the operation stays for `shutdown` to find. The caller must not use the operation
+    /// afterwards.
     template <class Queue>
-    void wake(suspended_operation& one, Queue queue) noexcept {
+    void wake(suspended_operation& operation, Queue queue) noexcept {
         const std::scoped_lock lock(mutex_);
-        one.woken = true;
+        operation.woken = true;
         if (!ended_) {
-            unlink(one);
-            queue(); // last: its work may run, or be destroyed, at once
+            unlink(operation);
+            queue(); // last: the work may run, or be destroyed, at once
         }
     }
 
-    /// Waits for the one who is about to wake it.
-    void await_waker(const suspended_operation& one) noexcept {
+    /// Waits until the waker has left `wake` (I3).
+    void await_waker(const suspended_operation& operation) noexcept {
         tryst::detail::yield_until([&] {
             const std::scoped_lock lock(mutex_);
-            return one.woken;
+            return operation.woken;
         });
     }
 
-    /// Calls `post`, which posts to the context, unless that is going. From any thread, while the registry lives.
+    /// Calls `post`, which posts to the context, unless the context has ended (I4). From any
+    /// thread, while the registry lives.
     template <class Post>
     void post_unless_ended(Post post) {
         const std::scoped_lock lock(gate_);
@@ -118,8 +135,8 @@ public:
     }
 
 private:
-    /// What a thread has found last: Asio's search takes a lock, and that for each operation. Valid while no other
-    /// context ends, whose place `context` could have taken.
+    /// The registry that a thread found last, because Asio's search takes a lock. Invalid once any
+    /// context has ended, since another may live at its address.
     struct latest_search {
         net::execution_context* context = nullptr;
         std::uint64_t ended = 0;
@@ -137,7 +154,7 @@ private:
         return *latest.found;
     }
 
-    /// An executor that knows only its context.
+    /// An executor that only knows its context.
     struct anywhere {
         net::execution_context& query(net::execution::context_t /*which*/) const noexcept {
             return *context;
@@ -157,10 +174,10 @@ private:
         }
         std::unique_lock lock(mutex_);
         ended_ = true;
-        while (suspended_operation* const one = first_) {
-            unlink(*one);
+        while (suspended_operation* const operation = first_) {
+            unlink(*operation);
             lock.unlock();
-            one->context_ends(); // may end others
+            operation->context_ends(); // may end others
             lock.lock();
         }
     }
@@ -171,7 +188,7 @@ private:
         } else if (first_ == &removed) {
             first_ = removed.next;
         } else {
-            return; // shutdown has done so
+            return; // `shutdown` has unlinked it
         }
         if (removed.next != nullptr) {
             removed.next->previous = removed.previous;
@@ -179,12 +196,12 @@ private:
         removed.previous = removed.next = nullptr;
     }
 
-    // Recursive: a strand that has been shut down, sooner than its context, destroys what `queue` queues.
+    // Recursive: a strand that was shut down before its context destroys the work that `queue`
+    // queues, and that may call back.
     std::recursive_mutex mutex_;
     suspended_operation* first_ = nullptr;
     bool ended_ = false;
 
-    // Not the same: a suspended_operation that is destroyed under the other may have to wait for who is posting.
     std::mutex gate_;
     bool open_ = true;
 };

@@ -20,18 +20,24 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /* The serial executor
- *   asleep  --post-->    queued     by whoever posts: a turn goes into the Asio executor's queue
- *   queued  --run_turn-> running    when that executor gets to it
- *   running -----------> queued     there is more than one turn may run: the context's other work is next
+ *   asleep  --post-->    queued     the posting thread puts a turn into the Asio executor's queue
+ *   queued  --run_turn-> running    the Asio executor runs the turn
+ *   running -----------> queued     a turn ran its share; the context runs other work first
  *   running -----------> asleep     nothing is ready
- *   running -----------> finished   what it ran for is done
+ *   running -----------> finished   `finish` was called
  *
- * There is at most one turn, so nodes run one at a time whatever the Asio executor is: this is a strand of
- * its own. Asleep it is in the registry of its context, and in its inbox the next poster finds out that it
- * must queue the turn. Nobody else touches it: if the context destroys the turn, or itself, what waits here
- * is lost. */
-/// @tparam Queue  the Asio executor's: a `work_queue`.
-/// @tparam Temporary  whether it is for one operation only.
+ * I1. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
+ *     the only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
+ *     executor, as in a strand.
+ * I2. While asleep, the executor is in the registry of its context, and its inbox is prepared for a
+ *     wait. So the next poster learns that it must wake the executor.
+ * I3. Only the turn uses the other members. While the executor is asleep, `context_ends` and the
+ *     owner's `leave` use them.
+ * I4. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`
+ *     destroys all suspended work.
+ *
+ * @tparam Queue  the queue of the Asio executor, a `work_queue`.
+ * @tparam Temporary  whether the executor serves one operation only. */
 template <class Queue, bool Temporary>
 class serial_executor : private suspended_operation {
 public:
@@ -51,25 +57,27 @@ protected:
     explicit serial_executor(Queue&& queue) : turns_(std::move(queue)) {}
     ~serial_executor() = default;
 
-    /// What to do when it has finished; ends its life.
+    /// Called when the executor has finished; ends its lifetime.
     virtual void complete() {}
 
-    /// No turn will come any more: the place to destroy what waits. Ends its life.
+    /// Called when no turn will run any more: destroys suspended work (I4). Ends the executor's
+    /// lifetime.
     virtual void on_shutdown() noexcept = 0;
 
-    /// It is about to sleep.
+    /// Called before the executor falls asleep.
     virtual void before_sleep() noexcept {}
 
-    /// Must be called before it can sleep. @throws std::bad_alloc.
+    /// Finds the registry. Must be called before the executor can fall asleep.
+    /// @throws std::bad_alloc.
     void sleep_in_context() { registry_ = &turns_->context(); }
 
-    /// After this turn `complete` is called.
+    /// Makes the present turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }
 
-    /// Goes on after its first nodes were run outside of a turn: finished, queued or asleep.
+    /// Enters a state of the diagram after the first nodes ran outside of a turn.
     void begin() noexcept {
         if (finished_) {
-            // As the continuation of whoever is running: it needs no lock, nor another thread.
+            // A continuation of the running handler needs no lock and no other thread.
             queued_ = true;
             turns_->defer(turn(*this));
         } else if (!queue_.empty() || !fall_asleep()) {
@@ -77,8 +85,8 @@ protected:
         }
     }
 
-    /// Makes a suspended_operation one that nobody will wake.
-    /// @returns whether nobody else refers to it; else a turn does. Precondition: not running.
+    /// Leaves the registry, so that no waker will come. Precondition: not running.
+    /// @returns whether nothing refers to this executor any more; otherwise a turn does.
     bool leave() noexcept {
         if (asleep_) {
             if (!inbox_.cancel_wait()) {
@@ -90,7 +98,7 @@ protected:
         return !queued_;
     }
 
-    /// Destroys what waits here; no turn will be queued any more.
+    /// Destroys suspended work. Precondition: no turn will be queued any more.
     template <class Destroy>
     void dispose(Destroy destroy) noexcept {
         const executor_scope here(ref());
@@ -100,10 +108,10 @@ protected:
     }
 
     tryst::detail::serial_queue queue_;
-    std::optional<Queue> turns_; ///< Empty once lost.
+    std::optional<Queue> turns_; ///< Empty after the context has ended.
 
 private:
-    /// The entry in the Asio executor's queue: to be run, or destroyed.
+    /// The entry in the Asio executor's queue, which the context runs or destroys.
     class turn {
     public:
         using allocator_type = handler_allocator<void>;
@@ -141,7 +149,7 @@ private:
         }
     }
 
-    /// @returns whether it has finished; if not, it must not be touched any more.
+    /// @returns whether the executor has finished. If not, the caller must not use it any more.
     bool run_nodes() noexcept {
         const executor_scope here(ref());
         std::size_t left = turn_length;
@@ -161,13 +169,14 @@ private:
         return true;
     }
 
-    /// @returns whether it sleeps, and must not be touched any more; else there is mail.
+    /// @returns whether the executor is asleep, or a turn is queued. Then the caller must not use
+    ///   it any more. Otherwise there is mail in the inbox.
     bool fall_asleep() noexcept {
         before_sleep();
         asleep_ = true;
         if (!registry_->add(*this)) {
             asleep_ = false;
-            queue_turn(); // which the context, being destroyed, will destroy
+            queue_turn(); // the context, which is being destroyed, destroys the turn
             return true;
         }
         if (inbox_.prepare_wait()) {
@@ -193,19 +202,20 @@ private:
         return *static_cast<serial_executor*>(context);
     }
 
-    // clang-format off
     static constexpr executor_vtable vtable{
-        .post         = [](void* context, executor_node* node) noexcept { self(context).post(node); },
-        .serial       = true,
-        .temporary    = Temporary,
-        .running_here = [](const void* context) noexcept {
-            return static_cast<const serial_executor*>(context)->running_here();
-        },
-        .retract      = [](void* context, executor_node* node) noexcept { return self(context).retract(node); },
+        .post = [](void* context, executor_node* node) noexcept { self(context).post(node); },
+        .serial = true,
+        .temporary = Temporary,
+        .running_here =
+            [](const void* context) noexcept {
+                return static_cast<const serial_executor*>(context)->running_here();
+            },
+        .retract = [](void* context,
+                      executor_node* node) noexcept { return self(context).retract(node); },
     };
-    // clang-format on
 
-    // As many as a run_loop runs between two looks at its timers, for the same reason.
+    // The number of nodes that a run_loop runs between two checks of its timers, for the same
+    // reason.
     static constexpr std::size_t turn_length = 64;
 
     registry* registry_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// An Asio cancellation slot as a stop source.
+/// A stop source that follows an Asio cancellation slot.
 /// Asio.
 #pragma once
 
@@ -12,15 +12,16 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Requests a stop when the slot's signal is emitted, with any type: to stop an exchange that has not
-/// happened is as good as never to have begun it. Not thread-safe, as signals are not: it is used on one
-/// executor. It does not clear the slot, which belongs to whoever completes the operation.
+/// Requests a stop when a signal of any type is emitted in the slot. The types mean the same here,
+/// because a cancelled exchange has no effect. Not thread-safe, like the signals of Asio: all use
+/// is on one executor. The destructor does not clear the slot; the code that completes the
+/// operation does.
 class slot_stop {
 public:
     template <class Callback>
     class callback;
 
-    /// What operations take. Copies refer to the same source.
+    /// The stop token that operations take. Copies refer to the same source.
     class token {
     public:
         template <class Callback>
@@ -44,7 +45,9 @@ public:
             if (source_ == nullptr) {
                 return;
             }
-            assert(source_->callback_ == nullptr && "tryst: this stop token serves one operation");
+            assert(source_->callback_ == nullptr &&
+                   "tryst: an Asio stop token serves one operation at a time: await the first "
+                   "before the next");
             source_->callback_ = this;
             source_->invoke_ = [](void* self) noexcept { static_cast<callback*>(self)->call_(); };
             if (source_->requested_) {
@@ -69,8 +72,8 @@ public:
     slot_stop& operator=(const slot_stop&) = delete;
     ~slot_stop() = default;
 
-    /// Takes the slot. From here on `clear` must be called before the end, unless the slot's signal will not be
-    /// emitted any more. @throws std::bad_alloc.
+    /// Installs the handler of the slot. Then `clear` must be called before the destructor, unless
+    /// no signal will be emitted any more. @throws std::bad_alloc.
     void listen() {
         if (slot_.is_connected()) {
             slot_.assign([this](net::cancellation_type_t type) {
@@ -83,7 +86,7 @@ public:
 
     token get_token() noexcept { return token(slot_.is_connected() ? this : nullptr); }
 
-    /// The signal will not find us any more.
+    /// Removes the handler from the slot.
     void clear() noexcept { slot_.clear(); }
 
 private:
@@ -95,7 +98,7 @@ private:
 
     net::cancellation_slot slot_;
     bool requested_ = false;
-    void* callback_ = nullptr; // the one that waits: an operation awaits one thing at a time
+    void* callback_ = nullptr; // null if none; an operation awaits one thing at a time
     void (*invoke_)(void*) noexcept = nullptr;
 };
 

@@ -26,7 +26,7 @@ struct initiation {
     Handler& handler;
 };
 
-/// Frames come from the handler's associated allocator; if it has none, from Asio's recycled memory.
+/// Allocates frames with the handler's associated allocator, or from Asio's recycled memory.
 template <class Handler>
 class frame_memory {
     struct alignas(std::max_align_t) unit {
@@ -71,7 +71,7 @@ struct own_stop_token {
     slot_stop::token token{nullptr};
 };
 
-/// A parameter of a coroutine that its promise takes no notice of.
+/// A parameter of a coroutine that its promise ignores.
 struct anything {
     template <class T>
     anything(T& /*of*/) noexcept {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How to queue a function on an Asio executor, of the present kind or of the Networking TS.
+/// Queues functions on Asio executors: those of today's interface and those of the Networking TS.
 /// Asio.
 #pragma once
 
@@ -13,7 +13,8 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Makes an executor ready for posting, and to count as outstanding work while it lives if `Counts`.
+/// An executor for posting. With `Counts` it is outstanding work of its context during its
+/// lifetime.
 template <bool Counts, class Executor>
 auto prepared(const Executor& executor) {
     if constexpr (Counts) {
@@ -35,20 +36,21 @@ public:
         execute(std::move(function));
     }
 
-    /// As the continuation of what runs now: it stays on this thread, and out of locks, if that can be.
+    /// Queues the continuation of the running handler, if possible on this thread and without a
+    /// lock.
     template <class Function>
     void defer(Function function) {
         execute(std::move(function), net::execution::relationship.continuation);
     }
 
-    /// The registry of its context. @throws std::bad_alloc.
+    /// The registry of the executor's context. @throws std::bad_alloc.
     registry& context() const { return registry::of(executor_); }
 
 private:
     template <class Function, class... Properties>
     void execute(Function function, const Properties&... properties) {
         const auto memory = net::execution::allocator(function.get_allocator());
-        // A copy of its own for this memory counts no work: what is queued does.
+        // The copy with this allocator need not count as work, because a queued function does.
         if constexpr (net::can_require<prepared_executor, decltype(memory)>::value) {
             net::execution::execute(net::prefer(executor_, properties...,
                                                 net::execution::outstanding_work.untracked, memory),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a fiber waits: it lets its scheduler turn once, then suspends.
+/// Lets a fiber wait: it yields once, then suspends.
 /// Boost.Fiber. Never allocates or throws by itself.
 #pragma once
 
@@ -14,23 +14,30 @@
 
 namespace tryst::fiber::detail {
 
-/* The sleeper of a fiber (tryst/detail/meet/blocking_wait.hpp says what is asked of it)
- * A token under a mutex, and Boost's condition variable. The mutex is held for the whole of a wake-up, and
- * the sleeper takes it before it leaves. So the waker can let go of nothing that is gone: neither of this
- * object, nor of the fiber's scheduler, which Boost 1.81 notifies after it has queued the fiber there, and
- * which may be destroyed as soon as the fiber has ended.
+/* The wait strategy of a fiber (tryst/detail/meet/blocking_wait.hpp documents the interface)
+ * It consists of a flag under a mutex, and Boost's condition variable.
  *
- * The mutex is the thread's, not Boost.Fiber's. A post runs in the midst of the partner's own exchange, and
- * must suspend nobody: the partner may be a loop, a plain thread, or a fiber that would be resumed elsewhere.
- * Nobody suspends while it is held, so a thread waits for it as long as one wake-up takes.
+ * I1. A waker uses no destroyed object: neither this one nor the fiber's scheduler.
+ *      1. Boost 1.81 notifies the scheduler after it has queued the fiber there.
+ *      2. The scheduler may be destroyed as soon as the fiber has ended.
+ *      3. The waker holds the mutex for the whole wake-up, and the fiber takes it before it
+ *         returns.
+ *      4. So the fiber returns, and can end, only after the waker's last step.
+ * I2. Waking never suspends the waker.
+ *      1. A wake-up runs inside the partner's own exchange. The partner may be a loop, a plain
+ *         thread, or a fiber that would be resumed elsewhere.
+ *      2. Hence the mutex is std::mutex, not Boost.Fiber's.
+ *      3. No fiber suspends while it holds the mutex. So a thread waits for it for one wake-up at
+ *         most.
+ * I3. No function uses the address of a thread-local before and after a suspension.
+ *      1. A fiber may be resumed on another thread, but g++ and clang assume that the address of a
+ *         thread-local does not change within a function.
+ *      2. So each suspension, and each step that may use a thread-local, has a function of its own
+ *         that is not inlined. The spin lock in Boost's condition variable uses a thread-local,
+ *         too.
  *
- * A fiber may be resumed by another thread than the one that it was suspended on, but g++ and clang take the
- * address of a thread-local to stay what it is within a function. So each suspension, and each step that may
- * look at a thread-local, has a function of its own that is not inlined; also for the sake of the spin lock in
- * Boost's condition variable, which has a thread-local of its own.
- *
- * Rejected: boost::fibers::waker without a lock. It saves what two uncontended locks cost in the rare wait
- * that comes to a sleep, and cannot make the waker's last step harmless. */
+ * Rejected: boost::fibers::waker without a lock. It would save two uncontended locks in a wait that
+ * suspends, but it cannot provide I1. */
 class wait_strategy {
 public:
     wait_strategy() = default;
@@ -44,8 +51,8 @@ public:
         return {this, &vtable};
     }
 
-    /// One turn of the scheduler. Further ones are for a partner that has begun to serve us on another
-    /// thread, which may need this core for it.
+    /// Yields to the scheduler once. Further calls also yield the thread, because a partner that
+    /// has begun to match on another thread may need this core.
     template <class Done, class Late>
     void await_partner(Done, Late) noexcept {
         if (++turns_ > patience) {
@@ -74,10 +81,10 @@ public:
     }
 
 private:
-    /// One look-out in a slot above slot 0, and one in slot 0.
+    /// The number of `look_out` calls without a thread yield: one above slot 0, one in slot 0.
     static constexpr int patience = 2;
 
-    /// Sleeps once. @returns whether the token is there.
+    /// Suspends once. @returns whether the fiber was woken.
     [[gnu::noinline]] bool nap() noexcept {
         std::unique_lock lock(mutex_);
         if (!posted_) {

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// What async_exchange promises, on either side of a red-blue exchanger and of a channel, under both orders.
+// SPDX-License-Identifier: MIT The promises of the initiating functions, for each side of an
+// exchanger, of a red-blue exchanger and of a channel.
 #include "adapters/asio/counting_allocator.hpp"
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
@@ -36,64 +37,43 @@ using tryst::test::ended;
 using tryst::test::error_code;
 using tryst::test::expect_back;
 using tryst::test::expect_met;
+using tryst::test::item_of;
 using tryst::test::keep_end;
 using tryst::test::memory_account;
+using tryst::test::mourned;
 using tryst::test::nobody;
-using tryst::test::nothing_got;
 using tryst::test::step;
-using tryst::test::tracked;
+using tryst::test::unlucky;
 namespace net = tryst::test::net;
 using steady = std::chrono::steady_clock;
 
-/// A handler that must not be called, and is counted like an item.
-class mourned {
-public:
-    explicit mourned(census& kept) noexcept : life_(kept, 0) {}
-    template <class... Results>
-    void operator()(Results&&... /*results*/) const {
-        ADD_FAILURE() << "a handler was called while its context was being destroyed";
-    }
-
-private:
-    tracked life_;
-};
-
 template <class Side>
-class AsioSides : public ::testing::Test {
+class AsioSides : public tryst::test::side_test<Side> {
 protected:
-    using place = typename Side::place;
-    using maybe_ended = std::optional<ended>;
-
-    AsioSides() : at(std::make_unique<place>()) {}
-    void TearDown() override {
-        at.reset();
-        step(io);
-        EXPECT_EQ(items.alive.load(), 0);
-        EXPECT_EQ(handlers.alive.load(), 0);
+    auto stoppable(std::optional<ended>& end) {
+        return net::bind_cancellation_slot(signal.slot(), this->keep(end));
     }
 
-    auto keep(maybe_ended& end) { return net::bind_executor(io, keep_end(end)); }
-    auto stoppable(maybe_ended& end) {
-        return net::bind_cancellation_slot(signal.slot(), keep(end));
-    }
-
-    /// Comes as the partner of who brought `own`.
-    void meet(long theirs, long own) {
-        EXPECT_EQ(Side::meet(*at, items, theirs), Side::brings ? own : nothing_got);
-    }
-    void expect_nobody_waits() { EXPECT_EQ(Side::meet(*at, items, 99), nobody); }
-
-    census items;
-    census handlers;
-    net::io_context io;
-    std::unique_ptr<place> at;
     net::cancellation_signal signal;
 };
 TYPED_TEST_SUITE(AsioSides, tryst::test::all_sides, tryst::test::side_names);
 
+/// For parties that do not meet others of their own side, so that many may wait.
+template <class Side>
+class AsioTwoSides : public tryst::test::side_test<Side> {
+protected:
+    void TearDown() override {
+        tryst::test::side_test<Side>::TearDown();
+        EXPECT_EQ(handlers.alive.load(), 0);
+    }
+
+    census handlers;
+};
+TYPED_TEST_SUITE(AsioTwoSides, tryst::test::two_coloured_sides, tryst::test::side_names);
+
 // ---- Outcomes
 
-TYPED_TEST(AsioSides, GetWhatThePartnerBrings) {
+TYPED_TEST(AsioSides, GetThePartnersItem) {
     std::optional<ended> plain;
     std::optional<ended> lasting;
     std::optional<ended> until;
@@ -113,7 +93,7 @@ TYPED_TEST(AsioSides, GetWhatThePartnerBrings) {
     expect_met<TypeParam>(until, 13);
 }
 
-TYPED_TEST(AsioSides, AreServedInTheirOrder) {
+TYPED_TEST(AsioTwoSides, AreServedInTheirOrder) {
     constexpr long count = 100;
     std::vector<std::optional<ended>> ends(count);
     for (long i = 0; i != count; ++i) {
@@ -130,15 +110,31 @@ TYPED_TEST(AsioSides, AreServedInTheirOrder) {
 
 TYPED_TEST(AsioSides, TimeOutAtTheirDeadlineAndNotBefore) {
     std::optional<ended> after;
+    const auto start = steady::now();
+    TypeParam::start_for(*this->at, this->items, 1, 2ms, this->keep(after));
+    this->io.run();
+    EXPECT_GE(steady::now() - start, 2ms);
+    expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
+
     std::optional<ended> until;
     const auto deadline = steady::now() + 2ms;
-    TypeParam::start_for(*this->at, this->items, 1, 2ms, this->keep(after));
+    this->io.restart();
     TypeParam::start_until(*this->at, this->items, 2, deadline, this->keep(until));
     this->io.run();
     EXPECT_GE(steady::now(), deadline);
-    expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
     expect_back<TypeParam>(until, exchange_errc::timed_out, 2);
     this->expect_nobody_waits();
+}
+
+TYPED_TEST(AsioSides, TimeOutAtOnceIfTheirTimeIsOver) {
+    std::optional<ended> after;
+    std::optional<ended> until;
+    TypeParam::start_for(*this->at, this->items, 1, -1ns, this->keep(after));
+    TypeParam::start_until(*this->at, this->items, 2, steady::now() - 1s, this->keep(until));
+    this->expect_nobody_waits();
+    step(this->io);
+    expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
+    expect_back<TypeParam>(until, exchange_errc::timed_out, 2);
 }
 
 TYPED_TEST(AsioSides, TakeAPartnerEvenIfTheirTimeIsOver) {
@@ -149,23 +145,58 @@ TYPED_TEST(AsioSides, TakeAPartnerEvenIfTheirTimeIsOver) {
     step(this->io);
     expect_met<typename TypeParam::opposite>(waiting, 2);
     expect_met<TypeParam>(late, 1);
+    const int brought = (TypeParam::brings ? 1 : 0) + (TypeParam::opposite::brings ? 1 : 0);
+    EXPECT_EQ(this->items.created.load(), brought); // no copies
 }
 
 TYPED_TEST(AsioSides, AreToldOfTheClose) {
-    std::optional<ended> waiting;
-    std::optional<ended> late;
-    std::optional<ended> limited;
-    TypeParam::start(*this->at, this->items, 1, this->keep(waiting));
-    TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(limited));
+    for (const bool limited : {false, true}) {
+        std::optional<ended> waiting;
+        std::optional<ended> late;
+        this->at = std::make_unique<typename TypeParam::place>();
+        limited ? TypeParam::start_for(*this->at, this->items, 1, 1h, this->keep(waiting))
+                : TypeParam::start(*this->at, this->items, 1, this->keep(waiting));
+        step(this->io);
+        this->at->close();
+        limited ? TypeParam::start(*this->at, this->items, 2, this->keep(late))
+                : TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(late));
+        this->at.reset();
+        EXPECT_FALSE(waiting);
+        step(this->io);
+        expect_back<TypeParam>(waiting, exchange_errc::closed, 1);
+        expect_back<TypeParam>(late, exchange_errc::closed, 2);
+    }
+}
+
+TYPED_TEST(AsioSides, AreToldOfTheEndOfTheirPlace) {
+    std::optional<ended> orphan;
+    TypeParam::start_for(*this->at, this->items, 1, 1h, this->keep(orphan));
     step(this->io);
-    this->at->close();
-    TypeParam::start(*this->at, this->items, 3, this->keep(late));
     this->at.reset();
-    EXPECT_FALSE(waiting);
+    EXPECT_FALSE(orphan);
     step(this->io);
-    expect_back<TypeParam>(waiting, exchange_errc::closed, 1);
-    expect_back<TypeParam>(limited, exchange_errc::closed, 2);
-    expect_back<TypeParam>(late, exchange_errc::closed, 3);
+    expect_back<TypeParam>(orphan, exchange_errc::closed, 1);
+}
+
+TYPED_TEST(AsioTwoSides, WaitSideBySideUntilTheirDeadlinesAndTheClose) {
+    std::optional<ended> after;
+    std::optional<ended> until;
+    std::optional<ended> limited;
+    std::optional<ended> endless;
+    TypeParam::start(*this->at, this->items, 1, this->keep(endless));
+    TypeParam::start_for(*this->at, this->items, 2, 2ms, this->keep(after));
+    TypeParam::start_until(*this->at, this->items, 3, steady::now() + 2ms, this->keep(until));
+    TypeParam::start_for(*this->at, this->items, 4, 1h, this->keep(limited));
+    while (!after || !until) {
+        this->io.run_one();
+    }
+    EXPECT_FALSE(endless || limited);
+    this->at->close();
+    step(this->io);
+    expect_back<TypeParam>(endless, exchange_errc::closed, 1);
+    expect_back<TypeParam>(after, exchange_errc::timed_out, 2);
+    expect_back<TypeParam>(until, exchange_errc::timed_out, 3);
+    expect_back<TypeParam>(limited, exchange_errc::closed, 4);
 }
 
 // ---- Cancellation
@@ -179,6 +210,7 @@ TYPED_TEST(AsioSides, AreCancelledByASignalOfEachType) {
                     : TypeParam::start(*this->at, this->items, 1, this->stoppable(end));
             step(this->io);
             this->signal.emit(type);
+            this->expect_nobody_waits();
             EXPECT_FALSE(end); // not within the emission
             step(this->io);
             expect_back<TypeParam>(end, exchange_errc::cancelled, 1);
@@ -207,7 +239,7 @@ TYPED_TEST(AsioSides, AreNotCancelledAfterAMatch) {
     EXPECT_FALSE(this->signal.slot().has_handler());
 }
 
-TYPED_TEST(AsioSides, AreCancelledOneByOneFromTheMiddle) {
+TYPED_TEST(AsioTwoSides, AreCancelledOneByOneFromTheMiddle) {
     constexpr std::size_t count = 200; // more than one block of the queue
     std::vector<net::cancellation_signal> signals(count);
     std::vector<std::optional<ended>> ends(count);
@@ -244,23 +276,68 @@ TYPED_TEST(AsioSides, AreCancelledByAStopToken) {
 // ---- Executors
 
 TYPED_TEST(AsioSides, NeverCallTheHandlerWithinTheInitiation) {
-    bool initiating = false;
-    int calls = 0;
-    const auto handler = [&](const error_code& error, const auto& /*item*/) {
-        EXPECT_EQ(error, make_error_code(exchange_errc::closed));
-        EXPECT_FALSE(initiating);
-        EXPECT_TRUE(this->io.get_executor().running_in_this_thread());
-        ++calls;
+    using handler = std::function<void(error_code)>;
+    using way = std::function<void(const handler&)>; // to complete at once
+    const auto on_context = [this](const handler& tell) {
+        return net::bind_executor(this->io,
+                                  [tell](error_code error, const auto& /*item*/) { tell(error); });
     };
-    this->at->close();
-    net::post(this->io, [&] {
-        initiating = true;
-        TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, handler));
-        TypeParam::start_for(*this->at, this->items, 2, 0s, net::bind_executor(this->io, handler));
-        initiating = false;
+    const std::vector<way> ways{
+        [&](const handler& tell) {
+            TypeParam::opposite::start(*this->at, this->items, 0, on_context([](error_code) {}));
+            TypeParam::start(*this->at, this->items, 1, on_context(tell));
+        },
+        [&](const handler& tell) {
+            TypeParam::start_for(*this->at, this->items, 1, 0s, on_context(tell));
+        },
+        [&](const handler& tell) {
+            TypeParam::start_until(*this->at, this->items, 1, steady::time_point(),
+                                   on_context(tell));
+        },
+        [&](const handler& tell) {
+            TypeParam::start_until(*this->at, this->items, 1, steady::time_point::min(),
+                                   on_context(tell));
+        },
+        [&](const handler& tell) {
+            this->at->close();
+            TypeParam::start(*this->at, this->items, 1, on_context(tell));
+        },
+        [&](const handler& tell) { // closed by now
+            TypeParam::start_for(*this->at, this->items, 1, 0s, on_context(tell));
+        },
+    };
+    for (const bool on_the_executor : {false, true}) {
+        this->at = std::make_unique<typename TypeParam::place>();
+        for (const auto& start : ways) {
+            bool initiating = false;
+            int calls = 0;
+            const auto initiate = [&] {
+                initiating = true;
+                start([&](error_code) {
+                    EXPECT_FALSE(initiating);
+                    EXPECT_TRUE(this->io.get_executor().running_in_this_thread());
+                    ++calls;
+                });
+                initiating = false;
+            };
+            on_the_executor ? net::post(this->io, initiate) : initiate();
+            EXPECT_EQ(calls, 0);
+            step(this->io);
+            EXPECT_EQ(calls, 1);
+        }
+    }
+}
+
+TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheSystemExecutor) {
+    std::promise<std::thread::id> ran;
+    TypeParam::start(*this->at, this->items, 1, [&](const error_code& error, const auto& item) {
+        EXPECT_FALSE(error) << error.message();
+        EXPECT_EQ(item_of(item), TypeParam::gets ? std::optional<long>(2) : std::nullopt);
+        ran.set_value(std::this_thread::get_id());
     });
-    this->io.run();
-    EXPECT_EQ(calls, 2);
+    this->meet(2, 1);
+    EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
+    this->until_the_items_are_gone();
 }
 
 TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheOneTheyAreGiven) {
@@ -284,12 +361,16 @@ TYPED_TEST(AsioSides, RunAHandlerOnItsOwnExecutorRatherThanTheOneTheyAreGiven) {
     std::optional<ended> end;
     TypeParam::start(*this->at, this->items, 1, this->keep(end), given.get_executor());
     given.poll();
+    this->io.poll();
     EXPECT_FALSE(given.stopped()) << "no outstanding work";
+    EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
     this->meet(2, 1);
     given.poll();
     EXPECT_FALSE(end);
-    step(this->io);
+    EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
+    this->io.poll();
     expect_met<TypeParam>(end, 2);
+    EXPECT_TRUE(this->io.stopped());
     given.poll();
     EXPECT_TRUE(given.stopped());
 }
@@ -335,6 +416,7 @@ TYPED_TEST(AsioSides, TakeOneFrameThatIsFreedBeforeTheHandlerRuns) {
         EXPECT_EQ(account.live(), 1);
         step(this->io);
         match ? this->meet(2, 1) : this->signal.emit(net::cancellation_type::terminal);
+        EXPECT_EQ(account.live(), 1);
         step(this->io);
         EXPECT_TRUE(called);
         EXPECT_EQ(account.allocated, 1);
@@ -342,29 +424,9 @@ TYPED_TEST(AsioSides, TakeOneFrameThatIsFreedBeforeTheHandlerRuns) {
     }
 }
 
-/// An allocator without memory.
-template <class T>
-struct failing_allocator {
-    using value_type = T;
-    failing_allocator() = default;
-    template <class U>
-    failing_allocator(const failing_allocator<U>& /*other*/) noexcept {}
-    T* allocate(std::size_t /*count*/) { throw std::bad_alloc(); }
-    void deallocate(T* /*memory*/, std::size_t /*count*/) noexcept {}
-    bool operator==(const failing_allocator&) const noexcept = default;
-};
-struct unlucky {
-    using allocator_type = failing_allocator<void>;
-    allocator_type get_allocator() const noexcept { return {}; }
-    template <class... Results>
-    void operator()(Results&&... /*results*/) const {
-        ADD_FAILURE();
-    }
-};
-
 TYPED_TEST(AsioSides, OfferNothingIfTheInitiationThrows) {
     EXPECT_THROW(
-        TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, unlucky())),
+        TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, unlucky{})),
         std::bad_alloc);
     EXPECT_EQ(this->items.alive.load(), 0);
     this->expect_nobody_waits();
@@ -393,7 +455,7 @@ private:
     std::unique_ptr<net::io_context> io_ = std::make_unique<net::io_context>();
 };
 
-TYPED_TEST(AsioSides, LeaveNoGhostWhenTheirContextEnds) {
+TYPED_TEST(AsioTwoSides, AreWithdrawnWhenTheirContextEnds) {
     for (const bool begun : {false, true}) {
         parked<TypeParam> all(*this->at, this->items, this->handlers, 300);
         EXPECT_EQ(this->handlers.alive.load(), 300);
@@ -413,7 +475,7 @@ TYPED_TEST(AsioSides, LeaveNoGhostWhenTheirContextEnds) {
     }
 }
 
-TYPED_TEST(AsioSides, ThatAreMetOrClosedOnEndWithTheirContext) {
+TYPED_TEST(AsioTwoSides, AreDestroyedWithTheirContextAfterAMatchOrAClose) {
     for (const bool met : {false, true}) {
         this->at = std::make_unique<typename TypeParam::place>();
         parked<TypeParam> all(*this->at, this->items, this->handlers, 9);
@@ -431,7 +493,7 @@ TYPED_TEST(AsioSides, ThatAreMetOrClosedOnEndWithTheirContext) {
     }
 }
 
-TYPED_TEST(AsioSides, MayBeMetByAnotherThreadWhileTheirContextEnds) {
+TYPED_TEST(AsioTwoSides, MayBeMatchedByAnotherThreadWhileTheirContextEnds) {
     for (int round = 0; round != 100; ++round) {
         parked<TypeParam> all(*this->at, this->items, this->handlers, 6);
         if (round % 4 != 0) {
@@ -456,7 +518,7 @@ TYPED_TEST(AsioSides, MayBeMetByAnotherThreadWhileTheirContextEnds) {
     }
 }
 
-TYPED_TEST(AsioSides, MayBeClosedOnByAnotherThreadWhileTheirContextEnds) {
+TYPED_TEST(AsioTwoSides, MayBeClosedByAnotherThreadWhileTheirContextEnds) {
     for (int round = 0; round != 50; ++round) {
         this->at = std::make_unique<typename TypeParam::place>();
         parked<TypeParam> all(*this->at, this->items, this->handlers, 6);
