@@ -11,11 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <new>
-#include <utility>
 
 namespace {
 

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <latch>
@@ -22,8 +23,6 @@
 #include <stdexcept>
 #include <stop_token>
 #include <thread>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace {
