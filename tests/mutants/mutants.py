@@ -188,7 +188,7 @@ def logic() -> Iterator[Mutant]:
     announcement = ("        const signal::view seen = w.state.begin_withdraw();\n        if (seen.is_done()) {\n"
                     "            return arrival::completed;\n        }\n"
                     "        if (seen.has_failed_to_withdraw()) {\n            return arrival::claimed;\n        }\n")
-    look_up = "        slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive\n"
+    look_up = "        slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)\n"
     yield Mutant("a check does not look for `done` in its announcement", protocol, announcement + look_up,
                  announcement.replace("seen.is_done()", "false") + look_up)
     yield Mutant("a check looks up its slot before it announces itself", protocol, announcement + look_up,
