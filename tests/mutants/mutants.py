@@ -299,7 +299,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("mailbox: a late poster's token is not collected", mailbox,
                  "&& !cancel_wait()) {\n            parker_.park();\n", "&& !cancel_wait()) {\n")
     yield Mutant("mailbox: the end of a timed sleep is not said", inbox,
-                 "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way. Failure relaxed: as well.\n"
+                 "        word seen = sleeping;\n        // [M4] relaxed: publishes and acquires nothing. Failure relaxed: likewise.\n"
                  "        return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
                  "                                             std::memory_order_relaxed);",
                  "        return word_.load(std::memory_order_relaxed) == sleeping;")

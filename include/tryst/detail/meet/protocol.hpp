@@ -57,8 +57,9 @@ enum class arrival : std::uint8_t {
  *
  * I6. A party that has released its partner touches the exchanger only while it keeps a slot in
  *     `moving` (slot.hpp) or holds a pin (I5, signal.hpp). The partner may return and destroy the
- *     exchanger, if it knows that no other party will arrive. A post may run any code inline, so a
- *     party gives up `moving` and pins before it posts.
+ *     exchanger, if it knows that no other party will arrive. A post may run any code inline. So a
+ *     party ends `moving` before it posts, and a closer unpins before it posts the last waiter, if
+ *     that runs inline.
  *
  * Ownership. The party whose CAS took a waiter from its slot owns the waiter. It writes the
  * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
