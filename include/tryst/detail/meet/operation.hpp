@@ -182,7 +182,7 @@ public:
         if (protocol_->abandon(mine(), limited, queued)) {
             return;
         }
-        assert(on && "tryst: a coroutine without executor was destroyed while being resumed");
+        assert(on && "tryst: a coroutine without an executor was destroyed while it was resumed");
         yield_until([&] { return on.retract(this); });
     }
 
