@@ -32,9 +32,11 @@ namespace detail {
  * first suspension returns there, and the awaiter continues without having suspended. So a loop of
  * such awaits uses no stack, whether or not the compiler makes tail calls of symmetric transfers.
  *
- *   started --await[T1]----> awaited     by the awaiter: the task has suspended, and it does, too
- *   started --complete[T2]-> completed   by the task: its awaiter is still starting it
- *   awaited --complete[T2]-> awaited     by the task: its awaiter is suspended; it resumes that
+ *   started --await[T1]----> awaited     the task has suspended, and so does the awaiter
+ *   started --complete[T2]-> completed   the awaiter is still starting the task
+ *   awaited --complete[T2]-> awaited     the awaiter is suspended: the task resumes it
+ *
+ * The awaiter makes the first step, and the task the other two.
  *
  * I16. The awaiter continues exactly once. T1 and T2 CAS the same word, and the side whose CAS
  *     fails continues the awaiter. (A task that has suspended may complete on another thread while
@@ -62,7 +64,8 @@ public:
 
     /// Runs `self` up to its first suspension. Out of line: after T1 the awaiter's frame must not
     /// be touched, but a compiler that inlines this into the awaiter may keep variables there.
-    /// @returns whether the awaiter is suspended; otherwise the task has completed.
+    /// @returns whether the awaiter is suspended. If not, the task has completed, and the caller
+    ///   continues the awaiter (I16).
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
         awaiter_ = &awaiter;
         executor_ = awaiter.executor();
@@ -82,7 +85,7 @@ private:
         continuation& awaiter = *awaiter_;
         progress seen = progress::started;
         // [T2] release, pairs with [T1]: everything that the task did. Failure acquire, pairs with
-        // [T1].
+        // [T1]: the awaiter is suspended, and continues here (I16).
         if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
                                               std::memory_order_acquire)) {
             return std::noop_coroutine();

@@ -241,8 +241,8 @@ private:
         return true;
     }
 
-    /// Makes the visit that `ticket` is for. A first visitor leaves `w` in the cell, or passes if
-    /// `w` is null.
+    /// Makes the visit that `ticket` is for (I8). A first visitor leaves `w` in the cell, or passes
+    /// if `w` is null.
     /// @returns partner or offered; empty if the partner has withdrawn or passed, or this party has
     ///   passed.
     match_result visit(std::uint64_t ticket, waiter* w) noexcept {

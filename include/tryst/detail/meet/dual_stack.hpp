@@ -68,6 +68,7 @@ public:
             if (top == pool::none) {
                 return {match_result::empty};
             }
+            // All waiters below have the colour of the head (I11).
             if (colour_of(head) == own) {
                 return {match_result::own_side};
             }

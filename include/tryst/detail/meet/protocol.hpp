@@ -125,8 +125,8 @@ public:
         return arrive(w, spread, nullptr);
     }
 
-    /// Ends the bounded offer of `w` in the arena. In the wait list, where it may stay, only looks.
-    /// Call on the owner's executor or thread.
+    /// Ends the bounded offer of `w` in the arena (I2). In the wait list, where `w` may stay, only
+    /// looks. Call on the owner's executor or thread.
     template <class W>
     arrival expire(W& w) noexcept {
         if (w.state.is_done()) {
@@ -276,6 +276,7 @@ private:
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         while (true) {
+            // The wait list comes first (I4).
             match_result found = arena_.list().try_match(W::side);
             if (apply_match(w, found, moving)) {
                 return arrival::completed;
