@@ -59,7 +59,7 @@ inline constexpr bool is_exchangeable =
 ///
 /// Allocation: an arrival allocates only if more parties wait than ever before. If that fails, it
 /// ends with `out_of_memory` and gets its item back. The memory is kept for later waiters. Under
-/// `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the 64 around it
+/// `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the 63 around it
 /// withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties may wait; under `fifo`
 /// 262,144, if 63 of 64 withdraw.
 ///

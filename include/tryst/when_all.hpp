@@ -129,13 +129,13 @@ joined_value<T> take_joined(task<T>& work) {
 
 } // namespace detail
 
-/// Runs `work...` concurrently. Starts each in turn, up to its first suspension; then they run as
-/// their executor resumes them. Ends when all have ended, even if some failed.
+/// Runs `work...` concurrently. Starts each in turn, up to its first suspension; after that, each
+/// runs when it is resumed. Ends when all have ended, even if some failed.
 /// @returns  a tuple of the tasks' values, with `std::monostate` for void.
 /// @throws   the first exception, in the order of the arguments; and std::bad_alloc.
 /// @resumes  on the executor that it was awaited on; without an executor, where the last task ends.
 /// @cancellation  none of its own: give a stop token to the operations that the tasks await.
-/// @sync     everything that the tasks did happens-before its awaiter continues.
+/// @sync     everything that the tasks did happens-before the awaiter continues.
 /// @allocation  a frame for each task, one for all, and a list of them.
 template <class... T>
 task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {

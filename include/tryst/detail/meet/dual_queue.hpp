@@ -316,7 +316,8 @@ private:
         return true;
     }
 
-    /// Sweeps the segment list from the trailing cursor. @returns how many segments it had.
+    /// Sweeps the segment list from the trailing cursor on.
+    /// @returns by how many segments the list may grow before the next sweep.
     std::uint32_t sweep() noexcept {
         // Relaxed: only where to begin. A segment that is in use again has another id.
         const std::uint64_t red = red_.load(std::memory_order_relaxed);

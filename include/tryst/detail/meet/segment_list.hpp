@@ -195,7 +195,7 @@ public:
     /// Takes out the segments whose waiters have all withdrawn. By one party at a time.
     /// @param from  a value of `last`, which tells where to begin.
     /// @param last  the trailing cursor.
-    /// @returns how many segments remain from there on, but at least `min_growth`.
+    /// @returns by how many segments the list may grow before the next sweep: about its length.
     std::uint32_t sweep(std::uint64_t from, atomic<std::uint64_t>& last) noexcept {
         const auto is_before_end_of = [](std::uint64_t id, std::uint64_t cursor) {
             return distance(cursor_at(next_id(id) << CellBits, 0), cursor) > 0;

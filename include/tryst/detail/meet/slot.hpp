@@ -20,7 +20,7 @@ namespace tryst::detail {
  *   any     --close[S6]------> closed   slot 0 only; final
  *
  * Claim, withdraw and begin_move each CAS the word away from the same waiter. Exactly one of them
- * wins, and only the winner may complete the waiter.
+ * wins, and the waiter then belongs to the winner.
  *
  * I1. A partner or a closer dereferences a waiter only after its own CAS or exchange has removed
  *     the waiter from its slot. So a waiter may live in a coroutine frame without hazard pointers
@@ -75,8 +75,8 @@ public:
         word seen = to_word(w, side);
         // [S3] release, pairs with [S6]: this use of the exchanger happens-before its destruction.
         // No acquire: the owner made *w, and a canceller acquired it by [W3]. Failure relaxed (I1).
-        // In slots above 0, [S5] may end the release sequence; there, only the destruction of a
-        // waiting frame withdraws.
+        // Above slot 0, [S5] may end the release sequence, but only the destruction of a waiting
+        // frame withdraws there.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_release,
                                              std::memory_order_relaxed);
     }

@@ -48,7 +48,9 @@ template <class Callback>
 class stop_callback;
 #endif
 
-/// The calling thread's own `T`. Visible, because a program and its shared libraries must share it.
+/// The calling thread's own `T`. Visible, because a program and its shared libraries must have only
+/// one. (For the same reason, classes are visible if the addresses of their functions or tables are
+/// compared.)
 template <class T>
 [[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};
@@ -102,9 +104,9 @@ inline unsigned processor_count() noexcept {
     return count;
 }
 
-/// A word that one thread sleeps on. After its store, `store_and_wake` uses only the word's
-/// address. A sleeper that returned may already have ended the word's life. A stray wake-up of
-/// another word at that address is harmless, because every sleeper checks its word again.
+/// A word that one thread sleeps on. With a futex, `store_and_wake` uses only the word's address
+/// after its store. A sleeper that returned may already have ended the word's life. A stray wake-up
+/// of another word at that address is harmless, because every sleeper checks its word again.
 #if TRYST_HAS_FUTEX
 class sleep_word {
 public:

@@ -50,8 +50,8 @@ private:
         if (word_.value.load(std::memory_order_acquire) != token) {
             return false;
         }
-        // Relaxed: only the owner uses the word until the next `unpark`. The message that tells the
-        // next waker of a sleep orders that `unpark` after this store (I14).
+        // Relaxed: only the owner uses the word until the next `unpark`. The protocol that tells
+        // the next waker of a sleep orders that `unpark` after this store (I14).
         word_.value.store(no_token, std::memory_order_relaxed);
         word_.let_waker_finish();
         return true;
