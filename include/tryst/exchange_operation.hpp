@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the members of exchangers and channels return: one exchange, to be awaited once.
+/// The awaitable that the members of exchangers and channels return: one exchange.
 /// Standard library only. Allocates nothing itself.
 #pragma once
 
@@ -30,9 +30,10 @@ struct operation_access;
 
 } // namespace detail
 
-/// `std::stop_token`, or what works like it and has its `callback_type`: the tokens of an in-place stop
-/// source, as in P2300. A callback is registered on the executor that awaits, and runs where the stop is
-/// requested; registering and removing it must not throw.
+/// `std::stop_token`, or a type that works like it and has its `callback_type`, such as the token
+/// of an in-place stop source as in P2300. The callback is registered on the executor that the
+/// operation is awaited on, and runs where the stop is requested. Registering and removing it must
+/// not throw.
 template <class StopToken>
 concept stoppable_token =
     std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
@@ -41,23 +42,23 @@ concept stoppable_token =
         typename detail::callback_of<StopToken, void (*)()>::type;
     };
 
-/// One exchange, lazily started: nothing happens until it is awaited by `co_await`, or by a plain
-/// thread with `sync_wait`. Await it at most once.
+/// One exchange, lazily started: it begins when it is awaited, by `co_await` or, on a plain thread,
+/// by `sync_wait`. Await it at most once.
 ///
-/// @returns     `exchange_result`: the partner's item, or an error and the own item back.
+/// @returns     `exchange_result`: the partner's item, or an error with your own item handed back.
 /// @throws      nothing.
 /// @progress    lock-free until suspension.
-/// @resumes     on the executor it was awaited on (`executor_of`); without one, inline in whoever
-///              completes it. A match found at once does not suspend.
-/// @cancellation total: a failure means that nothing was exchanged; a match wins over a later stop or
-///              deadline. The coroutine may be destroyed while it waits, on its executor: the offer is
-///              withdrawn. (A coroutine without executor only while no partner can come, and none while
-///              its exchanger is being destroyed elsewhere.)
-/// @sync        everything before the partner's exchange happens-before our return, and vice versa; so
-///              does everything before the stop or the close that ended a wait.
-/// @allocation  none, but for what an exchanger of two colours says.
+/// @resumes     on the executor that it was awaited on (`executor_of`); without an executor, inline
+///   in the party that completes it. If a partner is waiting, the coroutine is not suspended.
+/// @cancellation total: after a failure nothing was exchanged. A match wins over a later stop or
+///   deadline. The coroutine may be destroyed while it waits, on its executor; this withdraws the
+///   offer. Without an executor, it may be destroyed only while no partner can come. No waiting
+///   coroutine may be destroyed while another thread destroys its exchanger.
+/// @sync        everything before the partner's exchange happens-before our return, and vice versa.
+///   Everything before the stop or the close that ended a wait happens-before our return, too.
+/// @allocation  none, except as the two-colour exchangers say.
 ///
-/// @tparam Side    what is brought and got, and where.
+/// @tparam Side    the items of both parties, and the place where they wait.
 /// @tparam Limits  what can end the wait besides a partner and a close.
 template <class Side, class Limits>
 class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits> {
@@ -73,7 +74,7 @@ public:
         return core::start(executor_of(coroutine), resume, coroutine.address());
     }
 
-    /// For `co_await`: the result. Precondition: not suspended any more.
+    /// For `co_await`: returns the result. Precondition: not suspended any more.
     typename Side::result await_resume() noexcept { return core::take_result(); }
 
     /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
@@ -97,7 +98,7 @@ private:
 
 namespace detail {
 
-/// Gives other clients the operation below the awaiter.
+/// Gives other clients access to the operation below the awaiter.
 struct operation_access {
     template <class Side, class Limits>
     static operation<Side, Limits>& of(exchange_operation<Side, Limits>& awaiter) noexcept {

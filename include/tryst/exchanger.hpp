@@ -21,14 +21,15 @@ namespace tryst {
 /// @addtogroup meeting
 /// @{
 
-/// A point of synchronisation at which two parties swap items. Whoever arrives waits for the next, then
-/// each goes its way with what the other brought. Coroutines on any executor, bare coroutines and plain
-/// threads all meet in one exchanger.
+/// A meeting point at which two parties swap items. The first party waits. The next one swaps items
+/// with it, and both continue. Coroutines on any executor, bare coroutines and plain threads can
+/// all meet in one exchanger.
 ///
-/// All members may be called from any thread at any time, the constructor and the destructor excepted.
+/// Any thread may call any member at any time, except the constructor and the destructor.
 ///
-/// @tparam T  what is exchanged: any object type whose move constructor and destructor do not throw, and that
-///   is not over-aligned (`alignof(T)` is at most that of `operator new`, as a rule 16).
+/// @tparam T  the type of the items: any object type whose move constructor and destructor do not
+///   throw, and that is not over-aligned (`alignof(T)` is at most what `operator new` guarantees,
+///   usually 16).
 template <class T>
 class exchanger {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
@@ -46,64 +47,69 @@ class exchanger {
                   "coroutine frames for it; exchange a std::unique_ptr<T> instead");
 
 public:
-    using value_type = T; ///< What is exchanged.
-    using duration = detail::clock::duration; ///< Of the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
+    using value_type = T; ///< The type of the items.
+    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
-    /// An open exchanger.
-    /// @param capacity  how many pairs may meet at the same time beside slot 0, each in a cache line
-    ///   pair of its own: as a rule, and by default, the number of processors. 0 means one slot only;
-    ///   more than 255 count as 255.
-    /// @throws std::bad_alloc. The only allocation of an exchanger.
+    /// Makes an open exchanger.
+    /// @param capacity  how many pairs can meet at the same time in addition to slot 0. Each has a
+    ///   pair of cache lines of its own. The default, the number of processors, is usually right. 0
+    ///   means only slot 0; more than 255 count as 255.
+    /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
     explicit exchanger(std::size_t capacity = detail::processor_count())
         : protocol_(std::make_unique<protocol>(capacity)) {}
 
     exchanger(const exchanger&) = delete;
     exchanger& operator=(const exchanger&) = delete;
 
-    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party
-    /// whose own exchange has returned may destroy the exchanger if it knows that no other will
-    /// arrive. It may do so while its partner has not resumed yet, or while the close that ended
-    /// its exchange is still running on another thread. Waits for closes that are under way, and
-    /// for stops and deadlines that are withdrawing a waiter.
+    /// Closes the exchanger. Waiting operations complete with `closed`, and may outlive the
+    /// exchanger.
+    ///
+    /// A party whose own exchange has returned may destroy the exchanger if it knows that no other
+    /// party will arrive. Its partner need not have resumed yet, and the close that ended its
+    /// exchange may still be running on another thread. The destructor waits for closes that are
+    /// under way, and for stops and deadlines that are withdrawing a waiter.
     ~exchanger() = default;
 
-    /// Offers `item`; waits until a partner swaps.
-    /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, and `item` back.
-    /// The guarantees are those of `exchange_operation`.
+    /// Offers `item`, and waits until a partner swaps.
+    /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, with `item`
+    ///   handed back. Its guarantees are those of `exchange_operation`.
     [[nodiscard]] auto exchange(T item) noexcept {
         return factory::make_exchange(*protocol_, std::move(item));
     }
 
-    /// As above, until `stop` is requested: then `cancelled`. A stop requested before the start cancels
-    /// at once, even if a partner is waiting.
+    /// As above, but ends with `cancelled` when `stop` is requested. A stop that was requested
+    /// before the start cancels at once, even if a partner is waiting.
     template <stoppable_token StopToken>
     [[nodiscard]] auto exchange(T item, StopToken stop) noexcept {
         return factory::make_exchange(*protocol_, std::move(item), std::move(stop));
     }
 
-    /// As above, for at most `patience` on the clock of the executor it is awaited on: then `timed_out`,
-    /// never early. The patience counts from the end of the loop's turn in which the wait began (a
-    /// thread's first spin); what is then late is the executor's timer.
-    /// A patience of zero or less takes a partner that is waiting, or else fails at once.
+    /// As above, but ends with `timed_out` after `patience`, never earlier.
+    ///
+    /// The patience is measured on the clock of the executor that the operation is awaited on. It
+    /// begins at the end of the loop's turn in which the wait began (on a thread, after its first
+    /// spin). After it, the end is late only by the resolution of the executor's timers. With a
+    /// patience of zero or less, the operation takes a partner that is waiting, or else fails at
+    /// once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
         return factory::make_exchange_for(*protocol_, std::move(item), patience);
     }
-    /// As above, until a stop is requested: then `cancelled`.
+    /// As above, but ends with `cancelled` when `stop` is requested.
     template <class Rep, class Period, stoppable_token StopToken>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
                                     StopToken stop) noexcept {
         return factory::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop));
     }
 
-    /// As `exchange_for`, until `deadline` (steady_clock).
+    /// As `exchange_for`, but until `deadline` (steady_clock).
     template <class Duration>
     [[nodiscard]] auto
     exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
         return factory::make_exchange_until(*protocol_, std::move(item), deadline);
     }
-    /// As above, until a stop is requested: then `cancelled`.
+    /// As above, but ends with `cancelled` when `stop` is requested.
     template <class Duration, stoppable_token StopToken>
     [[nodiscard]] auto exchange_until(T item,
                                       std::chrono::time_point<detail::clock, Duration> deadline,
@@ -111,16 +117,17 @@ public:
         return factory::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop));
     }
 
-    /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
-    /// `item` to later arrivals, and never waits.
+    /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never
+    /// waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
     exchange_result<T> try_exchange(T item) noexcept {
         return factory::try_exchange(*protocol_, std::move(item));
     }
 
-    /// Closes permanently: each party that waits or arrives later gets `closed` and its own item
-    /// back. Idempotent. @throws nothing. @progress wait-free but for the retries of its claims.
+    /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
+    /// back. Idempotent.
+    /// @throws nothing.  @progress wait-free except for the retries of its claims.
     /// @allocation none.
     /// @resumes each waiting party on its executor; a party without an executor on the calling
     ///   thread, before this returns. Such a party may destroy the exchanger if no other party
@@ -128,10 +135,10 @@ public:
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
-    /// Whether `close` has been called. A true answer is final.
+    /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
-    /// How many pairs may meet beside slot 0: what the constructor was given.
+    /// How many pairs can meet in addition to slot 0: the constructor's argument, at most 255.
     std::size_t capacity() const noexcept { return protocol_->capacity(); }
 
 private:

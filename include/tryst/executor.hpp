@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The one thing tryst asks of the world: somewhere to resume, and optionally something to wake up by.
+/// The interface between tryst and executors: how to resume coroutines and, optionally, how to set
+/// timers.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -15,87 +16,91 @@ namespace tryst {
 /// @addtogroup waiting
 /// @{
 
-/// A piece of work in an executor's queue. It lives in whatever waits (a coroutine frame, as a rule),
-/// so queueing it allocates nothing and cannot fail.
+/// A piece of work in an executor's queue. It is part of the waiting object, usually in a coroutine
+/// frame. So queueing it allocates nothing and cannot fail.
 struct executor_node {
     executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
-    void (*run)(executor_node*) noexcept = nullptr; ///< What to do; may end the node's life.
+    void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's life.
 };
 
 /// An entry in an executor's timer queue.
 struct timer_node {
-    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
-    time_point deadline{}; ///< When it is due.
+    time_point deadline{}; ///< The time at which it is due.
     void (*fire)(timer_node*) noexcept = nullptr; ///< Called once, when `deadline` has passed.
-    timer_node* child = nullptr; ///< The three links belong to the executor.
-    timer_node* sibling = nullptr; ///< The executor's.
-    timer_node* previous = nullptr; ///< The executor's.
+    timer_node* child = nullptr; ///< Belongs to the executor.
+    timer_node* sibling = nullptr; ///< Belongs to the executor.
+    timer_node* previous = nullptr; ///< Belongs to the executor.
 };
 
-/// The operations of an executor. `post` is mandatory and must order everything before it before the
-/// run of the node; the others may be null.
+/// The functions of an executor. Only `post` is mandatory; the others may be null.
 struct executor_vtable {
-    /// Queues `node`, never runs it before returning. Callable from any thread.
+    /// Queues `node`; never runs it before returning. Called from any thread. Everything before it
+    /// must happen-before the run of the node.
     void (*post)(void* context, executor_node* node) noexcept = nullptr;
 
-    /// Whether it runs one node at a time, as a loop or a strand does, in an `executor_scope` of its own.
+    /// Whether the executor runs one node at a time, as a loop or a strand does, in an
+    /// `executor_scope` of its own.
     bool serial = false;
 
-    /// Whether it ends with a single operation, so that coroutines without an executor of their own that
-    /// happen to run on it must not wait on it.
+    /// Whether the executor ends with a single operation. A coroutine that has no executor of its
+    /// own and only happens to run on this one must then not wait on it.
     bool temporary = false;
 
     /// Whether the calling thread is running this executor's work now. Null: never.
     bool (*running_here)(const void* context) noexcept = nullptr;
 
-    /// Takes a queued node back out, so that its frame may be destroyed; false if it is not queued
-    /// (yet). Called on the executor only. Null: frames must not be destroyed while they wait.
+    /// Takes a queued node back out, so that its frame may be destroyed. Returns false if the node
+    /// is not queued (yet). Called only on the executor. Null: frames must not be destroyed while
+    /// they wait on it.
     bool (*retract)(void* context, executor_node* node) noexcept = nullptr;
 
-    /// Timers, all three or none; called on the executor only. Deadlines are `now`'s. After `disarm`
-    /// the node is no longer referred to. Null: a timer thread serves the deadlines instead.
+    /// The time of its timers. `now`, `arm` and `disarm` are all set or all null, and called only
+    /// on the executor. If they are null, a timer thread serves the deadlines instead.
     timer_node::time_point (*now)(const void* context) noexcept = nullptr;
-    /// Enters a timer, to be fired on the executor.
+    /// Arms a timer. The executor calls its `fire` when `now` has reached its deadline.
     void (*arm)(void* context, timer_node* node) noexcept = nullptr;
-    /// Takes a timer out, whether it has fired or not.
+    /// Takes a timer out, whether it has fired or not. After that the executor must not use it.
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
 };
 
-/// A reference to an executor, or to none. Two words, copied freely; the executor must outlive it.
+/// A reference to an executor, or to none. It has two words and is cheap to copy. The executor must
+/// outlive its use.
 class executor_ref {
 public:
-    /// No executor.
+    /// Refers to no executor.
     constexpr executor_ref() noexcept = default;
-    /// @param context  what the functions of the table are given.
-    /// @param vtable   must outlive all use, as a rule a constant.
+    /// @param context  the first argument of the functions in the table.
+    /// @param vtable   the table; must outlive all use, so it is usually a constant.
     constexpr executor_ref(void* context, const executor_vtable* vtable) noexcept
         : context_(context), vtable_(vtable) {}
 
-    /// Whether it refers to any.
+    /// Whether it refers to an executor.
     explicit operator bool() const noexcept { return vtable_ != nullptr; }
-    /// Whether both refer to the same, or to none.
+    /// Whether both refer to the same executor, or to none.
     bool operator==(const executor_ref& other) const noexcept = default;
 
-    /// Queues `node`, to be run there later. From any thread.
-    /// @throws nothing.  @allocation what the executor's own `post` says; none in those of the library's core.
+    /// Queues `node`, to be run on the executor later. Call from any thread.
+    /// @throws nothing.  @allocation none on the executors of the core; others document their own.
     /// @sync everything before it happens-before the run.
     void post(executor_node* node) const noexcept { vtable_->post(context_, node); }
 
-    /// Whether the calling thread is running its work now; false if it cannot tell.
+    /// Whether the calling thread is running the executor's work now; false if the executor cannot
+    /// tell.
     bool running_here() const noexcept {
         return vtable_ != nullptr && vtable_->running_here != nullptr &&
                vtable_->running_here(context_);
     }
 
-    /// `executor_vtable::temporary`
+    /// See `executor_vtable::temporary`.
     bool is_temporary() const noexcept { return vtable_ != nullptr && vtable_->temporary; }
 
-    /// Whether nothing else of this executor's can run before the caller returns to it.
+    /// Whether no other work of this executor can run before the caller returns to it.
     bool alone_here() const noexcept;
 
-    /// Takes a queued node back out; false if it is not queued. On the executor.
-    /// Precondition: the executor can.
+    /// Takes a queued node back out; returns false if it is not queued. Call on the executor.
+    /// Precondition: the executor can retract.
     bool retract(executor_node* node) const noexcept {
         assert(vtable_ != nullptr && vtable_->retract != nullptr &&
                "tryst: a frame was destroyed while it waited on an executor that cannot retract");
@@ -106,14 +111,15 @@ public:
     bool has_timers() const noexcept {
         return vtable_ != nullptr && vtable_->arm != nullptr && running_here();
     }
-    /// The time of its timers. This and the next two: on the executor. Precondition: `has_timers()`.
+    /// The time of the executor's timers. Call this, `arm` and `disarm` on the executor.
+    /// Precondition: `has_timers()`.
     timer_node::time_point now() const noexcept { return vtable_->now(context_); }
     /// Fires `node` once, when its deadline has passed.
     void arm(timer_node* node) const noexcept { vtable_->arm(context_, node); }
-    /// Forgets `node`, whether it has fired or not.
+    /// Takes `node` out, whether it has fired or not.
     void disarm(timer_node* node) const noexcept { vtable_->disarm(context_, node); }
 
-    /// `co_await executor.schedule()`: goes on there, by way of its queue.
+    /// `co_await executor.schedule()`: continues on the executor, by way of its queue.
     [[nodiscard]] auto schedule() const noexcept;
 
 private:
@@ -123,21 +129,21 @@ private:
 
 namespace detail {
 
-/// What tryst keeps for each thread.
+/// The state that tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
-    bool hides_executor = false; ///< An `inline_scope` hides another executor that it also runs.
-    std::uint32_t probe = 0; ///< Where this thread looks in an arena; 0: not chosen yet.
-    int spins = max_spins / 2; ///< How long it looks out for a partner before it yields.
+    bool hides_executor = false; ///< An `inline_scope` hides an executor that it also runs.
+    std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
+    int spins = max_spins / 2; ///< How long it spins for a partner before it yields.
 };
 
 } // namespace detail
 
-/// Declares, for a scope, that the calling thread runs an executor's work, or none's: it is `current_executor`.
-/// For who writes an executor, around the runs of its nodes. Scopes nest.
+/// For executor authors: wrap each batch of node runs in an `executor_scope`. In the scope,
+/// `current_executor` returns its executor, or none. Scopes nest.
 class executor_scope {
 public:
-    /// The executor until the end of the scope.
+    /// Sets the executor until the end of the scope.
     explicit executor_scope(executor_ref executor) noexcept
         : outer_(detail::per_thread<detail::thread_state>().executor) {
         detail::per_thread<detail::thread_state>().executor = executor;
@@ -199,8 +205,8 @@ concept has_executor = requires(const Promise& promise) {
 
 namespace detail {
 
-/// A promise that means to name an executor, whether or not in the right way: it may name a loop, whose
-/// executor is meant.
+/// A promise that was probably meant to name an executor. It may do so in a wrong way, such as
+/// returning a loop instead of the loop's executor.
 template <class Promise>
 concept names_executor = requires(Promise& promise) {
     { promise.executor() } -> std::convertible_to<executor_ref>;
@@ -212,8 +218,9 @@ concept names_executor = requires(Promise& promise) {
 
 } // namespace detail
 
-/// Where a coroutine that suspends now is to be resumed: its promise's executor if it names one, else
-/// the executor running on this thread, else none (whoever completes the wait resumes it inline).
+/// The executor on which a coroutine that suspends now is to be resumed. It is the promise's
+/// executor if the promise names one, else the executor running on this thread. If there is
+/// neither, it is none, and the party that completes the wait resumes the coroutine inline.
 template <class Promise>
 executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
     static_assert(has_executor<Promise> || !detail::names_executor<Promise>,
@@ -230,9 +237,10 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 
 /// The awaitable of `executor_ref::schedule`. Its coroutine may be destroyed, on the executor,
 /// while it is queued. If the coroutine's promise has `set_executor(executor_ref)`, as a task's
-/// has, this tells it the new executor, so that the coroutine stays there.
-/// @resumes on the executor.  @throws nothing.  @sync everything before it happens-before the rest.
-/// @cancellation none.  @allocation none, but for what the executor's `post` says.
+/// promise does, this sets the new executor there, so that the coroutine stays on it.
+/// @resumes on the executor.  @throws nothing.
+/// @sync everything before it happens-before the continuation of the coroutine.
+/// @cancellation none.  @allocation none, except as the executor's `post` says.
 class [[nodiscard]] schedule_operation : private executor_node {
 public:
     /// Precondition: there is an executor.
@@ -264,7 +272,7 @@ public:
         executor_.post(this);
     }
 
-    /// For `co_await`.
+    /// For `co_await`: returns nothing.
     void await_resume() noexcept { coroutine_ = nullptr; }
 
 private:

@@ -22,15 +22,18 @@ namespace tryst {
 /// @addtogroup meeting
 /// @{
 
-/// In which order those who wait are served.
+/// The order in which waiting parties are matched.
 enum class order : unsigned char {
-    fifo, ///< Who has waited longest. A coroutine waits from its suspension on.
-    lifo, ///< As a rule who came last. Who comes after another has given up may take its place.
+    /// The longest waiting first. A coroutine waits from its suspension on.
+    fifo,
+    /// The latest first, as a rule. A new arrival may reuse the position of a waiter that withdrew.
+    lifo,
 };
 
 namespace detail {
 
-/// The two sides of a meeting at which red brings a `Red` and blue a `Blue`, or nothing, if that is void.
+/// The two sides of a meeting: red parties bring a `Red` and blue parties a `Blue`; void means no
+/// item.
 template <class Red, class Blue, order Order>
 struct two_sides {
     using home = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
@@ -46,22 +49,24 @@ inline constexpr bool is_exchangeable =
 
 } // namespace detail
 
-/// A point of synchronisation of two kinds of parties, red and blue, at which one of each swap items.
-/// Whoever arrives waits for the next of the other colour, then each goes its way with what the other brought.
-/// Any number of one colour may wait; as many reds as blues are never stranded, in whatever order they come.
+/// A meeting point of two kinds of parties, red and blue, at which a red and a blue party swap
+/// items. The first party waits. The next one of the other colour swaps items with it, and both
+/// continue. Any number of parties of one colour may wait. If as many red as blue parties arrive,
+/// in whatever order, none of them keeps waiting.
 ///
-/// Coroutines on any executor, bare coroutines and plain threads all meet in one exchanger. All members may
-/// be called from any thread at any time, the constructor and the destructor excepted.
+/// Coroutines on any executor, bare coroutines and plain threads can all meet in one exchanger. Any
+/// thread may call any member at any time, except the constructor and the destructor.
 ///
-/// Allocation: by an arrival, when more wait than ever before; if that fails, it ends with
-/// `out_of_memory` and gets its item back. The memory is kept for later waiters. Under `fifo` each
-/// takes 10 to 40 bytes, or 640 if it goes on waiting while 64 around it give up; under `lifo` each
-/// takes 16 to 32. 16 million may wait; under `fifo` 262,144, if 63 of 64 give up.
+/// Allocation: an arrival allocates only if more parties wait than ever before. If that fails, it
+/// ends with `out_of_memory` and gets its item back. The memory is kept for later waiters. Under
+/// `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the 63 around it
+/// withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties may wait; under `fifo`
+/// 262,144, if 63 of 64 withdraw.
 ///
-/// @tparam Red    what red parties bring, and blue ones get.
-/// @tparam Blue   what blue parties bring, and red ones get. Both are any object types whose move constructors
-///   and destructors do not throw.
-/// @tparam Order  whom of those who wait an arrival meets.
+/// @tparam Red    the item of a red party, which its blue partner gets.
+/// @tparam Blue   the item of a blue party, which its red partner gets. Both may be any object
+///   types whose move constructors and destructors do not throw, and that are not over-aligned.
+/// @tparam Order  which of the waiting parties an arrival matches.
 template <class Red, class Blue = Red, order Order = order::fifo>
 class red_blue_exchanger {
     static_assert(
@@ -74,20 +79,21 @@ class red_blue_exchanger {
                   "compilers do not align coroutine frames for them; exchange a std::unique_ptr");
 
 public:
-    using red_type = Red; ///< What red parties bring.
-    using blue_type = Blue; ///< What blue parties bring.
-    using duration = detail::clock::duration; ///< Of the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
+    using red_type = Red; ///< The item of a red party.
+    using blue_type = Blue; ///< The item of a blue party.
+    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
-    /// An open exchanger.
+    /// Makes an open exchanger.
     /// @throws std::bad_alloc.
     red_blue_exchanger()
         requires(Order == order::fifo)
         : protocol_(std::make_unique<protocol>(std::size_t{0})) {}
 
-    /// An open exchanger.
-    /// @param capacity  how many pairs may meet at the same time beside those who wait, as in `exchanger`.
-    ///   Under `fifo` there are none: who waited there would be overtaken.
+    /// Makes an open exchanger.
+    /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
+    ///   in `exchanger`. Under `fifo` there are none, because later arrivals would overtake the
+    ///   waiting ones.
     /// @throws std::bad_alloc.
     explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
         requires(Order == order::lifo)
@@ -96,24 +102,28 @@ public:
     red_blue_exchanger(const red_blue_exchanger&) = delete;
     red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
 
-    /// Closes. Operations that wait complete with `closed`, and may outlive the exchanger. A party
-    /// whose own exchange has returned may destroy the exchanger if it knows that no other will
-    /// arrive. It may do so while its partner has not resumed yet, or while the close that ended
-    /// its exchange is still running on another thread. Waits for closes that are under way, and
-    /// for stops and deadlines that are withdrawing a waiter.
+    /// Closes the exchanger. Waiting operations complete with `closed`, and may outlive the
+    /// exchanger.
+    ///
+    /// A party whose own exchange has returned may destroy the exchanger if it knows that no other
+    /// party will arrive. Its partner need not have resumed yet, and the close that ended its
+    /// exchange may still be running on another thread. The destructor waits for closes that are
+    /// under way, and for stops and deadlines that are withdrawing a waiter.
     ~red_blue_exchanger() = default;
 
-    /// Offers `item` as a red party; waits until a blue one swaps. With a stop token, until a stop is requested:
-    /// then `cancelled`; a stop requested before the start cancels at once, even if a partner is waiting.
-    /// @returns  an awaitable of `exchange_result<Blue, Red>`: the partner's item; or an error, and `item` back.
-    /// The guarantees are those of `exchange_operation`.
+    /// Offers `item` as a red party, and waits until a blue one swaps. If there is a stop token,
+    /// ends with `cancelled` when a stop is requested. A stop that was requested before the start
+    /// cancels at once, even if a partner is waiting.
+    /// @returns  an awaitable of `exchange_result<Blue, Red>`: the partner's item; or an error,
+    ///   with `item` handed back. Its guarantees are those of `exchange_operation`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto red(Red item, StopToken... stop) noexcept {
         return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
 
-    /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
+    /// As above, but ends with `timed_out` after `patience`, never earlier (see
+    /// `exchanger::exchange_for`).
     template <class Rep, class Period, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto red_for(Red item, std::chrono::duration<Rep, Period> patience,
@@ -122,7 +132,7 @@ public:
                                              std::move(stop)...);
     }
 
-    /// As above, until `deadline` (steady_clock).
+    /// As above, but until `deadline` (steady_clock).
     template <class Duration, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto red_until(Red item,
@@ -132,15 +142,17 @@ public:
                                                std::move(stop)...);
     }
 
-    /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never offers
-    /// `item` to later arrivals, and never waits. Overlooks nobody who waits all the time, only perhaps one who
-    /// comes while another takes the one that waited.
+    /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never
+    /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
+    /// during the whole call. It may overlook a party that arrives while another one takes the
+    /// waiting party.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
-    /// The same for the other colour: `blue(item)` meets `red(item)` and gives an `exchange_result<Red, Blue>`.
+    /// The same for the other colour: `blue(item)` meets `red(item)` and gives an
+    /// `exchange_result<Red, Blue>`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
@@ -163,21 +175,22 @@ public:
         return sides::blue::make_exchange_until(*protocol_, std::move(item), deadline,
                                                 std::move(stop)...);
     }
-    /// As `try_red`: takes a red party that is waiting.
+    /// As `try_red`, but takes a red party that is waiting.
     exchange_result<Red, Blue> try_blue(Blue item) noexcept {
         return sides::blue::try_exchange(*protocol_, std::move(item));
     }
 
-    /// Closes permanently: each party that waits or arrives later gets `closed` and its own item
-    /// back. Idempotent. @throws nothing. @progress lock-free; linear in the number of waiting
-    /// parties.
+    /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
+    /// back. Idempotent.
+    /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
     /// @allocation none.
     /// @resumes each waiting party on its executor; parties without an executor on the calling
-    ///   thread, before this returns. Such a party may destroy the exchanger if no other waited.
+    ///   thread, before this returns. Such a party may destroy the exchanger if no other party
+    ///   waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
-    /// Whether `close` has been called. A true answer is final.
+    /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
 private:

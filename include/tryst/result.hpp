@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What an exchange returns: the partner's item, or an error and your own item back.
+/// The result of an exchange: the partner's item, or an error with your own item handed back.
 /// Standard library only.
+///
+/// Longer than other headers, because each accessor has an overload for each value category.
 #pragma once
 
 #include <tryst/detail/meet/item.hpp>
@@ -22,16 +24,17 @@ namespace tryst {
 
 /// Why an exchange did not take place.
 enum class exchange_errc : unsigned char {
-    timed_out = 1, ///< The deadline passed and no partner had come.
+    timed_out = 1, ///< The deadline passed before a partner came.
     cancelled, ///< A stop was requested before a partner came.
     closed, ///< The exchanger was closed or destroyed.
-    no_partner, ///< `try_exchange`, or another `try_` operation, found nobody waiting.
-    out_of_memory, ///< More parties of one colour wait than ever before, and no room could be made.
+    no_partner, ///< A `try_` operation found no waiting partner.
+    out_of_memory, ///< There was no memory for another waiter; only with two colours.
 };
 
-/// The category of `exchange_errc`. Errors also compare equal to the `std::errc` they resemble:
-/// timed_out, operation_canceled, operation_would_block for `no_partner`, and not_enough_memory. Visible,
-/// because errors compare equal only if a program and its shared libraries have one category.
+/// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
+/// resemble: `timed_out`, `operation_canceled`, `operation_would_block` for `no_partner`, and
+/// `not_enough_memory`. Visible, because errors compare equal only if a program and its shared
+/// libraries have one category.
 [[gnu::visibility("default")]] inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {
     public:
@@ -48,7 +51,7 @@ enum class exchange_errc : unsigned char {
             case exchange_errc::no_partner:
                 return "no partner is waiting";
             case exchange_errc::out_of_memory:
-                return "there is no memory for one more to wait";
+                return "there is no memory for another waiter";
             }
             return value == 0 ? "success" : "unknown exchange error";
         }
@@ -73,14 +76,14 @@ enum class exchange_errc : unsigned char {
     return instance;
 }
 
-/// The error as a `std::error_code`, of `exchange_category`.
+/// The error as a `std::error_code` of `exchange_category`.
 inline std::error_code make_error_code(exchange_errc error) noexcept {
     return {static_cast<int>(error), exchange_category()};
 }
 
 namespace detail {
 
-/// One of two items: the partner's or the own one.
+/// Either of two items: the partner's or one's own.
 template <class Theirs, class Own>
 class either_item {
 public:
@@ -122,16 +125,16 @@ concept comparable = std::is_void_v<T> || std::equality_comparable<T>;
 
 } // namespace detail
 
-/// The outcome of one exchange: like `std::expected<T, std::error_code>`, except that a failure also
-/// hands your own item back. Exactly one of the two is inside: `*result` after success,
-/// `result.returned()` after failure. Taking the wrong one is a misuse, caught by assert.
+/// The outcome of one exchange: like `std::expected<T, std::error_code>`, except that a failure
+/// also hands your own item back. It holds exactly one of the two items: `*result` after success,
+/// `result.returned()` after failure. An assertion fails if you access the other.
 ///
-/// `value_or`, `and_then`, `transform` and `or_else` work as those of `std::expected`, with two differences: a
-/// failure carries the own item along, and what `transform` makes must be movable without exceptions. On an
-/// rvalue they move the items, else they copy them.
+/// `value_or`, `and_then`, `transform` and `or_else` work like those of `std::expected`, with two
+/// differences: a failure also passes your own item on, and the result of `transform`'s function
+/// must be nothrow-movable. On an rvalue they move the items, otherwise they copy them.
 ///
 /// @tparam T    the partner's item, or void if it brings none.
-/// @tparam Own  the caller's own item, or void if it brings none.
+/// @tparam Own  your own item, or void if you bring none.
 template <class T, class Own>
 class [[nodiscard]] exchange_result {
     template <class, class>
@@ -140,9 +143,9 @@ class [[nodiscard]] exchange_result {
     using own_t = detail::object_t<Own>;
 
 public:
-    using value_type = T; ///< What the partner brings.
-    using returned_type = Own; ///< What comes back after a failure.
-    using error_type = std::error_code; ///< Of `exchange_category`.
+    using value_type = T; ///< The type of the partner's item.
+    using returned_type = Own; ///< The type of the item that a failure hands back.
+    using error_type = std::error_code; ///< An error code of `exchange_category`.
 
     /// A success that holds the partner's item.
     explicit exchange_result(theirs_t&& partners) noexcept : item_(std::move(partners)) {}
@@ -152,13 +155,13 @@ public:
         requires(std::copy_constructible<theirs_t>)
         : exchange_result(theirs_t(partners)) {}
 
-    /// A failure that holds the caller's own item.
+    /// A failure that holds your own item.
     exchange_result(exchange_errc error, own_t&& own) noexcept
         : item_(std::move(own)), error_(error) {}
 
-    /// Whether there was a partner, whose item is inside.
+    /// Whether the exchange succeeded, so that the partner's item is inside.
     bool has_value() const noexcept { return error_ == success; }
-    /// `has_value()`
+    /// Same as `has_value()`.
     explicit operator bool() const noexcept { return has_value(); }
 
     /// @{
@@ -218,7 +221,7 @@ public:
     }
     /// @}
 
-    /// The reason of the failure; a default-constructed `std::error_code` after success.
+    /// The reason for the failure; a default-constructed `std::error_code` after success.
     std::error_code error() const noexcept {
         return has_value() ? std::error_code() : make_error_code(error_);
     }
@@ -243,7 +246,7 @@ public:
     /// @}
 
     /// @{
-    /// The partner's item, or `other` if there is none; the own item is then lost with the result.
+    /// The partner's item, or `other` after a failure. Your own item is then lost with the result.
     template <class U>
         requires(!std::is_void_v<T>)
     T value_or(U&& other) const& {
@@ -258,7 +261,7 @@ public:
 
     /// @{
     /// Calls `next` with the partner's item and returns its result, an `exchange_result` with the
-    /// same `Own`. A failure is passed on, with the own item in it.
+    /// same `Own`. A failure is passed on, with your own item in it.
     template <class F>
     auto and_then(F&& next) const& {
         return then(*this, std::forward<F>(next));
@@ -275,7 +278,7 @@ public:
 
     /// @{
     /// Calls `change` with the partner's item and returns a success that holds its result. A
-    /// failure is passed on, with the own item in it.
+    /// failure is passed on, with your own item in it.
     template <class F>
     auto transform(F&& change) const& {
         return then(*this, in_result(std::forward<F>(change)));
@@ -291,8 +294,8 @@ public:
     /// @}
 
     /// @{
-    /// Calls `recover` with the error and the own item (with the error alone if `Own` is void)
-    /// and returns its result, an `exchange_result` with the same `T`. A success is passed on.
+    /// Calls `recover` with the error and your own item (with the error alone if `Own` is void) and
+    /// returns its result, an `exchange_result` with the same `T`. A success is passed on.
     template <class F>
     auto or_else(F&& recover) const& {
         return otherwise(*this, std::forward<F>(recover));
@@ -310,7 +313,7 @@ public:
 private:
     static constexpr exchange_errc success{};
 
-    /// Calls `f` with the partner's item, if it brings one.
+    /// Calls `f` with the partner's item, if there is one.
     template <class Self, class F>
     static decltype(auto) apply(Self&& self, F&& f) {
         if constexpr (std::is_void_v<T>) {
@@ -327,7 +330,7 @@ private:
         static_assert(detail::is_result<result>,
                       "tryst: and_then needs a function that returns an exchange_result");
         static_assert(std::is_same_v<typename result::returned_type, Own>,
-                      "tryst: and_then must keep the type of the own item, which it hands back");
+                      "tryst: and_then must keep the type of the item that a failure hands back");
         if (self.has_value()) {
             return result(apply(std::forward<Self>(self), std::forward<F>(next)));
         }
@@ -361,7 +364,7 @@ private:
         } else {
             static_assert(
                 std::invocable<F, std::error_code, decltype(std::forward<Self>(self).returned())>,
-                "tryst: or_else calls its function with the error and the own item");
+                "tryst: or_else calls its function with the error and your own item");
         }
         const auto recovered = [&]() -> decltype(auto) {
             if constexpr (std::is_void_v<Own>) {
@@ -386,7 +389,7 @@ private:
         }
     }
 
-    /// The own item, moved or copied out of a failure.
+    /// Takes the caller's own item out of a failure, by move or copy.
     template <class Self>
     static own_t own_of(Self&& self) {
         if constexpr (std::is_void_v<Own>) {

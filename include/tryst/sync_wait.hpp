@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Waiting on a plain thread.
+/// Waiting on a plain thread, for an exchange or a task.
 /// Standard library only.
 #pragma once
 
@@ -16,13 +16,13 @@ namespace tryst {
 
 namespace detail {
 
-/// An operation that knows how to wait on a thread by itself.
+/// An operation that can wait on a thread by itself.
 template <class Operation>
 concept waitable = requires(Operation&& operation) { std::forward<Operation>(operation).wait(); };
 
 using sync_wait_loop = basic_run_loop<clock, true>;
 
-/// Runs `work` to its end and leaves the result in it.
+/// Runs `work` to its end, and leaves the result in it.
 template <class T>
 task<> finish_on(sync_wait_loop& loop, task<T>& work) {
     co_await work.when_ready();
@@ -31,9 +31,10 @@ task<> finish_on(sync_wait_loop& loop, task<T>& work) {
 
 } // namespace detail
 
-/// Waits on this thread for an exchange: spins for a moment, then sleeps.
-/// Precondition: the thread is not running a loop, whose work it would block.
-/// @returns what `co_await` would.  @throws nothing.  @allocation none, but for what the operation says.
+/// Waits on this thread for an exchange: spins for a moment, then sleeps. Precondition: the thread
+/// is not running a loop, because it would block the loop's work.
+/// @returns the result of `co_await`.  @throws nothing.  @allocation none, except as the operation
+///   says.
 /// @cancellation by the operation's own stop token and deadline.  @sync as for `co_await`.
 template <class Operation>
     requires detail::waitable<Operation>
@@ -42,11 +43,12 @@ auto sync_wait(Operation&& operation) noexcept(
     return std::forward<Operation>(operation).wait();
 }
 
-/// Runs a task to its end on this thread, which serves as its executor meanwhile, timers included.
-/// Precondition: the thread is not running a loop, whose work it would block.
-/// @returns what the task returns.  @throws what it throws, and std::bad_alloc.  @allocation coroutine frames.
-/// @cancellation none of its own: give what the task awaits a stop token.
-/// @sync all that the task did happens-before the return.
+/// Runs a task to its end on this thread. Meanwhile the thread is the task's executor, with timers.
+/// Precondition: the thread is not running a loop, because it would block the loop's work.
+/// @returns the result of the task.  @throws what the task throws, and std::bad_alloc.
+/// @allocation coroutine frames.
+/// @cancellation none of its own: give a stop token to the operations that the task awaits.
+/// @sync everything that the task did happens-before the return.
 template <class T>
 T sync_wait(task<T> work) {
     assert(detail::may_block() && "tryst: a loop's own thread must not block");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A channel without a buffer: each item goes from a sender to a receiver while both are there.
+/// A channel without a buffer: a sender hands each item directly to a receiver.
 /// Standard library only.
 #pragma once
 
@@ -19,38 +19,41 @@ namespace tryst {
 /// @addtogroup meeting
 /// @{
 
-/// A red-blue exchange with nothing on one side: `send` waits for a receiver, `receive` for a sender, and
-/// the item passes between them. Any number of either may wait.
+/// A channel in which `send` waits for a receiver, `receive` waits for a sender, and the item
+/// passes between them. Any number of senders or of receivers may wait.
 ///
-/// Waiters, members called from any thread, the destructor and allocation are as in `red_blue_exchanger`.
+/// Apart from the names, it is a `red_blue_exchanger` whose blue parties bring no item: see there
+/// for the parties that can meet, the threads that may call its members, its destructor and its
+/// allocation.
 ///
-/// @tparam T      what is sent: any object type whose move constructor and destructor do not throw.
-/// @tparam Order  whom of those who wait an arrival meets.
+/// @tparam T      the type of the items: any object type whose move constructor and destructor do
+///   not throw, and that is not over-aligned.
+/// @tparam Order  which of the waiting parties an arrival matches.
 template <class T, order Order = order::fifo>
 class synchronous_channel {
     static_assert(
         detail::is_exchangeable<T>,
         "tryst::synchronous_channel<T>: T must be a non-array, non-const object type with a "
-        "nothrow "
-        "destructor and a nothrow move constructor, because a transfer that has begun cannot be "
-        "taken back");
+        "nothrow destructor and a nothrow move constructor, because a transfer that has begun "
+        "cannot be taken back");
     static_assert(detail::fits_frames<T>,
                   "tryst::synchronous_channel<T>: T must not be over-aligned, because compilers do "
                   "not align coroutine frames for it; send a std::unique_ptr<T> instead");
 
 public:
-    using value_type = T; ///< What is sent.
-    using duration = detail::clock::duration; ///< Of the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< Of the `steady_clock`.
+    using value_type = T; ///< The type of the items.
+    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
+    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
-    /// An open channel.
+    /// Makes an open channel.
     /// @throws std::bad_alloc.
     synchronous_channel()
         requires(Order == order::fifo)
         : protocol_(std::make_unique<protocol>(std::size_t{0})) {}
 
-    /// An open channel.
-    /// @param capacity  as in `red_blue_exchanger`: not of items, of which a channel holds none.
+    /// Makes an open channel.
+    /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
+    ///   in `red_blue_exchanger`. It is no capacity for items: a channel holds none.
     /// @throws std::bad_alloc.
     explicit synchronous_channel(std::size_t capacity = detail::processor_count())
         requires(Order == order::lifo)
@@ -59,20 +62,21 @@ public:
     synchronous_channel(const synchronous_channel&) = delete;
     synchronous_channel& operator=(const synchronous_channel&) = delete;
 
-    /// Closes; as of `red_blue_exchanger`.
+    /// Closes the channel, with the guarantees of `red_blue_exchanger`'s destructor.
     ~synchronous_channel() = default;
 
-    /// Hands `item` to a receiver, for which it waits; with a stop token, until a stop is requested.
-    /// @returns  an awaitable of `exchange_result<void, T>`: that it was received; or an error, and `item` in
-    ///   `returned()`.
-    /// The guarantees are those of `exchange_operation`.
+    /// Hands `item` to a receiver, and waits until one takes it. If there is a stop token, ends
+    /// with `cancelled` when a stop is requested.
+    /// @returns  an awaitable of `exchange_result<void, T>`: success if the item was received; or
+    ///   an error, with `item` in `returned()`. Its guarantees are those of `exchange_operation`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send(T item, StopToken... stop) noexcept {
         return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
     }
 
-    /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
+    /// As above, but ends with `timed_out` after `patience`, never earlier (see
+    /// `exchanger::exchange_for`).
     template <class Rep, class Period, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send_for(T item, std::chrono::duration<Rep, Period> patience,
@@ -81,7 +85,7 @@ public:
                                              std::move(stop)...);
     }
 
-    /// As above, until `deadline` (steady_clock).
+    /// As above, but until `deadline` (steady_clock).
     template <class Duration, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto send_until(T item, std::chrono::time_point<detail::clock, Duration> deadline,
@@ -90,22 +94,25 @@ public:
                                                std::move(stop)...);
     }
 
-    /// Hands `item` to a receiver that is waiting, or fails at once with `no_partner` (or `closed`).
+    /// Hands `item` to a receiver that is waiting, or fails at once with `no_partner` (or
+    /// `closed`). Never waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a send.
     exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
-    /// Takes a sender's item, for which it waits; with a stop token, until a stop is requested.
-    /// @returns  an awaitable of `exchange_result<T, void>`: the item, or an error.
-    /// The guarantees are those of `exchange_operation`.
+    /// Waits for a sender, and takes its item. If there is a stop token, ends with `cancelled` when
+    /// a stop is requested.
+    /// @returns  an awaitable of `exchange_result<T, void>`: the item, or an error. Its guarantees
+    ///   are those of `exchange_operation`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive(StopToken... stop) noexcept {
         return sides::blue::make_exchange(*protocol_, detail::nothing(), std::move(stop)...);
     }
 
-    /// As above, for at most `patience`: then `timed_out`, never early (`exchanger::exchange_for`).
+    /// As above, but ends with `timed_out` after `patience`, never earlier (see
+    /// `exchanger::exchange_for`).
     template <class Rep, class Period, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive_for(std::chrono::duration<Rep, Period> patience,
@@ -114,7 +121,7 @@ public:
                                               std::move(stop)...);
     }
 
-    /// As above, until `deadline` (steady_clock).
+    /// As above, but until `deadline` (steady_clock).
     template <class Duration, stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
     [[nodiscard]] auto receive_until(std::chrono::time_point<detail::clock, Duration> deadline,
@@ -123,22 +130,24 @@ public:
                                                 std::move(stop)...);
     }
 
-    /// Takes the item of a sender that is waiting, or fails at once with `no_partner` (or `closed`).
+    /// Takes the item of a sender that is waiting, or fails at once with `no_partner` (or
+    /// `closed`). Never waits.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a receive.
     exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
 
-    /// Closes permanently: each party that waits or arrives later gets `closed`, and senders their
-    /// items. There is nothing to drain, because there is no buffer. Idempotent.
+    /// Closes permanently. Each party that waits or arrives later gets `closed`, and senders also
+    /// get their items back. No item is left in the channel, because it has no buffer. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
     /// @allocation none.
     /// @resumes each waiting party on its executor; parties without an executor on the calling
-    ///   thread, before this returns. Such a party may destroy the channel if no other waited.
+    ///   thread, before this returns. Such a party may destroy the channel if no other party
+    ///   waited.
     /// @sync everything before it happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
-    /// Whether `close` has been called. A true answer is final.
+    /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
 private:

@@ -28,17 +28,19 @@ class task;
 namespace detail {
 
 /* How a task completes
- * The awaiter starts the task by resuming it, on its own stack. A task that completes before it has
- * suspended for the first time returns there, and the awaiter goes on without having suspended: a loop of
+ * The awaiter starts the task by resuming it, on its own stack. A task that completes before its
+ * first suspension returns there, and the awaiter continues without having suspended. So a loop of
  * such awaits uses no stack, whether or not the compiler makes tail calls of symmetric transfers.
  *
- *   started --await[T1]----> awaited     the awaiter: the task has suspended, and so does the awaiter
- *   started --complete[T2]-> completed   the task: its awaiter is still starting it
- *   awaited --complete[T2]-> (no change) the task: its awaiter is suspended, and is resumed by the task
+ *   started --await[T1]----> awaited     the task has suspended, and so does the awaiter
+ *   started --complete[T2]-> completed   the awaiter is still starting the task
+ *   awaited --complete[T2]-> awaited     the awaiter is suspended: the task resumes it
  *
- * Both are a CAS on one word, since a task that has suspended may complete on another thread while
- * its awaiter is on the way to T1. The side whose CAS fails continues the awaiter, so it is resumed
- * once.
+ * The awaiter makes the first step, and the task the other two.
+ *
+ * I16. The awaiter continues exactly once. T1 and T2 CAS the same word, and the side whose CAS
+ *     fails continues the awaiter. (A task that has suspended may complete on another thread while
+ *     its awaiter is still on the way to T1.)
  *
  * Rejected: symmetric transfer to the task, which costs stack for each await below -O2 (g++). */
 class task_promise_base {
@@ -55,21 +57,22 @@ public:
     };
     completion final_suspend() noexcept { return {}; }
 
-    /// The executor on which the operations that it awaits resume the task: its awaiter's, until
-    /// the task is scheduled elsewhere.
+    /// The executor of the task, on which the operations that it awaits resume it. It is the
+    /// awaiter's executor until the task is scheduled elsewhere.
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
-    /// Runs `self` up to its first suspension. Out of line: after T1 the awaiter's frame must not be touched, but
-    /// a compiler that inlines this into the awaiter may keep variables there.
-    /// @returns whether the awaiter is suspended; else the task has completed.
+    /// Runs `self` up to its first suspension. Out of line: after T1 the awaiter's frame must not
+    /// be touched, but a compiler that inlines this into the awaiter may keep variables there.
+    /// @returns whether the awaiter is suspended. If not, the task has completed, and the caller
+    ///   continues the awaiter (I16).
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
         awaiter_ = &awaiter;
         executor_ = awaiter.executor();
         self.resume();
         progress seen = progress::started;
         // [T1] release, pairs with [T2]: publishes the awaiter's frame to the thread that resumes
-        // it. Failure acquire, pairs with [T2]: what the task did.
+        // it. Failure acquire, pairs with [T2]: everything that the task did.
         return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
                                                  std::memory_order_acquire);
     }
@@ -81,7 +84,8 @@ private:
     std::coroutine_handle<> complete() noexcept {
         continuation& awaiter = *awaiter_;
         progress seen = progress::started;
-        // [T2] release, pairs with [T1]: what the task did. Failure acquire, pairs with [T1].
+        // [T2] release, pairs with [T1]: everything that the task did. Failure acquire, pairs with
+        // [T1]: the awaiter is suspended, and continues here (I16).
         if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
                                               std::memory_order_acquire)) {
             return std::noop_coroutine();
@@ -137,24 +141,24 @@ private:
 
 } // namespace detail
 
-/// The result of calling a coroutine that has not started yet. It starts when it is awaited, once, and
-/// gives its awaiter what it returns or throws. Destroying a task destroys its frame, started or not.
+/// The return type of a coroutine that starts when it is awaited. Await a task at most once: it
+/// then gives its awaiter the value that it returns, or the exception that it throws. Destroying a
+/// task destroys its frame, started or not.
 ///
-/// A task keeps to one executor: the one its awaiter is on, or the loop it was spawned on.
-/// Exchanges and tasks that it awaits resume it there, until it moves by
-/// `co_await executor.schedule()`. That moves the task alone, not its awaiter. (An awaitable of
-/// another library may resume the task elsewhere. After its next exchange or task that has to wait,
-/// the task is back on its executor.)
+/// A task keeps to one executor: its awaiter's, or the loop that it was spawned on. Exchanges and
+/// tasks that it awaits resume it there, until it moves by `co_await executor.schedule()`. That
+/// moves only the task, not its awaiter. (An awaitable of another library may resume the task
+/// elsewhere. The next exchange or task for which it has to wait brings it back to its executor.)
 ///
-/// The task must not be destroyed while it runs, which includes the call that first suspends it.
+/// A task must not be destroyed while it runs, which includes the call that first suspends it.
 ///
-/// @resumes  the awaiter on its own executor: at once if the task completes there, else through its
-///           queue; without an executor, where the task completes. A task that completes without
-///           suspending does not suspend its awaiter.
+/// @resumes  the awaiter on its own executor: at once if the task completes there, otherwise
+///   through the executor's queue. An awaiter without an executor resumes where the task completes.
+///   A task that completes without suspending does not suspend its awaiter.
 /// @throws   what the task throws.
-/// @sync     all that the task did happens-before the awaiter goes on.
-/// @cancellation  none of its own: give what the task awaits a stop token.
-/// @allocation  one coroutine frame when it is called; none when it is awaited.
+/// @sync     everything that the task did happens-before its awaiter continues.
+/// @cancellation  none of its own: give a stop token to the operations that the task awaits.
+/// @allocation  one coroutine frame when the coroutine is called; none when it is awaited.
 template <class T>
 class [[nodiscard]] task {
     static_assert(std::is_void_v<T> || std::is_object_v<T>,
@@ -165,13 +169,13 @@ class [[nodiscard]] task {
 
 public:
     using promise_type = detail::task_promise<T>; ///< For the compiler.
-    using value_type = T; ///< What it returns.
+    using value_type = T; ///< The type of the returned value.
 
     /// An empty task, to be assigned to.
     task() noexcept = default;
-    /// Takes the other's coroutine, and leaves it empty.
+    /// Takes the other task's coroutine, and leaves it empty.
     task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
-    /// Destroys its own frame, if there is one, and takes the other's.
+    /// Destroys its own frame, if there is one, and takes the other task's.
     task& operator=(task&& other) noexcept {
         if (this != &other) {
             reset();
@@ -184,7 +188,7 @@ public:
     /// Whether it has a coroutine.
     explicit operator bool() const noexcept { return static_cast<bool>(coroutine_); }
 
-    /// Runs the task. @throws whatever it throws.
+    /// Runs the task. @throws what the task throws.
     auto operator co_await() && noexcept {
         struct awaiter : ready_awaiter {
             using ready_awaiter::ready_awaiter;
@@ -193,10 +197,11 @@ public:
         return awaiter(checked());
     }
 
-    /// Runs the task to its end, but leaves what it returned or threw in it, for `take`.
+    /// Runs the task to its end, but leaves its value or exception in it, for `take`.
     auto when_ready() noexcept { return ready_awaiter(checked()); }
 
-    /// What the task returned. Precondition: `when_ready` was awaited. @throws what it threw.
+    /// Returns the task's value. Precondition: `when_ready` was awaited. @throws what the task
+    /// threw.
     T take() { return coroutine_.promise().take(); }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// All of the core: exchangers and channels, and what it takes to wait in them. No adapter.
+/// The whole core: exchangers, channels, and everything needed to wait in them. No adapter.
 /// Standard library only.
 #pragma once
 

@@ -24,14 +24,15 @@ namespace tryst {
 
 namespace detail {
 
-/// How many of a group of coroutines have not finished, their awaiter included while it starts them.
+/// The number of coroutines in a group that have not finished. The awaiter counts, too, while it
+/// starts them.
 struct join_counter {
     explicit join_counter(std::size_t children) noexcept : left(children + 1) {}
 
     /// @returns whether the caller was the last.
     bool arrive() noexcept {
-        // [J1] acquire and release, pairs with itself: what all tasks did happens-before the
-        // awaiter resumes.
+        // [J1] acquire and release, pairs with itself: everything that the tasks did happens-before
+        // the awaiter resumes.
         return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
 
@@ -39,7 +40,8 @@ struct join_counter {
     continuation awaiter;
 };
 
-/// A coroutine that runs one task of a group, and resumes the awaiter of the group if it is the last.
+/// A coroutine that runs one task of a group. The last of them to finish resumes the group's
+/// awaiter.
 class join_child {
 public:
     struct promise_type {
@@ -92,7 +94,8 @@ join_child join(Task& work, join_counter&) {
     co_await work.when_ready();
 }
 
-/// Starts the children one after the other, and resumes its coroutine when the last has finished.
+/// Starts the children one after the other. The awaiting coroutine resumes when the last has
+/// finished.
 template <class Children>
 struct join_all {
     join_counter& group;
@@ -110,7 +113,7 @@ struct join_all {
     void await_resume() const noexcept {}
 };
 
-/// What a task of `T` adds to a tuple or a vector of results.
+/// The element for a task of `T` in a tuple or a vector of results.
 template <class T>
 using joined_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -126,13 +129,13 @@ joined_value<T> take_joined(task<T>& work) {
 
 } // namespace detail
 
-/// Runs `work...` at once: each in turn is started and runs until it first suspends; then they take
-/// turns on whatever resumes them. Ends when all have ended, even if some failed.
-/// @returns  a tuple of what they return, `std::monostate` for void.
+/// Runs `work...` concurrently. Starts each in turn, up to its first suspension; after that, each
+/// runs when it is resumed. Ends when all have ended, even if some failed.
+/// @returns  a tuple of the tasks' values, with `std::monostate` for void.
 /// @throws   the first exception, in the order of the arguments; and std::bad_alloc.
-/// @resumes  on the executor it was awaited on; if it was on none, wherever the last task ends.
-/// @cancellation  none of its own: give what the tasks await a stop token.
-/// @sync     all that the tasks did happens-before it goes on.
+/// @resumes  on the executor that it was awaited on; without an executor, where the last task ends.
+/// @cancellation  none of its own: give a stop token to the operations that the tasks await.
+/// @sync     everything that the tasks did happens-before the awaiter continues.
 /// @allocation  a frame for each task, one for all, and a list of them.
 template <class... T>
 task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
@@ -146,8 +149,8 @@ task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
     co_return std::tuple<detail::joined_value<T>...>{detail::take_joined(work)...};
 }
 
-/// As above, for any number of tasks of one kind.
-/// @returns  what they return, in order; nothing if that is void.
+/// As above, for any number of tasks of one type.
+/// @returns  their values, in order; nothing if they are void.
 template <class T>
 task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joined_value<T>>>>
 when_all(std::vector<task<T>> work) {

@@ -1,5 +1,5 @@
-// A failure hands the own item back.
-// diagnostic: or_else calls its function with the error and the own item
+// A failure hands your own item back.
+// diagnostic: or_else calls its function with the error and your own item
 #include <tryst/result.hpp>
 
 #include <system_error>

@@ -119,7 +119,8 @@ public:
         };
     }
 
-    /// A party that ends the home after its arrival, if one that withdraws may still be about to (W1).
+    /// A party that destroys the wait list after its arrival, although a withdrawal may be under way
+    /// (I5).
     auto destroyer(colour own, plan p = plan::waits) {
         pins_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
         return [this, own, p, mine = add(own)] {

@@ -198,7 +198,7 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
     require(may, "a wait has ended for a reason that is not there");
 }
 
-/// R3: whoever still waits could not have met another.
+/// I3: no two waiters could have met each other.
 void meeting::close_at_quiescence() {
     std::size_t waiting = 0;
     for (std::size_t i = 0; i != parties_; ++i) {

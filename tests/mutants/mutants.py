@@ -41,7 +41,8 @@ FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hp
          "task.hpp", "when_all.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
-HOMES = ("detail/meet/dual_queue.hpp", "detail/meet/dual_stack.hpp", "detail/meet/node_pool.hpp")
+HOMES = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
+         "detail/meet/node_pool.hpp")
 
 
 # ---- Memory orders: the model checker itself makes them weaker, one operation at a time.
@@ -50,8 +51,8 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
             "release": ("relaxed",)}
 
 # Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
-SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/dual_stack.hpp": ("lifo",),
-             "detail/meet/node_pool.hpp": ("fifo", "lifo")}
+SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
+             "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo")}
 OF_HOMES = ("fifo", "lifo")
 
 
@@ -187,7 +188,7 @@ def logic() -> Iterator[Mutant]:
     announcement = ("        const signal::view seen = w.state.begin_withdraw();\n        if (seen.is_done()) {\n"
                     "            return arrival::completed;\n        }\n"
                     "        if (seen.has_failed_to_withdraw()) {\n            return arrival::claimed;\n        }\n")
-    look_up = "        slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive\n"
+    look_up = "        slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)\n"
     yield Mutant("a check does not look for `done` in its announcement", protocol, announcement + look_up,
                  announcement.replace("seen.is_done()", "false") + look_up)
     yield Mutant("a check looks up its slot before it announces itself", protocol, announcement + look_up,
@@ -298,7 +299,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("mailbox: a late poster's token is not collected", mailbox,
                  "&& !cancel_wait()) {\n            parker_.park();\n", "&& !cancel_wait()) {\n")
     yield Mutant("mailbox: the end of a timed sleep is not said", inbox,
-                 "        word seen = sleeping;\n        // [M4] relaxed: no data, neither way. Failure relaxed: as well.\n"
+                 "        word seen = sleeping;\n        // [M4] relaxed: publishes and acquires nothing. Failure relaxed: likewise.\n"
                  "        return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,\n"
                  "                                             std::memory_order_relaxed);",
                  "        return word_.load(std::memory_order_relaxed) == sleeping;")
@@ -318,46 +319,50 @@ def logic() -> Iterator[Mutant]:
 
 
 def queue() -> Iterator[Mutant]:
-    file = "detail/meet/dual_queue.hpp"
+    queue = "detail/meet/dual_queue.hpp"
+    segments = "detail/meet/segment_list.hpp"
 
-    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
+    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "", file: str = queue) -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, by=by, known=known)
 
-    yield mutant("a withdrawal is not counted", "        count(here, n, one_cancelled);\n        return true;\n",
+    yield mutant("a withdrawal is not counted", "        segments_.count(here, n, list::one_cancelled);\n        return true;\n",
                  "        return true;\n", "memory")
     yield mutant("the second visitor does not count",
-                 "            count(here, n, one_ended);\n            return {match_result::partner,",
+                 "            segments_.count(here, n, list::one_ended);\n            return {match_result::partner,",
                  "            return {match_result::partner,", "memory")
-    yield mutant("a withdrawal stays counted when it was found", "count(here, n, one_ended - one_cancelled);", "count(here, n, one_ended);",
+    yield mutant("a withdrawal stays counted when it was found", "segments_.count(here, n, list::one_ended - list::one_cancelled);",
+                 "segments_.count(here, n, list::one_ended);",
                  "memory")
-    yield mutant("the departure of a cursor is not counted", "            count(here, segment_of(mine), one_ended);\n", "",
+    yield mutant("the departure of a cursor is not counted", "            segments_.count(here, list::segment_of(mine), list::one_ended);\n", "",
                  "memory")
-    yield mutant("a segment is released one event early", "(cell_count + 2) * one_ended", "(cell_count + 1) * one_ended")
-    yield mutant("whose link it is, is not looked at", "        if (owner_of(link) != id) {\n            return true;",
+    yield mutant("a segment is released one event early", "(cell_count + 2) * one_ended", "(cell_count + 1) * one_ended",
+                 file=segments)
+    yield mutant("whose link it is, is not looked at", "        if (list::owner_of(link) != id) {\n            return true;",
                  "        if (false) {\n            return true;")
     yield mutant("nobody sweeps", "until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1",
                  "until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1 && false", "memory")
     yield mutant("what is swept is not released",
                  "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(d);\n",
-                 "                        TRYST_TRACE(step::sweeping);\n", "memory")
+                 "                        TRYST_TRACE(step::sweeping);\n", "memory", file=segments)
     yield mutant("a sweep takes segments in which somebody waits",
-                 "segments_[d].ended.load(std::memory_order_acquire) == all_cancelled &&", "")
+                 "segments_[d].ended.load(std::memory_order_acquire) == all_cancelled &&", "", file=segments)
     yield mutant("a sweep does not look where the other cursor is", "is_before_end_of(id, last.load(std::memory_order_relaxed))",
                  "true", known="the look after the CAS leaves the segment alone, and its cells are gone: "
-                 "who enters it passes through")
+                 "who enters it passes through", file=segments)
     yield mutant("nobody waits", "visit(mine, more_behind ? nullptr : &w)", "visit(mine, nullptr)")
     yield mutant("what is gone is taken for a waiter", "if (seen != cancelled &&\n            cell", "if (cell")
     yield mutant("a look overlooks the last", "lead <= 0) {\n                return {lead < 0",
                  "lead <= 1) {\n                return {lead < 0",
-                 known="settle and search find it all the same, one step later")
+                 known="enqueue_or_match and try_match_all find it all the same, one step later")
     yield mutant("close: those who wait are forgotten", "                last = found.claimed;\n",
                  "                static_cast<void>(found);\n")
-    yield mutant("close: blue's cursor stays open", "blue_.fetch_or(closed, std::memory_order_acq_rel);",
+    yield mutant("close: blue's cursor stays open", "blue_.fetch_or(list::closed, std::memory_order_acq_rel);",
                  "blue_.fetch_or(0, std::memory_order_acq_rel);")
     yield mutant("close: who finds blue's cursor closed does not close red's",
-                 "            red_.fetch_or(closed, std::memory_order_release);\n", "", "model")
-    yield mutant("no memory for a segment is not noticed", "            if (n == pool::none) {\n                return false;\n            }\n            segments_[n].clear(next_id",
-                 "            segments_[n].clear(next_id")
+                 "            red_.fetch_or(list::closed, std::memory_order_release);\n", "", "model")
+    yield mutant("no memory for a segment is not noticed",
+                 "        if (n == none) {\n            return false;\n        }\n        segments_[n].clear(next_id",
+                 "        segments_[n].clear(next_id", file=segments)
 
 
 def stack() -> Iterator[Mutant]:
@@ -369,7 +374,7 @@ def stack() -> Iterator[Mutant]:
     yield mutant("a place that was left is not used again", "            return false;\n        }\n        nodes_.release(n);\n        return true;",
                  "            return false;\n        }\n        return true;", "memory")
     yield mutant("a place that was left is used twice",
-                 "            return nullptr; // the pool's", "            nodes_.release(n);\n            return nullptr; // the pool's")
+                 "            return nullptr; // already released", "            nodes_.release(n);\n            return nullptr; // already released")
     yield mutant("whom a partner has met keeps its node", "        nodes_.release(n);\n        return was == disowned",
                  "        return was == disowned", "memory")
     yield mutant("an arrival pushes on the other colour",

@@ -35,15 +35,15 @@ protected:
 
 /* The registry of an execution context
  *
- * I1. A suspended operation is in the list from `add` until `wake`, `remove` or `shutdown` unlinks
+ * I21. A suspended operation is in the list from `add` until `wake`, `remove` or `shutdown` unlinks
  *     it.
- * I2. After `shutdown` has set `ended_`, no waker queues work in the context: `wake` queues under
+ * I22. After `shutdown` has set `ended_`, no waker queues work in the context: `wake` queues under
  *     `mutex_`, and only if `ended_` is false.
- * I3. A thread that has seen `woken` in `await_waker` may destroy the operation: `wake` sets
+ * I23. A thread that has seen `woken` in `await_waker` may destroy the operation: `wake` sets
  *     `woken` and makes its last access under one hold of `mutex_`.
- * I4. After `shutdown` has set `open_` to false, `post_unless_ended` does not call `post`: both
+ * I24. After `shutdown` has set `open_` to false, `post_unless_ended` does not call `post`: both
  *     hold `gate_`.
- * I5. The registry is shut down before the strands of its context.
+ * I25. The registry is shut down before the strands of its context.
  *      1. Asio shuts services down in the reverse order of their making.
  *      2. The registry's constructor makes the service of the strands first.
  *      3. Otherwise a waker could queue work in a strand that is being shut down. The strand would
@@ -56,7 +56,7 @@ class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
-    /// Makes the service of the strands first, unless it exists (I5).
+    /// Makes the service of the strands first, unless it exists (I25).
     explicit registry(net::execution_context& context) : net::execution_context::service(context) {
         const net::strand<anywhere> made(anywhere{&context});
     }
@@ -103,7 +103,7 @@ public:
         unlink(removed);
     }
 
-    /// Removes an operation and calls `queue`, which queues its work (I2). If the context has
+    /// Removes an operation and calls `queue`, which queues its work (I22). If the context has
     /// ended, the operation stays for `shutdown` to find. The caller must not use the operation
     /// afterwards.
     template <class Queue>
@@ -116,7 +116,7 @@ public:
         }
     }
 
-    /// Waits until the waker has left `wake` (I3).
+    /// Waits until the waker has left `wake` (I23).
     void await_waker(const suspended_operation& operation) noexcept {
         tryst::detail::yield_until([&] {
             const std::scoped_lock lock(mutex_);
@@ -124,7 +124,7 @@ public:
         });
     }
 
-    /// Calls `post`, which posts to the context, unless the context has ended (I4). From any
+    /// Calls `post`, which posts to the context, unless the context has ended (I24). From any
     /// thread, while the registry lives.
     template <class Post>
     void post_unless_ended(Post post) {

@@ -26,14 +26,14 @@ namespace detail {
  *   running -----------> asleep     nothing is ready
  *   running -----------> finished   `finish` was called
  *
- * I1. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
+ * I17. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
  *     the only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
  *     executor, as in a strand.
- * I2. While asleep, the executor is in the registry of its context, and its inbox is prepared for a
+ * I18. While asleep, the executor is in the registry of its context, and its inbox is prepared for a
  *     wait. So the next poster learns that it must wake the executor.
- * I3. Only the turn uses the other members. While the executor is asleep, `context_ends` and the
+ * I19. Only the turn uses the other members. While the executor is asleep, `context_ends` and the
  *     owner's `leave` use them.
- * I4. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`
+ * I20. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`
  *     destroys all suspended work.
  *
  * @tparam Queue  the queue of the Asio executor, a `work_queue`.
@@ -60,7 +60,7 @@ protected:
     /// Called when the executor has finished; ends its lifetime.
     virtual void complete() {}
 
-    /// Called when no turn will run any more: destroys suspended work (I4). Ends the executor's
+    /// Called when no turn will run any more: destroys suspended work (I20). Ends the executor's
     /// lifetime.
     virtual void on_shutdown() noexcept = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The slots of one exchanger, and how far arrivals spread over them.
-/// Standard library only. Allocates in its constructor, never after.
+/// Standard library only. Allocates only in its constructor.
 #pragma once
 
 #include <tryst/detail/meet/slot.hpp>
@@ -20,22 +20,23 @@
 namespace tryst::detail {
 
 /* The arena
- * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to `bound`
- * are for elimination: pairs that meet there do not touch the wait list's cache line. The bound starts at
- * 0, so an exchanger without contention consists of one slot.
+ * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to
+ * `bound` are for elimination: pairs that meet there do not touch the wait list's cache line. The
+ * bound begins at 0, so an exchanger without contention uses only the wait list.
  *
- *   grow     by one when a claim failed, because another party was at the same slot at the same time
- *   shrink   by one when an offer above slot 0 expired, because there was no other party
+ *   grow     by one when a claim failed, because another party used the same slot at the same time
+ *   shrink   by one when an offer above slot 0 expired without a partner
  *
- * This is the rule of java.util.concurrent.Exchanger (JDK 8 and later). So is the sequence number in the
- * bound, which makes a decision fail that was based on an old bound. In Java the capacity is half the
- * number of processors. Here it is their number: two coroutines of one loop can be partners, and a loop
- * with a slot of its own pairs them without sharing a cache line.
+ * This is the rule of java.util.concurrent.Exchanger (JDK 8 and later). So is the sequence number
+ * in the bound, because of which a decision based on an old bound fails. In Java the capacity is
+ * half the number of processors. Here it is their number: two coroutines of one loop can be
+ * partners, and a loop with a slot of its own pairs them without sharing a cache line.
  *
- * Each thread has one random number, its probe, which selects its slot within the current bound. The
- * thread stays there until it collides or nobody comes, as threads do with the cells of LongAdder (JDK 8).
- * A collision at slot 0, which all threads visit, does not move it: a few collisions there would drive
- * every thread from the slot where it is alone with its partners (docs/adr/0008). */
+ * Each thread has one random number, its probe, which selects its slot within the current bound.
+ * The thread keeps to that slot until it collides there or its offer expires, as threads do with
+ * the cells of LongAdder (JDK 8). A collision at slot 0, which all threads visit, does not change
+ * the probe. A few collisions there would drive every thread from the slot where it is alone with
+ * its partners (docs/adr/0008). */
 template <wait_list WaitList>
 class alignas(line_pair) basic_arena {
 public:
@@ -54,9 +55,9 @@ public:
 
     std::uint32_t capacity() const noexcept { return capacity_; }
 
-    /// The bound as it is now, with its sequence number.
+    /// The current bound, with its sequence number.
     std::uint32_t bound() const noexcept {
-        // Relaxed: a hint; a stale one costs a collision or an empty slot.
+        // Relaxed: a hint. A stale bound costs a collision or an empty slot.
         return bound_.load(std::memory_order_relaxed);
     }
 
@@ -72,26 +73,26 @@ public:
         if (slots == 0) {
             return 0;
         }
-        // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980, section 2):
-        // a change of the bound by one moves only threads of one slot.
+        // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980,
+        // section 2): if the bound changes by one, only threads of one slot move.
         const std::uint32_t range = std::bit_ceil(slots);
         const std::uint32_t i = probe() & (range - 1);
         return 1 + (i < slots ? i : i - range / 2);
     }
 
-    /// The slot `index` under `bound`, in one word, for `expired` and `index_of`.
+    /// The slot `index` under `bound`, packed into one word for `expired` and `index_of`.
     static std::uint32_t place(std::uint32_t bound, std::uint32_t index) noexcept {
         return bound | (index << bound_bits);
     }
     static std::uint32_t index_of(std::uint32_t place) noexcept { return place >> bound_bits; }
 
-    /// A claim in the thread's slot above 0 failed: moves it to another, and grows.
+    /// After a failed claim in the thread's slot above 0: selects another slot, and grows.
     void collided() noexcept {
         next_probe();
         grow();
     }
 
-    /// A claim failed: makes room for one more pair.
+    /// After a failed claim: makes room for one more pair.
     void grow() noexcept {
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_) {
@@ -103,7 +104,8 @@ public:
         }
     }
 
-    /// An offer that was made at `place` expired: takes the highest slot away.
+    /// After the offer made at `place` has expired: selects another slot, and takes the highest one
+    /// away.
     void expired(std::uint32_t place) noexcept {
         next_probe();
         std::uint32_t seen = place & bound_mask;
@@ -116,11 +118,11 @@ public:
         }
     }
 
-    /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed (I5,
-    /// signal.hpp), or for a close.
+    /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed
+    /// (I5, signal.hpp), or for a close.
     void pin() noexcept {
-        // [A3] relaxed: the withdrawer's [A4] comes later, because it has seen `done` ([W4]). So does the
-        // destruction by a party that found the exchanger closed.
+        // [A3] relaxed: the withdrawer's [A4] comes later, because the withdrawer has seen `done`
+        // ([W4]). So does the destruction by a party that found the exchanger closed.
         pins_.fetch_add(1, std::memory_order_relaxed);
     }
     void unpin() noexcept {
@@ -128,7 +130,8 @@ public:
         pins_.fetch_sub(1, std::memory_order_release);
     }
 
-    /// Waits until no party is inside. Precondition: closed, and no operation arrives any more.
+    /// Waits for moves, pinned withdrawals and closes that are under way. Precondition: closed, and
+    /// no operation arrives any more.
     void drain() const noexcept {
         for (std::size_t i = 0; i != capacity_; ++i) {
             yield_until([&] { return !spread_[i].is_moving(); });
@@ -140,7 +143,8 @@ public:
 private:
     struct alignas(line_pair) padded_slot : slot {};
 
-    // The bound's low byte is the highest slot in use; two more count its changes.
+    // The lowest byte of the bound is the highest slot in use. The next two bytes count its
+    // changes.
     static constexpr std::uint32_t sequence = 1U << 8U;
     static constexpr std::uint32_t index_mask = sequence - 1;
     static constexpr unsigned bound_bits = 24;
@@ -148,7 +152,7 @@ private:
 
     static std::uint32_t next(std::uint32_t changed) noexcept {
         const std::uint32_t counted = (changed + sequence) & bound_mask;
-        return counted != 0 ? counted : sequence; // 0 is for an arena that has never grown
+        return counted != 0 ? counted : sequence; // 0 means that the arena has never grown
     }
 
     static std::uint32_t probe() noexcept {
@@ -156,8 +160,9 @@ private:
         return probe != 0 ? probe : next_probe();
     }
 
-    /// The thread's next random number: Marsaglia's xorshift32 ("Xorshift RNGs", 2003, section 3),
-    /// seeded apart for each thread by the address of its own state, scrambled by the golden ratio.
+    /// The thread's next random number: Marsaglia's xorshift32 ("Xorshift RNGs", 2003, section 3).
+    /// The seed is the address of the thread's own state, scrambled by the golden ratio, and so
+    /// differs between threads.
     static std::uint32_t next_probe() noexcept {
         std::uint32_t& probe = per_thread<thread_state>().probe;
         std::uint32_t x = probe;
@@ -171,7 +176,8 @@ private:
         return probe = x;
     }
 
-    // All in one cache line, which every arrival reads, and writes only if it finds its partner there.
+    // All in one cache line. Every arrival reads it, but writes it only if it finds its partner
+    // there.
     WaitList list_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a party that is not a coroutine waits for its exchange: it spins or yields, then sleeps.
+/// The wait of a thread or fiber for its exchange: it spins or yields, then sleeps.
 /// Standard library only. Never allocates or throws by itself.
 #pragma once
 
@@ -13,22 +13,24 @@
 namespace tryst::detail {
 
 /* Wait strategies
- * A thread (thread_wait_strategy.hpp), or a fiber in an adapter, blocks in `blocking_wait`. Its strategy
- * lives on its stack and serves one wait:
+ * A thread (thread_wait_strategy.hpp), or a fiber in an adapter, blocks in `blocking_wait`. Its
+ * strategy lives on its stack and serves one wait:
  *
- *   executor()               what the protocol posts to in order to end the sleep, from any thread and at
- *                            most once; possibly before the sleep, or from the waiting party itself
- *   await_partner(done, late)  lets a bounded time pass after an offer; may return as soon as `done()`,
- *                            or `late()`, which means that the deadline has passed
- *   sleep()                  until posted
- *   sleep_until(deadline)    until posted or the deadline; returns whether it was posted
- *   step(f)                  f(), a stretch of the protocol in which the party is not suspended
+ *   executor()                 the protocol posts to it to end the sleep: at most once, from any
+ *                              thread, perhaps before the sleep or from the waiting party itself
+ *   await_partner(done, late)  lets a bounded time pass after an offer; may return as soon as
+ *                              `done()`, or as soon as `late()`: the deadline has passed
+ *   sleep()                    until posted
+ *   sleep_until(deadline)      until posted or the deadline; returns whether it was posted
+ *   step(f)                    f(), a part of the protocol in which the party is not suspended
  *
- * A poster must not touch the strategy once the party may have gone on. So a `sleep` that returns, and a
- * `sleep_until` that returns true, have waited for the poster. A `sleep_until` that returned false is
- * followed by a `sleep`, because by then the post is certain.
+ * A poster must not touch the strategy once the party may have continued. So a `sleep` that
+ * returns, and a `sleep_until` that returns true, have waited for the poster. After a `sleep_until`
+ * that returned false, the wait cancels the operation and then calls `sleep`, because by then the
+ * post is certain.
  *
- * The wait may go on in another thread after each suspension. Thread-locals are used within steps only. */
+ * After each suspension the party may be on another thread. So thread-locals are used only within
+ * steps. */
 
 /// Blocks the calling thread or fiber with `strategy` until the operation is complete.
 template <class Operation, class WaitStrategy>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Where parties of two colours wait, last in, first out.
-/// Standard library only. Allocates while more wait than ever before; never throws.
+/// The wait list of two colours, last in, first out.
+/// Standard library only. Allocates for each new maximum of waiters; never throws.
 #pragma once
 
 #include <tryst/detail/meet/node_pool.hpp>
@@ -16,29 +16,36 @@
 namespace tryst::detail {
 
 /* The dual stack
- * After Scherer and Scott, "Nonblocking Concurrent Data Structures with Condition Synchronization" (2004),
- * section 3: a Treiber stack that holds waiters of one colour at a time; the other colour pops.
+ * After Scherer and Scott, "Nonblocking Concurrent Data Structures with Condition Synchronization"
+ * (2004), section 3: a Treiber stack of waiters. A party pushes a node that holds its waiter, or
+ * pops a node with a waiter of the other colour.
  *
- *   push   a node, with a waiter in it, on top, if those below are of its colour
- *   pop    the top node, which is the popper's from then on, and take what is in it
+ * The CAS on the head needs the number of the next node, so it reads nodes, which are never freed
+ * (I7). It does not read waiters. The popper takes the waiter's address out of its node by an
+ * exchange [D4], a withdrawer by a CAS [D6]. So I1 holds.
  *
- * A node holds the waiter's address for whoever takes it out: the popper by an exchange, a withdrawer by a
- * CAS. So the head's CAS, which needs the next node, reads nodes only, which are never freed (node_pool.hpp),
- * and R1 holds: nobody has dereferenced a waiter whose address they did not take out.
+ * The node of a withdrawn waiter stays on the stack as `vacant`, and the next arrival may refill
+ * it. So a withdrawal is O(1), and there are only as many nodes as the largest number of parties
+ * that have waited at the same time (plus one for a while, if a node was disowned). In return, the
+ * order is last in, first out only among parties that arrived while no node was vacant. The content
+ * of a node:
  *
- * The node of a withdrawn waiter stays in the stack, but is vacant, and the next push takes its place. So
- * withdrawing is O(1), and there are as many nodes as parties have waited at the same time (one more for a while, if
- * one was disowned); in return the order is last in, first out only among those who came while no place was
- * vacant. What is in a node:
+ *   free       not on the stack
+ *   a waiter   on the stack, or about to be pushed
+ *   vacant     on the stack; also in the pool, or allocated by an arrival
+ *   disowned   on the stack; the popper will release it
  *
- *   free       in no stack
- *   a waiter   on the stack, or about to be
- *   vacant     on the stack, and the pool's or an arrival's to reuse
- *   disowned   on the stack, and given back by whoever pops it
+ *   free     --push[D2]-------> a waiter
+ *   a waiter --withdraw[D6]---> vacant
+ *   vacant   --refill[D3]-----> a waiter   by an arrival of the same colour
+ *   vacant   --disown[D5]-----> disowned   by an arrival of the other colour
+ *   any      --pop[D9], [D4]--> free
  *
- *   free     --push----> waiter    vacant --refill--> waiter     its colour's, on the stack already
- *   waiter   --withdraw> vacant    vacant --disown--> disowned   the arrival has the other colour
- *   any      --pop-----> free */
+ * I11. All waiters on the stack have the colour that the head contains. A party pushes only on an
+ *     empty stack or on its own colour, and refills only nodes that are vacant in its own colour.
+ *
+ * I12. A node is released once after each allocation: by the withdrawer that made it vacant, by the
+ *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it. */
 class dual_stack {
     struct node;
     using pool = node_pool<node, 24>;
@@ -50,7 +57,8 @@ public:
     static constexpr bool spreads = true;
 
     match_result try_match(colour own) noexcept {
-        // [D1] acquire, pairs with [D2] and [D7]: the top node and all below, or what the closer did.
+        // [D1] acquire, pairs with [D2] and [D7]: the top node and all below it, or everything
+        // before the close.
         std::uint64_t head = head_.load(std::memory_order_acquire);
         while (true) {
             if ((head & closed) != 0) {
@@ -60,14 +68,15 @@ public:
             if (top == pool::none) {
                 return {match_result::empty};
             }
+            // All waiters below have the colour of the head (I11).
             if (colour_of(head) == own) {
                 return {match_result::own_side};
             }
-            // Relaxed: acquired with the head; if the node is not on top any more, [D9] fails.
+            // Relaxed: acquired with the head. If the node is not on top any more (I7), [D9] fails.
             const number next = nodes_[top].next.load(std::memory_order_relaxed);
-            // [D9] relaxed: [D1] acquired all nodes, and the next user of the head acquires what [D2]
-            // released, because all changes of the head are read-modify-writes. Failure relaxed: nothing
-            // was taken.
+            // [D9] relaxed: [D1] acquired all nodes. The next user of the head acquires what [D2]
+            // released, because all changes of the head are read-modify-writes. Failure relaxed:
+            // nothing was taken.
             if (!head_.compare_exchange_weak(head, changed(head, next), std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
                 return {match_result::collided};
@@ -90,19 +99,20 @@ public:
             }
             w.place = n;
             atomic<word>& place = nodes_[n].content;
-            // [D10] acquire, pairs with [D4]: a free node is ours since then, or since [N3].
+            // [D10] acquire, pairs with [D4]: if the node is free, its popper no longer reads it.
+            // (If the popper itself released it, [N3] has acquired that.)
             word seen = place.load(std::memory_order_acquire);
             if (seen == vacant(own)) {
-                // [D3] release, pairs with [D4]: publishes *w to the popper. Failure acquire, pairs with
-                // [D4]: the node was popped, and is free.
+                // [D3] release, pairs with [D4]: publishes *w to the popper. Failure acquire, pairs
+                // with [D4]: the node was popped and is free.
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
                                                   std::memory_order_acquire)) {
                     TRYST_TRACE(step::refill);
                     return {match_result::offered};
                 }
             } else if (seen != free) {
-                // [D5] release, pairs with [D4]: the node was ours since [N3]. Failure acquire, pairs
-                // with [D4], as [D3].
+                // [D5] release, pairs with [D4]: everything that this party acquired with the node
+                // ([N3]). Failure acquire, pairs with [D4], as [D3].
                 if (place.compare_exchange_strong(seen, disowned, std::memory_order_release,
                                                   std::memory_order_acquire)) {
                     TRYST_TRACE(step::disowning);
@@ -111,12 +121,13 @@ public:
             }
             // Relaxed: published by the head.
             place.store(mine, std::memory_order_relaxed);
-            // Relaxed: the CAS looks again.
+            // Relaxed: the CAS re-reads it.
             std::uint64_t head = head_.load(std::memory_order_relaxed);
             while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
                 // Relaxed: published by the head.
                 nodes_[n].next.store(top_of(head), std::memory_order_relaxed);
-                // [D2] release, pairs with [D1] and [D7]: *w and its node. Failure relaxed: retried.
+                // [D2] release, pairs with [D1] and [D7]: *w and its node. Failure relaxed:
+                // retried.
                 if (head_.compare_exchange_weak(head, changed(head, n, own),
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed)) {
@@ -134,8 +145,8 @@ public:
         const number n = w.place;
         word seen = reinterpret_cast<word>(&w);
         // [D6] release, pairs with [D4]: a party that finds the node vacant and then destroys the
-        // exchanger knows that this withdrawal is counted ([A3]). Failure relaxed: the waiter is its
-        // partner's, and not touched.
+        // exchanger sees the pin of this withdrawal ([A3]). Failure relaxed: the waiter belongs to
+        // its partner and is not touched.
         if (!nodes_[n].content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
                                                        std::memory_order_relaxed)) {
             return false;
@@ -146,13 +157,15 @@ public:
 
     template <class Each>
     waiter* close(Each each) noexcept {
-        // [D7] acquire, pairs with [D2]: all nodes; release, pairs with [D1] and [D8]: what the closer did.
+        // [D7] acquire, pairs with [D2]: all nodes; release, pairs with [D1] and [D8]: everything
+        // before the close.
         const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel);
         waiter* last = nullptr;
         for (number n = top_of(head); n != pool::none;) {
             // Relaxed: acquired with the head.
             const number next = nodes_[n].next.load(std::memory_order_relaxed);
-            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot destroy it.
+            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot
+            // destroy it.
             if (last != nullptr && nodes_[n].content.load(std::memory_order_relaxed) > disowned) {
                 each(*std::exchange(last, nullptr));
             }
@@ -168,7 +181,7 @@ public:
     }
 
     bool is_closed() const noexcept {
-        // [D8] acquire, pairs with [D7]: what the closer did.
+        // [D8] acquire, pairs with [D7]: everything before the close.
         return (head_.load(std::memory_order_acquire) & closed) != 0;
     }
 
@@ -183,8 +196,9 @@ private:
     static constexpr word disowned = 3;
     static constexpr word vacant(colour own) noexcept { return own == colour::red ? 1 : 2; }
 
-    // The head: closed or not, the colour of those who wait, the number of the top node, and how often it
-    // has changed, against the return of the same node with another successor.
+    // The head, from the low end: whether the stack is closed, the colour of its waiters, the
+    // number of the top node, and the number of changes. Because of the latter, a CAS fails if the
+    // same node is on top again with another successor.
     static constexpr std::uint64_t closed = 1;
     static constexpr std::uint64_t blue = 2;
     static constexpr unsigned top_at = 2;
@@ -204,14 +218,15 @@ private:
         return changed(head, top, colour_of(head));
     }
 
-    /// Takes out what is in a node that the caller has popped: a waiter, which is the caller's, or null.
+    /// Empties a node that the caller has popped. @returns its waiter, which the caller now owns,
+    /// or null.
     waiter* empty(number n) noexcept {
-        // [D4] acquire, pairs with [D3], [D5] and [D6]: the waiter, and what the node's last user did;
-        // release, pairs with [D3], [D5] and [D10]: we have read `next`, which an arrival that finds the node
-        // free may change.
+        // [D4] acquire, pairs with [D3], [D5] and [D6]: the waiter, and everything that the node's
+        // last user did; release, pairs with [D3], [D5] and [D10]: this party has read `next`,
+        // which an arrival that finds the node free may change.
         const word was = nodes_[n].content.exchange(free, std::memory_order_acq_rel);
         if (was == vacant(colour::red) || was == vacant(colour::blue)) {
-            return nullptr; // the pool's, or an arrival's, already
+            return nullptr; // already released, and perhaps allocated again (I12)
         }
         nodes_.release(n);
         return was == disowned ? nullptr : reinterpret_cast<waiter*>(was);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Nodes of one kind, handed out by number and taken back, at addresses that stay theirs.
+/// A pool of nodes, which are allocated and released by number and never move.
 /// Standard library only. Allocates while it grows; never throws.
 #pragma once
 
@@ -17,13 +17,15 @@
 namespace tryst::detail {
 
 /* The pool
- * Type-stable: what has been a node stays one until the pool ends, so that whoever is late may still look
- * at it, and finds out by a counter that it is late. Free nodes are a stack (Treiber, "Systems Programming:
- * Coping with Parallelism", 1986) whose head counts its changes, against the return of the same number.
- * Numbers start at 1; the nodes from 2^i to 2^(i+1) - 1 are one allocation.
+ * Free nodes form a stack (Treiber, "Systems Programming: Coping with Parallelism", 1986). Its head
+ * contains a counter of its changes. So the CAS of a stale `allocate` fails, even if the same node
+ * is on top again. Numbers begin at 1. The nodes from 2^i to 2^(i+1) - 1 are one block.
  *
- * @tparam Node  has an atomic `link`, which is the pool's while the node is free.
- * @tparam Bits  of a number. */
+ * I7. Nodes are never freed before the pool is destroyed, so a stale reader may dereference one.
+ *     The reader must find out by a counter or an id that it is late.
+ *
+ * @tparam Node  has an atomic `link`, which belongs to the pool while the node is free.
+ * @tparam Bits  the width of a node's number. */
 template <class Node, unsigned Bits>
 class node_pool {
 public:
@@ -42,17 +44,18 @@ public:
 
     Node& operator[](number n) const noexcept {
         const unsigned i = block_of(n);
-        // [N1] acquire, pairs with [N2]: the nodes as they were made.
+        // [N1] acquire, pairs with [N2]: the nodes' initial state.
         return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
     }
 
-    /// A node for the caller alone, in the state it was released in, if it was; `none` if there is no memory.
+    /// Allocates a node, in the state in which it was released if it has been in use before.
+    /// @returns `none` if there is no memory.
     number allocate() noexcept {
-        // [N3] acquire, pairs with [N4]: the link, and what its last user did.
+        // [N3] acquire, pairs with [N4]: the link, and everything that the node's last user did.
         std::uint64_t head = free_.load(std::memory_order_acquire);
         while (number_of(head) != none) {
             const number n = number_of(head);
-            // Relaxed: acquired with the head; if the node is not free any more, [N5] fails.
+            // Relaxed: acquired with the head. If the node is not free any more (I7), [N5] fails.
             const number next = (*this)[n].link.load(std::memory_order_relaxed);
             // [N5] takes the node, which `head` has acquired. Failure acquire, pairs with [N4].
             // Success acquire, too: g++ 12 rejects a weaker order than on failure.
@@ -61,32 +64,32 @@ public:
                 return n;
             }
         }
-        // Relaxed: the CAS looks again.
+        // Relaxed: the CAS re-reads it.
         number fresh = fresh_.load(std::memory_order_relaxed);
         do {
             if (fresh >> Bits != 0 || !has_block(block_of(fresh))) {
                 return none;
             }
-            // Relaxed: only a count; the block is published by [N2]. Failure relaxed: retried.
+            // Relaxed: only a count; [N2] publishes the block. Failure relaxed: retried.
         } while (!fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed));
         return fresh;
     }
 
-    /// Takes a node back that nobody writes to any more.
+    /// Releases a node, which no other party writes to any more.
     void release(number n) noexcept {
-        // Relaxed: the CAS looks again.
+        // Relaxed: the CAS re-reads it.
         std::uint64_t head = free_.load(std::memory_order_relaxed);
         do {
             // Relaxed: released by [N4].
             (*this)[n].link.store(number_of(head), std::memory_order_relaxed);
-            // [N4] release, pairs with [N3] and [N5]: the link, and what the node's user did. Failure
-            // relaxed: retried.
+            // [N4] release, pairs with [N3] and [N5]: the link, and everything that the node's user
+            // did. Failure relaxed: retried.
         } while (!free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
                                               std::memory_order_relaxed));
     }
 
-    /// How many nodes there are, free or not.
+    /// The number of nodes, free or not.
     number size() const noexcept {
         // Relaxed: only a count.
         return fresh_.load(std::memory_order_relaxed) - 1;
@@ -103,9 +106,9 @@ private:
         return (((head >> 32U) + 1) << 32U) | n;
     }
 
-    /// Whether there is a block `i`, which is made if need be.
+    /// Makes block `i` if it does not exist. @returns false if there is no memory.
     bool has_block(unsigned i) noexcept {
-        // Relaxed: only tells whether it exists; users of its nodes acquire it with [N1].
+        // Relaxed: only whether it exists; users of its nodes acquire it with [N1].
         std::uintptr_t seen = blocks_[i].load(std::memory_order_relaxed);
         if (seen != 0) {
             return true;
@@ -114,7 +117,8 @@ private:
         if (made == nullptr) {
             return false;
         }
-        // [N2] release, pairs with [N1]: the nodes' initial state. Failure relaxed: there is one.
+        // [N2] release, pairs with [N1]: the nodes' initial state. Failure relaxed: another thread
+        // has made the block.
         if (!blocks_[i].compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(made),
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed)) {
@@ -123,8 +127,8 @@ private:
         return true;
     }
 
-    atomic<std::uint64_t> free_{0}; // how often it changed, and the number of the first
-    atomic<number> fresh_{1}; // the first that has never been handed out
+    atomic<std::uint64_t> free_{0}; // the number of changes, and the number of the first free node
+    atomic<number> fresh_{1}; // the first number that has never been allocated
     std::array<atomic<std::uintptr_t>, Bits> blocks_{};
 };
 

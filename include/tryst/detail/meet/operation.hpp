@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One exchange in progress: item, waiter, limits, and how its client is told that it is complete.
+/// One exchange in progress: its item, its waiter and its limits, for any kind of client.
 /// Standard library only. Never allocates or throws.
+///
+/// Longer than other headers, because its steps share the lifetime of the item, the stop and the
+/// timer.
 #pragma once
 
 #include <tryst/detail/meet/protocol.hpp>
@@ -24,21 +27,24 @@ struct no_deadline {};
 
 /* The operation
  * It knows the protocol, stops and deadlines, but not its client. Clients are the coroutine awaiter
- * (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp), and whatever else
- * has a function to be called on completion.
+ * (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp), and any
+ * other code that gives a completion function.
  *
- *   created --try_match--> complete                       a partner was waiting, or a stop requested
- *   created --start-----> complete                        likewise, or there is no time to wait
- *                         offered                         for one turn of the executor, in which only a
- *                                                         partner or a close can end the wait
- *   offered --(turn)----> complete                        a partner came
- *                         stoppable, timed_by_...         in the wait list: stop and deadline in force
- *   any     --finish----> finished                        no stop, timer or executor refers to it
+ *   created --try_match--> complete           a partner was waiting, or a stop was requested
+ *   created --start------> complete           likewise, or the deadline had passed
+ *                          offered            for one turn of the executor, in which only a
+ *                                             partner or a close can end the wait
+ *   offered --(turn)-----> complete           a partner came
+ *                          stoppable,         in the wait list, with a stop
+ *                          timed_by_...       or a deadline in force
+ *   any     --finish-----> finished           no stop, timer or executor refers to it
  *
- * `try_match` and `start` tell by their return value that the operation is complete; otherwise the
- * completion function is called later, once, on the executor. A stop becomes a withdrawal in `cancel`.
+ * `try_match` and `start` return whether the operation is complete or pending. If it is pending,
+ * the completion function is called later, once, on the executor. A stop or a deadline calls
+ * `cancel`, which withdraws the waiter.
  *
- * A blocking wait uses the steps below `start` one by one, because it spins or yields in place of a turn. */
+ * A blocking wait uses the steps below `start` one by one, because it spins or yields instead of
+ * waiting for a turn. */
 template <class Side, class Limits>
 class operation : private Side::waiter,
                   private std::conditional_t<Limits::timed, timer_node, no_deadline> {
@@ -46,7 +52,7 @@ public:
     using result = typename Side::result;
     using protocol = typename Side::protocol;
 
-    /// What is called on the executor when the operation is complete; see `client_of`.
+    /// The completion function, which is called on the executor. See `client_of`.
     using completion = void (*)(executor_node*) noexcept;
 
     template <class... Stop>
@@ -80,7 +86,8 @@ public:
     /// The client of the operation whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
 
-    /// Takes a partner that is waiting, if there is one. @returns whether the operation is complete.
+    /// Takes a partner that is waiting, if there is one.
+    /// @returns whether the operation is complete.
     bool try_match() noexcept {
         assert(this->at == stage::created && "tryst: an exchange can be awaited only once");
         if constexpr (Limits::stoppable) {
@@ -92,11 +99,12 @@ public:
         return protocol_->try_match(mine());
     }
 
-    /// Makes the offer. @returns whether it is pending: then `done` is called on the executor, or inline in
-    /// the completing party if there is none. `client` is what `client_of` returns then.
+    /// Makes the offer.
+    /// @returns whether it is pending. If so, `done` is called on the executor; without an
+    ///   executor, inline by the completer. `client_of` then returns `client`.
     ///
-    /// Out of line, because it must not touch the frame once the waiter is published, and compilers that
-    /// inline it into a coroutine may do so (LLVM before 17 spills there).
+    /// Out of line, because it must not touch the frame once the waiter is published. Compilers
+    /// that inline it into a coroutine may do so (LLVM before 17 spills there).
     [[gnu::noinline]] bool start(executor_ref on, completion done, void* client) noexcept {
         this->executor = on;
         if (has_no_time(on)) {
@@ -115,7 +123,8 @@ public:
         return stay(where, no_limits);
     }
 
-    /// Cuts the ties to stop, deadline and executor. Precondition: complete, or not started.
+    /// Detaches the operation from its stop, its timer and its executor. Precondition: complete, or
+    /// not started.
     void finish() noexcept {
         if (this->at == stage::finished) {
             return;
@@ -135,7 +144,8 @@ public:
         this->at = stage::finished;
     }
 
-    /// Takes the offer back, if it is pending: the completion function will not be called. On its executor.
+    /// Takes the offer back if it is pending; the completion function is then never called. Call on
+    /// its executor.
     void abandon() noexcept {
         if (this->at == stage::created || this->at == stage::finished) {
             return;
@@ -147,15 +157,15 @@ public:
         if (protocol_->abandon(mine(), limited, queued)) {
             return;
         }
-        assert(on && "tryst: a coroutine without executor was destroyed while being resumed");
+        assert(on && "tryst: a coroutine without an executor was destroyed while it was resumed");
         yield_until([&] { return on.retract(this); });
     }
 
-    /// Ends the wait for a stop or the deadline, unless a partner was faster. From any thread, between the
-    /// start and `finish`.
+    /// Ends the wait for a stop or the deadline, unless a partner was faster. Call from any thread,
+    /// between the start and `finish`.
     void cancel(bool by_deadline) noexcept { protocol_->cancel(mine(), by_deadline); }
 
-    /// The result, by moving the item out. Precondition: complete.
+    /// Moves the result out. Precondition: complete.
     result take_result() noexcept {
         finish();
         return Side::result_of(mine());
@@ -178,7 +188,8 @@ public:
 
     bool is_complete() const noexcept { return this->state.is_done(); }
 
-    /// Registers the stop callback and parks the waiter. @returns whether it is suspended.
+    /// Registers the stop callback and parks the waiter.
+    /// @returns whether it is suspended.
     bool park() noexcept {
         this->at = stage::stoppable;
         register_stop();
@@ -202,8 +213,8 @@ private:
     typename Side::waiter& mine() noexcept { return *this; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
 
-    /// Goes on from where the protocol has left the waiter. `no_limits` is `unstoppable`; it is passed on,
-    /// because such a waiter must not be read any more.
+    /// Continues from the result of a step of the protocol. The caller passes `no_limits`, the
+    /// waiter's `unstoppable`, because such a waiter must not be read any more.
     /// @returns whether the operation is pending.
     bool stay(arrival where, bool no_limits) noexcept {
         switch (where) {
@@ -222,9 +233,9 @@ private:
         return false;
     }
 
-    /// The patience of an offer in the arena is one turn of the loop. In the wait list the stop and the
-    /// deadline come into force after it. Where partners abound, few waits last that long, and the others
-    /// need neither a timer nor a callback (docs/adr/0003).
+    /// Waits for one turn of the executor: the patience of an offer in the arena. In the wait list,
+    /// the stop and the deadline come into force after it. Where partners abound, few waits last
+    /// that long, and the others need neither a timer nor a callback (docs/adr/0003).
     bool wait_a_turn() noexcept {
         this->run = end_turn;
         this->executor.post(this);
@@ -265,7 +276,7 @@ private:
         }
     }
 
-    /// What its timer calls.
+    /// The function of the timer.
     static void pass_deadline(timer_node* node) noexcept {
         static_cast<operation&>(*node).cancel(true);
     }
@@ -282,7 +293,7 @@ private:
         }
     }
 
-    /// From here on the stop and the deadline can end the wait.
+    /// Lets the stop and the deadline end the wait from now on.
     void start_limits() noexcept {
         this->at = !Limits::timed                ? stage::stoppable
                    : this->executor.has_timers() ? stage::timed_by_executor
@@ -303,7 +314,7 @@ private:
         }
     }
 
-    /// Where the timer is armed, if it is.
+    /// The executor that the timer is armed with, if it is.
     executor_ref armed_timers() const noexcept {
         return this->at == stage::timed_by_executor ? this->executor
                : this->at == stage::timed_by_thread ? timer_thread_executor()
@@ -313,7 +324,7 @@ private:
     protocol* protocol_;
     completion done_ = nullptr;
     void* client_ = nullptr;
-    /// The callback while limits are in force, before that the token.
+    /// The token until the limits come into force, then the callback.
     [[no_unique_address]] stop_state<typename Limits::token, stop_request> stop_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How two parties of one exchanger find each other, wait, give up and close: the whole algorithm.
-/// Standard library only. Allocates in its constructor and where its wait list does; never throws after.
+/// The protocol by which the parties of one exchanger match, wait, withdraw and close.
+/// Standard library only. Allocates in its constructor and where its wait list does; only the
+/// constructor throws.
 ///
 /// Longer than other headers, because the steps of one algorithm are best read in one place.
 #pragma once
@@ -20,53 +21,57 @@
 
 namespace tryst::detail {
 
-/// Where a step of the protocol has left a waiter.
+/// The result of a step of the protocol for a waiter.
 enum class arrival : std::uint8_t {
     completed, ///< Its outcome is final, and it belongs to its owner again.
-    waiting, ///< It is in the wait list. If it is `unstoppable`, it must not be touched; else `park` it.
-    offered, ///< It is offered in the arena. Its owner calls `expire` after a while.
-    claimed, ///< It is out of its slot, and its partner is about to complete it: call `expire` again.
+    waiting, ///< In the wait list: `park` it. If it is `unstoppable`, it must not be touched.
+    offered, ///< Offered in the arena. Its owner calls `expire` after a while.
+    claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
 };
 
 /* The protocol
+ * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3,
+ * with one difference. In the paper a party fills the waiter's hole and then cleans the slot. Here
+ * waiters live in frames, so a party first takes the waiter out of its slot and then touches it
+ * (I1, slot.hpp).
  *
- * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3. Because
- * waiters live in frames, the order of claiming is the opposite one (I1, slot.hpp). The paper fills the
- * waiter's hole first and cleans the slot after; here the slot decides, and then the waiter is touched.
- *
- *   arrive   1. Look at the wait list. Claim a waiter there, swap, complete it, return.
- *            2. If the arena has grown, look at this thread's slot. Claim a waiter likewise, or offer the
- *               own waiter in the empty slot, for a bounded time.
+ *   arrive   1. Look at the wait list. If a partner waits there: claim it, swap items, complete it.
+ *            2. If the arena has grown, look at this thread's slot there. Claim a partner likewise,
+ *               or offer the own waiter in the empty slot, for a bounded time.
  *            3. Otherwise offer the own waiter in the wait list.
- *   expire   The bounded time is over: leave the arena's slot and arrive again, in the wait list only.
+ *   expire   The bounded time is over: leave the arena's slot, and arrive again in the wait list.
  *   park     In the wait list: tell the completer that it must post the waiter.
- *   cancel   A stop or a deadline: withdraw the waiter from the wait list and complete it.
+ *   cancel   A stop or a deadline: withdraw the waiter from the wait list, and complete it.
  *   close    Close the wait list, claim all waiters, and complete them.
  *
  * I2. Only the wait list (slot 0) holds waiters for an unbounded time. Two waiters that stayed in
- *     different slots would miss each other for ever. In the arena a thread spins for a bounded time, as
- *     in the paper. A coroutine must not spin on its loop. Its patience is one turn of the loop: it posts
- *     a check of its own and suspends. When the check runs, either a partner has come (which did not have
- *     to post or wake anybody), or the offer expires. No stop and no deadline is in force during that
- *     turn. They are in force after a waiter has spent such a turn in the wait list (docs/adr/0003).
- * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena is.
+ *     different slots would miss each other forever. In the arena a thread spins for a bounded
+ *     time, as in the paper. A coroutine must not spin on its loop. Its patience is one turn of the
+ *     loop: it posts a check and suspends. When the check runs, either a partner has come, which
+ *     did not have to post the waiter, or the offer expires. During that turn no stop or deadline
+ *     is in force. A waiter spends such a turn in the wait list, too, before they come into force
+ *     (docs/adr/0003).
  *
- * Ownership. The party whose CAS took a waiter from its slot owns it. It writes the outcome, sets `done`,
- * and posts the waiter if it found `parked`. After that it does not touch the waiter. There are two
- * shortcuts. An `unstoppable` waiter in the wait list has no use for the signal, because nothing can
- * cancel it: to complete it is to post it. And on a loop that both parties run on, the signal needs no
- * atomic step ([W7], docs/adr/0002).
+ * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
+ *     is.
  *
- * Lifetime. A party that has returned may destroy the exchanger, if it knows that no other will arrive.
- * So no party touches the exchanger after it has released its partner, except under the guard of a
- * `moving` slot (slot.hpp) or of a pin (I5, signal.hpp). To post a waiter may run any code inline, so the
- * last step before a post is to let go of the exchanger.
+ * I6. A party that has released its partner touches the exchanger only while it keeps a slot in
+ *     `moving` (slot.hpp) or holds a pin (I5, signal.hpp). The partner may return and destroy the
+ *     exchanger, if it knows that no other party will arrive. A post may run any code inline. So a
+ *     party ends `moving` before it posts, and a closer unpins before it posts the last waiter, if
+ *     that runs inline.
  *
- * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress.
- * Not handled: fairness among parties that arrive at the same time, and memory of who met whom.
+ * Ownership. The party whose CAS took a waiter from its slot owns the waiter. It writes the
+ * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
+ * waiter. There are two shortcuts. An `unstoppable` waiter in the wait list does not use the
+ * signal, because nothing can cancel it: to complete it is to post it. And on a loop that both
+ * parties run on, the signal needs no atomic step ([W7], docs/adr/0002).
  *
- * @tparam WaitList  a `single_slot`, or for two colours a dual structure. `W` is the waiter of one side,
- *   with its item. */
+ * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress. Not handled: fairness
+ * among parties that arrive at the same time, and memory of past partners.
+ *
+ * @tparam WaitList  a `single_slot`, or for two colours a dual structure. In the members, `W` is
+ *   the waiter of one side, with its item. */
 template <wait_list WaitList>
 class protocol {
     using arena = basic_arena<WaitList>;
@@ -120,8 +125,8 @@ public:
         return arrive(w, spread, nullptr);
     }
 
-    /// Ends the bounded offer of `w` in the arena. In the wait list, where it may stay, only looks. On the
-    /// owner's executor or thread.
+    /// Ends the bounded offer of `w` in the arena (I2). In the wait list, where `w` may stay, only
+    /// looks. Call on the owner's executor or thread.
     template <class W>
     arrival expire(W& w) noexcept {
         if (w.state.is_done()) {
@@ -137,7 +142,7 @@ public:
         if (seen.has_failed_to_withdraw()) {
             return arrival::claimed;
         }
-        slot& here = slot_of(w); // not before the announcement, which keeps the exchanger alive
+        slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)
         TRYST_TRACE(step::withdrawing);
         if (!here.begin_move(std::addressof(w), W::side)) {
             return fail_withdraw(w);
@@ -149,7 +154,7 @@ public:
     }
 
     /// Suspends `w`, which is `waiting` and not `unstoppable`.
-    /// @returns whether it is suspended, and then must not be touched; otherwise it is completed.
+    /// @returns whether it is suspended, and so must not be touched; otherwise it is completed.
     template <class W>
     bool park(W& w) noexcept {
         signal::view seen = w.state.park();
@@ -157,7 +162,7 @@ public:
             return true;
         }
         if (!seen.is_done()) {
-            // A stop that came before the waiter was parked is its owner's to serve.
+            // The owner acts on a stop that came before it was parked.
             seen = w.state.begin_withdraw();
         }
         if (seen.is_done()) {
@@ -172,13 +177,13 @@ public:
         return fail_withdraw(w, true) == arrival::claimed;
     }
 
-    /// Ends the wait of `w` for a stop or its deadline, unless a partner was faster. From any thread while
-    /// the operation lives. Precondition: `w` is, or was, `waiting`.
+    /// Ends the wait of `w` for a stop or its deadline, unless a partner was faster. Call from any
+    /// thread during the operation's life. Precondition: `w` is, or was, `waiting`.
     template <class W>
     void cancel(W& w, bool by_deadline) noexcept {
         const signal::view seen = w.state.request_stop(by_deadline);
         if (seen.is_done() || seen.is_stopped() || !seen.is_parked()) {
-            return; // too late, or another canceller's to serve, or the owner's
+            return; // too late, or left to another canceller or to the owner
         }
         TRYST_TRACE(step::withdrawing);
         if (withdraw_from_list(w)) {
@@ -191,11 +196,13 @@ public:
         }
     }
 
-    /// Takes back the offer of `w`, whose frame is destroyed while it is suspended. No canceller is left.
-    /// On its executor.
+    /// Takes back the offer of `w`, whose frame is destroyed while it is suspended. No canceller is
+    /// left. Call on its executor.
     /// @param limited  whether a stop or a deadline has been in force.
-    /// @param queued   whether its check or its resumption was in the executor's queue, and no more is.
-    /// @returns whether no party refers to `w` any more; if not, its resumption is about to be posted.
+    /// @param queued   whether its check or its resumption has just been taken out of the
+    ///   executor's queue.
+    /// @returns whether no party refers to `w` any more; if not, its resumption is about to be
+    ///   posted.
     template <class W>
     bool abandon(W& w, bool limited, bool queued) noexcept {
         const bool stays = arena::index_of(w.place) == 0 && (w.unstoppable || limited);
@@ -208,8 +215,9 @@ public:
         return true;
     }
 
-    /// Closes permanently, and completes all waiters with `closed`. A party that finds the exchanger
-    /// closed may destroy it. The destructor waits until this close has completed the last waiter.
+    /// Closes permanently, and completes all waiters with `closed`. A party that finds the
+    /// exchanger closed may destroy it: the destructor waits until this close has completed the
+    /// last waiter.
     void close() noexcept {
         arena_.pin();
         waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
@@ -227,7 +235,7 @@ public:
             post(*last);
         }
         arena_.unpin();
-        if (is_inline) { // the party may destroy the exchanger
+        if (is_inline) { // the party may destroy the exchanger (I6)
             post(*last);
         }
     }
@@ -238,7 +246,8 @@ public:
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
 private:
-    /// Acts on what `w` has found in the wait list. `moving`, if not null, is the slot it comes from.
+    /// Acts on the result that `w` found in the wait list. `moving`, if not null, is the slot that
+    /// `w` comes from.
     /// @returns whether `w` is completed.
     template <class W>
     bool apply_match(W& w, match_result found, slot* moving) noexcept {
@@ -267,6 +276,7 @@ private:
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         while (true) {
+            // The wait list comes first (I4).
             match_result found = arena_.list().try_match(W::side);
             if (apply_match(w, found, moving)) {
                 return arrival::completed;
@@ -275,7 +285,7 @@ private:
                 continue;
             }
             const std::uint32_t bound = arena_.bound();
-            // If the own side waits in the list, partners will look there first.
+            // If the own side waits in the list, partners look there first.
             const bool spreads = WaitList::spreads && spread && found.kind == match_result::empty;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
             w.place = arena::place(bound, index);
@@ -314,7 +324,7 @@ private:
         }
     }
 
-    /// Where the latest offer of `w` was made, in the arena.
+    /// The arena's slot of the latest offer of `w`.
     slot& slot_of(const waiter& w) noexcept { return arena_.at(arena::index_of(w.place)); }
 
     /// Takes `w` out of the wait list, if it has not been claimed.
@@ -323,7 +333,8 @@ private:
         if constexpr (WaitList::withdraws_in_one_step) {
             return arena_.list().withdraw(w, W::side);
         } else {
-            // Once `w` is out, no party waits for this one: the destructor must.
+            // Once `w` is out, its party no longer waits for this withdrawal, so the destructor
+            // must (I6).
             arena_.pin();
             const bool out = arena_.list().withdraw(w, W::side);
             arena_.unpin();
@@ -331,8 +342,9 @@ private:
         }
     }
 
-    /// Takes `w` out of its slot for good.
-    /// @returns waiting: it was still there; completed: it is completed; claimed: it is about to be.
+    /// Takes `w` out of its slot permanently.
+    /// @returns waiting: it was still there; completed: it is completed; claimed: it is about to
+    ///   be.
     template <class W>
     arrival try_withdraw(W& w) noexcept {
         const signal::view seen = w.state.begin_withdraw();
@@ -362,8 +374,8 @@ private:
         return by_deadline ? outcome::timed_out : outcome::cancelled;
     }
 
-    /// Swaps the items of `w`, which is the caller's, and of the waiter that the caller claimed, and
-    /// completes the latter. Here an item changes hands.
+    /// Swaps the items of `w`, which belongs to the caller, and of the waiter that the caller has
+    /// claimed. Completes the latter. All items change hands here.
     template <class W>
     void swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
         TRYST_TRACE(in_list ? step::claim_in_wait_list : step::claim_in_arena);
@@ -380,7 +392,7 @@ private:
     }
 
     /// Completes `q`, which the caller owns.
-    /// @returns whether it must be posted; if not, it must not be touched any more.
+    /// @returns whether the caller must post it; if not, it must not be touched any more.
     bool complete(waiter& q, outcome how, bool in_list) noexcept {
         TRYST_TRACE(step::completing);
         q.result = how;
@@ -388,7 +400,8 @@ private:
             return true;
         }
         if (q.executor.alone_here() && !q.is_limited()) {
-            // An executor that runs nothing else now has not parked `q`, and nothing can cancel it.
+            // This executor runs nothing else now, so it has not parked `q`; and nothing can cancel
+            // `q`.
             q.state.complete_in_place();
             TRYST_TRACE(step::completion_in_place);
             return false;

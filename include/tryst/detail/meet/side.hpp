@@ -14,7 +14,7 @@
 
 namespace tryst::detail {
 
-/// One side of an exchange: what it brings and gets (void for nothing), and where it waits.
+/// One side of an exchange: the items that it brings and gets (void for none), and where it waits.
 template <class WaitList, class Own, class Theirs = Own, colour Colour = colour::none>
 struct side {
     using own = object_t<Own>;
@@ -23,7 +23,7 @@ struct side {
     using waiter = item_waiter<own, theirs, Colour>;
     using result = exchange_result<Theirs, Own>;
 
-    /// The result of an exchange that is complete, by moving its item out.
+    /// Moves the result out of the waiter of a complete exchange.
     static result result_of(waiter& w) noexcept {
         if (w.result == outcome::exchanged) {
             return result(std::move(w.theirs()));
@@ -32,7 +32,7 @@ struct side {
     }
 };
 
-/// What can end a wait besides a partner and a close: a deadline, and a stop unless `StopToken` is void.
+/// The limits of a wait: a deadline if `Timed`, and a stop unless `StopToken` is void.
 template <bool Timed, class StopToken = void>
 struct limits {
     using token = StopToken;

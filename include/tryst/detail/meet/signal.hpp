@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One waiter's state: what its owner, its partner and its cancellers tell each other.
+/// The state of one waiter, through which its owner, its completer and its cancellers communicate.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -17,20 +17,22 @@ namespace tryst::detail {
  *   bit              set by      meaning
  *   parked           owner       "I am suspended: post me when you complete me"
  *   done             completer   "your item and outcome are in place"
- *   stop             canceller   "this wait shall end"; with `expired`, because of its deadline
+ *   stop             canceller   "this wait must end"; with `expired`, because of its deadline
  *   withdrawing      owner       "I am about to withdraw my own offer"
  *   withdraw_failed  withdrawer  "my withdrawal failed, and I will not touch the exchanger again"
  *
- * Exactly one party may withdraw a waiter from slot 0. It is the canceller whose `stop` was the first
- * and found `parked`; otherwise it is the owner, which finds `stop` when it tries to set `parked`. (If
- * `parked` were set regardless, the waiter could be completed, reused and parked again before a late
- * canceller withdrew it, and that withdrawal would remove the new offer.)
+ * Exactly one party may withdraw a waiter from slot 0. It is the canceller whose `stop` was the
+ * first and found `parked`; otherwise it is the owner, which finds `stop` when it tries to set
+ * `parked`. (If the owner set `parked` regardless, the waiter could be completed, reused and parked
+ * again before a late canceller withdrew it. That withdrawal would remove the new offer.)
  *
- * I5. The exchanger outlives every withdrawal. A withdrawal may come too late: a partner has claimed the
- *     waiter, has returned, and is destroying the exchanger while the withdrawer's CAS is on its way to
- *     the slot.
- *     1. A withdrawer announces itself here first: by `withdrawing`, or by a `stop` that found `parked`.
- *     2. A completer that is about to set `done` after such an announcement pins the exchanger first.
+ * I5. The exchanger outlives every withdrawal. A withdrawal may come too late: a partner has
+ *     claimed the waiter, has returned, and is destroying the exchanger, while the withdrawer's CAS
+ *     is still to come.
+ *     1. A withdrawer announces itself here first: by `withdrawing`, or by a `stop` that found
+ *        `parked`.
+ *     2. A completer that is about to set `done` after such an announcement pins the exchanger
+ *        first.
  *     3. A withdrawer whose CAS failed sets `withdraw_failed`. If it then finds `done`, it unpins.
  *     4. A completer that finds `withdraw_failed` has no withdrawal to wait for, and pins nothing.
  *     5. The destructor of the exchanger waits until nothing is pinned. */
@@ -44,7 +46,7 @@ public:
     static constexpr bits withdrawing = 16;
     static constexpr bits withdraw_failed = 32;
 
-    /// What a transition found.
+    /// The bits that a transition found.
     class view {
     public:
         constexpr explicit view(bits seen) noexcept : seen_(seen) {}
@@ -76,12 +78,13 @@ public:
         return view(word_.load(std::memory_order_acquire)).is_done();
     }
 
-    /// Sets `parked`, unless there is anything else already.
-    /// @returns what there was; if that is nothing, the waiter is parked and not the owner's any more.
+    /// Sets `parked` if no bit is set yet.
+    /// @returns the bits that it found; if none, the waiter is parked and no longer belongs to the
+    ///   owner.
     view park() noexcept {
         bits seen = 0;
-        // [W2] release, pairs with [W3]: a canceller that sees `parked` sees the offer and the waiter.
-        // Failure acquire, pairs with [W4] if `done` is there.
+        // [W2] release, pairs with [W3]: a canceller that sees `parked` sees the offer and the
+        // waiter. Failure acquire, pairs with [W4] if `done` is there.
         word_.compare_exchange_strong(seen, parked, std::memory_order_release,
                                       std::memory_order_acquire);
         return view(seen);
@@ -94,7 +97,8 @@ public:
         return view(word_.fetch_or(withdrawing, std::memory_order_acquire));
     }
 
-    /// Prepares the waiter for another offer. Precondition: it is in no slot and nothing can cancel it.
+    /// Prepares the waiter for another offer. Precondition: it is in no slot, and nothing can
+    /// cancel it.
     void reset() noexcept {
         // Relaxed: no other party knows the waiter.
         word_.store(0, std::memory_order_relaxed);
@@ -102,7 +106,8 @@ public:
 
     // ---- The owner or a canceller.
 
-    /// Ends an announced withdrawal that came too late (I5.3); with `also_parked`, suspends the owner.
+    /// Ends an announced withdrawal that came too late (I5.3). With `also_parked`, suspends the
+    /// owner.
     view fail_withdraw(bool also_parked) noexcept {
         const bits added = also_parked ? withdraw_failed | parked : withdraw_failed;
         // [W6] acquire, pairs with [W4] if `done` is there; release, pairs with [W4].
@@ -111,7 +116,7 @@ public:
 
     // ---- A canceller.
 
-    /// Asks for the end of the wait; `by_deadline` says why.
+    /// Asks for the end of the wait, because of its deadline or a stop.
     view request_stop(bool by_deadline) noexcept {
         const bits added = by_deadline ? stop | expired : stop;
         // [W3] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer,
@@ -121,22 +126,23 @@ public:
 
     // ---- The completer.
 
-    /// Sets `done` from any thread. Keeps the exchanger pinned if a withdrawal is under way (I5.2): calls
-    /// `exchanger.pin()` before `done` becomes visible, and `exchanger.unpin()` if it need not have.
+    /// Sets `done` from any thread. If a withdrawal is under way, calls `exchanger.pin()` before
+    /// `done` becomes visible (I5.2), and `exchanger.unpin()` if the pin turns out to be
+    /// unnecessary (I5.4).
     template <class Exchanger>
     view complete(Exchanger& exchanger) noexcept {
         // Relaxed: the CAS re-reads it.
         bits seen = word_.load(std::memory_order_relaxed);
         bool pinned = false;
         do {
-            // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`, and
-            // nobody else's pin may stand in for a missing one.
+            // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`.
+            // The pin of another withdrawal must not be taken away instead.
             if (pinned != view(seen).is_withdrawing()) {
                 pinned ? exchanger.unpin() : exchanger.pin();
                 pinned = !pinned;
             }
-            // [W4] release, pairs with [W1], [W2], [W5] and [W6]: the item and the outcome. Acquire,
-            // pairs with [W6]. Failure relaxed: retried.
+            // [W4] release, pairs with [W1], [W2], [W5] and [W6]: the item and the outcome.
+            // Acquire, pairs with [W6]. Failure relaxed: retried.
         } while (!word_.compare_exchange_weak(seen, static_cast<bits>(seen | done),
                                               std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
@@ -146,8 +152,8 @@ public:
         return view(seen);
     }
 
-    /// Sets `done` on the owner's own executor. Precondition: nothing can cancel the waiter, and the owner
-    /// would have to run here to touch its signal.
+    /// Sets `done` on the owner's own executor. Precondition: nothing can cancel the waiter, and
+    /// the owner cannot run meanwhile, because it needs this executor.
     void complete_in_place() noexcept {
         // [W7] relaxed: no other thread reads or writes the signal (docs/adr/0002).
         word_.store(done, std::memory_order_relaxed);

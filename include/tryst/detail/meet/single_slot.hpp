@@ -9,7 +9,7 @@
 
 namespace tryst::detail {
 
-/// Any two parties match, so two never wait, and one slot is enough.
+/// One slot is enough: any two parties match, so no two wait at the same time (I3).
 class single_slot : public slot {
 public:
     static constexpr bool withdraws_in_one_step = true;
@@ -21,7 +21,7 @@ public:
             return {match_result::empty};
         }
         if (slot::is_closed(seen)) {
-            static_cast<void>(is_closed()); // acquires what the closer did
+            static_cast<void>(is_closed()); // acquires everything before the close
             return {match_result::closed};
         }
         if (!claim(seen)) {

@@ -12,21 +12,23 @@
 namespace tryst::detail {
 
 /* The slot
- *   empty --offer[S1]--> offered --claim[S2]------> empty    the claimer completes the waiter
- *                        offered --withdraw[S3]---> empty    the withdrawer completes the waiter
- *                        offered --begin_move[S4]-> moving   the owner takes its offer to the wait list
- *   moving --end_move[S5]--> empty
- *   any    --close[S6]--> closed                             slot 0 only, and for ever
+ *   empty   --offer[S1]------> offered
+ *   offered --claim[S2]------> empty    by a partner or a closer, which completes the waiter
+ *   offered --withdraw[S3]---> empty    by the owner or a canceller, which completes the waiter
+ *   offered --begin_move[S4]-> moving   by the owner, which takes its offer to the wait list
+ *   moving  --end_move[S5]---> empty
+ *   any     --close[S6]------> closed   slot 0 only; final
  *
- * Claim, withdraw and begin_move each CAS the word away from the same waiter. Exactly one of them wins,
- * and only the winner may touch the waiter.
+ * Claim, withdraw and begin_move each CAS the word away from the same waiter. Exactly one of them
+ * wins, and the waiter then belongs to the winner.
  *
- * I1. Nobody dereferences a waiter before their own CAS removed it from its slot. So a waiter may live in
- *     a coroutine frame without hazard pointers or epochs. Address reuse is harmless: a CAS that finds
- *     the same address again claims whichever waiter is there now, which is just as good a partner.
+ * I1. A partner or a closer dereferences a waiter only after its own CAS or exchange has removed
+ *     the waiter from its slot. So a waiter may live in a coroutine frame without hazard pointers
+ *     or epochs. Address reuse is harmless: a CAS that finds the same address again claims the
+ *     waiter that is there now, which is just as good a partner.
  *
- * `moving` holds no waiter and refuses offers. It exists for the exchanger's destructor, which must not
- * finish while an owner moves from this slot to the wait list. Nobody else waits for it to end. */
+ * `moving` holds no waiter and refuses offers. The exchanger's destructor waits for its end (I6,
+ * protocol.hpp); no other party does. */
 class slot {
 public:
     using word = std::uintptr_t;
@@ -48,32 +50,33 @@ public:
         return own == colour::none || ((seen & blue) != 0) == (own == colour::red);
     }
 
-    /// Puts `w` into the empty slot. On success it may be claimed at once.
+    /// Puts `w` into the slot if it is empty. On success `w` may be claimed at once.
     bool offer(waiter* w, colour side = colour::none) noexcept {
         word seen = empty;
-        // [S1] release, pairs with [S2] and [S6]: publishes *w to the claimer. Acquire, pairs with [S5]:
-        // a party that destroys the exchanger after this offer does so after earlier moves, too.
-        // Failure relaxed: `seen` is not used.
+        // [S1] release, pairs with [S2] and [S6]: publishes *w to the claimer. Acquire, pairs with
+        // [S5]: a party that destroys the exchanger after this offer does so after earlier moves,
+        // too. Failure relaxed: `seen` is not used.
         return word_.compare_exchange_strong(seen, to_word(w, side), std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
     }
 
-    /// Takes out the waiter that is offered as `seen`, for its partner or for a close. On success the
+    /// Takes out the waiter that is offered as `seen`, for its partner or a closer. On success the
     /// caller owns it.
     bool claim(word seen) noexcept {
-        // [S2] acquire, pairs with [S1]: the claimer sees the item and the executor.
-        // Failure relaxed: nothing is dereferenced (I1).
+        // [S2] acquire, pairs with [S1]: the claimer sees the item and the executor. Failure
+        // relaxed: nothing is dereferenced (I1).
         return word_.compare_exchange_strong(seen, empty, std::memory_order_acquire,
                                              std::memory_order_relaxed);
     }
 
-    /// Takes `w` out, for its owner or a canceller. The CAS is strong, because a spurious failure would
-    /// lose the stop.
+    /// Takes `w` out, for its owner or a canceller. The CAS is strong, because a spurious failure
+    /// would lose the stop.
     bool withdraw(waiter* w, colour side = colour::none) noexcept {
         word seen = to_word(w, side);
-        // [S3] release, pairs with [S6]: this use of the exchanger happens-before its destruction. No
-        // acquire: the owner made *w, and a canceller acquired it by [W3]. Failure relaxed (I1). Above
-        // slot 0, where [S5] may end the release sequence, only frames under destruction withdraw.
+        // [S3] release, pairs with [S6]: this use of the exchanger happens-before its destruction.
+        // No acquire: the owner made *w, and a canceller acquired it by [W3]. Failure relaxed (I1).
+        // Above slot 0, [S5] may end the release sequence, but only the destruction of a waiting
+        // frame withdraws there.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_release,
                                              std::memory_order_relaxed);
     }
@@ -87,7 +90,8 @@ public:
     }
 
     void end_move() noexcept {
-        // [S5] release, pairs with [S7] and [S1]: this use of the exchanger happens-before its destruction.
+        // [S5] release, pairs with [S7] and [S1]: this use of the exchanger happens-before its
+        // destruction.
         word_.store(empty, std::memory_order_release);
     }
 
@@ -97,14 +101,16 @@ public:
         return word_.load(std::memory_order_acquire) == moving;
     }
 
-    /// Closes the slot for ever. @returns the waiter that was in it, which the caller now owns, or null.
+    /// Closes the slot permanently. @returns the waiter that was in it, which the caller now owns,
+    /// or null.
     waiter* close() noexcept {
         // [S6] acquire, pairs with [S1] and [S3]; release, pairs with [S8].
         return offered(word_.exchange(closed, std::memory_order_acq_rel));
     }
 
     bool is_closed() const noexcept {
-        // [S8] acquire, pairs with [S6]: what the closer did happens-before a result of `closed`.
+        // [S8] acquire, pairs with [S6]: everything before the close happens-before a result of
+        // `closed`.
         return word_.load(std::memory_order_acquire) == closed;
     }
 

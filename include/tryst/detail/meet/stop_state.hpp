@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What an operation does with its stop token: it keeps it, until it registers a callback in its place.
+/// The stop token of an operation, and the callback that later takes its place.
 /// Standard library only.
 #pragma once
 
@@ -23,7 +23,7 @@ struct callback_of<stop_token, Callback> {
     using type = stop_callback<Callback>;
 };
 
-/// The token or the callback. Its owner knows which, and destroys it.
+/// The token or the callback. The operation knows which one is there, and destroys it.
 template <class StopToken, class Callback>
 struct stop_state {
     explicit stop_state(StopToken&& given) noexcept : token(std::move(given)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Where waiters may stay, and what an arrival finds there.
+/// The place where waiters may stay, and the requirements on it.
 /// Standard library only.
 #pragma once
 
@@ -12,22 +12,22 @@
 namespace tryst::detail {
 
 /* Wait lists
- * A waiter may stay in its exchanger's wait list for as long as it takes. There are three:
+ * In its exchanger's wait list a waiter may stay for an unbounded time. There are three kinds:
  *
- *   single_slot  holds one waiter, which is enough where any two parties can match
+ *   single_slot  one waiter, which is enough where any two parties can match
  *   dual_queue   two colours, first in, first out
  *   dual_stack   two colours, last in, first out
  *
  * I1 (slot.hpp) holds in all of them.
  *
- * I3. At quiescence no two waiters could match each other, and none waits in a closed list. */
+ * I3. At quiescence no two waiters could match each other, and no waiter is in a closed list. */
 
-/// What an arrival finds in a wait list.
+/// The result of an arrival's step in a wait list.
 struct match_result {
     enum kind_type : std::uint8_t {
-        empty, ///< There is no partner, and no waiter of the arrival's own side.
-        own_side, ///< There is no partner, but a waiter of the arrival's own side.
-        partner, ///< A partner was claimed, and belongs to the caller.
+        empty, ///< No partner waits, and no party of the arrival's own side.
+        own_side, ///< No partner waits, but a party of the arrival's own side does.
+        partner, ///< A partner was claimed and belongs to the caller.
         offered, ///< The arrival waits in the list, and may be claimed at once.
         collided, ///< Another party was faster: try again.
         closed,
@@ -37,17 +37,18 @@ struct match_result {
     waiter* claimed = nullptr;
 };
 
-/// What the protocol asks of a wait list.
-///   - `try_match` claims a waiting partner. It may overlook one that is still on its way in.
-///   - `try_match_all` does so for a party that will not wait. A partner on its way in does not hide
-///     another one that waits.
-///   - `enqueue_or_match` follows a `try_match` that found no partner. It claims a partner that has
-///     arrived since, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
-///   - `withdraw` takes a waiter out, if it has not been claimed.
-///   - `close` closes the list for ever and claims all waiters. It passes each but the last to a function,
-///     and returns the last. Each call comes before the claim of the next suspended waiter, because the
-///     party that the call resumes may destroy that waiter's frame.
-/// A waiter's `place` has 24 bits for the wait list's use.
+/// The protocol's requirements on a wait list.
+/// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving.
+/// - `try_match_all` is for a party that will not wait. A partner that is still arriving does not
+///   hide another one that waits.
+/// - `enqueue_or_match` follows a `try_match` that found no partner. It claims a partner that has
+///   arrived since, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
+/// - `withdraw` takes a waiter out, if it has not been claimed.
+/// - `close` closes the list permanently and claims all waiters. It passes each but the last to a
+///   function, and returns the last. Each call comes before the claim of the next suspended waiter,
+///   because the party that the call resumes may destroy that waiter's frame.
+///
+/// The list may use 24 bits of a waiter's `place`.
 template <class List>
 concept wait_list = requires(List& list, const List& seen, waiter& w, void (*each)(waiter&)) {
     { list.try_match(colour()) } -> std::same_as<match_result>;
@@ -56,7 +57,7 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, void (*eac
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
     { list.close(each) } -> std::same_as<waiter*>;
     { seen.is_closed() } -> std::same_as<bool>;
-    /// Whether the CAS is the last that a withdrawal does to the list.
+    /// Whether a withdrawal does not use the list any more after its CAS.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
     /// Whether arrivals may use the arena while the list has no waiter of their own side.
     { List::spreads } -> std::convertible_to<bool>;

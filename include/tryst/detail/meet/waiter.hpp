@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One party of an exchange while it waits: its item, and what its completer needs.
+/// One party of an exchange while it waits: its item, and everything that its completer needs.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -32,32 +32,32 @@ constexpr colour opposite(colour own) noexcept {
     return own == colour::red ? colour::blue : own == colour::blue ? colour::red : colour::none;
 }
 
-/// How far an operation has come. Only its own executor or thread reads and writes this.
+/// The progress of an operation. Only its own executor or thread reads and writes it.
 enum class stage : std::uint8_t {
     created, ///< Not offered yet.
-    offered, ///< Only a partner or a close can end the wait, for ever or for now.
+    offered, ///< Only a partner or a close can end the wait now.
     stoppable, ///< The stop callback is registered; no timer is armed.
-    timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor,
-    timed_by_thread, ///< or with the timer thread.
-    finished, ///< Nothing refers to the operation any more.
+    timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor.
+    timed_by_thread, ///< As `stoppable`; a timer is armed with the timer thread.
+    finished, ///< No other party or executor refers to the operation any more.
 };
 
-/// The part of a waiter that does not depend on the item. Its fields are plain. They belong to the owner
-/// until the offer, and from then on to the party that removed the waiter from its slot (I1).
+/// The part of a waiter that does not depend on the item. Its fields are not atomic. They belong to
+/// the owner until the offer, and then to the party that removed the waiter from its slot (I1).
 struct waiter : executor_node {
     executor_ref executor;
     signal state;
     outcome result = outcome::pending;
     bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
     stage at = stage::created;
-    std::uint32_t place = 0; ///< Where the latest offer is: bound and slot, as in the arena, or the
-        ///< wait list's own number.
+    /// The latest offer: bound and slot, as in the arena, or a number of the wait list's own.
+    std::uint32_t place = 0;
 
-    /// Whether a stop or a deadline is in force. On the waiter's executor.
+    /// Whether a stop or a deadline is in force. Call on the waiter's executor.
     bool is_limited() const noexcept { return at > stage::offered && at != stage::finished; }
 };
 
-/// A waiter with its own item, and after success its partner's in the same place.
+/// A waiter with its own item or, after success, its partner's item in the same place.
 template <class Own, class Theirs = Own, colour Colour = colour::none>
 class item_waiter : public waiter {
 public:

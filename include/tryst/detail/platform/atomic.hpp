@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The platform: every atomic, clock, stop source, thread-local and kernel wait of tryst comes from here.
-/// A checker or simulator defines TRYST_PLATFORM as a header that supplies the same names.
+/// The platform: every atomic, clock, stop source, thread-local and kernel wait of tryst comes from
+/// here. A checker or simulator may define TRYST_PLATFORM as a header that supplies the same names.
 /// Standard library, and on Linux the futex system call.
 #pragma once
 
@@ -42,14 +42,15 @@ using clock = std::chrono::steady_clock;
 using stop_token = std::stop_token;
 template <class Callback>
 using stop_callback = std::stop_callback<Callback>;
-#else // libc++ 19 has them with -fexperimental-library only. Other token types work without it.
+#else // libc++ 19 has them only with -fexperimental-library. Other token types work without it.
 class stop_token;
 template <class Callback>
 class stop_callback;
 #endif
 
-/// The calling thread's own `T`. Visible, as all is that a program and a shared library of ours must have but
-/// once: what is kept for a thread, and functions by whose addresses something is told.
+/// The calling thread's own `T`. Visible, because a program and its shared libraries must have only
+/// one. (For the same reason, classes are visible if the addresses of their functions or tables are
+/// compared.)
 template <class T>
 [[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};
@@ -69,15 +70,17 @@ inline void yield_thread() noexcept {
     std::this_thread::yield();
 }
 
-/// Yields. @returns whether another thread has used this core meanwhile, as far as time tells: a system call with
-/// nobody to switch to takes half a microsecond here, with two switches at least 2.3 (docs/adr/0004).
+/// Yields.
+/// @returns whether another thread has probably used this core meanwhile. A system call without a
+///   switch takes half a microsecond here, two switches take at least 2.3 (docs/adr/0004).
 inline bool yield_core() noexcept {
     const auto before = clock::now();
     yield_thread();
     return clock::now() - before > std::chrono::microseconds(1);
 }
 
-/// Waits for another thread to finish what it has begun: a moment, unless it has lost its core.
+/// Waits for another thread to finish a step that it has begun: a moment, unless that thread has
+/// lost its core.
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {
@@ -85,14 +88,15 @@ void yield_until(Done done) noexcept {
     }
 }
 
-/// How long a thread spins for a partner before it sleeps. Found on two cores with swap-threads of
-/// bench/rivals: the most spins cover a partner's way through an exchange on another core, the fewest
-/// leave a crowded core to the others; the rounds are what a wake-up costs.
+/// Bounds on a thread's spinning before it sleeps. Chosen with swap-threads of
+/// bench/rivals on two cores. The most spins cover a partner's way through an exchange on another
+/// core. The fewest leave a crowded core to other threads. The rounds take about as long as a
+/// wake-up.
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
 
-/// The processors this process can count on, at least one.
+/// The number of processors that this process can count on, at least one.
 inline unsigned processor_count() noexcept {
     static const unsigned count = [] {
         const unsigned n = std::thread::hardware_concurrency();
@@ -101,15 +105,15 @@ inline unsigned processor_count() noexcept {
     return count;
 }
 
-/// A word that one thread sleeps on. `wake` uses the word's address only after the caller's own
-/// store to it: a sleeper that returned may already have ended the word's life, and a stray wake-up
-/// of whatever sits there now is harmless, because every sleeper re-checks its word.
+/// A word that one thread sleeps on. With a futex, `store_and_wake` uses only the word's address
+/// after its store. A sleeper that returned may already have ended the word's life. A stray wake-up
+/// of another word at that address is harmless, because every sleeper checks its word again.
 #if TRYST_HAS_FUTEX
 class sleep_word {
 public:
     atomic<std::uint32_t> value{0};
 
-    /// Sleeps while `value == seen`; may wake spuriously.
+    /// Sleeps while `value == seen`. May wake spuriously.
     void sleep(std::uint32_t seen) noexcept { futex(FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr); }
 
     /// As above, until `deadline` at the latest.
@@ -121,7 +125,8 @@ public:
         using seconds = std::chrono::duration<decltype(timespec::tv_sec)>;
         using nanoseconds = std::chrono::duration<decltype(timespec::tv_nsec), std::nano>;
         const auto whole = std::chrono::duration_cast<seconds>(since);
-        // libstdc++'s and libc++'s steady_clock is CLOCK_MONOTONIC, which is what the futex counts in.
+        // The steady_clock of libstdc++ and libc++ is CLOCK_MONOTONIC, the clock of this futex
+        // operation.
         const timespec at{whole.count(),
                           std::chrono::duration_cast<nanoseconds>(since - whole).count()};
         futex(FUTEX_WAIT_BITSET_PRIVATE, seen, &at);
@@ -130,12 +135,13 @@ public:
     /// Stores `desired` with release order, then wakes the sleeper.
     void store_and_wake(std::uint32_t desired) noexcept {
         void* const address = &value;
-        // [P1] release, pairs with [P2] in parker: what the waker did happens-before `park` returns.
+        // [P1] release, pairs with [P2] in parker: everything before the wake-up happens-before the
+        // return of `park`.
         value.store(desired, std::memory_order_release);
         ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }
 
-    /// To be called by a sleeper that saw the store, before the word's life may end.
+    /// Call after seeing the store, before the word's life may end.
     void let_waker_finish() noexcept {}
 
 private:
@@ -164,7 +170,8 @@ public:
 
     void store_and_wake(std::uint32_t desired) noexcept {
         const std::scoped_lock lock(mutex_);
-        // Relaxed: the mutex orders what the waker did before what follows `let_waker_finish`.
+        // Relaxed: because of the mutex, everything before this is ordered before
+        // `let_waker_finish`.
         value.store(desired, std::memory_order_relaxed);
         changed_.notify_one();
     }

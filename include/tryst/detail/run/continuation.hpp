@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Resumes a coroutine that awaits others, which may complete on another executor.
+/// Resumes a coroutine whose awaited work may complete on another executor.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tryst::detail {
 
-/// Lives in the frame of the coroutine that awaits, from its suspension until it is resumed.
+/// Lives in the frame of the awaiting coroutine, from its suspension until it is resumed.
 class continuation : executor_node {
 public:
     continuation() = default;
@@ -30,12 +30,12 @@ public:
         executor_ = executor_of(coroutine);
     }
 
-    /// Where the coroutine is to be resumed.
+    /// The executor on which the coroutine is to be resumed.
     executor_ref executor() const noexcept { return executor_; }
 
-    /// Resumes the coroutine or posts it to its executor. After that, `*this` must not be touched.
-    /// @returns what the caller must resume: the coroutine if it may run here, else a no-op
-    ///   coroutine.
+    /// Resumes the coroutine, or posts it to its executor. After that, `*this` must not be touched.
+    /// @returns the coroutine that the caller must resume: the awaiting one if it may run here,
+    ///   else a no-op coroutine.
     std::coroutine_handle<> resume() noexcept {
         if (!executor_) {
             if (!current_executor()) {

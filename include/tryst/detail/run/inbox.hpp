@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How other threads hand work to a serial executor, and how they learn that it sleeps.
+/// The inbox of a serial executor: other threads post work there, and learn whether the executor
+/// sleeps.
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -12,46 +13,52 @@
 namespace tryst::detail {
 
 /* The inbox
- *   empty    --post[M1]-->  a stack of nodes, the latest first
- *   nodes    --post[M1]-->  one more
- *   nodes    --take[M2]-->  empty       by the owner
- *   empty    --prepare_wait[M3]-->  sleeping    by the owner: it looks no more, somebody must call it
- *   sleeping --post[M1]-->  one node    and this poster, alone, must call the owner
- *   sleeping --cancel_wait[M4]--> empty       by the owner, if it comes back by itself
+ *   empty    --post[M1]---------> nodes      a stack, the latest first
+ *   nodes    --post[M1]---------> nodes      one more
+ *   nodes    --take[M2]---------> empty      by the owner
+ *   empty    --prepare_wait[M3]-> sleeping   by the owner, which goes to sleep
+ *   sleeping --post[M1]---------> nodes      this poster must wake the owner
+ *   sleeping --cancel_wait[M4]--> empty      by the owner, if it wakes by itself
  *
- * One word holds both the mail and whether the owner sleeps, so no call can be lost between them, and
- * there is one call for each sleep. A poster that need not call touches nothing after its CAS; an owner
- * that finds its word changed by a poster waits for that poster's call before it may end the inbox's
- * life. What sleeping and calling are is the owner's business: a futex, a ring, another executor's queue. */
+ * I13. For each `prepare_wait` that succeeds there is either one wake-up, by the poster whose CAS
+ *     found `sleeping`, or a `cancel_wait` that succeeds. One word holds both the mail and whether
+ *     the owner sleeps, so no wake-up can be lost.
+ *
+ * A poster that need not wake the owner touches nothing after its CAS. An owner whose `cancel_wait`
+ * fails must wait for the wake-up before it may destroy the inbox. The owner decides how it sleeps
+ * and is woken: by a futex, by a ring, by another executor's queue. */
 class inbox {
 public:
-    /// Hands over `node`. From any thread.
-    /// @returns whether the owner sleeps: the caller must then call it, and nobody else will.
+    /// Hands over `node`. Call from any thread.
+    /// @returns whether the owner sleeps. If so, the caller must wake it, and no other poster will
+    ///   (I13).
     [[nodiscard]] bool post(executor_node* node) noexcept {
         // Relaxed: the CAS re-reads it.
         word seen = word_.load(std::memory_order_relaxed);
         do {
             node->next = nodes(seen);
-            // [M1] release, pairs with [M2]: the node and all before the post. Acquire, pairs with
-            // [M3]: what the owner did before it slept. Failure relaxed: retried.
+            // [M1] release, pairs with [M2]: the node and everything before the post. Acquire,
+            // pairs with [M3]: everything that the owner did before it slept. Failure relaxed:
+            // retried.
         } while (!word_.compare_exchange_weak(seen, reinterpret_cast<word>(node),
                                               std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
         return seen == sleeping;
     }
 
-    /// Whether there may be mail. By the owner, as all below.
+    /// Whether there may be mail. This and all functions below are for the owner.
     bool has_mail() const noexcept {
         // Relaxed: `take` acquires.
         return word_.load(std::memory_order_relaxed) != empty;
     }
 
-    /// All the mail, linked in the order of its posting; null if there is none.
+    /// All the mail, linked in the order in which it was posted; null if there is none.
     executor_node* take() noexcept {
         if (!has_mail()) {
             return nullptr;
         }
-        // [M2] acquire, pairs with [M1]; the earlier posts are in the release sequence that it reads.
+        // [M2] acquire, pairs with [M1]. The earlier posts are in the release sequence that it
+        // reads.
         executor_node* latest_first = nodes(word_.exchange(empty, std::memory_order_acquire));
         executor_node* in_order = nullptr;
         while (latest_first != nullptr) {
@@ -63,18 +70,19 @@ public:
         return in_order;
     }
 
-    /// Says that the owner looks no more. @returns whether it may sleep; not if there is mail.
+    /// Prepares to sleep. @returns false if there is mail: then the owner must not sleep.
     [[nodiscard]] bool prepare_wait() noexcept {
         word seen = empty;
-        // [M3] release, pairs with [M1]: the owner is ready to be called. Failure relaxed: there is mail.
+        // [M3] release, pairs with [M1]: the owner is ready to be woken. Failure relaxed: there is
+        // mail.
         return word_.compare_exchange_strong(seen, sleeping, std::memory_order_release,
                                              std::memory_order_relaxed);
     }
 
-    /// Takes that back. @returns whether nobody calls; else a poster is about to.
+    /// Cancels `prepare_wait`. @returns false if a poster is about to wake the owner.
     [[nodiscard]] bool cancel_wait() noexcept {
         word seen = sleeping;
-        // [M4] relaxed: no data, neither way. Failure relaxed: as well.
+        // [M4] relaxed: publishes and acquires nothing. Failure relaxed: likewise.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_relaxed,
                                              std::memory_order_relaxed);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// An inbox whose owner is a thread: it sleeps until there is mail.
+/// An inbox whose owner is a thread, which sleeps until there is mail.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace tryst::detail {
 
-/// A loop that slept and finds that a poster was faster waits for that poster's unpark, even if it woke by
-/// itself: after it no poster is inside, and the loop may be destroyed.
+/// A loop that has slept, even if it woke by itself, waits for the poster that is about to wake it
+/// (I13). After that no poster uses the mailbox, and the loop may be destroyed.
 class mailbox : private inbox {
 public:
-    /// Hands over `node`, and wakes the loop if it sleeps. From any thread.
+    /// Hands over `node`, and wakes the loop if it sleeps. Call from any thread.
     void post(executor_node* node) noexcept {
         if (inbox::post(node)) {
             parker_.unpark();
@@ -25,7 +25,7 @@ public:
     using inbox::has_mail;
     using inbox::take;
 
-    /// Sleeps until there is mail. On the loop's thread, as the next.
+    /// Sleeps until there is mail. This and the next are for the loop's thread.
     void sleep() noexcept {
         if (prepare_wait()) {
             parker_.park();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A thread's bed: `park` sleeps until somebody calls `unpark`.
+/// A binary semaphore with one owner: `park` blocks until `unpark`.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -11,21 +11,23 @@
 namespace tryst::detail {
 
 /* The parker
- *   asleep or awake, no token --unpark[P1]--> token --park[P2]--> no token
- * One token for each `unpark`, consumed by exactly one `park`. A protocol above makes sure that each
- * sleep is ended by at most one `unpark`, and that a sleeper who was promised one collects it before
- * the parker dies. `unpark` touches nothing but the word's address after its store. */
+ *   no token --unpark[P1]--> token      the owner is asleep or awake
+ *   token    --park[P2]----> no token
+ *
+ * I14. Each token is taken by exactly one `park`. The protocol above ensures that there is at most
+ *     one `unpark` for each sleep, and that an owner that was promised a token takes it before the
+ *     parker is destroyed. After its store, `unpark` uses only the address of the word. */
 class parker {
 public:
-    /// Sleeps until the token is there, and takes it.
+    /// Blocks until the token is there, and takes it.
     void park() noexcept {
         while (!take_token()) {
             word_.sleep(no_token);
         }
     }
 
-    /// Sleeps until the token is there or `deadline` has passed.
-    /// @returns whether the token was taken.
+    /// Blocks until the token is there or `deadline` has passed.
+    /// @returns whether it took the token.
     bool park_until(clock::time_point deadline) noexcept {
         while (!take_token()) {
             if (clock::now() >= deadline) {
@@ -36,7 +38,7 @@ public:
         return true;
     }
 
-    /// Hands over the token and wakes the sleeper.
+    /// Provides the token and wakes the owner.
     void unpark() noexcept { word_.store_and_wake(token); }
 
 private:
@@ -48,8 +50,8 @@ private:
         if (word_.value.load(std::memory_order_acquire) != token) {
             return false;
         }
-        // Relaxed: only the sleeper looks at the word until the next unpark, which is ordered after
-        // this store by whatever tells the waker that somebody sleeps.
+        // Relaxed: only the owner uses the word until the next `unpark`. The protocol that tells
+        // the next waker of a sleep orders that `unpark` after this store (I14).
         word_.value.store(no_token, std::memory_order_relaxed);
         word_.let_waker_finish();
         return true;

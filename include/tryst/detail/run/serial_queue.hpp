@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What all executors that run one node at a time have in common: a queue of ready nodes, and the tasks
-/// they own.
+/// The common part of executors that run one node at a time: a queue of ready nodes, and the
+/// spawned tasks.
 /// Standard library only.
 #pragma once
 
@@ -16,8 +16,8 @@
 
 namespace tryst::detail {
 
-/// The queue of a serial executor. All but `spawn` belongs to whoever runs the executor now; others post to
-/// an inbox beside it.
+/// The queue of a serial executor. Everything except `spawn` is for the thread that runs the
+/// executor now; other threads post to an inbox beside the queue.
 class [[gnu::visibility("default")]] serial_queue {
 public:
     serial_queue() = default;
@@ -37,15 +37,15 @@ public:
         tail_ = &node->next;
     }
 
-    /// Queues a list of nodes: an inbox's mail.
+    /// Queues a list of nodes, the mail of an inbox.
     void append(executor_node* nodes) noexcept {
         while (nodes != nullptr) {
             push(std::exchange(nodes, nodes->next));
         }
     }
 
-    /// Runs nodes until none is ready, `count` have been run or `stop` says so.
-    /// @returns how many. Precondition: not empty.
+    /// Runs nodes until none is ready, `count` have been run, or `stop()` is true.
+    /// @returns the number of nodes that it ran. Precondition: not empty.
     template <class Stop>
     std::size_t run_some(std::size_t count, Stop stop) noexcept {
         std::size_t done = 0;
@@ -61,7 +61,8 @@ public:
         return done;
     }
 
-    /// Takes `node` out, if it is there. Linear in the queue's length.
+    /// Takes `node` out of the queue. @returns false if it is not there. Linear in the queue's
+    /// length.
     bool retract(executor_node* node) noexcept {
         if (node->run == discarded) {
             return true;
@@ -78,17 +79,18 @@ public:
         return false;
     }
 
-    /// Makes a coroutine that owns `work` and will be owned by this queue.
-    /// @returns what starts it, to be posted on `home`, whose queue this is.
+    /// Makes a coroutine that owns `work`. This queue owns the coroutine once it has started.
+    /// @returns a node that starts the coroutine; post it on `home`, the executor of this queue.
     executor_node* spawn(executor_ref home, task<> work) {
         return &own(*this, home, std::move(work)).promise;
     }
 
-    /// Whether there are spawned tasks that have started and not finished.
+    /// Whether a spawned task has started and not finished.
     bool has_tasks() const noexcept { return first_ != nullptr; }
 
-    /// The executor is going: no node will run any more, and the frames of all tasks are destroyed. Under an
-    /// `executor_scope`, so that what they destroy can be retracted.
+    /// For the end of the executor: no node will run any more, and the frames of all tasks are
+    /// destroyed. Call under an `executor_scope`, so that operations in those frames can be
+    /// retracted.
     void dispose() noexcept {
         dying_ = true;
         executor_node* node = std::exchange(head_, nullptr);
@@ -118,7 +120,7 @@ private:
 
         struct finish {
             bool await_ready() const noexcept { return false; }
-            // Runs on `home`: the awaited task resumes its awaiter there.
+            // Runs on `home`, because the awaited task resumes its awaiter there.
             void await_suspend(std::coroutine_handle<spawned> self) noexcept {
                 self.promise().destroy();
             }
@@ -161,8 +163,8 @@ private:
         co_await std::move(work);
     }
 
-    /// `node` will not run, and its frame shall find that out at once. Out of line: rare, and g++ 12 warns
-    /// where it knows a node that is not `spawned`.
+    /// Marks `node` as retracted, because it will not run. Out of line: it is rare, and g++ 12
+    /// warns where it knows that a node is not `spawned`.
     [[gnu::noinline]] static void discard(executor_node* node) noexcept {
         if (node->run == spawned::start) {
             static_cast<spawned*>(node)->link();

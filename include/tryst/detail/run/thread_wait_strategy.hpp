@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a plain thread waits for its partner.
+/// The wait of a plain thread for its partner.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace tryst::detail {
 
-/// The wait strategy of a thread (blocking_wait.hpp): it spins for a moment, then sleeps. Its parker, and
-/// what it has learnt about spinning, are thread-local.
+/// The wait strategy of a thread (blocking_wait.hpp): it spins for a moment, then sleeps. Its
+/// parker, and its current number of spins, are thread-local.
 class thread_wait_strategy {
 public:
     executor_ref executor() noexcept {
@@ -23,8 +23,9 @@ public:
         return {&per_thread<parker>(), &vtable};
     }
 
-    /// Spins for a partner that runs on another core, and yields to one that waits for this core. Spins
-    /// longer next time if that helped, or if no other thread wants this core; otherwise shorter.
+    /// Spins for a partner that runs on another core, and yields to a partner that waits for this
+    /// core. Spins longer next time if that helped, or if no other thread wants this core;
+    /// otherwise shorter.
     template <class Done, class Late>
     void await_partner(Done is_done, Late is_late) noexcept {
         int& spins = per_thread<thread_state>().spins;
@@ -39,7 +40,7 @@ public:
                 }
                 spin_pause();
             }
-            if (is_late()) { // only now: a partner that is there already costs no look at the clock
+            if (is_late()) { // not sooner: a prompt partner costs no reading of the clock
                 return;
             }
             if (yield_core()) {

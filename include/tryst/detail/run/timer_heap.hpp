@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A priority queue of timers that allocates nothing: the links are in the nodes.
+/// A priority queue of timers, linked through the nodes.
 /// Standard library only. Never allocates, blocks or throws. Not thread-safe.
 #pragma once
 
@@ -11,13 +11,13 @@
 namespace tryst::detail {
 
 /* A pairing heap (Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap: a new form of
- * self-adjusting heap", Algorithmica 1, 1986), with the two-pass merge of its section 2. Chosen over a
- * binary heap in an array because arming must not fail, and because most timers of a busy exchanger are
- * disarmed soon after they were armed: insertion is one comparison, and a node without children, as the
- * latest ones are, is unlinked in constant time. Removal is O(log n) amortised otherwise.
+ * self-adjusting heap", Algorithmica 1, 1986), with the two-pass merge of its section 2. Insertion
+ * is one comparison. Removal is amortised O(log n), and constant for a node without children, as
+ * the latest nodes are. Rejected: a binary heap in an array. Arming a timer must not fail, and most
+ * timers of a busy exchanger are disarmed soon after they were armed.
  *
- * `previous` is the left sibling, or the parent for a leftmost child, or the node itself for the root;
- * null means that the node is in no heap. */
+ * `previous` is the left sibling; for a leftmost child it is the parent, and for the root the node
+ * itself. Null means that the node is in no heap. */
 class timer_heap {
 public:
     using time_point = timer_node::time_point;
@@ -33,8 +33,7 @@ public:
         set_root(root_ == nullptr ? node : meld(root_, node));
     }
 
-    /// Takes `node` out, if it is in the heap.
-    /// @returns whether it was.
+    /// Takes `node` out. @returns false if it is not in the heap.
     bool remove(timer_node* node) noexcept {
         if (node->previous == nullptr) {
             return false;
@@ -59,7 +58,7 @@ public:
         return true;
     }
 
-    /// Takes out the earliest node, if its deadline is not after `now`; else returns null.
+    /// Takes out the earliest node if its deadline is not after `now`, else returns null.
     timer_node* pop_due(time_point now) noexcept {
         timer_node* const node = root_;
         if (node == nullptr || node->deadline > now) {
@@ -78,7 +77,7 @@ private:
         }
     }
 
-    /// Makes the later of two roots the leftmost child of the earlier; `a` wins a tie.
+    /// Makes the later of two roots the leftmost child of the earlier; if equal, `a` stays on top.
     static timer_node* meld(timer_node* a, timer_node* b) noexcept {
         if (b->deadline < a->deadline) {
             std::swap(a, b);
@@ -92,7 +91,8 @@ private:
         return a;
     }
 
-    /// Melds a list of siblings into one tree: pairs from left to right, then all from right to left.
+    /// Melds a list of siblings into one tree: first pairs from left to right, then all of them
+    /// from right to left.
     static timer_node* merge_pairs(timer_node* first) noexcept {
         timer_node* pairs = nullptr; // linked through `sibling`, last pair first
         while (first != nullptr) {

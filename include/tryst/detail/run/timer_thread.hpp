@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Deadlines for coroutines that wait where no executor can serve them: one thread, started on demand.
+/// Deadlines for coroutines whose executor has no timers: one thread, started on demand.
 /// Standard library only.
 #pragma once
 
@@ -14,10 +14,11 @@
 
 namespace tryst::detail {
 
-/// A thread that fires timers. A plain mutex guards it: it serves only bare coroutines and executors
-/// without timers, and nothing here is on the path of an exchange without a deadline. A bare coroutine
-/// whose deadline passes goes on in this thread, and delays the others' deadlines if it lingers there. A
-/// system that cannot give us the thread is a `std::terminate`: the first waiter is offered already.
+/// A thread that fires timers, guarded by a mutex. It serves only bare coroutines and executors
+/// without timers, so no exchange without a deadline comes here. A bare coroutine whose deadline
+/// passes continues on this thread, and delays other deadlines while it runs there. If the system
+/// cannot start the thread, the program calls `std::terminate`, because the first waiter is already
+/// offered.
 class timer_thread {
 public:
     static timer_thread& instance() {
@@ -36,8 +37,8 @@ public:
         }
     }
 
-    /// After this the node is no longer referred to: waits for its `fire` to return, unless called
-    /// from there.
+    /// Waits for the `fire` of this node to return, unless called from there. After that, the node
+    /// is no longer used.
     void disarm(timer_node* node) noexcept {
         std::unique_lock lock(mutex_);
         if (!heap_.remove(node) && std::this_thread::get_id() != thread_.get_id()) {
@@ -65,7 +66,7 @@ private:
             } else if (timer_node* const due = heap_.pop_due(clock::now())) {
                 firing_ = due;
                 lock.unlock();
-                due->fire(due); // may end its life
+                due->fire(due); // may end the node's life
                 lock.lock();
                 firing_ = nullptr;
                 changed_.notify_all();
@@ -76,14 +77,14 @@ private:
     }
 
     std::mutex mutex_;
-    std::condition_variable changed_; // the heap's earliest, `firing_` or `stopping_`
+    std::condition_variable changed_; // signals: earliest timer, end of a `fire`, `stopping_`
     timer_heap heap_;
     timer_node* firing_ = nullptr;
     bool stopping_ = false;
-    std::thread thread_; // last: it uses all of the above
+    std::thread thread_; // last, because it uses all of the above
 };
 
-/// The timer thread as an executor that has timers and nothing else.
+/// The timer thread as an executor that has only timers.
 inline executor_ref timer_thread_executor() noexcept {
     static constexpr executor_vtable vtable{
         .now = [](const void*) noexcept { return clock::now(); },

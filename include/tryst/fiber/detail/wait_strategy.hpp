@@ -17,19 +17,19 @@ namespace tryst::fiber::detail {
 /* The wait strategy of a fiber (tryst/detail/meet/blocking_wait.hpp documents the interface)
  * It consists of a flag under a mutex, and Boost's condition variable.
  *
- * I1. A waker uses no destroyed object: neither this one nor the fiber's scheduler.
+ * I26. A waker uses no destroyed object: neither this one nor the fiber's scheduler.
  *      1. Boost 1.81 notifies the scheduler after it has queued the fiber there.
  *      2. The scheduler may be destroyed as soon as the fiber has ended.
  *      3. The waker holds the mutex for the whole wake-up, and the fiber takes it before it
  *         returns.
  *      4. So the fiber returns, and can end, only after the waker's last step.
- * I2. Waking never suspends the waker.
+ * I27. Waking never suspends the waker.
  *      1. A wake-up runs inside the partner's own exchange. The partner may be a loop, a plain
  *         thread, or a fiber that would be resumed elsewhere.
  *      2. Hence the mutex is std::mutex, not Boost.Fiber's.
  *      3. No fiber suspends while it holds the mutex. So a thread waits for it for one wake-up at
  *         most.
- * I3. No function uses the address of a thread-local before and after a suspension.
+ * I28. No function uses the address of a thread-local before and after a suspension.
  *      1. A fiber may be resumed on another thread, but g++ and clang assume that the address of a
  *         thread-local does not change within a function.
  *      2. So each suspension, and each step that may use a thread-local, has a function of its own
@@ -37,7 +37,7 @@ namespace tryst::fiber::detail {
  *         too.
  *
  * Rejected: boost::fibers::waker without a lock. It would save two uncontended locks in a wait that
- * suspends, but it cannot provide I1. */
+ * suspends, but it cannot provide I26. */
 class wait_strategy {
 public:
     wait_strategy() = default;
