@@ -36,10 +36,10 @@ namespace detail {
 /// item.
 template <class Red, class Blue, order Order>
 struct two_sides {
-    using home = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
-    using protocol = detail::protocol<home>;
-    using red = factory<side<home, Red, Blue, colour::red>>;
-    using blue = factory<side<home, Blue, Red, colour::blue>>;
+    using wait_list = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
+    using protocol = detail::protocol<wait_list>;
+    using red = factory<side<wait_list, Red, Blue, colour::red>>;
+    using blue = factory<side<wait_list, Blue, Red, colour::blue>>;
 };
 
 template <class T>

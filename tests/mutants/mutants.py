@@ -41,7 +41,7 @@ FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hp
          "task.hpp", "when_all.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
-HOMES = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
+WAIT_LISTS = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
          "detail/meet/node_pool.hpp")
 
 
@@ -53,7 +53,7 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 # Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo")}
-OF_HOMES = ("fifo", "lifo")
+OF_WAIT_LISTS = ("fifo", "lifo")
 
 
 class Weakening(NamedTuple):
@@ -85,7 +85,7 @@ class Weakening(NamedTuple):
     def concerns(self, scene: str) -> bool:
         if self.file in SCENES_OF:
             return scene.startswith(SCENES_OF[self.file])
-        return not scene.startswith(OF_HOMES)
+        return not scene.startswith(OF_WAIT_LISTS)
 
 
 LOAD_BUFFERING = "keeps a load before a later store of another thread (load buffering, which the model leaves out)"
@@ -410,5 +410,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *split(include, HOMES, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *split(include, WAIT_LISTS, "sim"),
             *queue(), *stack(), *pool()]
