@@ -21,9 +21,9 @@ template <class Operation>
 concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
-/// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the awaitable's
-/// frame after the operation state, so the exchange must not know the state any more when that is
-/// destroyed.
+/// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the
+/// awaitable's frame after the operation state, so the exchange must not know the state any more
+/// when that is destroyed.
 template <class Operation>
 class borrowed_exchange {
 public:

@@ -41,8 +41,8 @@ completion_executor<Handler, IoExecutor> executor_for(const Handler& handler,
     return net::get_associated_executor(handler, io);
 }
 
-/// The memory of an operation comes from the handler's associated allocator. If the handler has none, it is
-/// Asio's recycled memory.
+/// The memory of an operation comes from the handler's associated allocator. If the handler has
+/// none, it is Asio's recycled memory.
 template <class Handler>
 auto allocator_for(const Handler& handler) noexcept {
     return net::get_associated_allocator(handler, net::recycling_allocator<void>());

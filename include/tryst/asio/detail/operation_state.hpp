@@ -18,11 +18,11 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /* The operation state
- * A client of the core operation (tryst/detail/meet/operation.hpp). One allocation holds the handler, the
- * exchange and the serial executor on which the exchange completes. The offer is made in the initiating
- * function, so that offers keep the order of initiation. The rest happens in turns of the handler's
- * executor. The handler is called at the end of the last turn, when the state is destroyed already: it may
- * throw, and may reuse the memory.
+ * A client of the core operation (tryst/detail/meet/operation.hpp). One allocation holds the
+ * handler, the exchange and the serial executor on which the exchange completes. The offer is made
+ * in the initiating function, so that offers keep the order of initiation. The rest happens in
+ * turns of the handler's executor. The handler is called at the end of the last turn, when the
+ * state is destroyed already: it may throw, and may reuse the memory.
  *
  * @tparam Exchange  has
  *   - a constructor from `Make&` and a stop token;
@@ -41,7 +41,8 @@ class operation_state final
 
 public:
     /// Makes the exchange and offers it. The result goes to `handler`.
-    /// @throws what the allocator, the handler's move and the executor throw. Then nothing was offered.
+    /// @throws what the allocator, the handler's move and the executor throw. Then nothing was
+    /// offered.
     template <class Make>
     static void initiate(Handler& handler, const IoExecutor& io, Make& make) {
         allocator memory(allocator_for(handler));

@@ -29,8 +29,8 @@ namespace detail {
  * I17. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
  *     the only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
  *     executor, as in a strand.
- * I18. While asleep, the executor is in the registry of its context, and its inbox is prepared for a
- *     wait. So the next poster learns that it must wake the executor.
+ * I18. While asleep, the executor is in the registry of its context, and its inbox is prepared for
+ *     a wait. So the next poster learns that it must wake the executor.
  * I19. Only the turn uses the other members. While the executor is asleep, `context_ends` and the
  *     owner's `leave` use them.
  * I20. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`

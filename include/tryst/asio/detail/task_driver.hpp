@@ -78,9 +78,10 @@ struct anything {
 };
 
 /* The task driver
- * A coroutine that awaits one task and returns its outcome. Its promise, which is all of the class, is the
- * executor on which the task runs, in turns of the handler's executor. The handler is called at the end of
- * the last turn, when the frame is destroyed already: it may throw, and may reuse the memory.
+ * A coroutine that awaits one task and returns its outcome. Its promise, which is all of the class,
+ * is the executor on which the task runs, in turns of the handler's executor. The handler is called
+ * at the end of the last turn, when the frame is destroyed already: it may throw, and may reuse the
+ * memory.
  *
  * @tparam Outcome  what the coroutine returns, and how a handler is told. */
 template <class Handler, class Outcome>
@@ -105,7 +106,8 @@ public:
         stop_.listen();
     }
 
-    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and delete.
+    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and
+    // delete.
     static void* operator new(std::size_t size, initiation<Handler>& from, anything /*work*/) {
         return memory::allocate(size, from.handler);
     }
