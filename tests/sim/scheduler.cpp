@@ -50,6 +50,9 @@ constexpr std::size_t stack_size = std::size_t{1} << 20U;
 constexpr std::size_t stack_size = std::size_t{1} << 18U;
 #endif
 
+static_assert(step_kinds == static_cast<unsigned>(detail::step::sweeping) + 1,
+              "one counter for each step");
+
 struct world {
     // Kept from run to run:
     std::array<std::unique_ptr<test::fiber>, max_threads> fibers;
