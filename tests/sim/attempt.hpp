@@ -97,6 +97,7 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         record& known = *record_; // outlives us
+        known.frame = where_ ? nullptr : coroutine.address();
         scene& s = *scene_;
         const bool suspended =
             operation_->visit([&](auto& op) noexcept { return op.await_suspend(coroutine); });

@@ -63,6 +63,7 @@ template <class Coroutine>
 Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
     const scene::presence here = created.begin();
     for (std::size_t i = 0; i != operations; ++i) {
+        s.perhaps_disturb();
         meeting* const where = s.choose_meeting();
         if (where == nullptr) {
             break;
@@ -142,6 +143,7 @@ inline task<> killer(scene& s, looper& here, std::size_t operations, std::size_t
 inline void thread_party(scene& s, std::size_t operations) {
     const scene::presence here(s);
     for (std::size_t i = 0; i != operations; ++i) {
+        s.perhaps_disturb();
         meeting* const where = s.choose_meeting();
         if (where == nullptr) {
             break;

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,27 @@ pace every_access() {
 }
 
 verdict run_once(const std::function<void()>& play, std::uint64_t seed = 1) {
-    return run(seed, every_access(), play, 100'000);
+    return run(random(seed), every_access(), play, 100'000);
+}
+
+// ---- Choices.
+
+TEST(SimRandom, TakesOneByteForAChoiceAndGoesOnAsSeedZero) {
+    constexpr std::array<std::uint8_t, 4> bytes{0, 1, 200, 255};
+    random choices{bytes};
+    for (const std::uint8_t byte : bytes) {
+        EXPECT_EQ(choices.below(256), byte);
+    }
+    EXPECT_EQ(choices.next(), random(0).next());
+}
+
+TEST(SimRandom, ReachesTheFirstAndTheLastChoiceWithBytes) {
+    constexpr std::array<std::uint8_t, 2> bytes{0, 255};
+    for (const std::size_t n : std::array<std::size_t, 5>{2, 3, 100, 1'000, 1'000'000}) {
+        random choices{bytes};
+        EXPECT_EQ(choices.below(n), 0U);
+        EXPECT_EQ(choices.below(n), n - 1);
+    }
 }
 
 // ---- Threads.
@@ -210,7 +231,7 @@ TEST(SimSleepWord, DoesNotSleepIfTheWordHasChanged) {
 TEST(SimSleepWord, WakesUpWithoutReasonIfTheRunSaysSo) {
     pace restless = every_access();
     restless.spurious = 2;
-    const verdict ended = run(1, restless, [] {
+    const verdict ended = run(random(1), restless, [] {
         detail::sleep_word bed;
         const thread_id other = start("other", [&] { bed.sleep(0); });
         while (true) {
@@ -319,12 +340,11 @@ TEST(SimMemory, ReportsALeak) {
 }
 
 TEST(SimMemory, UsesAnAddressAgainAtOnceLaterOrNever) {
-    for (const auto how :
-         {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
+    for (const auto how : {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
         std::vector<std::uintptr_t> places;
         pace same = every_access();
         same.addresses = how;
-        const verdict ended = run(1, same, [&] {
+        const verdict ended = run(random(1), same, [&] {
             auto first = std::make_unique<int>(0);
             auto second = std::make_unique<int>(0);
             const auto of_first = reinterpret_cast<std::uintptr_t>(first.get());

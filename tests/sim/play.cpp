@@ -66,9 +66,9 @@ pace choose_pace(random& dice, bool large) {
     return how;
 }
 
-plot choose_plot(random& dice, long failing_allocation) {
+plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     plot p;
-    const std::size_t size = dice.below(8);
+    const std::size_t size = largest == crowd::large ? dice.below(8) : dice.between(2, 7);
     const bool large = size <= 1;
     const bool medium = size == 2 || size == 3;
     if (large) {
@@ -130,6 +130,7 @@ plot choose_plot(random& dice, long failing_allocation) {
         p.temper.timed = 1; // stops of loops and deadlines at the same instant
     }
     p.temper.trying = dice.one_in(3) ? 0 : dice.between(4, 20);
+    p.temper.disturbing = dice.one_in(3) ? dice.between(1, 10) : 0;
     p.temper.moves = !p.shutdown && !p.ends_open && p.loops > 1 && dice.one_in(3);
     p.failing_allocation = failing_allocation >= 0 ? failing_allocation
                            : dice.one_in(8)        ? static_cast<long>(dice.between(1, 40))
@@ -163,14 +164,20 @@ public:
         }
         start_threads();
         look_around();
+        destroy_bare_coroutines();
         meet_those_who_wait();
         end_waits();
         end_loops();
         memory::fail_at(0);
         end_exchangers();
         check(scene_.check_end());
+        const history& all = scene_.told();
         told.operations = scene_.operations();
-        told.exchanged = scene_.told().exchanged();
+        told.exchanged = all.exchanged();
+        told.abandoned = all.abandoned();
+        for (std::size_t i = 1; i != told.failed.size(); ++i) {
+            told.failed.at(i) = all.failed(static_cast<exchange_errc>(i));
+        }
     }
 
 private:
@@ -413,6 +420,9 @@ private:
                 dawdle();
                 if (meeting* const where = some_meeting()) {
                     scene_.destroy(*where);
+                    if (choices().one_in(2)) { // perhaps at the same address
+                        scene_.add_meeting(where->ex.what(), plot_.capacity);
+                    }
                 }
             });
         }
@@ -437,6 +447,20 @@ private:
     void look_around() {
         until_quiet();
         check(scene_.check_quiet());
+    }
+
+    /// A coroutine without an executor may be destroyed only when no partner can be resuming it: now.
+    void destroy_bare_coroutines() {
+        if (choices().one_in(2)) {
+            return;
+        }
+        for (test::bare_coroutine& each : bare_) {
+            if (scene_.waits_without_executor(each.frame()) && choices().one_in(2)) {
+                note("destroys a bare coroutine");
+                each.destroy();
+            }
+        }
+        look_around();
     }
 
     /// Whoever waits can be met.
@@ -508,11 +532,10 @@ private:
 
 } // namespace
 
-report play(std::uint64_t seed, long failing_allocation) {
-    random dice(seed);
-    const plot p = choose_plot(dice, failing_allocation);
+report play(random choices, long failing_allocation, crowd largest) {
+    const plot p = choose_plot(choices, failing_allocation, largest);
     report told;
-    const verdict ended = run(dice.next(), p.how, [&] {
+    const verdict ended = run(choices, p.how, [&] {
         stage(p).play(told);
         told.allocation_failed = memory::has_failed();
     });

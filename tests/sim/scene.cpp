@@ -84,23 +84,24 @@ history::colour scene::choose_colour(meeting& where) noexcept {
     return choices().below(8) < where.reds ? history::colour::red : history::colour::blue;
 }
 
-wish scene::make_wish(meeting& where, bool can_have_deadline) noexcept {
+wish scene::make_wish(meeting& where, bool timers) noexcept {
     if (temper.trying != 0 && choices().one_in(temper.trying)) {
         return {.how = wish::way::tries, .colour = choose_colour(where)};
     }
-    return make_wish_to_wait(where, can_have_deadline);
+    return make_wish_to_wait(where, timers);
 }
 
-wish scene::make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept {
+wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     random& dice = choices();
     wish made;
     made.colour = choose_colour(where);
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
-    if (can_have_deadline && temper.timed != 0 && dice.one_in(temper.timed)) {
-        // Now and then over before it began; and often at the very instant of others.
-        const instant patience = temper.grain * static_cast<long>(dice.below(6)) - temper.grain;
+    if (temper.timed != 0 && dice.one_in(temper.timed)) {
+        // Sometimes past before it begins; and often at the same instant as others.
+        const instant patience =
+            temper.grain * static_cast<long>(dice.below(timers ? 6 : 2)) - temper.grain;
         if (dice.one_in(2)) {
             made.how = wish::way::waits_for;
             made.patience = patience;
@@ -234,6 +235,17 @@ void scene::press(button& which) {
     history_[0].add_stop(request);
 }
 
+void scene::perhaps_disturb() {
+    if (temper.disturbing == 0 || !choices().one_in(temper.disturbing)) {
+        return;
+    }
+    if (!choices().one_in(8)) {
+        press(buttons[choices().below(buttons.size())]);
+    } else if (meeting* const where = choose_meeting()) {
+        close(*where);
+    }
+}
+
 void scene::renew(button& which) {
     const memory::reserve unfailing;
     which = {stop_source(), ++last_stop_, false};
@@ -300,6 +312,11 @@ const record* scene::somebody_who_waits_at(const meeting& where) const noexcept 
     const auto found = std::ranges::find_if(
         under_way_, [&](const record* op) { return op->where == &where && is_alive(*op); });
     return found == under_way_.end() ? nullptr : *found;
+}
+
+bool scene::waits_without_executor(const void* frame) const noexcept {
+    return frame != nullptr &&
+           std::ranges::any_of(under_way_, [&](const record* op) { return op->frame == frame; });
 }
 
 bool scene::thread_waits_at(const meeting& where) const noexcept {

@@ -72,6 +72,7 @@ struct record {
     bool arrived = false; ///< It has been offered; or is over.
     bool ended = false;
     bool exact = false; ///< The deadline is, and not only the earliest that it may be.
+    const void* frame = nullptr; ///< Of the coroutine that waits without an executor.
     std::optional<history::operation> told;
     std::size_t place = 0; ///< Among those that have not ended.
 };
@@ -92,6 +93,8 @@ struct mood {
     std::size_t timed = 4; ///< One in so many has a deadline. 0: none.
     std::size_t trying = 10; ///< One in so many tries. 0: none.
     instant grain{1'000'000}; ///< Patience is a multiple of it.
+    std::size_t disturbing =
+        0; ///< Before one in so many, its party requests a stop or closes. 0: none.
     bool moves = false; ///< Coroutines go from loop to loop.
 };
 
@@ -119,8 +122,9 @@ public:
 
     /// Some meeting that is open; null if none is.
     meeting* choose_meeting() noexcept;
-    wish make_wish(meeting& where, bool can_have_deadline) noexcept;
-    wish make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept;
+    /// @param timers  false: of all deadlines, only past ones are possible.
+    wish make_wish(meeting& where, bool timers) noexcept;
+    wish make_wish_to_wait(meeting& where, bool timers) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     record& begin(meeting& where, const wish& what, long given);
@@ -147,6 +151,8 @@ public:
 
     // ---- What others do.
     void press(button& which);
+    /// What a party may do before it exchanges: it requests a stop, or closes an exchanger.
+    void perhaps_disturb();
     void renew(button& which);
     void close(meeting& where);
     /// Destroys an exchanger, as soon as nobody else uses it, except to wait.
@@ -176,6 +182,8 @@ public:
 
     /// Somebody who waits at `where`, not on a loop that is stopped; or null.
     const record* somebody_who_waits_at(const meeting& where) const noexcept;
+    /// The coroutine of this frame waits, and has no executor.
+    bool waits_without_executor(const void* frame) const noexcept;
     /// Somebody waits there who has no loop.
     bool thread_waits_at(const meeting& where) const noexcept;
     std::size_t operations() const noexcept { return records_.size(); }

@@ -319,10 +319,10 @@ void run_all_threads() {
 
 // ---- Runs.
 
-verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& play,
+verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit) {
     ++w.run;
-    w.choose = random(seed);
+    w.choose = choices;
     w.how = how;
     w.threads.clear();
     w.threads.reserve(max_threads);

@@ -55,9 +55,9 @@ struct verdict {
     std::uint64_t steps = 0; ///< Accesses to atomics.
 };
 
-/// Runs `play` as thread 0, and all that it starts, to their ends, or to the first failure. Whoever is
-/// then still alive is forgotten. Memory that was not freed is a failure, too.
-verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& play,
+/// Runs `play` as thread 0, and all threads that it starts, until they end or something fails; threads that are
+/// then still alive are forgotten. Memory that was not freed is a failure, too.
+verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit = default_step_limit);
 
 // ---- For the play: on simulated threads only.

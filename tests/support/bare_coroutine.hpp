@@ -28,6 +28,7 @@ public:
     ~bare_coroutine() { destroy(); }
 
     bool done() const noexcept { return coroutine_.done(); }
+    const void* frame() const noexcept { return coroutine_.address(); }
 
     void destroy() noexcept {
         if (coroutine_) {
