@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One operation of any kind, made and watched: to be awaited by a coroutine, or to `wait` for on a thread.
+/// Makes one operation of any kind, and records it. A coroutine awaits it; a thread calls `wait`.
 #pragma once
 
 #include "sim/scene.hpp"
@@ -21,7 +21,7 @@
 
 namespace tryst::sim {
 
-/// Room for one of several operations.
+/// Holds an operation of one of several types, in place.
 template <class... Operations>
 class some_operation {
 public:
@@ -142,7 +142,7 @@ private:
         const detail::clock::time_point deadline(what.patience);
         switch (what.how) {
         case wish::way::tries:
-            fail("whoever tries does not wait");
+            fail("a try does not wait");
         case wish::way::waits:
             if (what.stop != nullptr) {
                 build([&] { return endless(record_->stop); });

@@ -227,7 +227,7 @@ loss end() noexcept {
             found.written = true;
         }
     }
-    // Whatever still refers to the run's memory shall be found out in the next.
+    // A reference to this run's memory that outlives it is then found in the next run.
     allow(first, static_cast<std::size_t>(h.unused - first));
     forbid(first, static_cast<std::size_t>(h.unused - first));
     return found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the simulation is made of: its threads, clock, sleep, stops and memory.
+// The parts of the simulation: choices, threads, clock, sleep, stops and memory.
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
 #include "sim/scheduler.hpp"
@@ -89,7 +89,7 @@ TEST(SimScheduler, ReportsADeadlock) {
         detail::sleep_word bed;
         bed.sleep(0);
     });
-    EXPECT_EQ(ended.failure, "a deadlock: nobody is left to wake main");
+    EXPECT_EQ(ended.failure, "a deadlock: no thread is left to wake main");
 }
 
 TEST(SimScheduler, ReportsALivelock) {
@@ -107,7 +107,7 @@ TEST(SimScheduler, GoesOnWithTheNextRunAfterAFailure) {
     EXPECT_EQ(run_once([] {}).failure, "");
 }
 
-TEST(SimScheduler, KeepsWhatBelongsToAThreadApart) {
+TEST(SimScheduler, GivesEachThreadItsOwnThreadLocals) {
     std::vector<int> values;
     const verdict ended = run_once([&] {
         const auto count = [&] {
@@ -181,7 +181,7 @@ TEST(SimClock, WakesAllWhoseDeadlinesAreTheSame) {
     }
 }
 
-/// The loop's clock; whoever looks at it is interrupted for a minute.
+/// The loop's clock. Each look at it is interrupted for a minute.
 struct interrupting_clock {
     static sim_clock::time_point now() noexcept {
         const auto time = sim_clock::now();
@@ -228,7 +228,7 @@ TEST(SimSleepWord, DoesNotSleepIfTheWordHasChanged) {
     EXPECT_EQ(ended.failure, "");
 }
 
-TEST(SimSleepWord, WakesUpWithoutReasonIfTheRunSaysSo) {
+TEST(SimSleepWord, WakesSpuriouslyIfThePaceSaysSo) {
     pace restless = every_access();
     restless.spurious = 2;
     const verdict ended = run(random(1), restless, [] {
@@ -321,7 +321,7 @@ TEST(SimMemory, FailsAtTheChosenAllocation) {
         memory::fail_at(3);
         try {
             for (; made != 5; ++made) {
-                // Called by name, because compilers leave out expressions that nobody would miss.
+                // Called by name, because compilers may leave out new-expressions.
                 ::operator delete(::operator new(1));
             }
         } catch (const std::bad_alloc&) {

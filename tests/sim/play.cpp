@@ -17,7 +17,7 @@ namespace tryst::sim {
 
 namespace {
 
-/// How many of each take part, and what happens to them.
+/// How many participants of each kind there are, and what happens to them.
 struct plot {
     std::size_t meetings = 1;
     std::array<venue::kind, 2> kinds{};
@@ -36,7 +36,7 @@ struct plot {
     std::size_t destroyers = 0;
     std::size_t late_spawners = 0;
     std::size_t capacity = 2;
-    bool shutdown = false; ///< Loops are stopped and destroyed whatever waits there.
+    bool shutdown = false; ///< Loops are stopped and destroyed while coroutines may wait there.
     bool ends_open = false; ///< Loops are destroyed before exchangers.
     long failing_allocation = 0;
     run_loop_options loop_options;
@@ -121,7 +121,7 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     p.shutdown = dice.one_in(4);
     p.ends_open = dice.one_in(3);
     if (p.shutdown || p.ends_open || p.thread_tasks != 0) {
-        p.bare = 0; // who has no executor would adopt one that dies
+        p.bare = 0; // a coroutine without an executor could adopt one that is destroyed too early
     }
     p.loop_options.max_spins = static_cast<unsigned>(dice.one_in(2) ? 0 : dice.below(20));
     p.temper.stoppable = dice.among(std::array<std::size_t, 5>{0, 1, 1, 2, 4});
@@ -146,7 +146,7 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     return p;
 }
 
-/// The play itself, as thread 0.
+/// The run itself, on thread 0.
 class stage {
 public:
     explicit stage(const plot& p) : plot_(p) { scene_.temper = p.temper; }
@@ -219,7 +219,7 @@ private:
         }
     }
 
-    /// One that does not care when its loop ends, or several that do.
+    /// One thread that may touch the loop last, or several that respect its end.
     void enter_stoppers(looper& l) {
         const std::size_t how_many = choices().between(1, 2);
         for (std::size_t i = 0; i != how_many; ++i) {
@@ -307,7 +307,7 @@ private:
         }
     }
 
-    /// At once, or at an instant when others have deadlines, and cancellers come, too.
+    /// At once, or at an instant that deadlines and cancellers share.
     void enter_one_of_circle(meeting& where) {
         const std::size_t kind = choices().below(4);
         if (kind < 2 && plot_.loops != 0) {
@@ -353,7 +353,7 @@ private:
 
     // ---- Threads.
 
-    /// Waits a while: some turns, or until an instant that others wait for, too.
+    /// Waits for some turns, or until an instant that other threads wait for, too.
     void dawdle() {
         const std::size_t how = choices().below(4);
         if (how == 0) {
@@ -463,7 +463,7 @@ private:
         look_around();
     }
 
-    /// Whoever waits can be met.
+    /// Every waiter can be met.
     void meet_those_who_wait() {
         for (std::size_t i = choices().below(4); i != 0; --i) {
             const auto where = std::ranges::find_if(scene_.meetings, [&](meeting& each) {

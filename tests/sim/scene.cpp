@@ -11,7 +11,7 @@ namespace tryst::sim {
 scene::scene() noexcept = default;
 scene::~scene() = default;
 
-// ---- The stage.
+// ---- Setting up.
 
 meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
     meeting* made = nullptr;
@@ -76,7 +76,7 @@ history::colour scene::choose_colour(meeting& where) noexcept {
     if (!where.ex.has_colours()) {
         return history::colour::any;
     }
-    // The tide turns.
+    // Now and then the majority changes.
     if (choices().one_in(40)) {
         static constexpr std::array<std::size_t, 6> tides{0, 1, 4, 4, 7, 8};
         where.reds = choices().among(tides);
@@ -197,13 +197,13 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
         }
     });
     if (must_succeed && !met) {
-        fail("somebody waits, and cannot be met");
+        fail("a party waits and cannot be met");
     }
 }
 
 void scene::returned_from_circle(meeting& where, long partner) {
-    // The partner has arrived, even if it is still on its way back.
-    // Where there are colours nobody else may wait there, or close it, either.
+    // The partner has arrived, even if its operation has not returned yet.
+    // With colours, no other party may wait there or close it either.
     const bool colours = where.ex.has_colours();
     const bool all_have_arrived =
         where.begun == where.circle && !(colours && where.users != 0) &&
@@ -293,7 +293,7 @@ void scene::destroy(meeting& where) {
     history_[0].add_close(closing);
 }
 
-// ---- The eyes of the test.
+// ---- Checks.
 
 namespace {
 
@@ -354,10 +354,10 @@ std::string scene::check_asleep() {
         const auto mine = static_cast<std::size_t>(op->colour);
         // Red is 1 and blue 2.
         if ((++waiting.at(mine) != 1 && mine == 0) || (mine != 0 && waiting.at(3 - mine) != 0)) {
-            return about(*op, "a partner sleeps, too");
+            return about(*op, "a possible partner sleeps, too");
         }
-        if (!op->where->ex.all_are_at_home()) {
-            return about(*op, "it is not in slot 0");
+        if (!op->where->ex.all_are_in_wait_list()) {
+            return about(*op, "it is not in the wait list");
         }
         op->told->parked(seen);
     }
@@ -368,7 +368,7 @@ std::string scene::check_quiet() {
     const memory::reserve unfailing;
     for (record* const op : under_way_) {
         if (is_alive(*op) && op->deadline != no_deadline) {
-            return about(*op, "it has a deadline, and nobody waits for it");
+            return about(*op, "it has a deadline, and no thread waits for that");
         }
     }
     if (!some_loop_is_stopped() && present_ != under_way_.size()) {
@@ -387,7 +387,8 @@ std::string scene::check_end() {
         return "parties are left at the end";
     }
     if (items.alive.load() != 0) {
-        return std::to_string(items.alive.load()) + " items are left at the end, if not died twice";
+        return std::to_string(items.alive.load()) +
+               " items are left at the end, or were destroyed twice";
     }
     return history_.violations_at_rest(history::time_point(now()));
 }
