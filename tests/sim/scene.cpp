@@ -175,13 +175,21 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
             {.given = given, .channel = where.id, .way = history::way::tries, .colour = as}));
     }
     bool met = false;
+    bool no_partner = false;
     const auto end = [&](const auto& result) {
         --where.users;
         tell(given, result);
         told->returned(result, history::time_point(now()));
         met = static_cast<bool>(result);
+        no_partner = !met && result.error() == exchange_errc::no_partner;
     };
     ++where.users;
+    bool waits = false;
+    {
+        const undisturbed eyes;
+        waits = where.ex.somebody_waits();
+    }
+    const std::uint64_t before = turns();
     where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
         if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
             end(ex.try_exchange(std::move(mine)));
@@ -196,6 +204,9 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
                                            : ex.try_blue(std::move(mine)));
         }
     });
+    if (no_partner && waits && turns() == before) {
+        fail("a try has not taken the partner that was waiting");
+    }
     if (must_succeed && !met) {
         fail("a party waits and cannot be met");
     }

@@ -69,6 +69,7 @@ struct world {
     thread_id current = 0;
     thread_id next = nobody; // chosen already
     std::uint64_t decisions = 0;
+    std::uint64_t turns = 0; // of all threads
     std::int64_t lowest_rank = 0;
     instant time{0};
     std::int64_t turn = forever; // accesses in this turn, gone and to go
@@ -305,6 +306,7 @@ void run_all_threads() {
         const thread_id next = w.next == nobody ? choose_thread() : w.next;
         w.next = nobody;
         w.current = next;
+        ++w.turns;
         new_turn();
         mix(next);
         mix(w.steps);
@@ -331,6 +333,7 @@ verdict run(const random& choices, const pace& how, const std::function<void()>&
     w.current = 0;
     w.next = nobody;
     w.decisions = 0;
+    w.turns = 0;
     w.lowest_rank = 0;
     w.time = start_of_time;
     w.turn = inside::until_decision = 0;
@@ -432,6 +435,10 @@ random& choices() noexcept {
 
 thread_id current_thread() noexcept {
     return w.current;
+}
+
+std::uint64_t turns() noexcept {
+    return w.turns;
 }
 
 std::uint64_t run_number() noexcept {

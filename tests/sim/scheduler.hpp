@@ -90,6 +90,9 @@ random& choices() noexcept;
 /// The running thread; 0 outside a run.
 thread_id current_thread() noexcept;
 
+/// How often a thread has taken its turn in this run. If it does not change, no other thread has run.
+std::uint64_t turns() noexcept;
+
 /// The number of the run. Values of a thread belong to it in one run only.
 std::uint64_t run_number() noexcept;
 
