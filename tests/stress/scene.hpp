@@ -90,9 +90,11 @@ private:
 /// One participant's next operation: what it will do, and its entry in the history.
 class turn {
 public:
-    turn(scene& s, std::size_t number, long item, dice& random)
+    template <class Scene>
+    turn(Scene& s, std::size_t number, long item, dice& random,
+         history::colour colour = history::colour::any)
         : items_(s.items), roll_(random.roll()),
-          what_{.given = (static_cast<long>(number) << 32U) + item} {
+          what_{.given = (static_cast<long>(number) << 32U) + item, .colour = colour} {
         if (tries()) {
             what_.way = history::way::tries;
         }
@@ -114,6 +116,7 @@ public:
     bool has_stop() const noexcept { return (roll_ >= 12 && roll_ < 15) || has_both(); }
     bool has_deadline() const noexcept { return roll_ >= 15 && roll_ < 19; }
     bool has_both() const noexcept { return roll_ >= 17 && roll_ < 19; }
+    bool is_red() const noexcept { return what_.colour == history::colour::red; }
 
     tracked item() noexcept { return {items_, what_.given}; }
 
@@ -122,6 +125,9 @@ public:
         entry_->returned(got);
         return got.error() != exchange_errc::closed;
     }
+
+    /// The coroutine has suspended, and had its place in the queue by `when`.
+    void queued(history::stamp when) { entry_->queued(when); }
 
     std::stop_token stop;
     std::chrono::microseconds patience{};

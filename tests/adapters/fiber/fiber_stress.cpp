@@ -10,7 +10,7 @@ namespace {
 
 /// On each of `threads` threads, its own fibers.
 void play_at_home(std::size_t threads, std::size_t fibers, company others, tally& all) {
-    play(threads * fibers, others, all, [&](scene& s) {
+    play<scene>(others, all, threads * fibers, [&](scene& s) {
         std::vector<std::jthread> running;
         for (std::size_t i = 0; i != threads; ++i) {
             running.emplace_back([&s, first = i * fibers, fibers] {
