@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Bytes as a program: they choose the parties of a run of the simulation, its schedule and its disturbances.
+/// Bytes as a program: they choose the parties of a run of the simulation, its schedule and its
+/// disturbances.
 #pragma once
 
 #include "sim/play.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs programs that the fuzzer has found, on any compiler: a corpus, or one program with its trace.
+// Runs programs that the fuzzer has found, on any compiler: a corpus, or one program with its
+// trace.
 #include "fuzz/program.hpp"
 
 #include <tryst/result.hpp>

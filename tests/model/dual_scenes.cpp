@@ -28,11 +28,11 @@ using queue = detail::basic_dual_queue<0>;
 using wide_queue = detail::basic_dual_queue<1>;
 using stack = detail::dual_stack;
 
-// ---- Wait lists without a protocol: who is claimed stays where it is.
+// ---- Wait lists without a protocol: a claimed waiter is not completed.
 
 enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody };
 
-// Not in the model's memory: checks may look at it without being ordered after who wrote it.
+// Not in the model's memory: checks may look at it without being ordered after the write.
 struct record {
     fate end = fate::none;
     colour side = none;
@@ -370,7 +370,7 @@ void recycled_for_another() {
     c.run(c.party(red), c.party(red));
 }
 
-// The blues who have gone have left each a segment; the next one grows the list, and sweeps.
+// Each blue that has withdrawn has left a segment; the next arrival grows the list, and sweeps.
 
 void swept() {
     crowd<queue> c;
@@ -450,7 +450,8 @@ void disowned() {
     c.run(c.party(red, plan::quits), c.party(blue), c.party(blue));
 }
 
-// Between one blue who disowns a node and the other who pops it, a third node goes in and out of the pool.
+// Between the blue that disowns a node and the one that pops it, a third node enters and leaves the
+// pool.
 void disowned_to_another() {
     crowd<stack> c;
     c.arrive(red);

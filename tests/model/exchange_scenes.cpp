@@ -185,7 +185,7 @@ void bare() {
     m.run(m.bare(until_stop), m.bare(endless), m.canceller());
 }
 
-// ---- Frames destroyed while they wait, and exchangers by who has met there
+// ---- Frames destroyed while they wait, and exchangers destroyed by a party that has exchanged there
 
 void abandoned() {
     meeting m;
@@ -252,7 +252,7 @@ void destroyed_over_two() {
     m.run(m.watched_loop(until_stop), m.watched_loop(endless), m.destroyer(), m.canceller());
 }
 
-// ---- Those who do not wait
+// ---- try_exchange and past deadlines, which do not wait
 
 void try_meets_all() {
     meeting m(1, true);

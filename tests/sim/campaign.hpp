@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Runs many seeds on several processes: a crash is a failure of its seed, and seeds cannot corrupt each other's
-/// memory.
+/// Runs many seeds on several processes: a crash is a failure of its seed, and seeds cannot corrupt
+/// each other's memory.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ struct campaign {
     std::string program; ///< The program's name, for the command that repeats a failure.
 };
 
-/// Runs the seeds, some of them twice, and for some all k-th allocations failing in turn; stops at the first
-/// failure. Progress goes to stderr.
-/// @returns whether no seed has failed and, if there were enough seeds, each step of the protocol was taken.
+/// Runs the seeds, some of them twice, and for some all k-th allocations failing in turn; stops at
+/// the first failure. Progress goes to stderr.
+/// @returns whether no seed has failed and, if there were enough seeds, each step of the protocol
+/// was taken.
 bool run(const campaign& c);
 
 } // namespace tryst::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The simulation's heap, which replaces operator new. During a run, addresses depend on the seed alone, a chosen
-/// allocation fails, freed memory is made unusable, and leaks are counted.
+/// The simulation's heap, which replaces operator new. During a run, addresses depend on the seed
+/// alone, a chosen allocation fails, freed memory is made unusable, and leaks are counted.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace tryst::sim::memory {
 
 /// How soon freed memory is reused.
 enum class reuse : unsigned char {
-    at_once, ///< The block freed last comes first, as on real heaps: a new waiter often has an old one's address.
+    at_once, ///< The block freed last comes first, as on real heaps.
     late, ///< The block freed first comes first.
     never,
 };
@@ -38,7 +38,8 @@ void fail_at(long k) noexcept;
 /// Whether an allocation has failed since `begin`.
 bool has_failed() noexcept;
 
-/// Allocations in this scope do not fail: for the test's own. The thread must not be interrupted in it.
+/// Allocations in this scope do not fail: for the test's own. The thread must not be interrupted in
+/// it.
 class reserve {
 public:
     reserve() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The parties of a run: coroutines with and without a loop, threads, and coroutines that destroy others.
+/// The parties of a run: coroutines with and without a loop, threads, and coroutines that destroy
+/// others.
 #pragma once
 
 #include "sim/attempt.hpp"
@@ -18,7 +19,8 @@
 
 namespace tryst::sim {
 
-/// Whether a coroutine can have a future deadline here: without an executor it would need the timer thread.
+/// Whether a coroutine can have a future deadline here: without an executor it would need the timer
+/// thread.
 inline bool has_timers() noexcept {
     return current_executor().has_timers();
 }
@@ -58,7 +60,8 @@ private:
     schedule_operation inner_;
 };
 
-/// Exchanges `operations` times, in all ways and at all meetings. If `moves`, sometimes changes its loop.
+/// Exchanges `operations` times, in all ways and at all meetings. If `moves`, sometimes changes its
+/// loop.
 template <class Coroutine>
 Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
     const scene::presence here = created.begin();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Takes the place of tryst/detail/platform/atomic.hpp, for simulated threads. Memory is sequentially consistent, and
-/// another thread may go on at each access. To be named by TRYST_PLATFORM.
+/// Takes the place of tryst/detail/platform/atomic.hpp, for simulated threads. Memory is
+/// sequentially consistent, and another thread may go on at each access. To be named by
+/// TRYST_PLATFORM.
 #pragma once
 
 #include "sim/scheduler.hpp"

@@ -449,7 +449,8 @@ private:
         check(scene_.check_quiet());
     }
 
-    /// A coroutine without an executor may be destroyed only when no partner can be resuming it: now.
+    /// A coroutine without an executor may be destroyed only when no partner can be resuming it:
+    /// now.
     void destroy_bare_coroutines() {
         if (choices().one_in(2)) {
             return;

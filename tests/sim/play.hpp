@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One run of the simulation: which parties take part, and what disturbs them. `random` chooses everything.
+/// One run of the simulation: which parties take part, and what disturbs them. `random` chooses
+/// everything.
 #pragma once
 
 #include "sim/scheduler.hpp"
@@ -27,7 +28,8 @@ enum class crowd : std::uint8_t {
 };
 
 /// Makes the run that `choices` describe.
-/// @param failing_allocation  the number of the allocation that fails; 0: none fails; -1: `choices` decide.
+/// @param failing_allocation  the number of the allocation that fails; 0: none fails; -1: `choices`
+///     decide.
 report play(random choices, long failing_allocation = -1, crowd largest = crowd::large);
 
 } // namespace tryst::sim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the participants of one run share (exchangers, loops, stop sources), and a record of each operation. The checks
-/// compare these records with the library's promises whenever all threads sleep.
+/// What the participants of one run share (exchangers, loops, stop sources), and a record of each
+/// operation. The checks compare these records with the library's promises whenever all threads
+/// sleep.
 #pragma once
 
 #include "sim/memory.hpp"
@@ -39,8 +40,9 @@ struct meeting {
     std::array<int, 3> waiting{}; ///< How many of each colour: for the checks.
     std::size_t reds = 4; ///< How many of eight arrivals are red now.
 
-    /// The number of parties of a private meeting, each of which comes once. A party that has exchanged and knows
-    /// that the others have arrived destroys the exchanger. 0: the meeting is public.
+    /// The number of parties of a private meeting, each of which comes once. A party that has
+    /// exchanged and knows that the others have arrived destroys the exchanger. 0: the meeting is
+    /// public.
     std::size_t circle = 0;
     std::size_t begun = 0; ///< How many operations have begun here.
 };
@@ -229,7 +231,8 @@ public:
         }
     }
 
-    /// A coroutine calls this on its parameter when it begins; the result stays until the frame is destroyed.
+    /// A coroutine calls this on its parameter when it begins; the result stays until the frame is
+    /// destroyed.
     presence begin() noexcept {
         executor_ =
             scene_->loop_of(current_executor()) == nullptr ? executor_ref() : current_executor();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Simulated threads on one real thread: which of them runs and for how long, which ones sleep, and what time it is.
+/// Simulated threads on one real thread: which of them runs and for how long, which ones sleep, and
+/// what time it is.
 #pragma once
 
 #include "sim/memory.hpp"
@@ -55,8 +56,8 @@ struct verdict {
     std::uint64_t steps = 0; ///< Accesses to atomics.
 };
 
-/// Runs `play` as thread 0, and all threads that it starts, until they end or something fails; threads that are
-/// then still alive are forgotten. Memory that was not freed is a failure, too.
+/// Runs `play` as thread 0, and all threads that it starts, until they end or something fails;
+/// threads that are then still alive are forgotten. Memory that was not freed is a failure, too.
 verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit = default_step_limit);
 
@@ -72,8 +73,8 @@ bool has_ended(thread_id thread) noexcept;
 /// Sleeps until no other thread can go on: all have ended, or sleep without a deadline.
 void until_quiet();
 
-/// `check` is called whenever all threads sleep, before time passes or `until_quiet` returns. It returns what is
-/// wrong.
+/// `check` is called whenever all threads sleep, before time passes or `until_quiet` returns. It
+/// returns what is wrong.
 void when_all_sleep(std::function<std::string()> check);
 
 /// Sets `flag` as soon as this thread spins or sleeps. Null: forget the flag.
@@ -90,7 +91,8 @@ random& choices() noexcept;
 /// The running thread; 0 outside a run.
 thread_id current_thread() noexcept;
 
-/// How often a thread has taken its turn in this run. If it does not change, no other thread has run.
+/// How often a thread has taken its turn in this run. If it does not change, no other thread has
+/// run.
 std::uint64_t turns() noexcept;
 
 /// The number of the run. Values of a thread belong to it in one run only.
@@ -163,8 +165,8 @@ inline void access(const char* what, const std::source_location& where) noexcept
     }
 }
 
-/// In this scope no other thread runs, whatever is accessed, and no step counts. For the test's own checks and
-/// preparations.
+/// In this scope no other thread runs, whatever is accessed, and no step counts. For the test's own
+/// checks and preparations.
 class undisturbed {
 public:
     undisturbed() noexcept;

@@ -57,7 +57,8 @@ public:
     }
     void destroy() { const auto gone = std::exchange(owned_, std::monostate()); }
 
-    /// Whether a waiter is in the wait list or the arena. Without colours only; false for others. `undisturbed`.
+    /// Whether a waiter is in the wait list or the arena. Without colours only; false for others.
+    /// `undisturbed`.
     bool somebody_waits() noexcept;
     /// Whether no waiter is left in the arena. Call it `undisturbed`, while all threads sleep.
     bool all_are_in_wait_list() noexcept;

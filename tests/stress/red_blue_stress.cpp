@@ -62,7 +62,7 @@ struct lifo_meeting {
                                       step::refill};
 };
 
-/// One exchanger, and everybody who meets there until it closes.
+/// One exchanger with two colours, and the parties that exchange there until it is closed.
 template <class Meeting>
 struct coloured_scene {
     explicit coloured_scene(std::size_t participants)
@@ -75,7 +75,7 @@ struct coloured_scene {
     census items;
     typename Meeting::exchanger ex;
     stop_button button;
-    history record; ///< The last log is that of whoever presses and closes.
+    history record; ///< The last log is for the thread that presses and closes.
     std::latch left;
     std::atomic<unsigned> tide{10}; ///< How many in 20 are red now.
 };

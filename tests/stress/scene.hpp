@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One exchanger in a stress test: participants of any kind who exchange in every way until it is closed, and
-/// their history.
+/// One exchanger in a stress test. Participants of any kind exchange in every way until it is
+/// closed; their history is recorded.
 #pragma once
 
 #include "support/history.hpp"
@@ -59,7 +59,7 @@ private:
     history::stop_id id_ = 1;
 };
 
-/// One exchanger, and everybody who meets there until it closes.
+/// One exchanger, and the parties that exchange there until it is closed.
 struct scene {
     explicit scene(std::size_t participants)
         : record(participants + 1), left(static_cast<std::ptrdiff_t>(participants)) {}
@@ -67,11 +67,11 @@ struct scene {
     census items;
     exchanger<tracked> ex;
     stop_button button;
-    history record; ///< The last log is that of whoever presses and closes.
+    history record; ///< The last log is for the thread that presses and closes.
     std::latch left;
 };
 
-/// What a participant does next.
+/// Random choices of a participant.
 class dice {
 public:
     explicit dice(std::size_t seed) : engine_(static_cast<unsigned>(seed) + 1) {}

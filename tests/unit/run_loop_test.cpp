@@ -3,7 +3,6 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/result.hpp>
-#include <tryst/sync_wait.hpp>
 
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a loop's thread sleeps and is woken, which depends on the platform; the rest is in run_loop_test.cpp.
+// How a loop's thread sleeps and is woken, which depends on the platform; the rest is in
+// run_loop_test.cpp.
 #include <tryst/run_loop.hpp>
 
 #include <tryst/exchanger.hpp>
