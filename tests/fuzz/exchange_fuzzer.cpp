@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The entry of libFuzzer: runs a program, and crashes if anything went wrong.
-#include "fuzz/interpreter.hpp"
+// libFuzzer's entry point: its bytes are the choices of one run of the simulation.
+#include "fuzz/program.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's own.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    tryst::test::outcome_counts counts;
-    const std::string wrong = tryst::test::interpret({data, size}, counts);
-    if (!wrong.empty()) {
-        std::fputs(wrong.c_str(), stderr);
+    const tryst::sim::report told = tryst::sim::play_program({data, size});
+    if (!told.failure.empty()) {
+        std::fprintf(stderr, "%s\n", told.failure.c_str());
         std::abort();
     }
     return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs the programs that are worth keeping: those of the corpus. No fuzzer is needed.
-#include "fuzz/interpreter.hpp"
+// Runs programs that the fuzzer has found, on any compiler: a corpus, or one program with its
+// trace.
+#include "fuzz/program.hpp"
 
 #include <tryst/result.hpp>
 
@@ -15,45 +16,55 @@ namespace {
 
 using namespace tryst;
 
-std::vector<std::uint8_t> contents_of(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+/// @returns whether the run went well.
+bool replay(const std::filesystem::path& program, sim::report& sum) {
+    std::ifstream in(program, std::ios::binary);
+    const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(in),
+                                          std::istreambuf_iterator<char>()};
+    const sim::report told = sim::play_program(bytes);
+    sum.exchanged += told.exchanged;
+    sum.abandoned += told.abandoned;
+    for (std::size_t i = 0; i != sum.failed.size(); ++i) {
+        sum.failed.at(i) += told.failed.at(i);
+    }
+    if (!told.failure.empty()) {
+        std::printf("%s: %s\n", program.c_str(), told.failure.c_str());
+    }
+    return told.failure.empty();
 }
 
-/// A corpus that never meets an end says nothing of it.
-bool was_met(const std::string& what, std::size_t times) {
+bool occurs(const std::string& what, std::size_t times) {
     std::printf("%s: %zu\n", what.c_str(), times);
     return times != 0;
 }
 
-bool all_were_met(const test::outcome_counts& met) {
-    bool all = was_met("exchanged", met.exchanged);
-    all = was_met("destroyed", met.destroyed) && all;
-    for (const auto why : {exchange_errc::timed_out, exchange_errc::cancelled,
-                           exchange_errc::closed, exchange_errc::no_partner}) {
-        all =
-            was_met(make_error_code(why).message(), met.failed.at(static_cast<std::size_t>(why))) &&
-            all;
+/// Whether operations have ended in every possible way.
+bool all_outcomes_occur(const sim::report& sum) {
+    bool all = occurs("exchanged", sum.exchanged);
+    all = occurs("abandoned", sum.abandoned) && all;
+    for (std::size_t i = 1; i != sum.failed.size(); ++i) {
+        all = occurs(make_error_code(static_cast<exchange_errc>(i)).message(), sum.failed.at(i)) &&
+              all;
     }
     return all;
 }
 
 } // namespace
 
-/// The argument is the directory of the corpus.
 int main(int count, char** arguments) {
     if (count != 2) {
-        std::puts("usage: replay CORPUS");
+        std::puts("usage: fuzz_replay CORPUS|PROGRAM");
         return 2;
     }
-    test::outcome_counts met;
-    bool good = true;
-    for (const auto& program : std::filesystem::directory_iterator(arguments[1])) {
-        const std::string wrong = test::interpret(contents_of(program.path()), met);
-        if (!wrong.empty()) {
-            std::printf("%s:\n%s", program.path().c_str(), wrong.c_str());
-            good = false;
-        }
+    const std::filesystem::path given = arguments[1];
+    sim::report sum;
+    if (!std::filesystem::is_directory(given)) {
+        sim::set_trace(sim::trace_of::events);
+        return replay(given, sum) ? 0 : 1;
     }
-    return all_were_met(met) && good ? 0 : 1;
+    bool good = true;
+    for (const auto& program : std::filesystem::directory_iterator(given)) {
+        good = replay(program.path(), sum) && good;
+    }
+    return all_outcomes_occur(sum) && good ? 0 : 1;
 }

@@ -57,7 +57,7 @@ struct report {
 };
 
 /* A model thread is a fiber that stops before each step: an atomic operation, or the use of a shared
- * object. The scheduler then decides who makes its step next. What a thread does between two steps touches
+ * object. The scheduler then decides which thread makes its step next. What a thread does between two steps touches
  * plain memory only, and is therefore part of the step before, as long as there is no data race; and that is
  * what `plain_memory` checks.
  *

@@ -28,11 +28,11 @@ using queue = detail::basic_dual_queue<0>;
 using wide_queue = detail::basic_dual_queue<1>;
 using stack = detail::dual_stack;
 
-// ---- Wait lists without a protocol: who is claimed stays where it is.
+// ---- Wait lists without a protocol: a claimed waiter is not completed.
 
 enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody };
 
-// Not in the model's memory: checks may look at it without being ordered after who wrote it.
+// Not in the model's memory: checks may look at it without being ordered after the write.
 struct record {
     fate end = fate::none;
     colour side = none;
@@ -371,7 +371,7 @@ void recycled_for_another() {
     c.run(c.party(red), c.party(red));
 }
 
-// The blues who have gone have left each a segment; the next one grows the list, and sweeps.
+// Each blue that has withdrawn has left a segment; the next arrival grows the list, and sweeps.
 
 void swept() {
     crowd<queue> c;
@@ -451,7 +451,8 @@ void disowned() {
     c.run(c.party(red, plan::quits), c.party(blue), c.party(blue));
 }
 
-// Between one blue who disowns a node and the other who pops it, a third node goes in and out of the pool.
+// Between the blue that disowns a node and the one that pops it, a third node enters and leaves the
+// pool.
 void disowned_to_another() {
     crowd<stack> c;
     c.arrive(red);
@@ -647,7 +648,7 @@ constexpr std::array all{
           reaches(step::passing_over)},
     scene{"fifo_quit_close", "dual queue: red withdraws twice; a close", quit_or_close<queue>},
     scene{"fifo_try", "dual queue: a red that only tries", one_tries<queue>},
-    scene{"fifo_ask_close", "dual queue: is it closed?", one_asks<queue>},
+    scene{"fifo_ask_close", "dual queue: one party asks whether it is closed", one_asks<queue>},
     scene{"fifo_try_close", "dual queue: a red that only tries, and a close",
           one_tries_or_closes<queue>},
     scene{"fifo_quit_destroy", "dual queue: red withdraws, blue arrives and destroys it",
@@ -658,13 +659,12 @@ constexpr std::array all{
           again_and_again<wide_queue>, reaches(step::recycling)},
     scene{"fifo_again_quit", "dual queue: two reds and two blues, who withdraw",
           again_and_again_quitting<queue>, reaches(step::vacancy)},
-    scene{"fifo_recycled", "dual queue: segments that have served", recycled,
-          reaches(step::recycling)},
+    scene{"fifo_recycled", "dual queue: segments are recycled", recycled, reaches(step::recycling)},
     scene{"fifo_recycled_for", "dual queue: a segment that another red has linked",
           recycled_for_another},
     scene{"fifo_swept", "dual queue: a sweep, and a red in the way", swept,
           reaches(step::sweeping)},
-    scene{"fifo_swept_reused", "dual queue: the same, and what was swept is used again",
+    scene{"fifo_swept_reused", "dual queue: the same, and the swept segment is used again",
           swept_and_used_again, reaches(step::sweeping)},
     scene{"fifo_swept_closed", "dual queue: a sweep and a close", swept_and_closed,
           reaches(step::sweeping)},
@@ -672,10 +672,10 @@ constexpr std::array all{
           reaches(step::sweeping)},
     scene{"fifo_swept_before", "dual queue: a sweep before a waiter, and a close",
           swept_before_waiter, reaches(step::sweeping)},
-    scene{"fifo_swept_again", "dual queue: a sweep comes to what was swept before", swept_again,
-          reaches(step::sweeping)},
-    scene{"fifo_swept_ahead", "dual queue: a sweep links what another has linked", swept_ahead,
-          reaches(step::sweeping)},
+    scene{"fifo_swept_again", "dual queue: a sweep comes to a segment that was swept before",
+          swept_again, reaches(step::sweeping)},
+    scene{"fifo_swept_ahead", "dual queue: a sweep links a segment that another has linked",
+          swept_ahead, reaches(step::sweeping)},
     scene{"fifo_swept_quit", "dual queue: a sweep, withdrawals, and a red that tries",
           swept_while_quitting},
 
@@ -687,7 +687,7 @@ constexpr std::array all{
     scene{"lifo_quit_close", "dual stack: red withdraws twice; a close", quit_or_close<stack>,
           reaches(step::refill)},
     scene{"lifo_try", "dual stack: a red that only tries", one_tries<stack>},
-    scene{"lifo_ask_close", "dual stack: is it closed?", one_asks<stack>},
+    scene{"lifo_ask_close", "dual stack: one party asks whether it is closed", one_asks<stack>},
     scene{"lifo_quit_destroy", "dual stack: red withdraws, blue arrives and destroys it",
           quit_and_destroy<stack>},
     scene{"lifo_again", "dual stack: three reds in turn, three blues in turn",
@@ -719,6 +719,12 @@ constexpr std::array all{
           destroyed_over_red<queue>, reaches(step::stop, step::late_stop)},
     scene{"fifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<queue>,
           reaches(step::stop)},
+    scene{"fifo_destroyed", "the party that has returned destroys the dual queue; a stop",
+          destroyed_by_red<queue>, reaches(step::late_stop)},
+    scene{"fifo_destroyed_over_one", "the dual queue is destroyed while one party waits; a stop",
+          destroyed_over_red<queue>, reaches(step::stop, step::late_stop)},
+    scene{"fifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<queue>,
+          reaches(step::stop)},
     scene{"lifo", "dual stack, coroutines: red and blue", red_and_blue<stack>,
           reaches(step::claim_in_wait_list)},
     scene{"lifo_canceller", "the same, and a stop", red_and_blue_and_canceller<stack>,
@@ -727,11 +733,11 @@ constexpr std::array all{
           reaches(step::claim_in_wait_list)},
     scene{"lifo_three_canceller", "dual stack, coroutines: two reds and a blue, a stop",
           two_reds_and_blue_and_canceller<stack>, reaches(step::stop)},
-    scene{"lifo_destroyed", "who has returned destroys the dual stack; a stop",
+    scene{"lifo_destroyed", "the party that has returned destroys the dual stack; a stop",
           destroyed_by_red<stack>, reaches(step::late_stop)},
-    scene{"lifo_destroyed_over_one", "the dual stack is destroyed while one waits; a stop",
+    scene{"lifo_destroyed_over_one", "the dual stack is destroyed while one party waits; a stop",
           destroyed_over_red<stack>, reaches(step::stop, step::late_stop)},
-    scene{"lifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<stack>,
+    scene{"lifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<stack>,
           reaches(step::stop)},
 };
 

@@ -185,7 +185,7 @@ void bare() {
     m.run(m.bare(until_stop), m.bare(endless), m.canceller());
 }
 
-// ---- Frames destroyed while they wait, and exchangers by who has met there
+// ---- Frames destroyed while they wait, and exchangers destroyed by a party that has exchanged there
 
 void abandoned() {
     meeting m;
@@ -252,7 +252,7 @@ void destroyed_over_two() {
     m.run(m.watched_loop(until_stop), m.watched_loop(endless), m.destroyer(), m.canceller());
 }
 
-// ---- Those who do not wait
+// ---- try_exchange and past deadlines, which do not wait
 
 void try_meets_all() {
     meeting m(1, true);
@@ -307,14 +307,13 @@ constexpr std::array all{
           reaches(step::stop)},
 
     scene{"two_in_arena", "two parties, slots 0 and 1", two_in_arena,
-          reaches(step::offer_in_arena, step::claim_in_arena, step::expiry, step::claim_in_wait_list,
-                  step::shrinkage)},
+          reaches(step::offer_in_arena, step::claim_in_arena, step::expiry,
+                  step::claim_in_wait_list, step::shrinkage)},
     scene{"two_in_arena_and_canceller", "two parties, slots 0 and 1, a stop",
           two_in_arena_and_canceller, reaches(step::expiry, step::stop)},
     scene{"two_in_arena_and_closer", "two parties, slots 0 and 1, a close", two_in_arena_and_closer,
           reaches(step::expiry)},
-    scene{"three_in_arena", "three parties, slots 0 and 1", three_in_arena,
-          reaches(step::pinned)},
+    scene{"three_in_arena", "three parties, slots 0 and 1", three_in_arena, reaches(step::pinned)},
     scene{"three_in_arena_and_canceller", "three parties, slots 0 and 1, a stop",
           three_in_arena_and_canceller, reaches(step::pinned, step::stop)},
     scene{"three_in_arena_and_closer", "three parties, slots 0 and 1, a close",
@@ -347,6 +346,18 @@ constexpr std::array all{
           reaches(step::stop, step::pinned)},
     scene{"abandoned_in_arena", "the same, slots 0 and 1, with a deadline", abandoned_in_arena,
           reaches(step::pinned)},
+    scene{"abandoned_at_once", "a frame is destroyed before its check runs, slots 0 and 1",
+          abandoned_at_once, reaches(step::pinned)},
+    scene{"abandoned_at_once_and_canceller", "the same, with a stop",
+          abandoned_at_once_and_canceller, reaches(step::pinned)},
+    scene{"abandoned_and_closer", "the same, slots 0 and 1, with a close", abandoned_and_closer,
+          reaches(step::pinned)},
+    scene{"destroyed", "the party that has returned destroys the exchanger; a stop", destroyed,
+          reaches(step::late_stop)},
+    scene{"destroyed_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_in_arena,
+          reaches(step::pinned)},
+    scene{"destroyed_after_thread", "the same, and the other is a thread",
+          destroyed_by_coroutine_that_met_a_thread, reaches(step::pinned)},
     scene{"abandoned_at_once", "before its check runs, slots 0 and 1", abandoned_at_once,
           reaches(step::pinned)},
     scene{"abandoned_at_once_and_canceller", "the same, with a stop",
@@ -369,13 +380,20 @@ constexpr std::array all{
           destroyed_over_one_in_arena, reaches(step::pinned)},
     scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two,
           reaches(step::pinned)},
-    scene{"try_meets_all", "try_exchange, a passed deadline, and one who waits", try_meets_all,
+    scene{"destroyed_over_one", "an exchanger is destroyed while one party waits; a stop",
+          destroyed_over_one, reaches(step::late_stop, step::stop)},
+    scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline",
+          destroyed_over_one_in_arena, reaches(step::pinned)},
+    scene{"destroyed_over_two", "the same, with two waiters that may be about to meet",
+          destroyed_over_two, reaches(step::pinned)},
+    scene{"try_meets_all", "try_exchange, a past deadline, and one waiter", try_meets_all,
           reaches(step::claim_in_wait_list)},
-    scene{"try_claims_in_arena", "try_exchange alone can claim above slot 0", try_claims_in_arena,
+    scene{"try_claims_in_arena", "only try_exchange can claim in the arena", try_claims_in_arena,
           reaches(step::claim_in_arena)},
-    scene{"try_after_offer", "try_exchange must find who has offered above slot 0 on the same loop",
+    scene{"try_after_offer",
+          "try_exchange must find an offer in the arena that was made on the same loop",
           try_after_offer, reaches(step::claim_in_arena, step::completion_in_place)},
-    scene{"try_in_arena", "try_exchange finds who waits above slot 0", try_in_arena,
+    scene{"try_in_arena", "try_exchange finds a waiter in the arena", try_in_arena,
           reaches(step::claim_in_arena)},
 };
 

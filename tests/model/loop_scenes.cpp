@@ -214,7 +214,7 @@ void task_ends_elsewhere() {
         [&] { other.run(); });
 }
 
-/// Two children of a when_all end on two loops: who is last goes on.
+/// Two children of a when_all end on two loops: the last one resumes the awaiter.
 void join_on_two_loops() {
     run_loop other;
     run_threads(

@@ -18,7 +18,7 @@ namespace tryst::model {
 
 namespace {
 
-// Not in the model's memory: checks may look at it without being ordered after who wrote it.
+// Not in the model's memory: checks may look at it without being ordered after the write.
 struct result {
     bool begun = false;
     bool ended = false;

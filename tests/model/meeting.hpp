@@ -19,8 +19,8 @@
 
 namespace tryst::model {
 
-/// What is exchanged: the number of who brought it, in memory of its own, which only its owner may touch.
-/// Where posts order nothing, the number alone.
+/// An item: the number of the party that brought it, in memory of its own, which only its owner may
+/// touch. Where posts order nothing, the number alone.
 class parcel {
 public:
     explicit parcel(std::size_t from)
@@ -142,8 +142,7 @@ public:
         };
     }
     auto destroying_bare() {
-        return
-            [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
+        return [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
     }
 
     /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such have

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The model threads' heap and stacks, and for each byte of them who used it last: finds data races and
-/// uses after free.
+/// The model threads' heap and stacks, and for each byte the thread that used it last: finds data
+/// races and uses after free.
 #pragma once
 
 #include "model/views.hpp"

@@ -43,7 +43,7 @@ public:
 private:
     struct registration {
         stop_callback_base* callback;
-        view known; // by who registered
+        view known; // by the thread that registered
     };
 
     shared_object object_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One operation of any kind, made and watched: to be awaited by a coroutine, or to `wait` for on a thread.
+/// Makes one operation of any kind, and records it. A coroutine awaits it; a thread calls `wait`.
 #pragma once
 
 #include "sim/scene.hpp"
@@ -21,7 +21,7 @@
 
 namespace tryst::sim {
 
-/// Room for one of several operations.
+/// Holds an operation of one of several types, in place.
 template <class... Operations>
 class some_operation {
 public:
@@ -97,6 +97,7 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         record& known = *record_; // outlives us
+        known.frame = where_ ? nullptr : coroutine.address();
         scene& s = *scene_;
         const bool suspended =
             operation_->visit([&](auto& op) noexcept { return op.await_suspend(coroutine); });
@@ -141,7 +142,7 @@ private:
         const detail::clock::time_point deadline(what.patience);
         switch (what.how) {
         case wish::way::tries:
-            fail("whoever tries does not wait");
+            fail("a try does not wait");
         case wish::way::waits:
             if (what.stop != nullptr) {
                 build([&] { return endless(record_->stop); });

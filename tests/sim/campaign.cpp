@@ -76,7 +76,7 @@ board& make_board() {
 /// @returns whether all went well.
 bool play_one(job& mine, std::uint64_t seed, long failing_allocation, report& told) {
     mine.failing_allocation.store(failing_allocation);
-    told = play(seed, failing_allocation);
+    told = play(random(seed), failing_allocation);
     mine.accesses += told.steps;
     mine.operations += told.operations;
     mine.exchanged += told.exchanged;

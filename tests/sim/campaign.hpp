@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Many seeds on several processes: a crash of one is a failure of its seed, and seeds cannot spoil each
-/// other's memory.
+/// Runs many seeds on several processes: a crash is a failure of its seed, and seeds cannot corrupt
+/// each other's memory.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ struct campaign {
     std::uint64_t first_seed = 1;
     std::uint64_t seeds = 10'000;
     unsigned jobs = 1;
-    std::string program; ///< As the user has called it, for the advice how to repeat a failure.
+    std::string program; ///< The program's name, for the command that repeats a failure.
 };
 
-/// Runs the seeds, some of them twice, and for some all k-th allocations failing in turn; stops at the first
-/// failure. Progress goes to stderr.
-/// @returns whether all went well: also that each step of the protocol was taken, if there were seeds
-///   enough.
+/// Runs the seeds, some of them twice, and for some all k-th allocations failing in turn; stops at
+/// the first failure. Progress goes to stderr.
+/// @returns whether no seed has failed and, if there were enough seeds, each step of the protocol
+/// was taken.
 bool run(const campaign& c);
 
 } // namespace tryst::sim

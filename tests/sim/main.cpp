@@ -49,7 +49,7 @@ std::uint64_t number_of(const char* text) {
 bool run_here(const campaign& c, long failing_allocation) {
     for (std::uint64_t i = 0; i != c.seeds; ++i) {
         const std::uint64_t seed = c.first_seed + i;
-        const report told = play(seed, failing_allocation);
+        const report told = play(tryst::sim::random(seed), failing_allocation);
         if (!told.failure.empty()) {
             std::printf("sim: seed %llu fails: %s\n", static_cast<unsigned long long>(seed),
                         told.failure.c_str());

@@ -152,6 +152,14 @@ void* allocate(std::size_t size, std::size_t aligned) {
     return place;
 }
 
+void* try_to_allocate(std::size_t size, std::size_t aligned) noexcept {
+    try {
+        return allocate(size, aligned);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 void release(void* place) noexcept {
     if (h.mapping == nullptr || place < h.mapping || place >= h.mapping + mapping_size) {
         std::free(place);
@@ -219,7 +227,7 @@ loss end() noexcept {
             found.written = true;
         }
     }
-    // Whatever still refers to the run's memory shall be found out in the next.
+    // A reference to this run's memory that outlives it is then found in the next run.
     allow(first, static_cast<std::size_t>(h.unused - first));
     forbid(first, static_cast<std::size_t>(h.unused - first));
     return found;
@@ -262,20 +270,19 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
     return memory::allocate(size, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+    return memory::try_to_allocate(size, alignof(std::max_align_t));
+}
 void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
-    try {
-        return memory::allocate(size, alignof(std::max_align_t));
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
+    return memory::try_to_allocate(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t alignment,
+                   const std::nothrow_t& /*tag*/) noexcept {
+    return memory::try_to_allocate(size, static_cast<std::size_t>(alignment));
 }
 void* operator new[](std::size_t size, std::align_val_t alignment,
                      const std::nothrow_t& /*tag*/) noexcept {
-    try {
-        return memory::allocate(size, static_cast<std::size_t>(alignment));
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
+    return memory::try_to_allocate(size, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* place) noexcept {
     memory::release(place);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The simulation's heap, which replaces operator new. During a run, what is allocated where depends on
-/// nothing but the seed; a chosen allocation fails; freed memory is made unusable; leaks are counted.
+/// The simulation's heap, which replaces operator new. During a run, addresses depend on the seed
+/// alone, a chosen allocation fails, freed memory is made unusable, and leaks are counted.
 #pragma once
 
 #include <cstddef>
 
 namespace tryst::sim::memory {
 
-/// How soon freed memory is used again.
+/// How soon freed memory is reused.
 enum class reuse : unsigned char {
-    at_once, ///< The latest freed first, as real heaps do: a new waiter often has an old one's address.
-    late, ///< The earliest freed first.
+    at_once, ///< The block freed last comes first, as on real heaps.
+    late, ///< The block freed first comes first.
     never,
 };
 
@@ -20,9 +20,9 @@ void begin(reuse how) noexcept;
 
 /// What is wrong with the simulated heap.
 struct loss {
-    std::size_t blocks = 0; ///< Not freed,
-    std::size_t size = 0; ///< at most so large, one of them;
-    bool written = false; ///< or written after they were freed.
+    std::size_t blocks = 0; ///< How many were not freed.
+    std::size_t size = 0; ///< An upper bound of the size of one of them.
+    bool written = false; ///< Memory was written after it was freed.
 };
 
 /// Forgets the simulated heap.
@@ -38,8 +38,8 @@ void fail_at(long k) noexcept;
 /// Whether an allocation has failed since `begin`.
 bool has_failed() noexcept;
 
-/// The allocations of the test itself, made in this scope, do not fail. No simulated thread may be
-/// switched away from meanwhile.
+/// Allocations in this scope do not fail: for the test's own. The thread must not be interrupted in
+/// it.
 class reserve {
 public:
     reserve() noexcept;
@@ -48,7 +48,7 @@ public:
     ~reserve();
 };
 
-/// In this scope memory comes from the real heap, for what outlives a run.
+/// In this scope, memory comes from the real heap, for objects that outlive a run.
 class outside {
 public:
     outside() noexcept;

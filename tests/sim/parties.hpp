@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Who takes part in a run: coroutines on loops and on none, threads, and those who destroy coroutines.
+/// The parties of a run: coroutines with and without a loop, threads, and coroutines that destroy
+/// others.
 #pragma once
 
 #include "sim/attempt.hpp"
@@ -18,7 +19,8 @@
 
 namespace tryst::sim {
 
-/// Whether a coroutine can have a deadline here: who has no executor would need the timer thread.
+/// Whether a coroutine can have a future deadline here: without an executor it would need the timer
+/// thread.
 inline bool has_timers() noexcept {
     return current_executor().has_timers();
 }
@@ -33,7 +35,7 @@ void while_accepting(looper& to, Action action) {
     }
 }
 
-/// `schedule_operation`, watched: `co_await` of it goes to another loop.
+/// A `schedule_operation` that checks where it resumes: `co_await` of it moves to another loop.
 class change_of_loop {
 public:
     explicit change_of_loop(looper& to) noexcept : to_(&to), inner_(to.loop->schedule()) {}
@@ -58,11 +60,13 @@ private:
     schedule_operation inner_;
 };
 
-/// Exchanges a number of times, in all ways and places; and `moves`, perhaps, from loop to loop.
+/// Exchanges `operations` times, in all ways and at all meetings. If `moves`, sometimes changes its
+/// loop.
 template <class Coroutine>
 Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
     const scene::presence here = created.begin();
     for (std::size_t i = 0; i != operations; ++i) {
+        s.perhaps_disturb();
         meeting* const where = s.choose_meeting();
         if (where == nullptr) {
             break;
@@ -84,7 +88,7 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
     }
 }
 
-/// Exchanges once, in private, and destroys the exchanger if it knows that it may.
+/// Exchanges once at a private meeting, and destroys the exchanger if it knows that it may.
 template <class Coroutine>
 Coroutine one_of_circle(scene& s, meeting& where, scene::presence created) {
     const scene::presence here = created.begin();
@@ -96,7 +100,7 @@ Coroutine one_of_circle(scene& s, meeting& where, scene::presence created) {
     s.returned_from_circle(where, partner);
 }
 
-/// Several parties at once, joined.
+/// Several parties at once, joined by `when_all`.
 inline task<> family(scene& s, std::size_t members, std::size_t operations) {
     const executor_ref home = current_executor();
     try {
@@ -122,7 +126,7 @@ inline task<> family(scene& s, std::size_t members, std::size_t operations) {
     }
 }
 
-/// Creates a party on this loop, and after a while destroys it, wherever it is.
+/// Creates a party on this loop, and destroys it after `turns` turns, wherever it waits then.
 inline task<> killer(scene& s, looper& here, std::size_t operations, std::size_t turns) {
     try {
         auto victim = party<test::bare_coroutine>(s, operations, scene::presence(s));
@@ -142,6 +146,7 @@ inline task<> killer(scene& s, looper& here, std::size_t operations, std::size_t
 inline void thread_party(scene& s, std::size_t operations) {
     const scene::presence here(s);
     for (std::size_t i = 0; i != operations; ++i) {
+        s.perhaps_disturb();
         meeting* const where = s.choose_meeting();
         if (where == nullptr) {
             break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the simulation is made of: its threads, clock, sleep, stops and memory.
+// The parts of the simulation: choices, threads, clock, sleep, stops and memory.
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
 #include "sim/scheduler.hpp"
@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,27 @@ pace every_access() {
 }
 
 verdict run_once(const std::function<void()>& play, std::uint64_t seed = 1) {
-    return run(seed, every_access(), play, 100'000);
+    return run(random(seed), every_access(), play, 100'000);
+}
+
+// ---- Choices.
+
+TEST(SimRandom, TakesOneByteForAChoiceAndGoesOnAsSeedZero) {
+    constexpr std::array<std::uint8_t, 4> bytes{0, 1, 200, 255};
+    random choices{bytes};
+    for (const std::uint8_t byte : bytes) {
+        EXPECT_EQ(choices.below(256), byte);
+    }
+    EXPECT_EQ(choices.next(), random(0).next());
+}
+
+TEST(SimRandom, ReachesTheFirstAndTheLastChoiceWithBytes) {
+    constexpr std::array<std::uint8_t, 2> bytes{0, 255};
+    for (const std::size_t n : std::array<std::size_t, 5>{2, 3, 100, 1'000, 1'000'000}) {
+        random choices{bytes};
+        EXPECT_EQ(choices.below(n), 0U);
+        EXPECT_EQ(choices.below(n), n - 1);
+    }
 }
 
 // ---- Threads.
@@ -68,7 +89,7 @@ TEST(SimScheduler, ReportsADeadlock) {
         detail::sleep_word bed;
         bed.sleep(0);
     });
-    EXPECT_EQ(ended.failure, "a deadlock: nobody is left to wake main");
+    EXPECT_EQ(ended.failure, "a deadlock: no thread is left to wake main");
 }
 
 TEST(SimScheduler, ReportsALivelock) {
@@ -86,7 +107,7 @@ TEST(SimScheduler, GoesOnWithTheNextRunAfterAFailure) {
     EXPECT_EQ(run_once([] {}).failure, "");
 }
 
-TEST(SimScheduler, KeepsWhatBelongsToAThreadApart) {
+TEST(SimScheduler, GivesEachThreadItsOwnThreadLocals) {
     std::vector<int> values;
     const verdict ended = run_once([&] {
         const auto count = [&] {
@@ -160,7 +181,7 @@ TEST(SimClock, WakesAllWhoseDeadlinesAreTheSame) {
     }
 }
 
-/// The loop's clock; whoever looks at it is interrupted for a minute.
+/// The loop's clock. Each look at it is interrupted for a minute.
 struct interrupting_clock {
     static sim_clock::time_point now() noexcept {
         const auto time = sim_clock::now();
@@ -207,10 +228,10 @@ TEST(SimSleepWord, DoesNotSleepIfTheWordHasChanged) {
     EXPECT_EQ(ended.failure, "");
 }
 
-TEST(SimSleepWord, WakesUpWithoutReasonIfTheRunSaysSo) {
+TEST(SimSleepWord, WakesSpuriouslyIfThePaceSaysSo) {
     pace restless = every_access();
     restless.spurious = 2;
-    const verdict ended = run(1, restless, [] {
+    const verdict ended = run(random(1), restless, [] {
         detail::sleep_word bed;
         const thread_id other = start("other", [&] { bed.sleep(0); });
         while (true) {
@@ -300,7 +321,7 @@ TEST(SimMemory, FailsAtTheChosenAllocation) {
         memory::fail_at(3);
         try {
             for (; made != 5; ++made) {
-                // Called by name, because compilers leave out expressions that nobody would miss.
+                // Called by name, because compilers may leave out new-expressions.
                 ::operator delete(::operator new(1));
             }
         } catch (const std::bad_alloc&) {
@@ -319,12 +340,11 @@ TEST(SimMemory, ReportsALeak) {
 }
 
 TEST(SimMemory, UsesAnAddressAgainAtOnceLaterOrNever) {
-    for (const auto how :
-         {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
+    for (const auto how : {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
         std::vector<std::uintptr_t> places;
         pace same = every_access();
         same.addresses = how;
-        const verdict ended = run(1, same, [&] {
+        const verdict ended = run(random(1), same, [&] {
             auto first = std::make_unique<int>(0);
             auto second = std::make_unique<int>(0);
             const auto of_first = reinterpret_cast<std::uintptr_t>(first.get());

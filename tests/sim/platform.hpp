@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What tryst/detail/platform/atomic.hpp supplies, for simulated threads: sequentially consistent memory, where at
-/// each access another thread may go on. To be named by TRYST_PLATFORM.
+/// Takes the place of tryst/detail/platform/atomic.hpp, for simulated threads. Memory is
+/// sequentially consistent, and another thread may go on at each access. To be named by
+/// TRYST_PLATFORM.
 #pragma once
 
 #include "sim/scheduler.hpp"
@@ -16,12 +17,12 @@
 #include <source_location>
 #include <utility>
 
-// Steps are counted, and are good moments to be interrupted.
+// Steps are counted, and threads are often interrupted there.
 #define TRYST_TRACE(step) ::tryst::sim::step_taken(static_cast<unsigned>(step))
 
 namespace tryst::sim {
 
-/// What a library and its tests need of std::atomic.
+/// The part of std::atomic that the library and its tests use.
 template <class T>
 class atomic {
 public:
@@ -55,7 +56,7 @@ public:
         return replace(expected, desired);
     }
 
-    /// Fails now and then without reason.
+    /// Fails spuriously now and then.
     bool compare_exchange_weak(T& expected, T desired, std::memory_order /*success*/,
                                std::memory_order /*failure*/,
                                where at = where::current()) noexcept {
@@ -67,7 +68,7 @@ public:
         return replace(expected, desired);
     }
 
-    /// What a compare-exchange must not be: for mutants.
+    /// A compare-exchange that is not atomic: for mutants.
     bool split_compare_exchange(T& expected, T desired, std::memory_order success,
                                 std::memory_order failure, where at = where::current()) noexcept {
         const T seen = load(failure, at);
@@ -94,7 +95,7 @@ public:
         return std::exchange(value_, static_cast<T>(value_ | operand));
     }
 
-    /// Without being an access: for whoever blocks the simulation meanwhile.
+    /// A load that is no access, for callers that no other thread can interrupt.
     T peek() const noexcept { return value_; }
 
 private:
@@ -120,7 +121,7 @@ public:
             own.run = run_number();
             std::destroy_at(&own.value);
             std::construct_at(&own.value);
-            // Where a thread looks in an arena must not depend on an address.
+            // The slot that a thread tries first must not depend on an address.
             if constexpr (requires { own.value.probe; }) {
                 own.value.probe = static_cast<std::uint32_t>(choices().next()) | 0x80000000U;
             }
@@ -184,7 +185,7 @@ void yield_until(Done done) noexcept {
     }
 }
 
-// Enough to take each way through the code, and no more.
+// Enough for each path through the code.
 inline constexpr int min_spins = 1;
 inline constexpr int max_spins = 4;
 inline constexpr int spin_rounds = 3;

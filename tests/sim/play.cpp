@@ -17,7 +17,7 @@ namespace tryst::sim {
 
 namespace {
 
-/// How many of each take part, and what happens to them.
+/// How many participants of each kind there are, and what happens to them.
 struct plot {
     std::size_t meetings = 1;
     std::array<venue::kind, 2> kinds{};
@@ -36,7 +36,7 @@ struct plot {
     std::size_t destroyers = 0;
     std::size_t late_spawners = 0;
     std::size_t capacity = 2;
-    bool shutdown = false; ///< Loops are stopped and destroyed whatever waits there.
+    bool shutdown = false; ///< Loops are stopped and destroyed while coroutines may wait there.
     bool ends_open = false; ///< Loops are destroyed before exchangers.
     long failing_allocation = 0;
     run_loop_options loop_options;
@@ -66,9 +66,9 @@ pace choose_pace(random& dice, bool large) {
     return how;
 }
 
-plot choose_plot(random& dice, long failing_allocation) {
+plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     plot p;
-    const std::size_t size = dice.below(8);
+    const std::size_t size = largest == crowd::large ? dice.below(8) : dice.between(2, 7);
     const bool large = size <= 1;
     const bool medium = size == 2 || size == 3;
     if (large) {
@@ -121,7 +121,7 @@ plot choose_plot(random& dice, long failing_allocation) {
     p.shutdown = dice.one_in(4);
     p.ends_open = dice.one_in(3);
     if (p.shutdown || p.ends_open || p.thread_tasks != 0) {
-        p.bare = 0; // who has no executor would adopt one that dies
+        p.bare = 0; // a coroutine without an executor could adopt one that is destroyed too early
     }
     p.loop_options.max_spins = static_cast<unsigned>(dice.one_in(2) ? 0 : dice.below(20));
     p.temper.stoppable = dice.among(std::array<std::size_t, 5>{0, 1, 1, 2, 4});
@@ -130,6 +130,7 @@ plot choose_plot(random& dice, long failing_allocation) {
         p.temper.timed = 1; // stops of loops and deadlines at the same instant
     }
     p.temper.trying = dice.one_in(3) ? 0 : dice.between(4, 20);
+    p.temper.disturbing = dice.one_in(3) ? dice.between(1, 10) : 0;
     p.temper.moves = !p.shutdown && !p.ends_open && p.loops > 1 && dice.one_in(3);
     p.failing_allocation = failing_allocation >= 0 ? failing_allocation
                            : dice.one_in(8)        ? static_cast<long>(dice.between(1, 40))
@@ -145,7 +146,7 @@ plot choose_plot(random& dice, long failing_allocation) {
     return p;
 }
 
-/// The play itself, as thread 0.
+/// The run itself, on thread 0.
 class stage {
 public:
     explicit stage(const plot& p) : plot_(p) { scene_.temper = p.temper; }
@@ -163,14 +164,20 @@ public:
         }
         start_threads();
         look_around();
+        destroy_bare_coroutines();
         meet_those_who_wait();
         end_waits();
         end_loops();
         memory::fail_at(0);
         end_exchangers();
         check(scene_.check_end());
+        const history& all = scene_.told();
         told.operations = scene_.operations();
-        told.exchanged = scene_.told().exchanged();
+        told.exchanged = all.exchanged();
+        told.abandoned = all.abandoned();
+        for (std::size_t i = 1; i != told.failed.size(); ++i) {
+            told.failed.at(i) = all.failed(static_cast<exchange_errc>(i));
+        }
     }
 
 private:
@@ -212,7 +219,7 @@ private:
         }
     }
 
-    /// One that does not care when its loop ends, or several that do.
+    /// One thread that may touch the loop last, or several that respect its end.
     void enter_stoppers(looper& l) {
         const std::size_t how_many = choices().between(1, 2);
         for (std::size_t i = 0; i != how_many; ++i) {
@@ -300,7 +307,7 @@ private:
         }
     }
 
-    /// At once, or at an instant when others have deadlines, and cancellers come, too.
+    /// At once, or at an instant that deadlines and cancellers share.
     void enter_one_of_circle(meeting& where) {
         const std::size_t kind = choices().below(4);
         if (kind < 2 && plot_.loops != 0) {
@@ -346,7 +353,7 @@ private:
 
     // ---- Threads.
 
-    /// Waits a while: some turns, or until an instant that others wait for, too.
+    /// Waits for some turns, or until an instant that other threads wait for, too.
     void dawdle() {
         const std::size_t how = choices().below(4);
         if (how == 0) {
@@ -413,6 +420,9 @@ private:
                 dawdle();
                 if (meeting* const where = some_meeting()) {
                     scene_.destroy(*where);
+                    if (choices().one_in(2)) { // perhaps at the same address
+                        scene_.add_meeting(where->ex.what(), plot_.capacity);
+                    }
                 }
             });
         }
@@ -439,7 +449,22 @@ private:
         check(scene_.check_quiet());
     }
 
-    /// Whoever waits can be met.
+    /// A coroutine without an executor may be destroyed only when no partner can be resuming it:
+    /// now.
+    void destroy_bare_coroutines() {
+        if (choices().one_in(2)) {
+            return;
+        }
+        for (test::bare_coroutine& each : bare_) {
+            if (scene_.waits_without_executor(each.frame()) && choices().one_in(2)) {
+                note("destroys a bare coroutine");
+                each.destroy();
+            }
+        }
+        look_around();
+    }
+
+    /// Every waiter can be met.
     void meet_those_who_wait() {
         for (std::size_t i = choices().below(4); i != 0; --i) {
             const auto where = std::ranges::find_if(scene_.meetings, [&](meeting& each) {
@@ -508,11 +533,10 @@ private:
 
 } // namespace
 
-report play(std::uint64_t seed, long failing_allocation) {
-    random dice(seed);
-    const plot p = choose_plot(dice, failing_allocation);
+report play(random choices, long failing_allocation, crowd largest) {
+    const plot p = choose_plot(choices, failing_allocation, largest);
     report told;
-    const verdict ended = run(dice.next(), p.how, [&] {
+    const verdict ended = run(choices, p.how, [&] {
         stage(p).play(told);
         told.allocation_failed = memory::has_failed();
     });

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Where all choices of the simulation come from: the same seed gives the same numbers on every machine.
+/// The source of all choices in the simulation. The same seed, or the same bytes, give the same
+/// choices on every machine.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tryst::sim {
 
-/// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014): SplitMix64, which takes
-/// any seed, neighbouring ones included.
 class random {
 public:
+    /// Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (2014): SplitMix64,
+    /// which takes any seed, neighbouring ones included.
     explicit random(std::uint64_t seed) noexcept : state_(seed) {}
 
+    /// A fuzzer's choices: one byte each, and those of seed 0 when the bytes are used up. `bytes`
+    /// must outlive all copies.
+    explicit random(std::span<const std::uint8_t> bytes) noexcept : bytes_(bytes) {}
+
     std::uint64_t next() noexcept {
+        if (!bytes_.empty()) {
+            const std::uint64_t byte = bytes_.front();
+            bytes_ = bytes_.subspan(1);
+            return byte * 0x0101010101010101U;
+        }
         std::uint64_t z = state_ += 0x9E3779B97F4A7C15U;
         z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
         z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
@@ -40,7 +51,8 @@ public:
     }
 
 private:
-    std::uint64_t state_;
+    std::uint64_t state_ = 0;
+    std::span<const std::uint8_t> bytes_;
 };
 
 } // namespace tryst::sim

@@ -11,7 +11,7 @@ namespace tryst::sim {
 scene::scene() noexcept = default;
 scene::~scene() = default;
 
-// ---- The stage.
+// ---- Setting up.
 
 meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
     meeting* made = nullptr;
@@ -76,7 +76,7 @@ history::colour scene::choose_colour(meeting& where) noexcept {
     if (!where.ex.has_colours()) {
         return history::colour::any;
     }
-    // The tide turns.
+    // Now and then the majority changes.
     if (choices().one_in(40)) {
         static constexpr std::array<std::size_t, 6> tides{0, 1, 4, 4, 7, 8};
         where.reds = choices().among(tides);
@@ -84,23 +84,24 @@ history::colour scene::choose_colour(meeting& where) noexcept {
     return choices().below(8) < where.reds ? history::colour::red : history::colour::blue;
 }
 
-wish scene::make_wish(meeting& where, bool can_have_deadline) noexcept {
+wish scene::make_wish(meeting& where, bool timers) noexcept {
     if (temper.trying != 0 && choices().one_in(temper.trying)) {
         return {.how = wish::way::tries, .colour = choose_colour(where)};
     }
-    return make_wish_to_wait(where, can_have_deadline);
+    return make_wish_to_wait(where, timers);
 }
 
-wish scene::make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept {
+wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     random& dice = choices();
     wish made;
     made.colour = choose_colour(where);
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
-    if (can_have_deadline && temper.timed != 0 && dice.one_in(temper.timed)) {
-        // Now and then over before it began; and often at the very instant of others.
-        const instant patience = temper.grain * static_cast<long>(dice.below(6)) - temper.grain;
+    if (temper.timed != 0 && dice.one_in(temper.timed)) {
+        // Sometimes past before it begins; and often at the same instant as others.
+        const instant patience =
+            temper.grain * static_cast<long>(dice.below(timers ? 6 : 2)) - temper.grain;
         if (dice.one_in(2)) {
             made.how = wish::way::waits_for;
             made.patience = patience;
@@ -174,13 +175,21 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
             {.given = given, .channel = where.id, .way = history::way::tries, .colour = as}));
     }
     bool met = false;
+    bool no_partner = false;
     const auto end = [&](const auto& result) {
         --where.users;
         tell(given, result);
         told->returned(result, history::time_point(now()));
         met = static_cast<bool>(result);
+        no_partner = !met && result.error() == exchange_errc::no_partner;
     };
     ++where.users;
+    bool waits = false;
+    {
+        const undisturbed eyes;
+        waits = where.ex.somebody_waits();
+    }
+    const std::uint64_t before = turns();
     where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
         if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
             end(ex.try_exchange(std::move(mine)));
@@ -195,14 +204,17 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
                                            : ex.try_blue(std::move(mine)));
         }
     });
+    if (no_partner && waits && turns() == before) {
+        fail("a try has not taken the partner that was waiting");
+    }
     if (must_succeed && !met) {
-        fail("somebody waits, and cannot be met");
+        fail("a party waits and cannot be met");
     }
 }
 
 void scene::returned_from_circle(meeting& where, long partner) {
-    // The partner has arrived, even if it is still on its way back.
-    // Where there are colours nobody else may wait there, or close it, either.
+    // The partner has arrived, even if its operation has not returned yet.
+    // With colours, no other party may wait there or close it either.
     const bool colours = where.ex.has_colours();
     const bool all_have_arrived =
         where.begun == where.circle && !(colours && where.users != 0) &&
@@ -232,6 +244,17 @@ void scene::press(button& which) {
     note("has requested stop {}", static_cast<long>(id));
     const memory::reserve unfailing;
     history_[0].add_stop(request);
+}
+
+void scene::perhaps_disturb() {
+    if (temper.disturbing == 0 || !choices().one_in(temper.disturbing)) {
+        return;
+    }
+    if (!choices().one_in(8)) {
+        press(buttons[choices().below(buttons.size())]);
+    } else if (meeting* const where = choose_meeting()) {
+        close(*where);
+    }
 }
 
 void scene::renew(button& which) {
@@ -281,7 +304,7 @@ void scene::destroy(meeting& where) {
     history_[0].add_close(closing);
 }
 
-// ---- The eyes of the test.
+// ---- Checks.
 
 namespace {
 
@@ -300,6 +323,11 @@ const record* scene::somebody_who_waits_at(const meeting& where) const noexcept 
     const auto found = std::ranges::find_if(
         under_way_, [&](const record* op) { return op->where == &where && is_alive(*op); });
     return found == under_way_.end() ? nullptr : *found;
+}
+
+bool scene::waits_without_executor(const void* frame) const noexcept {
+    return frame != nullptr &&
+           std::ranges::any_of(under_way_, [&](const record* op) { return op->frame == frame; });
 }
 
 bool scene::thread_waits_at(const meeting& where) const noexcept {
@@ -337,10 +365,10 @@ std::string scene::check_asleep() {
         const auto mine = static_cast<std::size_t>(op->colour);
         // Red is 1 and blue 2.
         if ((++waiting.at(mine) != 1 && mine == 0) || (mine != 0 && waiting.at(3 - mine) != 0)) {
-            return about(*op, "a partner sleeps, too");
+            return about(*op, "a possible partner sleeps, too");
         }
-        if (!op->where->ex.all_are_at_home()) {
-            return about(*op, "it is not in slot 0");
+        if (!op->where->ex.all_are_in_wait_list()) {
+            return about(*op, "it is not in the wait list");
         }
         op->told->parked(seen);
     }
@@ -351,7 +379,7 @@ std::string scene::check_quiet() {
     const memory::reserve unfailing;
     for (record* const op : under_way_) {
         if (is_alive(*op) && op->deadline != no_deadline) {
-            return about(*op, "it has a deadline, and nobody waits for it");
+            return about(*op, "it has a deadline, and no thread waits for that");
         }
     }
     if (!some_loop_is_stopped() && present_ != under_way_.size()) {
@@ -370,7 +398,8 @@ std::string scene::check_end() {
         return "parties are left at the end";
     }
     if (items.alive.load() != 0) {
-        return std::to_string(items.alive.load()) + " items are left at the end, if not died twice";
+        return std::to_string(items.alive.load()) +
+               " items are left at the end, or were destroyed twice";
     }
     return history_.violations_at_rest(history::time_point(now()));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the participants of one run share: exchangers, loops, stops; and what is known of each operation,
-/// which the eyes of the test hold against the promises whenever everybody sleeps.
+/// What the participants of one run share (exchangers, loops, stop sources), and a record of each
+/// operation. The checks compare these records with the library's promises whenever all threads
+/// sleep.
 #pragma once
 
 #include "sim/memory.hpp"
@@ -26,42 +27,43 @@ namespace tryst::sim {
 
 using test::history;
 
-/// An exchanger, and who may use it.
+/// An exchanger, and what may be done with it.
 struct meeting {
     explicit meeting(history::channel_id number) noexcept : id(number) {}
 
     history::channel_id id;
-    venue ex; ///< Empty if it could not be made, or is gone.
+    venue ex; ///< Empty if it could not be made, or was destroyed.
     bool open = false; ///< Parties may arrive.
     bool closed = false; ///< A close has returned, or a destructor.
-    bool dying = false; ///< Somebody destroys it, or is about to.
+    bool dying = false; ///< A thread destroys it, or is about to.
     int users = 0; ///< Calls under way that are not operations of parties.
-    std::array<int, 3> waiting{}; ///< Of each colour: for the eyes of the test.
-    std::size_t reds = 4; ///< Of eight arrivals, now.
+    std::array<int, 3> waiting{}; ///< How many of each colour: for the checks.
+    std::size_t reds = 4; ///< How many of eight arrivals are red now.
 
-    /// A private meeting of so many, once each: whoever has met somebody and knows that the others have
-    /// arrived destroys it. 0: it is public.
+    /// The number of parties of a private meeting, each of which comes once. A party that has
+    /// exchanged and knows that the others have arrived destroys the exchanger. 0: the meeting is
+    /// public.
     std::size_t circle = 0;
-    std::size_t begun = 0; ///< How many of the circle have.
+    std::size_t begun = 0; ///< How many operations have begun here.
 };
 
 /// A loop, and the thread that runs it.
 struct looper {
-    std::unique_ptr<run_loop> loop; ///< On the heap, where its end is noticed.
+    std::unique_ptr<run_loop> loop; ///< On the heap, where a use after its end is noticed.
     thread_id thread = 0;
     bool accepts = true; ///< Others may post to it.
     bool stopped = false; ///< `run` has returned for the last time.
-    int posters = 0; ///< Others that are posting to it.
+    int posters = 0; ///< How many threads are posting to it.
 };
 
-/// A stop source, renewed after it was used: at once, or when it is used again.
+/// A stop source. It is renewed after use: at once, or before the next use.
 struct button {
     stop_source source;
     history::stop_id id = 0;
     bool used = false;
 };
 
-/// One operation: what it was told, and how far it has come.
+/// One operation: its arguments and its progress.
 struct record {
     long given = 0;
     meeting* where = nullptr;
@@ -69,14 +71,15 @@ struct record {
     looper* home = nullptr;
     instant deadline = no_deadline;
     stop_token stop;
-    bool arrived = false; ///< It has been offered; or is over.
+    bool arrived = false; ///< Its offer is made, or it has ended.
     bool ended = false;
-    bool exact = false; ///< The deadline is, and not only the earliest that it may be.
+    bool exact = false; ///< `deadline` is the deadline, not a lower bound of it.
+    const void* frame = nullptr; ///< Of the coroutine that waits without an executor.
     std::optional<history::operation> told;
-    std::size_t place = 0; ///< Among those that have not ended.
+    std::size_t place = 0; ///< Its index among the operations under way.
 };
 
-/// What a party wants to do.
+/// What a party is going to do.
 struct wish {
     enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
 
@@ -88,11 +91,12 @@ struct wish {
 
 /// What the parties of a run are like.
 struct mood {
-    std::size_t stoppable = 3; ///< One operation in so many can be stopped. 0: none.
+    std::size_t stoppable = 3; ///< One operation in so many has a stop token. 0: none.
     std::size_t timed = 4; ///< One in so many has a deadline. 0: none.
-    std::size_t trying = 10; ///< One in so many tries. 0: none.
+    std::size_t trying = 10; ///< One in so many is a `try_`. 0: none.
     instant grain{1'000'000}; ///< Patience is a multiple of it.
-    bool moves = false; ///< Coroutines go from loop to loop.
+    std::size_t disturbing = 0; ///< Before one in so many, a party stops or closes. 0: none.
+    bool moves = false; ///< Coroutines move from loop to loop.
 };
 
 class scene {
@@ -102,7 +106,7 @@ public:
     scene& operator=(const scene&) = delete;
     ~scene();
 
-    // ---- The stage.
+    // ---- Setting up.
     mood temper;
     std::deque<meeting> meetings;
     std::deque<looper> loops;
@@ -117,10 +121,11 @@ public:
 
     // ---- What parties do.
 
-    /// Some meeting that is open; null if none is.
+    /// @returns some open public meeting; null if there is none.
     meeting* choose_meeting() noexcept;
-    wish make_wish(meeting& where, bool can_have_deadline) noexcept;
-    wish make_wish_to_wait(meeting& where, bool can_have_deadline) noexcept;
+    /// @param timers  false: of all deadlines, only past ones are possible.
+    wish make_wish(meeting& where, bool timers) noexcept;
+    wish make_wish_to_wait(meeting& where, bool timers) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     record& begin(meeting& where, const wish& what, long given);
@@ -133,7 +138,7 @@ public:
         op.told->returned(result, history::time_point(now()));
         end(op);
     }
-    /// It has suspended.
+    /// The operation's coroutine has suspended.
     void suspended(record& op) {
         op.arrived = true;
         if (!op.ended && op.where->ex.is_fifo()) {
@@ -142,16 +147,18 @@ public:
     }
     void abandoned(record& op) noexcept;
     void try_once(meeting& where, history::colour as, bool must_succeed = false);
-    /// One of a circle is back, and has met `partner`, if that is not 0.
+    /// An operation of a circle has returned. It has met `partner`, unless that is 0.
     void returned_from_circle(meeting& where, long partner);
 
     // ---- What others do.
     void press(button& which);
+    /// What a party may do before it exchanges: it requests a stop, or closes an exchanger.
+    void perhaps_disturb();
     void renew(button& which);
     void close(meeting& where);
-    /// Destroys an exchanger, as soon as nobody else uses it, except to wait.
+    /// Destroys an exchanger as soon as no other thread uses it, except to wait.
     void destroy(meeting& where);
-    /// Destroys frames that wait: not at the same time as an exchanger.
+    /// `action` destroys waiting frames. Not at the same time as an exchanger is destroyed.
     template <class Action>
     void destroy_frames(Action action) {
         while (exchangers_dying_ != 0) {
@@ -162,21 +169,23 @@ public:
         --frames_dying_;
     }
 
-    /// A task must end or wait: those that began are counted by it.
+    /// Counts the parties that exist: each of them must end, or wait.
     class presence;
 
-    // ---- The eyes of the test.
+    // ---- Checks. Each @returns what is wrong; nothing if nothing is.
 
-    /// Everybody sleeps: nobody may have a reason to go on. @returns what is wrong.
+    /// All threads sleep: no operation may have a reason to end.
     std::string check_asleep();
-    /// Likewise, and nobody waits for a time, either.
+    /// Likewise, and no thread waits for a time either.
     std::string check_quiet();
-    /// All is over.
+    /// The run is over.
     std::string check_end();
 
-    /// Somebody who waits at `where`, not on a loop that is stopped; or null.
+    /// @returns an operation that waits at `where`, but not on a stopped loop; or null.
     const record* somebody_who_waits_at(const meeting& where) const noexcept;
-    /// Somebody waits there who has no loop.
+    /// Whether the coroutine of this frame waits, and has no executor.
+    bool waits_without_executor(const void* frame) const noexcept;
+    /// Whether an operation without a loop waits at `where`.
     bool thread_waits_at(const meeting& where) const noexcept;
     std::size_t operations() const noexcept { return records_.size(); }
     const history& told() const noexcept { return history_; }
@@ -207,7 +216,7 @@ private:
     int frames_dying_ = 0;
 };
 
-/// Goes with a party from its creation to its end, in its frame.
+/// Lives in the frame of a party, from its creation to its end.
 class scene::presence {
 public:
     explicit presence(scene& s) noexcept : scene_(&s) { ++s.present_; }
@@ -222,7 +231,8 @@ public:
         }
     }
 
-    /// For a parameter of a coroutine, when it begins: what stays in the frame until the frame is destroyed.
+    /// A coroutine calls this on its parameter when it begins; the result stays until the frame is
+    /// destroyed.
     presence begin() noexcept {
         executor_ =
             scene_->loop_of(current_executor()) == nullptr ? executor_ref() : current_executor();

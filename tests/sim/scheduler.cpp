@@ -50,6 +50,9 @@ constexpr std::size_t stack_size = std::size_t{1} << 20U;
 constexpr std::size_t stack_size = std::size_t{1} << 18U;
 #endif
 
+static_assert(step_kinds == static_cast<unsigned>(detail::step::sweeping) + 1,
+              "one counter for each step");
+
 struct world {
     // Kept from run to run:
     std::array<std::unique_ptr<test::fiber>, max_threads> fibers;
@@ -66,6 +69,7 @@ struct world {
     thread_id current = 0;
     thread_id next = nobody; // chosen already
     std::uint64_t decisions = 0;
+    std::uint64_t turns = 0; // of all threads
     std::int64_t lowest_rank = 0;
     instant time{0};
     std::int64_t turn = forever; // accesses in this turn, gone and to go
@@ -132,7 +136,7 @@ void print_note(const char* text, const std::array<long, 3>& numbers) noexcept {
     std::putchar('\n');
 }
 
-// ---- Who sleeps, and who is awake.
+// ---- Sleeping and waking.
 
 void set_awake(thread_id id) noexcept {
     thread& t = w.threads[id];
@@ -142,7 +146,7 @@ void set_awake(thread_id id) noexcept {
     w.awake.push_back(id); // reserved
 }
 
-/// The current thread does not go on, for this reason, until somebody wakes it.
+/// The current thread does not go on, for this reason, until another thread wakes it.
 void put_to_sleep(state why) noexcept {
     w.threads[w.current].now = why;
     w.awake.erase(std::ranges::find(w.awake, w.current));
@@ -192,9 +196,9 @@ void wake_one_of_those_who_sleep(bool (*eligible)(const thread&, const void*),
     }
 }
 
-// ---- Whose turn it is.
+// ---- Choosing the next thread.
 
-/// Precondition: somebody is awake.
+/// Precondition: a thread is awake.
 thread_id choose_thread() noexcept {
     ++w.decisions;
     if (w.how.turns == pace::policy::ranked) {
@@ -211,13 +215,13 @@ thread_id choose_thread() noexcept {
     return chosen;
 }
 
-/// Lets others go first for a while.
+/// Lets other threads run first for a while.
 void hold_up(thread& t) noexcept {
     t.rank = --w.lowest_rank;
     t.held_up_until = w.decisions + w.choose.between(1, 200);
 }
 
-/// Lets `w.next`, or if that is nobody whomever the hub finds, go on instead.
+/// Lets `w.next` run instead; or a thread that `run_all_threads` chooses, if that is `nobody`.
 void leave() noexcept {
     set_turn(0);
     w.fibers[w.current]->leave();
@@ -245,7 +249,7 @@ void set_failure(std::string_view what) {
     w.over = true;
 }
 
-/// Nobody is awake: lets time pass, or the play go on.
+/// All threads sleep: lets time pass, or wakes the play.
 void wake_somebody() {
     wake_those_who_are_due(); // looks at the clock take time, too
     if (!w.awake.empty()) {
@@ -276,7 +280,7 @@ void wake_somebody() {
             names += (names.empty() ? "" : ", ") + t.name;
         }
     }
-    set_failure("a deadlock: nobody is left to wake " + names);
+    set_failure("a deadlock: no thread is left to wake " + names);
 }
 
 void run_thread(void* argument) {
@@ -302,6 +306,7 @@ void run_all_threads() {
         const thread_id next = w.next == nobody ? choose_thread() : w.next;
         w.next = nobody;
         w.current = next;
+        ++w.turns;
         new_turn();
         mix(next);
         mix(w.steps);
@@ -316,10 +321,10 @@ void run_all_threads() {
 
 // ---- Runs.
 
-verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& play,
+verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit) {
     ++w.run;
-    w.choose = random(seed);
+    w.choose = choices;
     w.how = how;
     w.threads.clear();
     w.threads.reserve(max_threads);
@@ -328,6 +333,7 @@ verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& pl
     w.current = 0;
     w.next = nobody;
     w.decisions = 0;
+    w.turns = 0;
     w.lowest_rank = 0;
     w.time = start_of_time;
     w.turn = inside::until_decision = 0;
@@ -418,7 +424,7 @@ void fail(std::string_view what) {
     set_failure(what);
     note("FAILS");
     leave();
-    std::abort(); // nobody comes back
+    std::abort(); // never reached: this thread is not entered again
 }
 
 random& choices() noexcept {
@@ -429,6 +435,10 @@ random& choices() noexcept {
 
 thread_id current_thread() noexcept {
     return w.current;
+}
+
+std::uint64_t turns() noexcept {
+    return w.turns;
 }
 
 std::uint64_t run_number() noexcept {
@@ -469,7 +479,7 @@ void yield() noexcept {
     spend_step();
     w.threads[w.current].rank = --w.lowest_rank;
     if (w.awake.size() == 1) {
-        // What it waits for takes a thread that sleeps.
+        // It waits for a thread that sleeps.
         advance_to_next_deadline();
     }
     let_other_run();
@@ -526,11 +536,11 @@ const char* name_of_step(unsigned step) noexcept {
     case detail::step::claim_in_wait_list:
         return "claims a partner in the wait list";
     case detail::step::claim_in_arena:
-        return "claims a partner above home";
+        return "claims a partner in the arena";
     case detail::step::completion_in_place:
         return "completes it in place";
     case detail::step::offer_in_arena:
-        return "offers itself above home";
+        return "offers itself in the arena";
     case detail::step::expiry:
         return "its offer has expired";
     case detail::step::growth:
@@ -550,19 +560,19 @@ const char* name_of_step(unsigned step) noexcept {
     case detail::step::completing:
         return "completes a waiter";
     case detail::step::vacancy:
-        return "finds that somebody has withdrawn";
+        return "finds the place of a withdrawn waiter";
     case detail::step::refill:
-        return "waits in the place of one who has withdrawn";
+        return "reuses the place of a withdrawn waiter";
     case detail::step::disowning:
-        return "has no use for a place of the other colour";
+        return "disowns a vacant place of the other colour";
     case detail::step::ticket:
-        return "has a ticket";
+        return "takes a ticket";
     case detail::step::passing_over:
-        return "passes over one who is on the way";
+        return "passes over a party that is on its way";
     case detail::step::recycling:
         return "recycles a segment";
     case detail::step::sweeping:
-        return "sweeps a segment out";
+        return "sweeps out a segment";
     }
     return "takes an unknown step";
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Simulated threads on one real one: who runs, for how long, what time it is, and who sleeps.
+/// Simulated threads on one real thread: which of them runs and for how long, which ones sleep, and
+/// what time it is.
 #pragma once
 
 #include "sim/memory.hpp"
@@ -24,20 +25,20 @@ using instant = std::chrono::nanoseconds;
 using thread_id = std::size_t;
 inline constexpr std::size_t max_threads = 64;
 
-/// How the threads take turns; chosen for each run.
+/// How the threads take turns. Chosen for each run.
 struct pace {
     enum class policy : std::uint8_t {
-        fair, ///< Any thread that is awake.
+        fair, ///< Any thread that is awake may run.
         ranked, ///< The one that is highest in an order that changes now and then (Burckhardt, Kothari,
         ///< Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic guarantees of
         ///< finding bugs", 2010).
-        unfair, ///< Any, except that some are held up for long.
+        unfair, ///< Any, but some threads are held up for long.
     };
 
     policy turns = policy::fair;
-    std::size_t mean_turn = 4; ///< Accesses between two decisions, in the mean.
-    std::size_t dwell = 0; ///< One in so many good moments for it holds its thread up. 0: none.
-    std::size_t spurious = 0; ///< One in so many decisions wakes a sleeper without reason. 0: none.
+    std::size_t mean_turn = 4; ///< The mean number of accesses between two decisions.
+    std::size_t dwell = 0; ///< One call of `linger` in so many holds its thread up. 0: none.
+    std::size_t spurious = 0; ///< One in so many decisions wakes a sleeper spuriously. 0: none.
     std::size_t drift =
         0; ///< One in so many decisions lets time pass to the next deadline. 0: none.
     instant tick{0}; ///< How long a look at the clock takes.
@@ -45,7 +46,7 @@ struct pace {
     memory::reuse addresses = memory::reuse::at_once;
 };
 
-/// What a run may cost before it is taken for one that never ends, in accesses to atomics.
+/// A run that makes more accesses to atomics than this is taken for a livelock.
 inline constexpr std::uint64_t default_step_limit = 5'000'000;
 
 /// How a run has ended.
@@ -55,9 +56,9 @@ struct verdict {
     std::uint64_t steps = 0; ///< Accesses to atomics.
 };
 
-/// Runs `play` as thread 0, and all that it starts, to their ends, or to the first failure. Whoever is
-/// then still alive is forgotten. Memory that was not freed is a failure, too.
-verdict run(std::uint64_t seed, const pace& how, const std::function<void()>& play,
+/// Runs `play` as thread 0, and all threads that it starts, until they end or something fails;
+/// threads that are then still alive are forgotten. Memory that was not freed is a failure, too.
+verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit = default_step_limit);
 
 // ---- For the play: on simulated threads only.
@@ -69,13 +70,14 @@ thread_id start(std::string name, std::function<void()> body);
 void join(thread_id thread);
 bool has_ended(thread_id thread) noexcept;
 
-/// Sleeps until nobody else can go on: all have ended or sleep, without a deadline.
+/// Sleeps until no other thread can go on: all have ended, or sleep without a deadline.
 void until_quiet();
 
-/// Called whenever all threads sleep, before time passes or `until_quiet` returns: says what is wrong.
+/// `check` is called whenever all threads sleep, before time passes or `until_quiet` returns. It
+/// returns what is wrong.
 void when_all_sleep(std::function<std::string()> check);
 
-/// Sets `flag` as soon as this thread spins or sleeps. Null: no more.
+/// Sets `flag` as soon as this thread spins or sleeps. Null: forget the flag.
 void tell_when_waiting(bool* flag) noexcept;
 
 /// Something is wrong: the run ends here.
@@ -89,7 +91,11 @@ random& choices() noexcept;
 /// The running thread; 0 outside a run.
 thread_id current_thread() noexcept;
 
-/// Tells runs apart: what belongs to a thread belongs to it in one run.
+/// How often a thread has taken its turn in this run. If it does not change, no other thread has
+/// run.
+std::uint64_t turns() noexcept;
+
+/// The number of the run. Values of a thread belong to it in one run only.
 std::uint64_t run_number() noexcept;
 
 instant now() noexcept;
@@ -102,24 +108,24 @@ unsigned processors() noexcept;
 /// A turn of a spin loop of bounded length.
 void pause(const std::source_location& where) noexcept;
 
-/// A thread that waits for another has nothing else to do: lets any other run.
+/// For a thread that waits for another: lets any other thread run.
 void yield() noexcept;
 
-/// Sleeps until `wake(address)`, `deadline`, or no reason.
+/// Sleeps until `wake(address)` or `deadline`, or wakes spuriously.
 inline constexpr instant no_deadline = instant::max();
 void sleep(const void* address, instant deadline) noexcept;
 
-/// Wakes one of those who sleep at `address`.
+/// Wakes one thread that sleeps at `address`.
 void wake(const void* address) noexcept;
 
-/// A good moment to be held up.
+/// A moment at which the schedule may hold this thread up.
 void linger() noexcept;
 
-/// A step of the protocol (detail/platform/trace.hpp) was taken: such a moment, too.
+/// A step of the protocol (detail/platform/trace.hpp) was taken. Lingers, too.
 void step_taken(unsigned step) noexcept;
 
 /// How often each step was taken, over all runs.
-inline constexpr unsigned step_kinds = 19;
+inline constexpr unsigned step_kinds = 20;
 std::uint64_t times_taken(unsigned step) noexcept;
 const char* name_of_step(unsigned step) noexcept;
 
@@ -137,15 +143,15 @@ struct sentence {
     std::uint64_t hash = 0xCBF29CE484222325U;
 };
 
-/// Something has happened: part of the digest, and a line of the trace.
+/// Adds an event to the digest, and a line to the trace.
 void note(sentence what, long a = 0, long b = 0, long c = 0) noexcept;
 
 enum class trace_of : std::uint8_t { nothing, events, accesses };
 
-/// Whether runs print what they do.
+/// What runs print.
 void set_trace(trace_of what) noexcept;
 
-// ---- Accesses to shared memory: where another thread may go on. Inline, because there are billions.
+// ---- Accesses to shared memory, at which another thread may go on. Inline, because there are billions.
 
 namespace inside {
 /// Accesses to go before the next decision.
@@ -159,8 +165,8 @@ inline void access(const char* what, const std::source_location& where) noexcept
     }
 }
 
-/// In this scope nobody else runs, whatever is accessed, and no step counts: for the eyes and hands of the
-/// test.
+/// In this scope no other thread runs, whatever is accessed, and no step counts. For the test's own
+/// checks and preparations.
 class undisturbed {
 public:
     undisturbed() noexcept;

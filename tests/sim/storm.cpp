@@ -185,7 +185,7 @@ cost measure(std::size_t count, ending how) {
     const bool again = !std::is_same_v<Meetings, each_alone> && how != ending::close;
     const auto begin = std::chrono::steady_clock::now();
     const verdict ended = run(
-        1, alone,
+        random(1), alone,
         [&] {
             crowd<Meetings> all;
             let_wait(all, count, how);

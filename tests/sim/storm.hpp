@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Very many operations that wait at once, and are all ended at once: what does one of them cost?
+/// The cost of each of very many waits that are all ended at once.
 #pragma once
 
 namespace tryst::sim {

@@ -27,7 +27,7 @@ std::string four_parties(std::uint64_t seed, Once once) {
     pace how;
     how.turns = seed % 2 == 0 ? pace::policy::fair : pace::policy::ranked;
     how.mean_turn = 1 + seed % 5;
-    const verdict ended = run(seed, how, [&] {
+    const verdict ended = run(random(seed), how, [&] {
         Exchanger ex;
         std::array<thread_id, 4> parties{};
         for (int i = 0; i != 4; ++i) {

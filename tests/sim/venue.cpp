@@ -63,7 +63,12 @@ void venue::grow(std::size_t times) noexcept {
     }
 }
 
-bool venue::all_are_at_home() noexcept {
+bool venue::somebody_waits() noexcept {
+    const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_);
+    return plain != nullptr && (test::waits_in_list(**plain) || test::waits_in_arena(**plain));
+}
+
+bool venue::all_are_in_wait_list() noexcept {
     if (const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_)) {
         return test::waits_in_list(**plain);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Where parties meet: an exchanger without colours, with two, or a channel; of which a seed chooses one.
+/// An exchanger of any kind: without colours, with two colours, or a channel.
 #pragma once
 
 #include "support/short_exchanger.hpp"
@@ -26,7 +26,7 @@ using short_fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
 using item_channel = synchronous_channel<item>;
 
-/// Owns one of them, or nothing.
+/// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
     enum class kind : std::uint8_t { plain, fifo, short_fifo, lifo, channel };
@@ -57,8 +57,11 @@ public:
     }
     void destroy() { const auto gone = std::exchange(owned_, std::monostate()); }
 
-    /// Nobody sleeps anywhere else than in the wait list. Undisturbed.
-    bool all_are_at_home() noexcept;
+    /// Whether a waiter is in the wait list or the arena. Without colours only; false for others.
+    /// `undisturbed`.
+    bool somebody_waits() noexcept;
+    /// Whether no waiter is left in the arena. Call it `undisturbed`, while all threads sleep.
+    bool all_are_in_wait_list() noexcept;
 
 private:
     kind what_ = kind::plain;

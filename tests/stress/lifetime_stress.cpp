@@ -250,7 +250,7 @@ TEST_F(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
         [&](race& r) {
             loop.emplace();
             const bool unstoppable = r.items.created.load() % 2 == 0;
-            loop->spawn(simple ? wait_without_stop(r) : wait_on_loop(r));
+            loop->spawn(unstoppable ? wait_without_stop(r) : wait_on_loop(r));
             loop->run_until_idle();
             loop->spawn(reschedule_for_ever(*loop)); // the loop dies with work in its queue
         },

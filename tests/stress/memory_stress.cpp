@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Waits that nobody meets leave nothing behind: as many timeouts as TRYST_STRESS_TIMEOUTS says (default
-// 300,000), of which a hundred overlap, behind one who waits for ever. Memory is what `operator new` gave.
+// Waits that end without a partner leave no memory behind: as many timeouts as
+// TRYST_STRESS_TIMEOUTS says (default 300,000), of which a hundred overlap, behind one waiter
+// without a deadline. Memory is what `operator new` gave.
 #include "support/counted_memory.hpp"
 #include "support/manual_clock.hpp"
 

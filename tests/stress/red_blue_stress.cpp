@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Both colours in both orders: every kind of waiter and every way to end a wait, against each other, for
 // as long as TRYST_STRESS_SECONDS says (default 5). What they did must have been possible, fifo included.
-#include "stress/scene.hpp"
+#include "stress/play.hpp"
 #include "stress/step_counts.hpp"
-#include "support/bare_coroutine.hpp"
 #include "support/short_exchanger.hpp"
 
 #include <tryst/tryst.hpp>
@@ -14,11 +13,9 @@
 #include <array>
 #include <atomic>
 #include <coroutine>
-#include <memory>
 #include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace tryst::test {
 namespace {
@@ -65,7 +62,7 @@ struct lifo_meeting {
                                       step::refill};
 };
 
-/// One exchanger, and everybody who meets there until it closes.
+/// One exchanger with two colours, and the parties that exchange there until it is closed.
 template <class Meeting>
 struct coloured_scene {
     explicit coloured_scene(std::size_t participants)
@@ -78,67 +75,30 @@ struct coloured_scene {
     census items;
     typename Meeting::exchanger ex;
     stop_button button;
-    history record; ///< The last log is that of whoever presses and closes.
+    history record; ///< The last log is for the thread that presses and closes.
     std::latch left;
     std::atomic<unsigned> tide{10}; ///< How many in 20 are red now.
 };
 
-/// One participant's next operation.
+/// One participant's next operation, in the colour that the tide gives it.
 template <class Meeting>
-class coloured_turn {
+class coloured_turn : public turn {
 public:
     coloured_turn(coloured_scene<Meeting>& s, std::size_t number, long item, dice& random)
-        : scene_(&s), roll_(random.roll()),
-          red(random.roll() < s.tide.load(std::memory_order_relaxed)),
-          what_{.given = (static_cast<long>(number) << 32U) + item,
-                .way = tries() ? history::way::tries : history::way::waits,
-                .colour = red ? history::colour::red : history::colour::blue} {
-        if (has_stop()) {
-            stop_button::wire wire = s.button.current();
-            stop = std::move(wire.token);
-            what_.stop = wire.source;
-        }
-        if (has_deadline()) {
-            patience = random.patience();
-            what_.way = patience > 0us ? history::way::waits : history::way::overdue;
-            what_.deadline = steady::now() + patience;
-            what_.relative = true;
-        }
-        entry_.emplace(s.record[number].begin(what_));
-    }
-
-    bool tries() const noexcept { return roll_ >= 19; }
-    bool has_stop() const noexcept { return (roll_ >= 12 && roll_ < 15) || has_both(); }
-    bool has_deadline() const noexcept { return roll_ >= 15 && roll_ < 19; }
-    bool has_both() const noexcept { return roll_ >= 17 && roll_ < 19; }
-
-    tracked item() noexcept { return {scene_->items, what_.given}; }
-
-    /// Enters the outcome. @returns whether the exchanger is open.
-    bool end(const exchange_result<tracked>& got) {
-        entry_->returned(got);
-        return got.error() != exchange_errc::closed;
-    }
+        : turn(s, number, item, random,
+               random.roll() < s.tide.load(std::memory_order_relaxed) ? history::colour::red
+                                                                      : history::colour::blue),
+          record_(&s.record) {}
 
     /// On an executor where nobody else could have resumed it.
     void has_suspended() {
         if (Meeting::fifo) {
-            entry_->queued(scene_->record.tick());
+            queued(record_->tick());
         }
     }
 
 private:
-    coloured_scene<Meeting>* scene_;
-    unsigned roll_;
-
-public:
-    bool red;
-    std::stop_token stop;
-    std::chrono::microseconds patience{};
-
-private:
-    history::call what_;
-    std::optional<history::operation> entry_;
+    history* record_;
 };
 
 /// What a wait is limited by.
@@ -205,33 +165,33 @@ private:
 };
 
 template <class Coroutine, class Meeting>
-Coroutine coloured_party(coloured_scene<Meeting>& s, std::size_t number) {
+Coroutine coroutine_party(coloured_scene<Meeting>& s, std::size_t number) {
     dice random(number);
     bool open = true;
     for (long i = 0; open; ++i) {
         coloured_turn<Meeting> t(s, number, i, random);
         if (t.tries()) {
-            open = t.end(t.red ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
+            open = t.end(t.is_red() ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
         } else if (t.has_both()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(co_await watched<true, limit::both, Meeting>(s, t));
             } else {
                 open = t.end(co_await watched<false, limit::both, Meeting>(s, t));
             }
         } else if (t.has_deadline()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(co_await watched<true, limit::deadline, Meeting>(s, t));
             } else {
                 open = t.end(co_await watched<false, limit::deadline, Meeting>(s, t));
             }
         } else if (t.has_stop()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(co_await watched<true, limit::stop, Meeting>(s, t));
             } else {
                 open = t.end(co_await watched<false, limit::stop, Meeting>(s, t));
             }
         } else {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(co_await watched<true, limit::nothing, Meeting>(s, t));
             } else {
                 open = t.end(co_await watched<false, limit::nothing, Meeting>(s, t));
@@ -242,33 +202,33 @@ Coroutine coloured_party(coloured_scene<Meeting>& s, std::size_t number) {
 }
 
 template <class Meeting>
-void coloured_thread(coloured_scene<Meeting>& s, std::size_t number) {
+void thread_party(coloured_scene<Meeting>& s, std::size_t number) {
     dice random(number);
     bool open = true;
     for (long i = 0; open; ++i) {
         coloured_turn<Meeting> t(s, number, i, random);
         if (t.tries()) {
-            open = t.end(t.red ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
+            open = t.end(t.is_red() ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
         } else if (t.has_both()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(watched<true, limit::both, Meeting>(s, t).wait());
             } else {
                 open = t.end(watched<false, limit::both, Meeting>(s, t).wait());
             }
         } else if (t.has_deadline()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(watched<true, limit::deadline, Meeting>(s, t).wait());
             } else {
                 open = t.end(watched<false, limit::deadline, Meeting>(s, t).wait());
             }
         } else if (t.has_stop()) {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(watched<true, limit::stop, Meeting>(s, t).wait());
             } else {
                 open = t.end(watched<false, limit::stop, Meeting>(s, t).wait());
             }
         } else {
-            if (t.red) {
+            if (t.is_red()) {
                 open = t.end(watched<true, limit::nothing, Meeting>(s, t).wait());
             } else {
                 open = t.end(watched<false, limit::nothing, Meeting>(s, t).wait());
@@ -280,7 +240,7 @@ void coloured_thread(coloured_scene<Meeting>& s, std::size_t number) {
 
 /// Presses the stop button for a moment, while the tide turns, then closes.
 template <class Meeting>
-void turn_tides_and_close(coloured_scene<Meeting>& s, history::log& log) {
+void press_and_close(coloured_scene<Meeting>& s, history::log& log) {
     constexpr std::array tides{10U, 2U, 18U, 10U, 0U, 20U, 10U};
     unsigned i = 0;
     for (const auto end = steady::now() + 40ms; steady::now() < end; ++i) {
@@ -291,50 +251,6 @@ void turn_tides_and_close(coloured_scene<Meeting>& s, history::log& log) {
     log.close(0, [&s] { s.ex.close(); });
 }
 
-struct sums {
-    std::array<std::size_t, 5> failures{};
-    std::size_t exchanges = 0;
-};
-
-/// Lets everybody exchange for a moment, then closes and checks what has happened.
-template <class Meeting>
-void play(std::size_t loops, std::size_t coroutines, std::size_t bare, std::size_t threads,
-          sums& all) {
-    const std::size_t participants = loops * coroutines + bare + threads;
-    coloured_scene<Meeting> s(participants);
-    std::size_t number = 0;
-    {
-        std::vector<std::unique_ptr<run_loop>> all_loops;
-        std::vector<std::jthread> running;
-        // First: bare coroutines may keep this thread busy with each other until the close.
-        running.emplace_back([&s, &log = s.record[participants]] { turn_tides_and_close(s, log); });
-        for (std::size_t i = 0; i != loops; ++i) {
-            run_loop& loop = *all_loops.emplace_back(std::make_unique<run_loop>());
-            for (std::size_t j = 0; j != coroutines; ++j) {
-                loop.spawn(coloured_party<task<>>(s, number++));
-            }
-            running.emplace_back([&loop] { loop.run(); });
-        }
-        for (std::size_t i = 0; i != bare; ++i) {
-            coloured_party<detached_coroutine>(s, number++);
-        }
-        for (std::size_t i = 0; i != threads; ++i) {
-            running.emplace_back([&s, mine = number++] { coloured_thread(s, mine); });
-        }
-        s.left.wait();
-        for (auto& loop : all_loops) {
-            loop->stop();
-        }
-        running.clear();
-    }
-    EXPECT_EQ(s.record.violations_at_rest(), "");
-    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
-    all.exchanges += s.record.exchanged() / 2;
-    for (const auto why : all_errors) {
-        all.failures.at(static_cast<std::size_t>(why)) += s.record.failed(why);
-    }
-}
-
 template <class Meeting>
 class RedBlueStress : public ::testing::Test {};
 using meetings = ::testing::Types<fifo_meeting, short_fifo_meeting, lifo_meeting>;
@@ -342,23 +258,22 @@ TYPED_TEST_SUITE(RedBlueStress, meetings);
 
 TYPED_TEST(RedBlueStress, ConservesEveryItemHoweverTheWaitsEnd) {
     forget_steps();
-    sums all;
+    tally all;
     const stress_time time;
-    const auto some_are_missing = [] {
-        return std::ranges::any_of(TypeParam::steps, [](step s) { return count_of(s) == 0; });
+    const auto some_are_missing = [&] {
+        return !all.is_complete() ||
+               std::ranges::any_of(TypeParam::steps, [](step s) { return count_of(s) == 0; });
     };
     while (time.goes_on(some_are_missing) && !::testing::Test::HasFailure()) {
-        play<TypeParam>(2, 8, 0, 0, all);
-        play<TypeParam>(2, 3, 3, 2, all);
-        play<TypeParam>(1, 2, 1, 1, all);
-        play<TypeParam>(0, 0, 2, 3, all);
-        play<TypeParam>(2, 150, 0, 1, all);
+        play<coloured_scene<TypeParam>>({.loops = 2, .coroutines = 8}, all);
+        play<coloured_scene<TypeParam>>({.loops = 2, .coroutines = 3, .bare = 3, .threads = 2},
+                                        all);
+        play<coloured_scene<TypeParam>>({.loops = 1, .coroutines = 2, .bare = 1, .threads = 1},
+                                        all);
+        play<coloured_scene<TypeParam>>({.loops = 0, .bare = 2, .threads = 3}, all);
+        play<coloured_scene<TypeParam>>({.loops = 2, .coroutines = 150, .threads = 1}, all);
     }
-    EXPECT_GT(all.exchanges, 1000U);
-    for (const auto why : all_errors) {
-        EXPECT_GT(all.failures.at(static_cast<std::size_t>(why)), 0U)
-            << make_error_code(why).message();
-    }
+    expect_exchanges_and_all_failures(all);
     for (const auto taken : TypeParam::steps) {
         EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
     }

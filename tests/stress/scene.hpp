@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One exchanger in a stress test: participants of any kind who exchange in every way until it is closed, and
-/// their history.
+/// One exchanger in a stress test. Participants of any kind exchange in every way until it is
+/// closed; their history is recorded.
 #pragma once
 
 #include "support/history.hpp"
@@ -59,7 +59,7 @@ private:
     history::stop_id id_ = 1;
 };
 
-/// One exchanger, and everybody who meets there until it closes.
+/// One exchanger, and the parties that exchange there until it is closed.
 struct scene {
     explicit scene(std::size_t participants)
         : record(participants + 1), left(static_cast<std::ptrdiff_t>(participants)) {}
@@ -67,11 +67,11 @@ struct scene {
     census items;
     exchanger<tracked> ex;
     stop_button button;
-    history record; ///< The last log is that of whoever presses and closes.
+    history record; ///< The last log is for the thread that presses and closes.
     std::latch left;
 };
 
-/// What a participant does next.
+/// Random choices of a participant.
 class dice {
 public:
     explicit dice(std::size_t seed) : engine_(static_cast<unsigned>(seed) + 1) {}
@@ -90,9 +90,11 @@ private:
 /// One participant's next operation: what it will do, and its entry in the history.
 class turn {
 public:
-    turn(scene& s, std::size_t number, long item, dice& random)
+    template <class Scene>
+    turn(Scene& s, std::size_t number, long item, dice& random,
+         history::colour colour = history::colour::any)
         : items_(s.items), roll_(random.roll()),
-          what_{.given = (static_cast<long>(number) << 32U) + item} {
+          what_{.given = (static_cast<long>(number) << 32U) + item, .colour = colour} {
         if (tries()) {
             what_.way = history::way::tries;
         }
@@ -114,6 +116,7 @@ public:
     bool has_stop() const noexcept { return (roll_ >= 12 && roll_ < 15) || has_both(); }
     bool has_deadline() const noexcept { return roll_ >= 15 && roll_ < 19; }
     bool has_both() const noexcept { return roll_ >= 17 && roll_ < 19; }
+    bool is_red() const noexcept { return what_.colour == history::colour::red; }
 
     tracked item() noexcept { return {items_, what_.given}; }
 
@@ -122,6 +125,9 @@ public:
         entry_->returned(got);
         return got.error() != exchange_errc::closed;
     }
+
+    /// The coroutine has suspended, and had its place in the queue by `when`.
+    void queued(history::stamp when) { entry_->queued(when); }
 
     std::stop_token stop;
     std::chrono::microseconds patience{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Counts the steps of the protocol, and now and then dwells on one, so that races which take a moment in
-/// nature are met on any machine. A compiler option includes this before anything of tryst.
+/// Counts the steps of the protocol, and sometimes delays the thread at one, so that short races
+/// are met on any machine. A compiler option includes this before any header of tryst.
 #pragma once
 
 #include <array>
@@ -53,7 +53,8 @@ bool missing(Step... steps) noexcept {
     return ((count_of(steps) == 0) || ...);
 }
 
-/// How long a stress test takes; and up to a minute more, while it has not met what it is about.
+/// How long a stress test takes; and up to a minute more, while it has not seen all that it must
+/// see.
 class stress_time {
 public:
     template <class Missing>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A coroutine of no executor: it starts at once, and is resumed inline by whoever completes its wait.
+/// A coroutine without an executor: it starts at once, and the thread that completes its wait
+/// resumes it inline.
 #pragma once
 
 #include <coroutine>
@@ -28,6 +29,7 @@ public:
     ~bare_coroutine() { destroy(); }
 
     bool done() const noexcept { return coroutine_.done(); }
+    const void* frame() const noexcept { return coroutine_.address(); }
 
     void destroy() noexcept {
         if (coroutine_) {
@@ -42,7 +44,7 @@ private:
     std::coroutine_handle<promise_type> coroutine_;
 };
 
-/// The same, but nobody owns it: its frame goes with its last statement.
+/// The same, but without an owner: its frame is destroyed after its last statement.
 struct detached_coroutine {
     struct promise_type {
         detached_coroutine get_return_object() noexcept { return {}; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A stack of its own that is entered and left by hand: what simulated threads run on.
+/// A stack that is entered and left explicitly. Simulated threads run on it.
 /// Boost.Context's bare jumps rather than its `fiber`, because a fiber that is forgotten halfway must not
 /// be unwound: a search abandons millions.
 #pragma once
@@ -61,7 +61,7 @@ public:
         swap_exceptions();
     }
 
-    /// Goes back to whoever entered. On the fiber only.
+    /// Returns from `enter`. Call it on the fiber only.
     void leave() noexcept {
         void* fake = nullptr;
         before_switch(&fake, outer_stack_, outer_size_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What every operation of a run gave, got and when; and whether exchangers that keep their promises could
-/// have done that. Proved against a search in unit/history_test.cpp.
+/// Records what each operation of a run gave and got, and when; and decides whether exchangers that
+/// keep their promises could have behaved so. Compared with a brute-force search in
+/// unit/history_test.cpp.
 #pragma once
 
 #include "support/tracked.hpp"
@@ -57,47 +58,52 @@ inline long id_of(const tracked& item) noexcept {
  *   log.stop(3, [&] { third.request_stop(); });
  *
  *   const auto now = h.tick();                     // only where it is certain, as in a simulation that
- *   op.parked(now);                                // has run every loop until idle: `op` waits in slot 0
+ *   op.parked(now);                                // once all loops are idle: `op` is in the wait list
  *
- *   h.set_fifo(1);                                 // channel 1 serves those who wait in their order
- *   op.queued(h.tick());                           // the call has suspended: it has its place there
+ *   h.set_fifo(1);                                 // channel 1 serves its waiters in their order
+ *   op.queued(h.tick());                           // the call has suspended: it is in the queue
  *
- *   EXPECT_EQ(h.violations_at_rest(), "");         // nothing runs any more; or, at any time, violations()
+ *   EXPECT_EQ(h.violations_at_rest(), "");         // if nothing runs any more; else violations()
  *
- * An `operation` that dies before it has `returned` was abandoned: its frame was destroyed while it waited.
- * One that lives on is pending. A log is used by one party at a time, and without locks: coroutines that
- * are resumed by each other on several threads need one each. The checks want the run to be over.
+ * An `operation` that is destroyed before it has `returned` was abandoned: its frame was destroyed
+ * while it waited. An `operation` that still exists is pending. A log has no lock, and one party at
+ * a time may use it: coroutines that resume each other on several threads need one each. Check only when the run is over.
  *
  * What is checked
- *   Each exchange takes effect at one instant within the calls of both partners, each failure at one
- *   within its own; so does each close and each stop, between its call and its return. Some order of these
- *   instants must make sense of all results (concurrency-aware linearizability: Hemed, Rinetzky and Vafeiadis,
- *   "Modular verification of concurrency-aware linearizability", 2015). As values are unique it is known
- *   who met whom, and nothing has to be searched:
+ *   Each exchange takes effect at one instant within the calls of both partners, each failure at
+ *   one within its own; so does each close and each stop, between its call and its return. Some
+ *   order of these instants must explain all results (concurrency-aware linearizability: Hemed,
+ *   Rinetzky and Vafeiadis, "Modular verification of concurrency-aware linearizability", 2015). As
+ *   values are unique it is known which operations were partners, and no search is needed:
  *
- *   R1 mutual      who received y met the one that gave y, on the same channel, and it received ours, or
- *                  is pending, or was abandoned
+ *   R1 mutual      an operation that received y met the one that gave y, on the same channel; its
+ *                  partner received its value, or is pending, or was abandoned
  *   R2 once        no value is received twice
- *   R3 overlap     partners are under way at the same time, and one of them at least offers: not both try
- *   R4 colours     a red one's partner is blue, and the other way round
- *   R5 returned    who failed has its own value back, and nobody else has it
- *   deadline       nobody times out before its deadline
- *   stop           `cancelled` only after a request of one's own stop; and nothing else if one begins after it
- *   close          `closed` only after a close; nobody that comes after it exchanges, times out or finds no
- *                  partner
- *   no_partner     is for those who try
- *   out_of_memory  is for those who have a colour, and wait
- *   parked         two that could be partners are not parked at the same time, and nobody fails for want of
- *                  a partner while one is parked all the time
- *   fifo           nobody is served while another of its colour waits who was queued before it began
- *   at rest        no two wait that could be partners; none that has met its partner, or was stopped, or closed,
- *                  or is over its deadline
+ *   R3 overlap     partners are under way at the same time, and at least one of them offers: not
+ *                  both try
+ *   R4 colours     the partner of a red operation is blue, and the other way round
+ *   R5 returned    an operation that failed got its own value back, and no other operation received
+ *                  it
+ *   deadline       no operation times out before its deadline
+ *   stop           `cancelled` only after a request of the operation's own stop; and nothing else
+ *                  if it begins after that
+ *   close          `closed` only after a close; no operation that begins after it exchanges, times
+ *                  out or finds no partner
+ *   no_partner     only for a `try_`
+ *   out_of_memory  only for operations that have a colour and wait
+ *   parked         two possible partners are not parked at the same time, and no operation fails
+ *                  for want of a partner while one is parked all the time
+ *   fifo           no operation is served while another of its colour waits that was queued before
+ *                  it began
+ *   at rest        no two possible partners wait; no operation waits that has met its partner, or
+ *                  whose stop was requested, exchanger closed, or deadline passed
  *
- * In a channel that is fifo, who was queued counts as parked until its partner began, or the channel's close;
- * and whoever fails for want of a partner may overlook those who came after it began.
- * Who gives up, or is destroyed, need not be the first to be served up to that moment, but only as long as it
- * was seen parked: a partner that was about to come for it may be late, and does not hold others up. What is
- * said against a queue is always true; a few impossible histories, one in three hundred, it lets pass. */
+ * In a fifo channel, a queued operation counts as parked until its partner began, or the channel
+ * was closed. An operation that fails for want of a partner may overlook waiters that came after it
+ * began. An operation that is withdrawn or destroyed must be served in its order only as long as it
+ * was seen parked: a partner that was about to claim it may be late, and does not hold up others.
+ * Each violation that is reported of a queue is one; one impossible history in three hundred is not
+ * noticed. */
 class history {
 public:
     /// A point in the order of all that is recorded.
@@ -144,7 +150,7 @@ public:
         history::fate fate = fate::pending;
         exchange_errc error{}; ///< Why, if it has failed.
         long got = 0; ///< The partner's value, or the one handed back.
-        bool unseen = false; ///< Who its partner was is known by whoever got its value.
+        bool unseen = false; ///< Its partner is known only from the operation that got its value.
         time_point clock{}; ///< When it timed out, at the latest.
     };
 
@@ -198,10 +204,11 @@ public:
         }
         void exchanged_unseen();
 
-        /// It was in slot 0 at `when`, a `tick` that all who are seen at the same time have in common.
+        /// It was in the wait list at `when`, a `tick` shared by all operations that are seen at
+        /// the same time.
         void parked(stamp when);
 
-        /// It had its place in a fifo channel by `when`, a later `tick`, and may have been served since.
+        /// It had its place in a fifo channel by `when`, a `tick`; it may have been served since.
         void queued(stamp when);
 
     private:
@@ -215,7 +222,7 @@ public:
         std::size_t index_;
     };
 
-    /// What one participant has done.
+    /// The operations of one participant.
     class alignas(detail::line_pair) log {
     public:
         explicit log(history& all) noexcept : all_(&all) {}
@@ -230,7 +237,7 @@ public:
             return {*this, records_.size() - 1};
         }
 
-        /// `action` closes, or destroys, what `channel` stands for.
+        /// `action` closes or destroys the exchanger that `channel` stands for.
         template <class Action>
         void close(channel_id channel, Action action) {
             during(&log::closes_, channel, std::move(action));
@@ -250,7 +257,7 @@ public:
         friend class history;
         friend class operation;
 
-        // By index: what `action` resumes may write here, too.
+        // By index: coroutines that `action` resumes may add entries.
         template <class Action>
         void during(std::vector<ending> log::* endings, std::uint64_t what, Action action) {
             const std::size_t index = (this->*endings).size();
@@ -276,18 +283,19 @@ public:
     /// Another log; references to the others stay valid. Not while others record.
     log& add_log() { return *logs_.emplace_back(std::make_unique<log>(*this)); }
 
-    /// `channel` serves those who wait in their order.
+    /// `channel` serves its waiters in their order.
     void set_fifo(channel_id channel) { fifo_.push_back(channel); }
 
     /// The next stamp.
     stamp tick() noexcept { return clock_.fetch_add(1, tick_order); }
 
-    /// What is wrong, a sentence a line; nothing if nothing is.
+    /// @returns what is wrong, one sentence in each line; empty if nothing is.
     /// O(n log n) for n operations.
     std::string violations() const { return check(false, {}); }
 
-    /// Likewise, when nothing is under way any more: whoever has not returned waits for a partner.
-    /// @param clock  what the clock says of those who wait with a deadline.
+    /// Likewise, when nothing runs any more: each operation that has not returned waits for a
+    /// partner.
+    /// @param clock  the time, for operations that wait with a deadline.
     std::string violations_at_rest(std::optional<time_point> clock = {}) const {
         return check(true, clock);
     }
@@ -303,9 +311,10 @@ public:
     void clear() noexcept;
 
 private:
-    // Acquire and release: who draws a later stamp sees what was done before the earlier one, so the order
-    // of stamps may be held against anybody. Relaxed under ThreadSanitizer, which would otherwise see no
-    // race between operations; it runs where the instruction is a full barrier in any case.
+    // Acquire and release: a thread that draws a later stamp sees what was done before the earlier
+    // one, so the order of stamps is a real one. Relaxed under ThreadSanitizer, which would
+    // otherwise see no race between operations; it runs where the instruction is a full barrier in
+    // any case.
 #ifdef TRYST_TEST_TSAN
     static constexpr auto tick_order = std::memory_order_relaxed;
 #else

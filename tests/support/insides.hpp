@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The slots inside an exchanger: tests grow them by hand, where else only a race would, and see who waits.
+/// Access to the slots inside an exchanger. Tests grow the arena, which otherwise takes a race, and
+/// see which slots have a waiter.
 #pragma once
 
 #include "support/tracked.hpp"
@@ -20,7 +21,7 @@ arena& arena_of(detail::protocol<detail::single_slot>& protocol) noexcept;
 arena& arena_of(exchanger<int>& ex) noexcept;
 arena& arena_of(exchanger<tracked>& ex) noexcept;
 
-/// Makes `times` slots more available to arrivals. With one, every thread's slot is slot 1.
+/// Makes `times` more slots available to arrivals. With one, every thread's slot is slot 1.
 template <class Owner>
 void grow(Owner& owner, int times = 1) noexcept {
     for (int i = 0; i != times; ++i) {
@@ -50,7 +51,7 @@ bool waits_in_arena(Owner& owner) noexcept {
     return false;
 }
 
-/// Returns when somebody waits in slot 0.
+/// Returns when a waiter is in the wait list.
 template <class Owner>
 void until_someone_waits(Owner& owner) noexcept {
     while (!waits_in_list(owner)) {

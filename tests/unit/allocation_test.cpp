@@ -62,7 +62,7 @@ struct cost {
     }
 };
 
-/// Exchanges in every way with somebody who answers, and then closes.
+/// Exchanges in every way with a partner that answers, and then closes.
 tryst::task<> exchange_steadily(exchanger& ex, std::stop_token stop, cost& all) {
     static_cast<void>(co_await ex.exchange(0));
     const since_now measured;

@@ -38,7 +38,7 @@ using exchanger = tryst::exchanger<tracked>;
 
 enum class limit : std::uint8_t { none, stop, deadline, both };
 
-/// Starts at once, and has the executor of whoever calls it.
+/// Starts at once, on the executor of its caller.
 bare_coroutine wait(exchanger& ex, tracked mine, limit how, std::stop_token stop,
                     received<tracked>& got) {
     switch (how) {
@@ -57,7 +57,7 @@ bare_coroutine wait(exchanger& ex, tracked mine, limit how, std::stop_token stop
     }
 }
 
-/// Whether two others who come now meet each other.
+/// Whether two new parties meet each other.
 void expect_that_others_meet(exchanger& ex, tryst::test::census& census) {
     EXPECT_FALSE(waits_in_list(ex));
     EXPECT_FALSE(waits_in_arena(ex));
@@ -84,7 +84,7 @@ struct Frame : testing::TestWithParam<situation> {
     }
 
     void expect_gone() {
-        stop.request_stop(); // nobody listens any more
+        stop.request_stop(); // without effect: the operation has ended
         loop.run_until_idle();
         EXPECT_FALSE(got);
         EXPECT_EQ(census.alive, 0);
@@ -159,7 +159,7 @@ TEST_P(Frame, DestroyedAfterAnotherThreadClaimedItIsNotResumed) {
     loop.run_until_idle();
     loop.spawn(on_the_loop([&] { waiter->destroy(); }));
     std::thread([&] { EXPECT_TRUE(ex.try_exchange(tracked(census, 2))); }).join();
-    loop.run_until_idle(); // its resumption is behind the one who destroys it
+    loop.run_until_idle(); // its resumption is queued behind the task that destroys it
     expect_gone();
 }
 

@@ -386,7 +386,7 @@ TEST(ExchangeDeadline, IsNeverEarlyInABareCoroutine) {
     EXPECT_FALSE(waits_in_list(ex));
 }
 
-// ---- A deadline that fires while the offer is above home.
+// ---- A deadline that fires while the offer is in the arena.
 
 tryst::task<> move_clock(tryst::test::manual_clock::dial& dial, steady::duration by) {
     dial.time += by;

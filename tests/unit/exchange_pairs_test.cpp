@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 2N participants form N pairs: nobody is left out, nobody meets itself, and nothing is received twice.
+// 2N participants form N pairs: none is left out, none meets itself, and nothing is received twice.
 #include <tryst/exchanger.hpp>
 
 #include "support/insides.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whoever waits in slot 0 is taken by the next who arrives, however busy the arena is.
+// The next arrival takes the waiter in slot 0, however busy the arena is.
 #include <tryst/exchanger.hpp>
 
 #include "support/bare_coroutine.hpp"

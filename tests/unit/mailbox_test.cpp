@@ -15,7 +15,6 @@ namespace {
 
 using tryst::executor_node;
 using tryst::detail::mailbox;
-using tryst::detail::parker;
 using clock = tryst::detail::clock;
 using namespace std::chrono_literals;
 
@@ -37,61 +36,6 @@ std::vector<int> numbers(const executor_node* mail) {
 }
 
 } // namespace
-
-TEST(Parker, ATokenThatCameFirstEndsTheParkAtOnce) {
-    parker bed;
-    bed.unpark();
-    bed.park();
-    bed.unpark();
-    EXPECT_TRUE(bed.park_until(clock::now() + 1h));
-}
-
-TEST(Parker, AParkTakesItsTokenAway) {
-    parker bed;
-    bed.unpark();
-    bed.park();
-    EXPECT_FALSE(bed.park_until(clock::now()));
-}
-
-TEST(Parker, GivesUpAtTheDeadlineAndNotBefore) {
-    parker bed;
-    const auto deadline = clock::now() + 3ms;
-    EXPECT_FALSE(bed.park_until(deadline));
-    EXPECT_GE(clock::now(), deadline);
-}
-
-TEST(Parker, ATokenIsTakenEvenIfTheDeadlineHasPassed) {
-    parker bed;
-    bed.unpark();
-    EXPECT_TRUE(bed.park_until(clock::now() - 1h));
-    EXPECT_FALSE(bed.park_until(clock::time_point{})) << "the epoch is not a time without end";
-    EXPECT_FALSE(bed.park_until(clock::time_point::min()));
-}
-
-TEST(Parker, SleepsUntilAnotherThreadUnparksItAndSeesWhatThatThreadDid) {
-    constexpr int rounds = 2'000;
-    parker ping;
-    parker pong;
-    int ball = 0; // not atomic: the parkers must order the two threads
-    std::thread other([&] {
-        for (int i = 0; i != rounds; ++i) {
-            ping.park();
-            ++ball;
-            pong.unpark();
-        }
-    });
-    for (int i = 0; i != rounds; ++i) {
-        ++ball;
-        ping.unpark();
-        if (i % 2 == 0) {
-            pong.park();
-        } else {
-            ASSERT_TRUE(pong.park_until(clock::time_point::max()));
-        }
-        ASSERT_EQ(ball, 2 * (i + 1));
-    }
-    other.join();
-}
 
 TEST(Mailbox, HasNothingAtFirst) {
     mailbox mail;

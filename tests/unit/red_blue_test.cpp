@@ -185,7 +185,7 @@ TYPED_TEST(RedBlue, CancelsWhomItIsTold) {
             ASSERT_EQ(this->got(id)->returned().id(), id);
         }
     }
-    // Who still waits can be met, and nobody else.
+    // The remaining waiter can be met, and no other.
     std::vector<long> met;
     for (long id = 1'000; id != 1'067; ++id) {
         this->blue(id);

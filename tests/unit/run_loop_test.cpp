@@ -3,7 +3,6 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/result.hpp>
-#include <tryst/sync_wait.hpp>
 
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
@@ -208,100 +207,6 @@ TEST(RunLoopQueue, KnowsOnWhichThreadItRuns) {
     EXPECT_TRUE(inside);
 }
 
-// ---- Waking up
-
-namespace {
-
-task<> ping_pong(run_loop& a, run_loop& b, int rounds, int& hops) {
-    for (int i = 0; i != rounds; ++i) {
-        co_await b.schedule();
-        hops += b.running_here() ? 1 : 0;
-        co_await a.schedule();
-        hops += a.running_here() ? 1 : 0;
-    }
-    b.stop();
-    a.stop();
-}
-
-void pass_a_task_back_and_forth(run_loop_options options) {
-    constexpr int rounds = 3'000;
-    run_loop a(options);
-    run_loop b(options);
-    int hops = 0; // not atomic: posting must order the two threads
-    a.spawn(ping_pong(a, b, rounds, hops));
-    std::thread other([&b] { b.run(); });
-    a.run();
-    other.join();
-    EXPECT_EQ(hops, 2 * rounds);
-}
-
-} // namespace
-
-TEST(RunLoopWakeUp, PassesATaskBackAndForthBetweenLoopsThatSleepAtOnce) {
-    pass_a_task_back_and_forth(sleep_at_once);
-}
-
-TEST(RunLoopWakeUp, PassesATaskBackAndForthBetweenLoopsThatSpinFirst) {
-    pass_a_task_back_and_forth({});
-}
-
-TEST(RunLoopWakeUp, LosesNoTaskOfManyThatSpawnAtOnce) {
-    constexpr int spawners = 3;
-    constexpr int each = 1'000;
-    int count = 0; // not atomic: only the loop's thread counts
-    loop_thread thread(sleep_at_once);
-    std::vector<std::thread> threads;
-    for (int i = 0; i != spawners; ++i) {
-        threads.emplace_back([&] {
-            for (int n = 0; n != each; ++n) {
-                thread->spawn(increment(count));
-            }
-        });
-    }
-    for (std::thread& spawner : threads) {
-        spawner.join();
-    }
-    thread.join();
-    EXPECT_EQ(count, spawners * each);
-}
-
-TEST(RunLoopWakeUp, WakesForMailThoughItSleepsOnADeadline) {
-    constexpr int rounds = 200;
-    loop_thread thread(sleep_at_once);
-    exchanger<int> ex;
-    int matched = 0;
-    thread->spawn([](exchanger<int>& ex, int& matched) -> task<> {
-        for (int i = 0; i != rounds; ++i) {
-            auto got = co_await ex.exchange_for(1, 24h);
-            matched += got ? 1 : 0;
-        }
-    }(ex, matched));
-    for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1);
-    }
-    thread.join();
-    EXPECT_EQ(matched, rounds);
-}
-
-TEST(RunLoopWakeUp, WakesForADeadlineButNeverBeforeIt) {
-    for (const run_loop_options options : {sleep_at_once, run_loop_options{}}) {
-        run_loop loop(options);
-        exchanger<int> ex;
-        bool timed_out = false;
-        loop.spawn([](run_loop& loop, exchanger<int>& ex, bool& timed_out) -> task<> {
-            for (const auto patience : {1us, 300us, 3000us}) {
-                const auto start = std::chrono::steady_clock::now();
-                auto got = co_await ex.exchange_for(1, patience);
-                timed_out = got.error() == exchange_errc::timed_out;
-                EXPECT_GE(std::chrono::steady_clock::now() - start, patience);
-            }
-            loop.stop();
-        }(loop, ex, timed_out));
-        loop.run();
-        EXPECT_TRUE(timed_out);
-    }
-}
-
 // ---- Stopping
 
 TEST(RunLoopStop, BeforeRunMakesRunReturnAfterWhatWasQueuedBefore) {
@@ -407,28 +312,6 @@ TEST(RunLoopStop, ThatRacesWithTheEndOfARunIsServedByThatRunOrTheNext) {
     stopper.join();
     loop.run_until_idle();
     EXPECT_EQ(count, runs);
-}
-
-TEST(RunLoopStop, LetsTheLoopBeDestroyedAsSoonAsRunHasReturned) {
-    constexpr int rounds = 5'000;
-    for (const run_loop_options options : {sleep_at_once, run_loop_options{}}) {
-        std::atomic<run_loop*> current{nullptr};
-        std::thread stopper([&current] {
-            for (int i = 0; i != rounds; ++i) {
-                run_loop* loop = nullptr;
-                while ((loop = current.exchange(nullptr, std::memory_order_acquire)) == nullptr) {
-                    std::this_thread::yield();
-                }
-                loop->stop();
-            }
-        });
-        for (int i = 0; i != rounds; ++i) {
-            const auto loop = std::make_unique<run_loop>(options);
-            current.store(loop.get(), std::memory_order_release);
-            loop->run();
-        }
-        stopper.join();
-    }
 }
 
 // ---- Timers

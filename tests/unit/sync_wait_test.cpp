@@ -48,7 +48,8 @@ TEST(SyncWaitForAnExchange, ReturnsThePartnersItem) {
         }
     });
     for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*sync_wait(ex.exchange(i)), -i);
+        auto got = i % 2 == 0 ? sync_wait(ex.exchange(i)) : sync_wait(ex.exchange_for(i, 24h));
+        EXPECT_EQ(*got, -i);
     }
     partner.join();
 }

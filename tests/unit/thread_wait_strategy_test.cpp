@@ -24,13 +24,13 @@ protected:
 
     static int& spins() { return detail::per_thread<detail::thread_state>().spins; }
 
-    /// Waits for a partner who comes after so many pauses.
+    /// Waits for a partner that comes after so many pauses.
     static void wait_for_pauses(int pauses) {
         the_script().pauses = 0;
         detail::thread_wait_strategy().await_partner(
             [pauses] { return the_script().pauses == pauses; }, in_time);
     }
-    /// For one who comes while this thread yields for that time.
+    /// Waits for a partner that comes while this thread yields for that time.
     static void wait_for_yields(int yields) {
         the_script().yields = 0;
         detail::thread_wait_strategy().await_partner(
@@ -59,7 +59,8 @@ TEST_F(ThreadSleeper, SpinsLessWhenOthersWantTheCore) {
     EXPECT_EQ(spins(), min_spins);
 }
 
-// Whose partner is on another core, a little farther away than it spins, must not yield to nobody for ever.
+// A thread whose partner is on another core, and takes a little longer than the spins, must not
+// yield for ever.
 TEST_F(ThreadSleeper, SpinsLongerWhenNobodyElseWantsTheCore) {
     spins() = min_spins;
     wait_for_yields(1);

@@ -10,7 +10,7 @@ namespace {
 
 /// Runs the fibers on `threads` threads, each with fibers of its own.
 void play_at_home(std::size_t threads, std::size_t fibers, company others, tally& all) {
-    play(threads * fibers, others, all, [&](scene& s) {
+    play<scene>(others, all, threads * fibers, [&](scene& s) {
         std::vector<std::jthread> running;
         for (std::size_t i = 0; i != threads; ++i) {
             running.emplace_back([&s, first = i * fibers, fibers] {

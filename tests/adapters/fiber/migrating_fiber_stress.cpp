@@ -11,7 +11,7 @@ namespace tryst::test {
 namespace {
 
 void play_shared(unsigned threads, std::size_t fibers, company others, tally& all) {
-    play(fibers, others, all, [&](scene& s) {
+    play<scene>(others, all, fibers, [&](scene& s) {
         share<boost::fibers::algo::shared_work>(threads, fibers,
                                                 [&s](std::size_t i) { fiber_party(s, i); });
     });
