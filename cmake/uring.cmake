@@ -6,12 +6,15 @@ find_package(liburing REQUIRED)
 add_library(tryst_uring
     src/uring/accept_stream.cpp
     src/uring/buffer_pool.cpp
+    src/uring/buffer_table.cpp
     src/uring/context.cpp
     src/uring/failure.cpp
+    src/uring/fork_guard.cpp
     src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp
-    src/uring/registration.cpp)
+    src/uring/ring.cpp
+    src/uring/wakeup.cpp)
 add_library(tryst::uring ALIAS tryst_uring)
 set_target_properties(tryst_uring PROPERTIES
     EXPORT_NAME uring

@@ -36,7 +36,7 @@ std::size_t context::run() {
     reactor_->claim_thread();
     const running_scope here(*reactor_);
     const std::size_t count = run_until_stopped();
-    reactor_->come_to_rest();
+    reactor_->quiesce();
     return count;
 }
 

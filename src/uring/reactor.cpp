@@ -4,23 +4,13 @@
 #include "failure.hpp"
 #include "opcodes.hpp"
 #include "trace.hpp"
-
-#include <tryst/detail/platform/atomic.hpp>
+#include "user_data.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <system_error>
 #include <utility>
-
-#include <poll.h>
-#include <pthread.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace tryst::uring::detail {
 
@@ -31,113 +21,10 @@ namespace {
 /// A deadline of `wait`: submits and looks, and does not sleep.
 constexpr context::time_point at_once{};
 
-/// What a completion is about: an operation, whose address it bears, or something else.
-enum about : std::uint8_t {
-    operation_end, ///< Of no operation: of no interest.
-    cancellation, ///< Of the operation.
-    eventfd_ready,
-    call, ///< From another context.
-    own_call, ///< To one, whose eventfd is in the bits above.
-};
-constexpr unsigned about_bits = 3;
-constexpr std::uint64_t about_mask = (1u << about_bits) - 1;
-static_assert(alignof(operation_base) > about_mask);
-
-std::uint64_t to_word(const operation_base& operation) noexcept {
-    return reinterpret_cast<std::uintptr_t>(&operation);
-}
-
-[[noreturn]] void die(const char* why, const char* which = "", const char* more = "") noexcept {
-    std::fprintf(stderr, "tryst: %s%s%s\n", why, which, more);
-    std::abort();
-}
-
-/// Names the calling thread, for good: the names of the standard library pass on to later threads.
-std::uint64_t this_thread() noexcept {
-    static tryst::detail::atomic<std::uint64_t> named{0};
-    // Relaxed: all that matters is that no two are the same.
-    thread_local const std::uint64_t name = named.fetch_add(1, std::memory_order_relaxed) + 1;
-    return name;
-}
-
-/// The best ring that the kernel has. Each row does without what Linux had last, in the version beside it.
-io_uring set_up(unsigned entries) {
-    constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
-    constexpr unsigned cooperative = basic | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG;
-    constexpr unsigned lone = cooperative | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED;
-    constexpr unsigned attempts[] = {
-        lone | IORING_SETUP_DEFER_TASKRUN, // 6.1: completions only when asked for
-        lone | IORING_SETUP_COOP_TASKRUN, // 6.0: the kernel knows that one thread submits
-        cooperative | IORING_SETUP_COOP_TASKRUN, // 5.19: completions do not interrupt
-        basic | IORING_SETUP_SUBMIT_ALL, // 5.18: a bad operation does not hold up those behind it
-        basic, // 5.6: as many entries as there may be
-        0, // 5.1
-    };
-    int error = 0;
-    for (const unsigned flags : attempts) {
-        io_uring ring{};
-        io_uring_params parameters{};
-        parameters.flags = flags;
-        // Operations in flight are not limited by the entries; what overflows takes a slower path.
-        parameters.cq_entries = std::min(entries, 8192u) * 8;
-        error = -io_uring_queue_init_params(entries, &ring, &parameters);
-        if (error == 0) {
-            return ring;
-        }
-        if (error != EINVAL) {
-            break;
-        }
-    }
-    throw uring_failure(error, "io_uring_setup");
-}
-
 /// Whether an operation was interrupted. Some of those that the kernel leaves to its own threads say so by what
 /// a system call would be started again for (ERESTARTSYS and its like), which user space should never see.
 bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
-}
-
-/// The number of forks between the process that made the first context and this one. Relaxed everywhere: a child
-/// changes it while it has one thread only.
-tryst::detail::atomic<unsigned> forks{0};
-
-unsigned count_forks() {
-    static const int error =
-        ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
-    if (error != 0) {
-        throw failure(error, "pthread_atfork");
-    }
-    return forks.load(std::memory_order_relaxed);
-}
-
-[[noreturn]] void die_in_child() noexcept {
-    die("a context was used by a child process, after a fork; make another one there");
-}
-
-/// Checks the kernel's answer to io_uring_enter. After a temporary error the loop tries again.
-/// After any other error no completion would ever arrive, so the program ends.
-void expect_passing(int answer) noexcept {
-    switch (-answer) {
-    case EINTR:
-    case EAGAIN: // no memory for now
-    case EBUSY: // completions have overflowed
-    case ETIME: // the wait's deadline has passed
-        break;
-    case EBADR:
-        die("the kernel had no memory for a completion, and has lost it");
-    case EBADF:
-    case ENXIO:
-    case EOPNOTSUPP:
-        die("somebody else has closed the ring of a context");
-    case EEXIST:
-        die_in_child();
-    default:
-        if (answer < 0) {
-            die("io_uring_enter: ", std::strerror(-answer),
-                "; a context cannot go on without this call (was a seccomp filter installed after "
-                "the context was made?)");
-        }
-    }
 }
 
 /// How often to ask for an operation's cancellation, at least. The kernel does not find what it is about to pass
@@ -150,12 +37,6 @@ constexpr std::uint8_t cancel_tries = 8;
 /// operations in task work, of which one system call runs 20 items. Until then they lengthen the
 /// search for the next operation.
 constexpr unsigned cancel_batch = 16;
-
-void write_call(int eventfd) noexcept {
-    if (::eventfd_write(eventfd, 1) != 0) {
-        TRYST_TRACE(step::call_in_vain);
-    }
-}
 
 } // namespace
 
@@ -186,108 +67,53 @@ void operation_base::post_stop::operator()() const noexcept {
 
 reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
                  tryst::detail::timer_heap& timers, const context_options& options)
-    : loop_(loop), ready_(ready), timers_(timers), forks_(count_forks()),
+    : loop_(loop), ready_(ready), timers_(timers),
       max_workers_{options.max_bounded_workers, options.max_unbounded_workers},
-      ring_(set_up(options.entries)), eventfd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      quiet_((ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0) {
-    if (!eventfd_) {
-        const int error = errno;
-        io_uring_queue_exit(&ring_);
-        throw failure(error, "eventfd");
-    }
-    // A child process would share the ring's memory. If this fails, `expect_no_fork` still protects it.
-    io_uring_ring_dontfork(&ring_);
-}
+      ring_(options.entries), buffers_(ring_), wakeup_(ring_) {}
 
 reactor::~reactor() {
     assert(in_flight_.alone() && cancels_.alone() && starts_.alone() &&
            "tryst: an operation outlives its context");
-    if (is_in_child()) { // which has the ring's descriptor, but not its memory
-        ::close(ring_.ring_fd);
-        return;
-    }
-    if (has_table_) {
-        // At the ring's end the kernel would do so too, but later. Another thread's attempt fails.
-        io_uring_unregister_buffers(&ring_);
-    }
-    // The poll of the eventfd may still be armed; it refers to no memory of ours.
-    io_uring_queue_exit(&ring_);
-}
-
-bool reactor::is_in_child() const noexcept {
-    return forks_ != forks.load(std::memory_order_relaxed);
-}
-
-void reactor::expect_no_fork() const noexcept {
-    if (is_in_child()) {
-        die_in_child();
-    }
 }
 
 void reactor::claim_thread() {
-    expect_no_fork();
-    const std::uint64_t here = this_thread();
-    std::uint64_t owner = 0;
-    // Relaxed, both: only the number matters, and what the thread finds here came to it with the context.
-    if (owner_.compare_exchange_strong(owner, here, std::memory_order_relaxed,
-                                       std::memory_order_relaxed)) {
+    ring_.expect_parent();
+    switch (owner_.try_claim()) {
+    case owner_thread::claim::first:
         try {
-            limit_workers();
-            enable();
+            ring_.enable(max_workers_);
         } catch (...) {
-            owner_.store(0, std::memory_order_relaxed); // as above
+            owner_.release();
             throw;
         }
-    } else if (owner != here) {
+        break;
+    case owner_thread::claim::repeated:
+        break;
+    case owner_thread::claim::refused:
         throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
     }
 }
 
-void reactor::enable() {
-    if ((ring_.flags & IORING_SETUP_R_DISABLED) == 0) {
-        return;
-    }
-    // io_uring_enable_rings, which some liburings declare but do not export.
-    const int error = -io_uring_register(static_cast<unsigned>(ring_.ring_fd),
-                                         IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-    if (error != 0) {
-        throw uring_failure(error, "io_uring_register");
-    }
-}
-
-/// Call it on the thread that will submit: the kernel has workers for each thread, not each ring.
-void reactor::limit_workers() {
-    auto limits = max_workers_;
-    if (limits == std::array{0U, 0U}) {
-        return;
-    }
-    const int error = -io_uring_register_iowq_max_workers(&ring_, limits.data());
-    if (error != 0) {
-        throw uring_failure(error, "io_uring_register_iowq_max_workers");
-    }
-}
-
-void reactor::come_to_rest() noexcept {
-    expect_no_fork();
+void reactor::quiesce() noexcept {
+    ring_.expect_parent();
     take_back();
-    if (call_owed_) {
-        TRYST_TRACE(step::owed_rest);
+    if (wakeup_.is_owed()) {
+        TRYST_TRACE(step::owed_quiesce);
     }
-    while (!in_flight_.alone() || !cancels_.alone() || call_owed_) {
+    while (!in_flight_.alone() || !cancels_.alone() || wakeup_.is_owed()) {
         flush_cancels(cancel_batch);
-        watch_eventfd();
-        if (cancels_.alone() && watching_) {
+        if (wakeup_.watch() && cancels_.alone()) {
             wait(nullptr);
         } else {
             submit_and_drain();
         }
     }
     // A message to another context is refused at once, or not at all. If nobody looked any more, that
-    // context would not be called.
+    // context would not be woken.
     do {
-        expect_passing(io_uring_submit_and_get_events(&ring_));
-        reap();
-    } while (io_uring_sq_ready(&ring_) != 0);
+        ring_.submit_and_run_tasks();
+        complete_all();
+    } while (ring_.has_unsubmitted());
 }
 
 /* The order of cancellations
@@ -317,12 +143,12 @@ void reactor::take_back() noexcept {
 /// Submits, and has the kernel do all the task work that there is: each call does only a part of
 /// it.
 void reactor::submit_and_drain() noexcept {
-    expect_passing(io_uring_submit_and_get_events(&ring_));
-    while (io_uring_cq_ready(&ring_) != 0 && kernel_has_work()) {
-        reap();
-        expect_passing(io_uring_get_events(&ring_));
+    ring_.submit_and_run_tasks();
+    while (ring_.has_completions() && ring_.has_task_work()) {
+        complete_all();
+        ring_.run_tasks();
     }
-    reap();
+    complete_all();
 }
 
 // ---- The life of an operation.
@@ -453,8 +279,7 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.state_ == state::in_flight && !is_in_child()) { // in a child it is the parent's
-        // Relaxed: it has not changed since the operation started.
-        if (owner_.load(std::memory_order_relaxed) != this_thread()) {
+        if (!owner_.is_here()) {
             die("a frame that waits for an operation was destroyed on another thread than its "
                 "context's");
         }
@@ -536,21 +361,8 @@ void reactor::complete(stream_base& stream, int result, std::uint32_t flags) noe
 
 // ---- Submissions.
 
-io_uring_sqe* reactor::new_entry() noexcept {
-    expect_no_fork();
-    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr) {
-        expect_passing(io_uring_submit(&ring_)); // may fail for now; then there is none
-        entry = io_uring_get_sqe(&ring_);
-    }
-    if (entry != nullptr) {
-        std::memset(entry, 0, sizeof(*entry));
-    }
-    return entry;
-}
-
 bool reactor::submit_start(operation_base& operation) noexcept {
-    io_uring_sqe* const entry = new_entry();
+    io_uring_sqe* const entry = ring_.new_entry();
     if (entry == nullptr) {
         return false;
     }
@@ -573,7 +385,7 @@ void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcep
     entry.off = what.offset;
     entry.rw_flags = static_cast<int>(what.flags); // of a union of the flags of all operations
     entry.buf_index = what.buffer;
-    entry.user_data = to_word(operation);
+    entry.user_data = user_data(tag::operation, &operation).word;
     if (what.code == opcode::splice) { // needs one argument more
         entry.splice_fd_in = static_cast<int>(what.flags);
         entry.splice_flags = what.buffer;
@@ -590,14 +402,14 @@ void reactor::fill(io_uring_sqe& entry, operation_base& operation) const noexcep
 }
 
 bool reactor::submit_cancel(operation_base& operation) noexcept {
-    io_uring_sqe* const entry = new_entry();
+    io_uring_sqe* const entry = ring_.new_entry();
     if (entry == nullptr) {
         return false;
     }
     entry->opcode = IORING_OP_ASYNC_CANCEL;
     entry->fd = -1;
-    entry->addr = to_word(operation);
-    entry->user_data = to_word(operation) | cancellation;
+    entry->addr = user_data(tag::operation, &operation).word;
+    entry->user_data = user_data(tag::cancellation, &operation).word;
     operation.cancel_asked_ = true;
     operation.cancel_tries_ = std::min<std::uint8_t>(operation.cancel_tries_ + 1, cancel_tries);
     return true;
@@ -632,176 +444,85 @@ void reactor::flush_backlogs() noexcept {
 // ---- Sleep, and calls.
 
 void reactor::deliver(executor_node* node) noexcept {
-    expect_no_fork(); // a child would wake its parent, but deliver nothing to it
-    // Before the post: after it, the context may be gone unless it waits for our call.
-    const int ring = ring_.ring_fd;
-    const int eventfd = eventfd_.get();
-    if (!inbox_.post(node)) {
-        return;
-    }
-    TRYST_TRACE(step::call_due);
-    const bool may_submit = running_reactor != nullptr && !running_reactor->is_in_child();
-    if (!may_submit || !running_reactor->submit_call(ring, eventfd)) {
-        TRYST_TRACE(step::call_by_eventfd);
-        write_call(eventfd);
+    ring_.expect_parent(); // a child would wake its parent, but deliver nothing to it
+    if (const auto sleeper = wakeup_.post(node)) {
+        wake(*sleeper);
     }
 }
 
-bool reactor::submit_call(int ring, int eventfd) noexcept {
-    io_uring_sqe* const entry = can_message_ ? new_entry() : nullptr;
-    if (entry == nullptr) {
-        return false;
+void reactor::wake(const wakeup::sleeper& other) noexcept {
+    reactor* const here = running_reactor;
+    if (here != nullptr && !here->is_in_child() && here->wakeup_.send_message(other)) {
+        here->complete_all(); // the message may have been refused
+    } else {
+        TRYST_TRACE(step::wake_by_eventfd);
+        wakeup::write_eventfd(other.eventfd);
     }
-    TRYST_TRACE(step::call_by_message);
-    entry->opcode = IORING_OP_MSG_RING;
-    entry->fd = ring;
-    entry->off = call;
-    entry->flags = quiet_;
-    entry->user_data = own_call | static_cast<std::uint64_t>(eventfd) << about_bits;
-    // At once: this thread may be about to wait for what the other does.
-    expect_passing(io_uring_submit(&ring_));
-    if (io_uring_sq_ready(&ring_) != 0) { // the kernel has taken none, or not all
-        std::memset(entry, 0, sizeof(*entry));
-        entry->flags = quiet_;
-        entry->user_data = operation_end;
-        return false;
-    }
-    reap(); // it may have failed
-    return true;
-}
-
-void reactor::watch_eventfd() noexcept {
-    io_uring_sqe* const entry = watching_ ? nullptr : new_entry();
-    if (entry != nullptr) {
-        entry->opcode = IORING_OP_POLL_ADD;
-        entry->fd = eventfd_.get();
-        entry->poll32_events = POLLIN;
-        entry->user_data = eventfd_ready;
-        watching_ = true;
-    }
-}
-
-void reactor::called() noexcept {
-    if (!dozing_ && !call_owed_) {
-        TRYST_TRACE(step::undue_call);
-    }
-    (dozing_ ? dozing_ : call_owed_) = false;
 }
 
 void reactor::sleep(const context::time_point* deadline) noexcept {
     // The last completions may have put something there. If it stays, the kernel is short of memory, and the
     // loop tries again.
     flush_backlogs();
-    watch_eventfd();
-    if (!starts_.alone() || !cancels_.alone() || !watching_) {
+    if (!wakeup_.watch() || !starts_.alone() || !cancels_.alone()) {
         return;
     }
-    if (call_owed_) {
-        if (inbox_.has_mail()) {
-            return;
-        }
-        TRYST_TRACE(step::owed_sleep);
-    } else {
-        if (!inbox_.prepare_wait()) {
-            return;
-        }
-        dozing_ = true;
+    if (wakeup_.prepare_sleep()) {
+        wait(deadline);
+        wakeup_.finish_sleep();
     }
-    wait(deadline);
-    if (std::exchange(dozing_, false)) {
-        TRYST_TRACE(step::own_wake);
-        call_owed_ = !inbox_.cancel_wait();
-        if (call_owed_) {
-            TRYST_TRACE(step::owed_call);
-        }
-    }
-}
-
-bool reactor::kernel_has_work() const noexcept {
-    return (IO_URING_READ_ONCE(*ring_.sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) !=
-           0;
 }
 
 bool reactor::has_events() const noexcept {
-    return inbox_.has_mail() || io_uring_cq_ready(&ring_) != 0 ||
-           (!asked_in_vain_ && kernel_has_work());
+    return wakeup_.has_mail() || ring_.has_completions() ||
+           (!asked_in_vain_ && ring_.has_task_work());
 }
 
 void reactor::fetch_events() noexcept {
-    expect_no_fork();
+    ring_.expect_parent();
     flush_backlogs();
     asked_in_vain_ = false;
-    if (io_uring_sq_ready(&ring_) != 0) {
-        expect_passing(io_uring_submit_and_get_events(&ring_));
-    } else if (kernel_has_work()) {
-        expect_passing(io_uring_get_events(&ring_));
+    if (ring_.has_unsubmitted()) {
+        ring_.submit_and_run_tasks();
+    } else if (ring_.has_task_work()) {
+        ring_.run_tasks();
         // The kernel says that it has work after it has queued it, by when we may have had it done: then it
         // says so until there is more. A loop that believed it would not go to sleep.
-        asked_in_vain_ = io_uring_cq_ready(&ring_) == 0 && kernel_has_work();
+        asked_in_vain_ = !ring_.has_completions() && ring_.has_task_work();
     }
-    reap();
+    complete_all();
 }
 
 void reactor::wait(const context::time_point* deadline) noexcept {
-    io_uring_cqe* first = nullptr;
-    __kernel_timespec left{};
-    if (deadline != nullptr) {
-        using namespace std::chrono;
-        const auto patience = std::max(*deadline - tryst::detail::clock::now(),
-                                       context::time_point::duration::zero());
-        left.tv_sec = duration_cast<seconds>(patience).count();
-        left.tv_nsec = nanoseconds(patience % seconds(1)).count();
-    }
-    // A wait that ends at once leaves this undone.
-    if (kernel_has_work()) {
-        expect_passing(io_uring_get_events(&ring_));
-    }
-    expect_passing(io_uring_submit_and_wait_timeout(
-        &ring_, &first, 1, deadline == nullptr ? nullptr : &left, nullptr));
-    reap();
+    ring_.wait(deadline);
+    complete_all();
 }
 
-void reactor::reap() noexcept {
-    unsigned head = 0;
-    unsigned count = 0;
-    const io_uring_cqe* completion = nullptr;
-    io_uring_for_each_cqe(&ring_, head, completion) {
-        ++count;
-        complete(completion->user_data, completion->res, completion->flags);
-    }
-    io_uring_cq_advance(&ring_, count);
+void reactor::complete_all() noexcept {
+    ring_.drain([this](const io_uring_cqe& completion) noexcept { complete(completion); });
 }
 
-void reactor::complete(std::uint64_t about, int result, std::uint32_t flags) noexcept {
-    auto* const operation = reinterpret_cast<operation_base*>(about & ~about_mask);
-    switch (about & about_mask) {
-    case operation_end:
-        if (operation != nullptr) {
-            complete(*operation, result, flags);
+void reactor::complete(const io_uring_cqe& completion) noexcept {
+    const user_data about = completion.user_data;
+    switch (about.kind()) {
+    case tag::operation:
+        complete(about.target<operation_base>(), completion.res, completion.flags);
+        break;
+    case tag::cancellation:
+        complete_cancellation(about.target<operation_base>(), completion.res);
+        break;
+    case tag::eventfd:
+        wakeup_.on_eventfd();
+        break;
+    case tag::wake:
+        wakeup_.on_wake();
+        break;
+    case tag::sent_wake:
+        if (completion.res < 0) {
+            wakeup_.on_refused_message(-completion.res, about.number());
         }
         break;
-    case cancellation:
-        complete_cancellation(*operation, result);
-        break;
-    case eventfd_ready: {
-        watching_ = false;
-        eventfd_t calls = 0;
-        if (::eventfd_read(eventfd_.get(), &calls) == 0) {
-            called();
-        }
-        break;
-    }
-    case call:
-        called();
-        break;
-    case own_call:
-        if (result < 0) {
-            TRYST_TRACE(step::failed_message);
-            can_message_ = can_message_ && result != -EINVAL;
-            write_call(static_cast<int>(about >> about_bits));
-        }
-        break;
-    default:
+    case tag::ignored:
         break;
     }
 }
@@ -823,7 +544,8 @@ void reactor::complete_cancellation(operation_base& operation, int result) noexc
     if (operation.completed_) {
         operation.completed_ = false;
         complete(operation, operation.result_, operation.flags_);
-    } else if (result == -ENOENT && (operation.cancel_tries_ < cancel_tries || kernel_has_work())) {
+    } else if (result == -ENOENT &&
+               (operation.cancel_tries_ < cancel_tries || ring_.has_task_work())) {
         operation.unlink();
         operation.insert_before(cancels_);
     }
@@ -833,7 +555,7 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     operation.unlink();
     if (is_interruption(result)) {
         result = -EINTR;
-    } else if (result == -EINVAL && !kernel_knows(traits_of(operation.request_.code).kernels)) {
+    } else if (result == -EINVAL && !ring_.knows(traits_of(operation.request_.code).kernels)) {
         result = -ENOSYS;
     }
     const bool set_aside = std::exchange(operation.set_aside_, false);
@@ -850,17 +572,28 @@ void reactor::settle(operation_base& operation, int result, std::uint32_t flags)
     finish(operation, result, flags);
 }
 
-/// Whether the kernel knows that kind of operation. If it does not, it fails the operation with
-/// EINVAL, as it does for wrong arguments.
-bool reactor::kernel_knows(unsigned kind) noexcept {
-    constexpr unsigned kinds = 256; // as many as an entry can name
-    alignas(io_uring_probe)
-        std::array<std::byte, sizeof(io_uring_probe) + kinds * sizeof(io_uring_probe_op)>
-            room{};
-    auto* const probe = reinterpret_cast<io_uring_probe*>(room.data());
-    const int error = io_uring_register(static_cast<unsigned>(ring_.ring_fd), IORING_REGISTER_PROBE,
-                                        probe, kinds);
-    return error != 0 || (probe->ops[kind].flags & IO_URING_OP_SUPPORTED) != 0;
+result<void> reactor::register_buffers(const buffer_pool& pool) noexcept {
+    return result<void>("register_buffers", {buffers_.add(pool), std::system_category()});
+}
+
+result<void> reactor::unregister_buffers(const buffer_pool& pool) noexcept {
+    const int entry = buffers_.find(&pool);
+    const int error = entry < 0 ? ENOENT : is_in_use(entry) ? EBUSY : buffers_.remove(entry);
+    return result<void>("unregister_buffers", {error, std::system_category()});
+}
+
+/// Whether an operation that has been awaited and is not over uses this registration.
+bool reactor::is_in_use(int registration) const noexcept {
+    for (const list_links* const list : {&starts_, &cancels_, &in_flight_}) {
+        for (const list_links* link = list->following; link != list; link = link->following) {
+            const request& what = static_cast<const operation_base*>(link)->request_;
+            const bool fixed = what.code == opcode::read_fixed || what.code == opcode::write_fixed;
+            if (fixed && what.buffer == registration) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 } // namespace tryst::uring::detail

@@ -45,7 +45,7 @@ recv_stream::recv_stream(context& owner, int socket, std::size_t count, std::siz
     // The numbers of groups have 16 bits and are used again; a long-lived stream may still have one.
     for (unsigned left = 1u << 16; error == EEXIST && left != 0; --left) {
         registration.bgid = owner.reactor_->new_buffer_group();
-        error = -io_uring_register_buf_ring(owner.reactor_->ring(), &registration, 0);
+        error = -io_uring_register_buf_ring(owner.reactor_->ring_handle(), &registration, 0);
     }
     set_group(registration.bgid);
     if (error != 0) {
@@ -62,7 +62,7 @@ recv_stream::~recv_stream() {
     // After that the kernel refers to the ring no more. Not so on another thread, when the context ends:
     // but then no operation is left to take a buffer.
     if (!owner().is_in_child()) {
-        io_uring_unregister_buf_ring(owner().ring(), group());
+        io_uring_unregister_buf_ring(owner().ring_handle(), group());
     }
 }
 

@@ -61,8 +61,8 @@ protected:
         for (const std::size_t step : steps) {
             EXPECT_GT(count_of(step), 0) << "step " << step;
         }
-        EXPECT_EQ(count_of(sleep_step::call_in_vain), 0);
-        EXPECT_EQ(count_of(sleep_step::undue_call), 0);
+        EXPECT_EQ(count_of(sleep_step::wake_in_vain), 0);
+        EXPECT_EQ(count_of(sleep_step::undue_wake), 0);
     }
 };
 
@@ -243,7 +243,7 @@ TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using detail::step;
     constexpr auto steps = steps_of(
         step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena, step::expiry,
-        step::stop, sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
+        step::stop, sleep_step::wake_due, sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
         sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::late_stop);
     tally all;
     errands io;
@@ -348,7 +348,7 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errand
 }
 
 TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
-    constexpr auto steps = steps_of(sleep_step::call_by_message, sleep_step::call_by_eventfd,
+    constexpr auto steps = steps_of(sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
                                     sleep_step::set_aside, sleep_step::late_stop);
     tally all;
     errands io;
@@ -612,9 +612,9 @@ task<> come_and_go(uring::context& home) {
 
 TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
     constexpr auto steps =
-        steps_of(sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
-                 sleep_step::failed_message, sleep_step::own_wake, sleep_step::owed_call,
-                 sleep_step::owed_sleep, sleep_step::owed_rest);
+        steps_of(sleep_step::wake_due, sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
+                 sleep_step::refused_message, sleep_step::own_wake, sleep_step::owed_wake,
+                 sleep_step::owed_sleep, sleep_step::owed_quiesce);
     rounds all;
     uring::context caller(sleeps_at_once);
     const auto refused = context_without_messages();
@@ -652,15 +652,15 @@ TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
     }
     expect_all(steps);
     // That each owed call was awaited is why the program has come here.
-    EXPECT_EQ(count_of(sleep_step::call_due),
-              count_of(sleep_step::call_by_message) + count_of(sleep_step::call_by_eventfd));
+    EXPECT_EQ(count_of(sleep_step::wake_due),
+              count_of(sleep_step::wake_by_message) + count_of(sleep_step::wake_by_eventfd));
     std::printf(
         "%zu contexts, %ld calls: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
         "%ld calls owed, %ld while it slept on, %ld when it had left\n",
-        count, count_of(sleep_step::call_due), count_of(sleep_step::call_by_message),
-        count_of(sleep_step::failed_message), count_of(sleep_step::call_by_eventfd),
-        count_of(sleep_step::own_wake), count_of(sleep_step::owed_call),
-        count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_rest));
+        count, count_of(sleep_step::wake_due), count_of(sleep_step::wake_by_message),
+        count_of(sleep_step::refused_message), count_of(sleep_step::wake_by_eventfd),
+        count_of(sleep_step::own_wake), count_of(sleep_step::owed_wake),
+        count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_quiesce));
 }
 
 struct bell : executor_node {
@@ -674,7 +674,7 @@ task<> ring_and_leave(uring::context& home, uring::context& target, bell& its) {
 }
 
 TEST_F(UringStress, AContextWhoseMessageIsRefusedCallsBeforeItLeaves) {
-    constexpr auto steps = steps_of(sleep_step::failed_message);
+    constexpr auto steps = steps_of(sleep_step::refused_message);
     uring::context target(sleeps_at_once);
     std::jthread runner([&] { target.run(); });
     std::size_t count = 0;
@@ -702,7 +702,7 @@ TEST_F(UringStress, AContextWhoseMessageIsRefusedCallsBeforeItLeaves) {
     runner.join();
     expect_all(steps);
     std::printf("%zu contexts, %ld refused messages\n", count,
-                count_of(sleep_step::failed_message));
+                count_of(sleep_step::refused_message));
 }
 
 } // namespace
