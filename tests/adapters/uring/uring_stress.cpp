@@ -40,6 +40,10 @@ namespace {
 using uring::limits;
 using sleep_step = uring::detail::step;
 
+// Both kinds of steps are counted in one array.
+static_assert(static_cast<std::size_t>(sleep_step::wake_due) >
+              static_cast<std::size_t>(detail::step::sweeping));
+
 constexpr uring::context_options sleeps_at_once{.entries = 16, .max_spins = 0};
 constexpr uring::context_options spins_first{.entries = 16};
 
