@@ -7,13 +7,18 @@ add_library(tryst_uring
     src/uring/accept_stream.cpp
     src/uring/buffer_pool.cpp
     src/uring/buffer_table.cpp
+    src/uring/completion.cpp
     src/uring/context.cpp
     src/uring/failure.cpp
     src/uring/fork_guard.cpp
+    src/uring/opcodes.cpp
+    src/uring/operation.cpp
     src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp
     src/uring/ring.cpp
+    src/uring/stream.cpp
+    src/uring/submissions.cpp
     src/uring/wakeup.cpp)
 add_library(tryst::uring ALIAS tryst_uring)
 set_target_properties(tryst_uring PROPERTIES

@@ -7,6 +7,7 @@
 #include <tryst/uring/operation.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -77,6 +78,15 @@ static_assert(is_in_order());
 
 constexpr const opcode_traits& traits_of(opcode code) noexcept {
     return opcode_table[static_cast<std::size_t>(code)];
+}
+
+/// Writes the arguments of a request to a zeroed entry.
+void fill(io_uring_sqe& entry, const request& what) noexcept;
+
+/// Whether an operation was interrupted. Some operations that run on the kernel's workers then end with
+/// ERESTARTSYS or one of its variants, which were never meant for user space.
+constexpr bool is_interruption(int result) noexcept {
+    return result == -EINTR || (result <= -512 && result >= -516);
 }
 
 constexpr bool waits_for_worker(opcode code) noexcept {

@@ -7,6 +7,7 @@
 #include "buffer_table.hpp"
 #include "owner_thread.hpp"
 #include "ring.hpp"
+#include "submissions.hpp"
 #include "wakeup.hpp"
 
 #include <tryst/detail/run/serial_queue.hpp>
@@ -51,6 +52,8 @@ public:
     void start(operation_base& operation) noexcept;
     void abandon(operation_base& operation) noexcept;
     static void stop(executor_node* node) noexcept; ///< A stop was requested.
+    void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
+    detail::submissions& submissions() noexcept { return submissions_; }
 
     // ---- What the kernel knows of memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
@@ -67,33 +70,18 @@ private:
     static void resume(executor_node* node) noexcept;
     static void expire(timer_node* node) noexcept;
 
-    void take_back() noexcept;
     void submit_and_drain() noexcept;
 
-    void enqueue(operation_base& operation) noexcept;
-    void fill(io_uring_sqe& entry, operation_base& operation) const noexcept;
     void cancel(operation_base& operation, bool expired) noexcept;
-    void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
     void disarm(operation_base& operation) noexcept;
-    void start_source(stream_base& stream) noexcept;
-    void wait_on(stream_base& stream, operation_base& next) noexcept;
-
-    bool submit_start(operation_base& operation) noexcept;
-    bool submit_cancel(operation_base& operation) noexcept;
-    void ask_to_cancel(operation_base& operation) noexcept;
-    void flush_backlogs() noexcept;
-    void flush_cancels(unsigned most = ~0u) noexcept;
 
     static void wake(const wakeup::sleeper& other) noexcept;
     void wait(const context::time_point* deadline) noexcept;
     void complete_all() noexcept;
     void complete(const io_uring_cqe& completion) noexcept;
     void complete(operation_base& operation, int result, std::uint32_t flags) noexcept;
-    void complete(stream_base& stream, int result, std::uint32_t flags) noexcept;
     void complete_cancellation(operation_base& operation, int result) noexcept;
     void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
-
-    bool is_in_use(int registration) const noexcept;
 
     context& loop_;
     tryst::detail::serial_queue& ready_;
@@ -101,12 +89,9 @@ private:
     std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0: as the kernel has it.
     owner_thread owner_;
     ring ring_;
+    detail::submissions submissions_;
     buffer_table buffers_;
     bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
-
-    list_links starts_; ///< Operations that wait for an entry.
-    list_links cancels_; ///< Operations in flight whose cancellation does.
-    list_links in_flight_;
 
     std::uint16_t buffer_groups_ = 0;
 

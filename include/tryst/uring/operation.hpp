@@ -134,6 +134,7 @@ protected:
 private:
     friend class reactor;
     friend class stream_base;
+    friend class submissions;
 
     enum class state : std::uint8_t { created, waiting, in_flight, over };
 

@@ -106,6 +106,10 @@ private:
         void end() noexcept { abandon(); }
     };
 
+    void wait(operation_base& next) noexcept;
+    void start_source() noexcept;
+    void complete(int result, std::uint32_t flags) noexcept;
+
     reactor* reactor_;
     source source_;
     std::size_t room_;
