@@ -38,7 +38,11 @@ target_sources(tryst_uring PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/uring/accept_stream.hpp
     include/tryst/uring/buffer_pool.hpp
     include/tryst/uring/context.hpp
+    include/tryst/uring/context_options.hpp
     include/tryst/uring/descriptor.hpp
+    include/tryst/uring/detail/operation_base.hpp
+    include/tryst/uring/detail/operation_state.hpp
+    include/tryst/uring/detail/request.hpp
     include/tryst/uring/detail/stream.hpp
     include/tryst/uring/limits.hpp
     include/tryst/uring/operation.hpp

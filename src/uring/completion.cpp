@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a completion becomes a resumption.
+// How a completion of the ring becomes a resumption of a coroutine:
+//   complete_all --> complete --> complete_operation --> conclude --> finish --> resume
 #include "reactor.hpp"
 
 #include "opcodes.hpp"
@@ -19,7 +20,7 @@ void reactor::complete(const io_uring_cqe& completion) noexcept {
     const user_data about = completion.user_data;
     switch (about.kind()) {
     case tag::operation:
-        complete(about.target<operation_base>(), completion.res, completion.flags);
+        complete_operation(about.target<operation_base>(), completion.res, completion.flags);
         break;
     case tag::cancellation:
         complete_cancellation(about.target<operation_base>(), completion.res);
@@ -40,66 +41,71 @@ void reactor::complete(const io_uring_cqe& completion) noexcept {
     }
 }
 
-void reactor::complete(operation_base& operation, int result, std::uint32_t flags) noexcept {
-    if ((flags & IORING_CQE_F_MORE) == 0 && operation.cancel_asked_) {
-        operation.completed_ = true;
+void reactor::complete_operation(operation_base& operation, int result,
+                                 std::uint32_t flags) noexcept {
+    const bool is_last = (flags & IORING_CQE_F_MORE) == 0;
+    if (is_last && operation.state_ == state::cancelling) { // U9
+        operation.enter(state::completed);
         operation.result_ = result;
         operation.flags_ = flags;
-    } else if (operation.stream_ != nullptr) {
-        operation.stream_->complete(result, flags);
     } else {
-        settle(operation, result, flags);
+        conclude(operation, result, flags);
     }
 }
 
-void reactor::complete_cancellation(operation_base& operation, int result) noexcept {
-    operation.cancel_asked_ = false;
-    if (operation.completed_) {
-        operation.completed_ = false;
-        complete(operation, operation.result_, operation.flags_);
-    } else if (result == -ENOENT) {
+void reactor::complete_cancellation(operation_base& operation, int answer) noexcept {
+    if (operation.state_ == state::completed) {
+        conclude(operation, operation.result_, operation.flags_);
+        return;
+    }
+    operation.enter(state::in_flight);
+    if (answer == -ENOENT) {
         submissions_.retry_cancel(operation);
     }
 }
 
-void reactor::settle(operation_base& operation, int result, std::uint32_t flags) noexcept {
+/// Ends the operation, or lets it start again if it was interrupted or is to start again later.
+void reactor::conclude(operation_base& operation, int result, std::uint32_t flags) noexcept {
+    if (operation.stream_ != nullptr) {
+        operation.stream_->complete(result, flags);
+        return;
+    }
     operation.unlink();
     if (is_interruption(result)) {
         result = -EINTR;
     } else if (result == -EINVAL && !ring_.knows(traits_of(operation.request_.code).kernels)) {
         result = -ENOSYS;
     }
-    const bool set_aside = std::exchange(operation.set_aside_, false);
-    if (!operation.cancelled_ && (result == -EINTR || (result == -ECANCELED && set_aside))) {
-        if (traits_of(operation.request_.code).restarts) {
-            operation.state_ = state::waiting;
-            submissions_.restart(operation, set_aside);
-            return;
-        }
-        operation.cancelled_ = set_aside;
+    const bool is_unfinished =
+        result == -EINTR || (result == -ECANCELED && operation.reason_ == end_reason::leaving);
+    if (is_unfinished && !operation.is_cancelled() && traits_of(operation.request_.code).restarts) {
+        submissions_.restart(operation);
+    } else {
+        finish(operation, result, flags);
     }
-    finish(operation, result, flags);
 }
 
+/// The operation is over: its coroutine is queued, to be resumed by the loop.
 void reactor::finish(operation_base& operation, int result, std::uint32_t flags) noexcept {
-    const bool came_to_nothing = result == -ECANCELED || result == -EINTR;
-    if (operation.cancelled_ && !came_to_nothing) {
+    if (result == -ECANCELED || result == -EINTR) { // nothing has happened
+        if (operation.reason_ != end_reason::none) {
+            result = operation.reason_ == end_reason::deadline ? -ETIMEDOUT : -ECANCELED;
+        }
+    } else if (operation.is_cancelled()) {
         TRYST_TRACE(step::late_cancellation);
     }
-    operation.result_ = !operation.cancelled_ || !came_to_nothing ? result
-                        : operation.expired_                      ? -ETIMEDOUT
-                                                                  : -ECANCELED;
+    operation.result_ = result;
     operation.flags_ = flags;
-    operation.state_ = state::over;
+    operation.enter(state::over);
     disarm(operation);
-    // A stop that came meanwhile has posted the node, which then brings the coroutine back itself.
-    if (operation.coroutine_ && !operation.stop_posted_) {
+    if (operation.coroutine_ && !operation.is_posted()) { // else the posted stop resumes it (U10)
         operation.run = resume;
         ready_.push(&operation);
     }
 }
 
 void reactor::resume(executor_node* node) noexcept {
+    node->run = nullptr;
     std::exchange(static_cast<operation_base*>(node)->coroutine_, nullptr).resume();
 }
 

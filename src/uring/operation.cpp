@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The life of an operation, from `co_await` until it is over. For its end by a completion see completion.cpp.
-#include <tryst/uring/operation.hpp>
+// How an operation starts, and how a stop, a deadline or the end of its coroutine cancels it.
+// For its completion see completion.cpp.
+#include <tryst/uring/detail/operation_base.hpp>
 
 #include "failure.hpp"
 #include "opcodes.hpp"
@@ -13,7 +14,7 @@ namespace tryst::uring::detail {
 
 namespace {
 
-/// A deadline of `wait`: submits and looks, and does not sleep.
+/// A deadline for `wait`, with which it does not sleep.
 constexpr context::time_point at_once{};
 
 } // namespace
@@ -28,28 +29,25 @@ void operation_base::await_suspend(std::coroutine_handle<> coroutine) noexcept {
 }
 
 void operation_base::abandon() noexcept {
-    if (state_ == state::waiting || state_ == state::in_flight || coroutine_) {
+    if ((has_started() && !is_over()) || coroutine_) {
         reactor_->abandon(*this);
     }
 }
 
 void operation_base::post_stop::operator()() const noexcept {
-    operation->stop_posted_ = true;
-    operation->run = reactor::stop;
+    operation->run = reactor::stop; // U10
     operation->reactor_->loop().post(operation);
 }
 
 void reactor::start(operation_base& operation) noexcept {
-    if (!loop_.running_here()) { // its completion would not be noticed here
+    if (!loop_.running_here()) { // nobody would look for its completion
         die("await an operation on its own context: ", operation.name(),
-            " was awaited where another executor runs, or none");
+            " was awaited on another executor, or on none");
     }
-    operation.state_ = state::waiting;
     if (operation.limits_.has_deadline()) {
         operation.deadline = operation.limits_.deadline();
         operation.fire = expire;
         timers_.insert(&operation);
-        operation.armed_ = true;
     }
     if (operation.limits_.stop().stop_possible()) {
         operation.stop_callback_.emplace(operation.limits_.stop(),
@@ -57,8 +55,10 @@ void reactor::start(operation_base& operation) noexcept {
     }
     switch (operation.request_.code) {
     case opcode::timeout:
+        operation.enter(state::waiting);
         break;
     case opcode::next:
+        operation.enter(state::waiting);
         operation.stream_->wait(operation);
         break;
     default:
@@ -68,85 +68,83 @@ void reactor::start(operation_base& operation) noexcept {
 
 void reactor::stop(executor_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
-    operation.stop_posted_ = false;
-    if (operation.state_ == state::over) {
+    if (operation.is_over()) { // U10
         TRYST_TRACE(step::late_stop);
         resume(node);
     } else {
-        operation.reactor_->cancel(operation, false);
+        operation.run = nullptr;
+        operation.reactor_->cancel(operation, end_reason::stop);
     }
 }
 
 void reactor::expire(timer_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
     reactor& owner = *operation.reactor_;
-    operation.armed_ = false;
     if (operation.request_.code == opcode::timeout) {
         owner.finish(operation, 0);
         return;
     }
     if (operation.request_.code == opcode::next) {
-        // What has come by now is let through, as the kernel does with what it is asked to cancel. Twice: at
-        // first it may say that it does not know multishot.
+        // A completion that has arrived wins, as it does when the kernel cancels. Fetches twice:
+        // the first completion may say that the kernel does not know multishot operations.
         owner.fetch_events();
         owner.fetch_events();
-        if (operation.state_ == state::over) {
+        if (operation.is_over()) {
             return;
         }
     }
-    owner.cancel(operation, true);
+    owner.cancel(operation, end_reason::deadline);
 }
 
-void reactor::cancel(operation_base& operation, bool expired) noexcept {
-    if (std::exchange(operation.cancelled_, true)) {
+void reactor::cancel(operation_base& operation, end_reason why) noexcept {
+    if (operation.is_cancelled()) {
         return;
     }
-    operation.expired_ = expired;
-    if (operation.state_ == state::in_flight) {
-        if (operation.request_.code != opcode::close) { // which is not undone
-            submissions_.cancel(operation);
-        }
-    } else {
+    operation.reason_ = why;
+    if (!operation.is_in_kernel()) {
         operation.unlink();
         finish(operation, -ECANCELED);
+    } else if (operation.request_.code != opcode::close) { // a close cannot be undone
+        submissions_.cancel(operation);
     }
 }
 
+/// Makes sure that nothing but a node posted already refers to the operation on behalf of its
+/// limits.
 void reactor::disarm(operation_base& operation) noexcept {
     if (operation.request_.code == opcode::next) {
-        operation.stream_->waiting_ = nullptr;
-        operation.stream_->started_for_waiter_ = false;
+        operation.stream_->forget_waiter();
     }
-    if (std::exchange(operation.armed_, false)) {
+    if (operation.limits_.has_deadline()) {
         timers_.remove(&operation);
     }
-    operation.stop_callback_.reset(); // waits for one that is posting now
+    operation.stop_callback_.reset(); // waits until a callback that runs now has posted the node
 }
 
 void reactor::abandon(operation_base& operation) noexcept {
-    const bool queued = operation.coroutine_ && operation.state_ == state::over;
     operation.coroutine_ = nullptr;
-    if (operation.state_ != state::over) {
+    if (!operation.is_over()) {
         disarm(operation);
     }
-    if (operation.stop_posted_) {
-        TRYST_TRACE(step::retracted_stop);
-    }
-    if (queued || operation.stop_posted_) {
+    if (operation.is_posted()) {
+        if (!operation.is_over()) {
+            TRYST_TRACE(step::retracted_stop);
+        }
         loop_.executor().retract(&operation);
     }
-    if (operation.state_ == state::in_flight && !is_in_child()) { // in a child it is the parent's
+    if (operation.is_in_kernel() && !is_in_child()) {
         if (!owner_.is_here()) {
-            die("a frame that waits for an operation was destroyed on another thread than its "
-                "context's");
+            die("destroy a coroutine that waits for ", operation.name(),
+                " on the thread of its context; it was destroyed on another thread");
         }
-        cancel(operation, false);
-        while (operation.state_ == state::in_flight) {
+        cancel(operation, end_reason::stop);
+        while (operation.is_in_kernel()) { // U8
             submissions_.flush_cancels();
             wait(submissions_.has_cancels() ? &at_once : nullptr);
         }
     }
-    if (operation.state_ != state::over) { // it never had a result
+    if (!operation
+             .is_over()) { // it never had a result; in a child, the parent's kernel may have it
         operation.unlink();
         operation.state_ = state::over;
         operation.result_ = -ECANCELED;

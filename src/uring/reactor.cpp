@@ -2,15 +2,11 @@
 #include "reactor.hpp"
 
 #include "failure.hpp"
-#include "opcodes.hpp"
 #include "trace.hpp"
-#include "user_data.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 namespace tryst::uring::detail {
 
@@ -18,9 +14,9 @@ thread_local reactor* running_reactor = nullptr;
 
 namespace {
 
-/// How many cancellations are submitted at once when `run` ends. The kernel removes cancelled
-/// operations in task work, of which one system call runs 20 items. Until then they lengthen the
-/// search for the next operation.
+/// The most cancellations that `quiesce` submits at once. The kernel removes cancelled operations
+/// in task work, of which one system call runs 20 items. Until then they lengthen the search for
+/// the next operation (docs/adr/0006-what-is-in-flight-when-run-returns.md).
 constexpr unsigned cancel_batch = 16;
 
 } // namespace
@@ -34,7 +30,8 @@ reactor::reactor(context& loop, tryst::detail::serial_queue& ready,
       ring_(options.entries), submissions_(ring_), buffers_(ring_), wakeup_(ring_) {}
 
 reactor::~reactor() {
-    assert(submissions_.empty() && "tryst: an operation outlives its context");
+    assert(submissions_.empty() &&
+           "tryst: an operation outlives its context; destroy the operation first");
 }
 
 void reactor::claim_thread() {
@@ -51,7 +48,8 @@ void reactor::claim_thread() {
     case owner_thread::claim::repeated:
         break;
     case owner_thread::claim::refused:
-        throw failure(EEXIST, "io_uring_enter: a context keeps to the thread that first ran it");
+        throw failure(EEXIST,
+                      "io_uring_enter: a context can be run only by the thread that ran it first");
     }
 }
 
@@ -61,25 +59,22 @@ void reactor::quiesce() noexcept {
     if (wakeup_.is_owed()) {
         TRYST_TRACE(step::owed_quiesce);
     }
-    while (submissions_.is_any_in_flight() || wakeup_.is_owed()) {
+    while (submissions_.has_any_in_kernel() || wakeup_.is_owed()) { // U8, U4
         submissions_.flush_cancels(cancel_batch);
         if (wakeup_.watch() && !submissions_.has_cancels()) {
             wait(nullptr);
         } else {
-            submit_and_drain();
+            run_all_tasks();
         }
     }
-    // A message to another context is refused at once, or not at all. If nobody looked any more, that
-    // context would not be woken.
-    do {
+    do { // U6: the kernel refuses a message at once, or not at all
         ring_.submit_and_run_tasks();
         complete_all();
     } while (ring_.has_unsubmitted());
 }
 
-/// Submits, and has the kernel do all the task work that there is: each call does only a part of
-/// it.
-void reactor::submit_and_drain() noexcept {
+/// Submits, and runs all task work: each system call runs only a part of it.
+void reactor::run_all_tasks() noexcept {
     ring_.submit_and_run_tasks();
     while (ring_.has_completions() && ring_.has_task_work()) {
         complete_all();
@@ -88,10 +83,10 @@ void reactor::submit_and_drain() noexcept {
     complete_all();
 }
 
-// ---- Sleep, and calls.
+// ---- Wake-ups and sleep.
 
 void reactor::deliver(executor_node* node) noexcept {
-    ring_.expect_parent(); // a child would wake its parent, but deliver nothing to it
+    ring_.expect_parent(); // a child would wake the parent, but not deliver the node to it
     if (const auto sleeper = wakeup_.post(node)) {
         wake(*sleeper);
     }
@@ -108,8 +103,8 @@ void reactor::wake(const wakeup::sleeper& other) noexcept {
 }
 
 void reactor::sleep(const context::time_point* deadline) noexcept {
-    // The last completions may have put something there. If it stays, the kernel is short of memory, and the
-    // loop tries again.
+    // The last completions may have queued something. If it cannot be submitted, the kernel is
+    // short of memory; then the loop tries again.
     submissions_.flush();
     if (!wakeup_.watch() || submissions_.has_backlog()) {
         return;
@@ -122,20 +117,20 @@ void reactor::sleep(const context::time_point* deadline) noexcept {
 
 bool reactor::has_events() const noexcept {
     return wakeup_.has_mail() || ring_.has_completions() ||
-           (!asked_in_vain_ && ring_.has_task_work());
+           (!is_flag_stale_ && ring_.has_task_work());
 }
 
 void reactor::fetch_events() noexcept {
     ring_.expect_parent();
     submissions_.flush();
-    asked_in_vain_ = false;
+    is_flag_stale_ = false;
     if (ring_.has_unsubmitted()) {
         ring_.submit_and_run_tasks();
     } else if (ring_.has_task_work()) {
         ring_.run_tasks();
-        // The kernel says that it has work after it has queued it, by when we may have had it done: then it
-        // says so until there is more. A loop that believed it would not go to sleep.
-        asked_in_vain_ = !ring_.has_completions() && ring_.has_task_work();
+        // The kernel queues task work before it sets the flag. If the work is run in between, the
+        // flag stays set until there is more work. A loop that believed it would never sleep.
+        is_flag_stale_ = !ring_.has_completions() && ring_.has_task_work();
     }
     complete_all();
 }

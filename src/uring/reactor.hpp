@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a context asks of the kernel: operations, sleep, and the calls that end it.
+/// The compiled part of a context: connects its loop and its operations to the kernel.
 /// Linux, liburing.
 #pragma once
+
+/* Who includes whom
+ *   context.cpp, accept_stream.cpp, recv_stream.cpp ------> reactor
+ *   reactor.cpp, completion.cpp, operation.cpp, stream.cpp: the members of reactor, and of
+ *       operation_base and stream_base, which know the reactor by name only
+ *   reactor ------> submissions, wakeup, buffer_table, owner_thread
+ *   submissions --> ring, operation_base;  in its .cpp: opcodes
+ *   wakeup -------> ring, detail/run/inbox.hpp
+ *   buffer_table -> ring, buffer_pool
+ *   ring ---------> fork_guard;  all .cpp files: failure, trace, user_data, which know nothing */
 
 #include "buffer_table.hpp"
 #include "owner_thread.hpp"
@@ -22,6 +32,17 @@
 
 namespace tryst::uring::detail {
 
+/* From `co_await` to the resumption
+ *   1. `start` (operation.cpp) arms the timer and the stop callback, and hands the operation to
+ *      `submissions`, which writes it into the ring.
+ *   2. The loop calls `fetch_events`, or `sleep` if nothing is ready (reactor.cpp). Both enter the
+ *      kernel, and then call `complete_all`.
+ *   3. `complete` (completion.cpp) is called for each completion. Here a completion becomes a
+ *      resumption: `finish` puts the operation's node into the loop's queue, and `resume`, run by
+ *      the loop, resumes the coroutine.
+ *   4. A stop, a deadline, or the destruction of the coroutine calls `cancel` (operation.cpp). The
+ *      operation still ends by step 3 if the kernel has it (U9).
+ * The states are in tryst/uring/detail/operation_base.hpp. For sleep see wakeup.hpp. */
 class reactor {
 public:
     /// @throws std::system_error
@@ -31,71 +52,71 @@ public:
     reactor& operator=(const reactor&) = delete;
     ~reactor();
 
-    // ---- From any thread.
+    // ---- By any thread.
     void deliver(executor_node* node) noexcept;
     context& loop() const noexcept { return loop_; }
     unsigned setup_flags() const noexcept { return ring_.setup_flags(); }
 
     // ---- By the loop.
-    /// The calling thread is about to run the loop. @throws std::system_error if it must not.
+    /// Binds the context to the calling thread, which is about to run it.
+    /// @throws std::system_error if it is bound to another one.
     void claim_thread();
-    /// Takes back all that is in flight, to start again when the loop goes on, awaits the call that is owed
-    /// to it, and sees to those that it has made.
+    /// Cancels all operations in flight, which start again when the loop runs again. Waits until
+    /// the kernel has none of them (U8), and for wakes that are owed or that it has sent (U4, U6).
     void quiesce() noexcept;
 
     executor_node* take_mail() noexcept { return wakeup_.take_mail(); }
     bool has_events() const noexcept;
     void fetch_events() noexcept;
+    /// Sleeps until there are events or `deadline` passes; null: no deadline. May return early.
     void sleep(const context::time_point* deadline) noexcept;
 
-    // ---- By operations, on the loop.
+    // ---- By operations and streams, on the loop.
     void start(operation_base& operation) noexcept;
-    void abandon(operation_base& operation) noexcept;
-    static void stop(executor_node* node) noexcept; ///< A stop was requested.
     void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
+    void abandon(operation_base& operation) noexcept;
+    static void stop(executor_node* node) noexcept; ///< Run for an operation whose stop was posted.
     detail::submissions& submissions() noexcept { return submissions_; }
 
-    // ---- What the kernel knows of memory.
+    // ---- Registered memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
+    /// The pool's entry in the kernel's table; -1 if it has none.
     int registration_of(const buffer_pool* pool) const noexcept { return buffers_.find(pool); }
     io_uring* ring_handle() noexcept { return ring_.handle(); }
     std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
-    /// Whether this is a child process' copy of a context that its parent made: the ring is the parent's.
+    /// Whether this is a child's copy of a context whose ring belongs to the parent.
     bool is_in_child() const noexcept { return ring_.is_in_child(); }
 
 private:
-    using state = operation_base::state;
+    using state = operation_state;
 
-    static void resume(executor_node* node) noexcept;
+    void cancel(operation_base& operation, end_reason why) noexcept;
+    void disarm(operation_base& operation) noexcept;
     static void expire(timer_node* node) noexcept;
 
-    void submit_and_drain() noexcept;
-
-    void cancel(operation_base& operation, bool expired) noexcept;
-    void disarm(operation_base& operation) noexcept;
+    void complete_all() noexcept;
+    void complete(const io_uring_cqe& completion) noexcept;
+    void complete_operation(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    void complete_cancellation(operation_base& operation, int answer) noexcept;
+    void conclude(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    static void resume(executor_node* node) noexcept;
 
     static void wake(const wakeup::sleeper& other) noexcept;
     void wait(const context::time_point* deadline) noexcept;
-    void complete_all() noexcept;
-    void complete(const io_uring_cqe& completion) noexcept;
-    void complete(operation_base& operation, int result, std::uint32_t flags) noexcept;
-    void complete_cancellation(operation_base& operation, int result) noexcept;
-    void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    void run_all_tasks() noexcept;
 
     context& loop_;
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
-    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0: as the kernel has it.
+    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0 keeps the kernel's limit.
     owner_thread owner_;
     ring ring_;
     detail::submissions submissions_;
     buffer_table buffers_;
-    bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
-
-    std::uint16_t buffer_groups_ = 0;
-
-    wakeup wakeup_; // over-aligned
+    std::uint16_t buffer_groups_ = 0; ///< The number of the next group of provided buffers.
+    bool is_flag_stale_ = false; ///< The kernel says that it has task work, but had none.
+    wakeup wakeup_; // last, because it is aligned to cache lines
 };
 
 /// The reactor whose context the calling thread runs; null for none.

@@ -25,8 +25,9 @@ namespace tryst::uring::detail {
  * `has_task_work` reads, and the next call that runs task work fetches them.
  *
  * U1. One thread submits, waits and drains: the one that called `enable`.
- * U2. No call here returns an error. After a temporary one the caller tries again in its next round;
- *     any other ends the program, because the completions that it waits for would never arrive. */
+ * U2. No call here returns an error. After a temporary one the caller tries again in its next
+ *     round; any other ends the program, because the completions that it waits for would never
+ *     arrive. */
 class ring {
 public:
     using time_point = tryst::detail::clock::time_point;
@@ -40,8 +41,8 @@ public:
     ~ring();
 
     /// Binds the ring to the calling thread (U1).
-    /// @param max_workers  bounded, unbounded; 0 keeps the kernel's limit. The kernel keeps a pool of
-    ///   workers for each thread, not for each ring.
+    /// @param max_workers  bounded, unbounded; 0 keeps the kernel's limit. The kernel keeps a pool
+    ///   of workers for each thread, not for each ring.
     /// @throws std::system_error
     void enable(std::array<unsigned, 2> max_workers);
 
@@ -54,7 +55,8 @@ public:
 
     // ---- Submissions.
 
-    /// A zeroed entry, to be submitted with the next system call; null if the kernel takes none now.
+    /// A zeroed entry, to be submitted with the next system call; null if the kernel takes none
+    /// now.
     io_uring_sqe* new_entry() noexcept {
         expect_parent();
         io_uring_sqe* entry = io_uring_get_sqe(&ring_);

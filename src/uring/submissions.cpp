@@ -11,13 +11,17 @@ namespace tryst::uring::detail {
 
 namespace {
 
-/// How often to ask for an operation's cancellation, at least. The kernel does not find what it is about to pass
-/// on, from a poll to one of its threads, say: this takes task work, which each look at the completions runs,
-/// a step at a time. (A connect to a busy local socket takes 128.) Nor does it find what a device is at, which
-/// ends by itself.
+using state = operation_state;
+
+/// How often the kernel is asked to cancel an operation, at least. It does not find an operation
+/// that it is moving, for instance from a poll to a worker. The move is task work, a step of which
+/// each drain of the completions runs. (A connect to a busy local socket takes 128.) Nor does it
+/// find an operation that a device executes, which ends by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
 } // namespace
+
+// ---- Into the kernel.
 
 void submissions::submit(operation_base& operation) noexcept {
     if (!queued_.alone() || !try_submit(operation)) {
@@ -25,30 +29,19 @@ void submissions::submit(operation_base& operation) noexcept {
     }
 }
 
-void submissions::restart(operation_base& operation, bool set_aside) noexcept {
-    const bool is_oldest = set_aside && !waits_for_worker(operation.request_.code);
-    operation.insert_before(is_oldest ? *queued_.following : queued_);
+void submissions::queue(operation_base& operation) noexcept {
+    operation.enter(state::queued);
+    operation.reason_ = end_reason::none;
+    operation.insert_before(queued_);
 }
 
-void submissions::retry_cancel(operation_base& operation) noexcept {
-    if (operation.cancel_tries_ < cancel_tries || ring_.has_task_work()) {
+void submissions::restart(operation_base& operation) noexcept {
+    const bool was_newest = operation.reason_ == end_reason::leaving &&
+                            !waits_for_worker(operation.request_.code); // see `cancel_all`
+    queue(operation);
+    if (was_newest) {
         operation.unlink();
-        operation.insert_before(cancels_);
-    }
-}
-
-void submissions::cancel_all() noexcept {
-    for (list_links* link = in_flight_.previous; link != &in_flight_;) { // the newest first
-        auto& operation = static_cast<operation_base&>(*link);
-        link = link->previous;
-        const opcode code = operation.request_.code;
-        const bool is_asked_for = operation.cancelled_ || operation.set_aside_;
-        if (!is_asked_for && code != opcode::close) {
-            TRYST_TRACE(step::set_aside);
-            operation.set_aside_ = true;
-            operation.unlink();
-            operation.insert_before(waits_for_worker(code) ? *cancels_.following : cancels_);
-        }
+        operation.insert_before(*queued_.following);
     }
 }
 
@@ -62,13 +55,54 @@ bool submissions::try_submit(operation_base& operation) noexcept {
         entry->flags = IOSQE_BUFFER_SELECT;
     }
     entry->user_data = user_data(tag::operation, &operation).word;
-    operation.submitted_ = true;
-    operation.set_aside_ = false;
+    if (operation.request_.code == opcode::close) {
+        operation.request_.descriptor = -1; // now the kernel closes it, whatever the result is
+    }
+    operation.enter(state::in_flight);
     operation.cancel_tries_ = 0;
-    operation.state_ = operation_base::state::in_flight;
     operation.unlink();
     operation.insert_before(in_flight_);
     return true;
+}
+
+void submissions::flush() noexcept {
+    flush_cancels();
+    while (!queued_.alone() && try_submit(static_cast<operation_base&>(*queued_.following))) {
+    }
+}
+
+// ---- Out of the kernel.
+
+void submissions::cancel(operation_base& operation) noexcept {
+    if (operation.state_ == state::in_flight) {
+        operation.enter(state::cancel_queued);
+        operation.unlink();
+        operation.insert_before(cancels_);
+        flush_cancels();
+    }
+}
+
+void submissions::retry_cancel(operation_base& operation) noexcept {
+    if (operation.cancel_tries_ < cancel_tries || ring_.has_task_work()) {
+        operation.enter(state::cancel_queued);
+        operation.unlink();
+        operation.insert_before(cancels_);
+    }
+}
+
+void submissions::cancel_all() noexcept {
+    for (list_links* link = in_flight_.previous; link != &in_flight_;) { // the newest first
+        auto& operation = static_cast<operation_base&>(*link);
+        link = link->previous;
+        const opcode code = operation.request_.code;
+        if (operation.reason_ == end_reason::none && code != opcode::close) {
+            TRYST_TRACE(step::set_aside);
+            operation.reason_ = end_reason::leaving;
+            operation.enter(state::cancel_queued);
+            operation.unlink();
+            operation.insert_before(waits_for_worker(code) ? *cancels_.following : cancels_);
+        }
+    }
 }
 
 bool submissions::try_submit_cancel(operation_base& operation) noexcept {
@@ -80,34 +114,18 @@ bool submissions::try_submit_cancel(operation_base& operation) noexcept {
     entry->fd = -1;
     entry->addr = user_data(tag::operation, &operation).word;
     entry->user_data = user_data(tag::cancellation, &operation).word;
-    operation.cancel_asked_ = true;
+    operation.enter(state::cancelling);
     operation.cancel_tries_ = std::min<std::uint8_t>(operation.cancel_tries_ + 1, cancel_tries);
+    operation.unlink();
+    operation.insert_before(in_flight_);
     return true;
-}
-
-/// One answer at a time is awaited, whoever asks.
-void submissions::cancel(operation_base& operation) noexcept {
-    if (!operation.cancel_asked_) {
-        operation.unlink();
-        operation.insert_before(cancels_);
-        flush_cancels();
-    }
 }
 
 void submissions::flush_cancels(unsigned most) noexcept {
     for (; !cancels_.alone() && most != 0; --most) {
-        auto& operation = static_cast<operation_base&>(*cancels_.following);
-        if (!try_submit_cancel(operation)) {
+        if (!try_submit_cancel(static_cast<operation_base&>(*cancels_.following))) {
             return;
         }
-        operation.unlink();
-        operation.insert_before(in_flight_);
-    }
-}
-
-void submissions::flush() noexcept {
-    flush_cancels();
-    while (!queued_.alone() && try_submit(static_cast<operation_base&>(*queued_.following))) {
     }
 }
 

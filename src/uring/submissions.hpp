@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The operations of a context that are in the kernel, or on their way there, and their cancellations.
-/// Linux, liburing.
+/// The operations of a context that are in the kernel or on their way there, and their
+/// cancellations. Linux, liburing.
 #pragma once
 
 #include "ring.hpp"
 
-#include <tryst/uring/operation.hpp>
+#include <tryst/uring/detail/operation_base.hpp>
 
 #include <cstdint>
 
@@ -16,8 +16,9 @@ namespace tryst::uring::detail {
  *   queued     operations that wait for an entry of the submission queue
  *   in flight  operations that the kernel has
  *   cancels    operations that the kernel has, and whose cancellation waits for an entry
- *
- * The two backlogs are empty as a rule: an entry is missing only when the kernel is short of memory.
+ * Which list an operation is in follows from its state (tryst/uring/detail/operation_base.hpp).
+ * Normally `queued` and `cancels` are empty: an entry is missing only while the kernel refuses
+ * submissions, for instance because it has no memory.
  *
  * The order of cancellations when `run` returns:
  *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the
@@ -28,35 +29,36 @@ namespace tryst::uring::detail {
  *      So the oldest is cancelled first. Every search goes through this queue before the hash
  *      table, so the queue is emptied before the table.
  *   4. When the context runs again, operations start in their old order: they end in the order of
- *      their cancellations, and `restart` puts each at the end of the queue where it belongs. */
+ *      their cancellations, and `restart` puts each at the end of `queued` where it belongs. */
 class submissions {
 public:
     explicit submissions(ring& owners) noexcept : ring_(owners) {}
     submissions(const submissions&) = delete;
     submissions& operator=(const submissions&) = delete;
 
-    /// Whether there are no operations at all.
-    bool empty() const noexcept { return queued_.alone() && !is_any_in_flight(); }
-    bool is_any_in_flight() const noexcept { return !in_flight_.alone() || has_cancels(); }
-    bool has_backlog() const noexcept { return !queued_.alone() || has_cancels(); }
+    bool empty() const noexcept { return queued_.alone() && !has_any_in_kernel(); }
+    bool has_any_in_kernel() const noexcept { return !in_flight_.alone() || has_cancels(); }
     bool has_cancels() const noexcept { return !cancels_.alone(); }
+    /// Whether anything waits for an entry.
+    bool has_backlog() const noexcept { return !queued_.alone() || has_cancels(); }
     /// Whether a fixed read or write uses this entry of the table of buffers.
     bool uses_buffer(int entry) const noexcept;
 
-    /// Puts an operation into the submission queue, unless others wait for an entry already.
+    /// Submits a new operation, behind those that wait for an entry.
     void submit(operation_base& operation) noexcept;
     /// Queues an operation behind the others, to be submitted by `flush`.
-    void queue(operation_base& operation) noexcept { operation.insert_before(queued_); }
+    void queue(operation_base& operation) noexcept;
     /// Queues an operation that was interrupted, or cancelled because `run` returned.
-    void restart(operation_base& operation, bool set_aside) noexcept;
-    /// Asks the kernel to cancel an operation in flight, unless an answer is outstanding.
+    void restart(operation_base& operation) noexcept;
+
+    /// Asks the kernel to cancel an operation, unless that has been done.
     void cancel(operation_base& operation) noexcept;
-    /// The kernel did not find the operation to cancel. Asks again, later and not for ever.
+    /// Asks again, later, if the kernel has not found the operation; but not for ever.
     void retry_cancel(operation_base& operation) noexcept;
-    /// Queues cancellations of all operations in flight that can start again later.
+    /// Queues a cancellation of each operation that the kernel has, but those of `close`.
     void cancel_all() noexcept;
 
-    /// Submits what waits for an entry, as far as there are entries.
+    /// Submits operations and cancellations that wait for an entry, while there are entries.
     void flush() noexcept;
     void flush_cancels(unsigned most = ~0u) noexcept;
 
