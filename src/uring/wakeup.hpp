@@ -19,8 +19,8 @@ namespace tryst::uring::detail {
  *   awake    --prepare_sleep [M3]--> sleeping   the inbox's word says that the owner sleeps
  *   sleeping --a wake arrives------> awake
  *   sleeping --finish_sleep [M4]---> awake      another completion ended the sleep
- *   sleeping --finish_sleep [M4]---> owed       so it did, but a poster has seen the owner sleep
- *   [M1] owed     --a wake arrives------> awake
+ *   sleeping --finish_sleep [M4]---> owed       likewise, but a poster saw the owner sleep [M1]
+ *   owed     --a wake arrives------> awake
  * All by the owner. The labels are those of detail/run/inbox.hpp.
  *
  *  1. The owner sleeps in its ring, until any completion.
@@ -39,7 +39,7 @@ namespace tryst::uring::detail {
  * U6. A sender does not leave `run` before it has seen whether its messages were refused. */
 class wakeup {
 public:
-    /// Where to wake a context that sleeps.
+    /// The numbers by which to wake a context that sleeps.
     struct sleeper {
         int ring;
         int eventfd;

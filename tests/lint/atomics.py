@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Finds the atomic operations of a header, with their memory orders and what the comments say of them."""
+"""Finds the atomic operations of a file, with their memory orders and the comments on them."""
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ DEFINITION = re.compile(r"\[([A-Z]\d+)\] ")
 
 
 class Operation(NamedTuple):
-    file: str  # below include/tryst
+    file: str  # relative to include/tryst
     first: int  # its lines
     last: int
     what: str  # load, store, ...
@@ -26,12 +27,17 @@ class Operation(NamedTuple):
 
     @property
     def where(self) -> str:
-        return f"include/tryst/{self.file}:{self.first}"
+        return os.path.normpath(f"include/tryst/{self.file}") + f":{self.first}"
 
 
 def core_headers(include: Path) -> list[Path]:
     """The headers of the core. Those of the adapters are in folders of their own."""
     return sorted([*include.glob("*.hpp"), *include.glob("detail/**/*.hpp")])
+
+
+def uring_sources(top: Path) -> list[Path]:
+    """The headers and the compiled part of tryst::uring."""
+    return sorted([*top.glob("include/tryst/uring/**/*.hpp"), *top.glob("src/uring/*.[ch]pp")])
 
 
 def comment_of(line: str) -> str | None:
@@ -75,6 +81,6 @@ def operations(header: Path, include: Path) -> list[Operation]:
         if not orders and call[1] in ("store", "exchange"):
             continue  # not of an atomic: the model's has no default order
         first, last = code.count("\n", 0, call.start()), code.count("\n", 0, end - 1)
-        found.append(Operation(header.relative_to(include).as_posix(), first + 1, last + 1, call[1], orders,
+        found.append(Operation(Path(os.path.relpath(header, include)).as_posix(), first + 1, last + 1, call[1], orders,
                                note_of(lines, first, last)))
     return found
