@@ -82,7 +82,7 @@ TEST(UringBufferPool, GivesAnEmptyHandleIfNoneIsLeft) {
     EXPECT_EQ(again.data(), place);
 }
 
-TEST(UringBufferPool, KnowsWhoHasABuffer) {
+TEST(UringBufferPool, PassesOnTheOwnershipOfABuffer) {
     buffer_pool pool(2, 1);
     buffer first = pool.acquire();
     std::byte* const place = first.data();
@@ -436,7 +436,7 @@ int take_back_again_and_again() {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-TEST(UringRegistration, LetsGoOfTheMemoryWhenItIsTakenBack) {
+TEST(UringRegistration, UnlocksTheMemoryWhenItIsTakenBack) {
     EXPECT_EQ(status_of(take_back_again_and_again), transferred);
 }
 
@@ -444,13 +444,13 @@ TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
     EXPECT_EQ(status_of(register_again_and_again), transferred);
 }
 
-TEST(UringRegistration, FailsWithLittleMemoryThatMayBeLockedAndTransfersAllTheSame) {
+TEST(UringRegistration, FailsIfLittleMemoryMayBeLockedButTransfersSucceed) {
     const int status = status_of([] { return transfer_with_locked_memory(for_the_ring); });
     TRYST_NEEDS(status != without_context, "io_uring for everybody");
     EXPECT_EQ(status, transferred);
 }
 
-TEST(UringRegistration, FailsWithoutMemoryThatMayBeLockedUnlessTheRingItselfNeedsIt) {
+TEST(UringRegistration, FailsIfNoMemoryMayBeLockedUnlessTheRingItselfNeedsSome) {
     const int status = status_of([] { return transfer_with_locked_memory(0); });
     EXPECT_TRUE(status == transferred || status == without_context) << status; // since Linux 6.14
 }

@@ -193,7 +193,8 @@ private:
     file_pair pipe_ = make_pipe();
 };
 
-/// A fifo that nobody writes to. O_CREAT has the kernel open it on a thread of its own, which waits.
+/// A fifo that nobody writes to. O_CREAT has the kernel open it on a thread of its own, which
+/// waits.
 class waiting_openat : public scene {
 public:
     waiting_openat() {
@@ -399,7 +400,7 @@ TEST_P(UringCancellation, DeadlineEndsTheWaitIfTheStopCannotComeAnyMore) {
     expect_ended(std::errc::timed_out);
 }
 
-TEST_P(UringCancellation, WaitsOnIfTheSourceIsGone) {
+TEST_P(UringCancellation, DoesNotEndIfTheStopSourceIsDestroyed) {
     stop_ = std::stop_source();
     start(std::exchange(stop_, std::stop_source(std::nostopstate)).get_token());
     loop_.run_until_idle();
@@ -528,7 +529,7 @@ task<> use_what_does_not_wait(context& loop, limits until, std::vector<std::erro
     loop.stop();
 }
 
-TEST(UringStop, BeforeTheStartIsFinalForWhatDoesNotWaitToo) {
+TEST(UringStop, BeforeTheStartAlsoEndsAnOperationThatNeedNotWait) {
     const operation_counter operations;
     context loop(sleepy);
     std::stop_source stop;
@@ -543,7 +544,7 @@ TEST(UringStop, BeforeTheStartIsFinalForWhatDoesNotWaitToo) {
     EXPECT_EQ(operations.count(), 0);
 }
 
-TEST(UringDeadline, InThePastLetsThroughWhatDoesNotWait) {
+TEST(UringDeadline, InThePastDoesNotEndAnOperationThatNeedNotWait) {
     context loop(sleepy);
     for (int i = 0; i != 20; ++i) {
         std::vector<std::error_code> got;

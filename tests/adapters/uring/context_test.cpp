@@ -148,7 +148,7 @@ TEST(UringContext, RunsWhatEachThreadPostedInItsOrder) {
     }
 }
 
-TEST(UringContext, IsWhereScheduleGoesOn) {
+TEST(UringContext, ResumesACoroutineThatAwaitsSchedule) {
     context here;
     context_thread there;
     std::array<std::thread::id, 3> places;
@@ -213,7 +213,7 @@ TEST(UringContext, SwapsItemsWithAnotherOne) {
 
 // ---- Set-up
 
-TEST(UringContext, TakesAnyNumberOfEntriesButNone) {
+TEST(UringContext, TakesAnyNumberOfEntriesExceptZero) {
     for (const unsigned entries : {1U, 3U, 4'096U, 1U << 20}) {
         context loop({.entries = entries});
         EXPECT_TRUE(run_one(loop, [&] { return loop.nop(); })) << entries;
@@ -308,7 +308,7 @@ TEST(UringContext, ClosesNoFileWhenItIsDestroyedWithOperationsThatMakeOne) {
     EXPECT_TRUE(is_open(0));
 }
 
-TEST(UringContext, GoesOnAfterAStopWithWhatWasPending) {
+TEST(UringContext, StartsPendingOperationsAgainAfterAStop) {
     context loop;
     const file_pair pipe = make_pipe();
     const listener port;
@@ -338,7 +338,7 @@ TEST(UringContext, GoesOnAfterAStopWithWhatWasPending) {
     EXPECT_EQ(**polled & POLLIN, unsigned{POLLIN});
 }
 
-TEST(UringContext, SleepsUntilWhatItStartsAgainIsOver) {
+TEST(UringContext, SleepsUntilTheOperationThatItStartsAgainIsOver) {
     context loop(sleepy);
     const file_pair pipe = make_pipe();
     std::array<std::byte, 8> bytes{};
@@ -611,7 +611,7 @@ TEST(UringContext, ServesTheDeadlinesOfExchanges) {
 
 // ---- Sleep
 
-TEST(UringContext, SeesMailAndWhatTheKernelHasForItWhileItSpins) {
+TEST(UringContext, SeesMailAndCompletionsWhileItSpins) {
     if (std::thread::hardware_concurrency() == 1) {
         GTEST_SKIP() << "a context does not spin on one processor";
     }
@@ -793,7 +793,8 @@ TEST(UringContext, CompletesMoreOperationsThanTheRingHasEntries) {
 
 TEST(UringContext, HasMoreOperationsInFlightThanTheRingHasEntries) {
     constexpr std::size_t count = 2'000;
-    // A ring that defers its work completes so few at a time that they do not overflow it. Others do.
+    // A ring that defers its work completes so few at a time that they do not overflow it. Others
+    // do.
     for (const bool defers : {true, false}) {
         kernel_faults faults;
         faults.unknown_flags = defers ? 0 : IORING_SETUP_DEFER_TASKRUN;

@@ -334,8 +334,8 @@ TEST_P(UringSubmit, MayFailWhileThePollOfTheEventfdFillsTheRing) {
         context loop({.entries = 1, .max_spins = 0});
         faults.on_request = [&](const io_uring_sqe& entry) {
             if (entry.opcode == IORING_OP_READ) {
-                // A stop comes after the last look, so that the loop does not go to sleep; but its poll is
-                // in the ring already, and the cancellation of the read has to wait.
+                // A stop comes after the last look, so that the loop does not go to sleep; but its
+                // poll is in the ring already, and the cancellation of the read has to wait.
                 std::thread([&] { loop.stop(); }).join();
                 faults.failing_submits = failures;
             }
@@ -365,7 +365,7 @@ TEST(UringWait, MayEndEarly) {
     }
 }
 
-TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadCalls) {
+TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadWakesTheContext) {
     kernel_faults faults;
     faults.early_waits = forever;
     tryst::exchanger<int> ex;
@@ -385,7 +385,7 @@ TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadCalls) {
     EXPECT_EQ(swaps, 300);
 }
 
-TEST(UringWait, IsNotPutOffByAKernelThatSaysItHasWorkAndHasNone) {
+TEST(UringWait, SleepsAlthoughTheKernelClaimsTaskWorkThatItDoesNotHave) {
     // It sets the flag after it has queued the work, which may be done by then.
     kernel_faults faults;
     faults.claims_work = true;
@@ -440,7 +440,7 @@ TEST(UringInterruption, IsNotSeen) {
     EXPECT_EQ(faults.failed, 3);
 }
 
-TEST(UringInterruption, IsNotSeenByAnyThatMayStartAgain) {
+TEST(UringInterruption, IsNotSeenByAnyOperationThatMayStartAgain) {
     kernel_faults faults;
     std::atomic<int> interrupted{0};
     faults.on_request = [&](const io_uring_sqe& entry) {
@@ -456,7 +456,7 @@ TEST(UringInterruption, IsNotSeenByAnyThatMayStartAgain) {
     EXPECT_GE(interrupted, 30);
 }
 
-TEST(UringInterruption, OfOneThatIsCancelledIsItsEnd) {
+TEST(UringInterruption, OfACancelledOperationEndsIt) {
     kernel_faults faults;
     context loop(sleepy);
     const file_pair pipe = make_pipe();
@@ -565,7 +565,7 @@ TEST_P(UringErrors, AreTheResultOfTheOperation) {
 INSTANTIATE_TEST_SUITE_P(Codes, UringErrors,
                          testing::Values(EAGAIN, ENOSPC, EIO, ENOMEM, EOPNOTSUPP));
 
-TEST(UringErrors, OfTheKernelThatNobodyAskedToCancelAreTheResult) {
+TEST(UringErrors, OfTheKernelWithoutACancellationAreTheResult) {
     kernel_faults faults;
     faults.fail(IORING_OP_READ, -ECANCELED);
     context loop(sleepy);
@@ -776,7 +776,7 @@ TEST(UringMessage, ThatCannotBeSubmittedIsReplacedAtOnce) {
     EXPECT_EQ(messages, sent);
 }
 
-TEST(UringMessage, WaitsForNobodyIfItsSubmissionFailsAndItsSenderStops) {
+TEST(UringMessage, DoesNotKeepItsSenderIfItsSubmissionFailsAndTheSenderStops) {
     kernel_faults faults;
     std::atomic<bool> ran{false};
     context_thread loop(sleepy);

@@ -12,7 +12,8 @@
 #include <dlfcn.h>
 #include <sys/eventfd.h>
 
-// Nothing here orders one thread after another, lest ThreadSanitizer overlook what the library does not.
+// Nothing here orders one thread after another, lest ThreadSanitizer overlook what the library does
+// not.
 
 namespace {
 

@@ -231,7 +231,7 @@ TEST_F(UringMessages, SaysWhyAMessageFailed) {
                   EMSGSIZE);
 }
 
-TEST_F(UringMessages, SendsAMessageToNobodyWithoutASignal) {
+TEST_F(UringMessages, SendsAMessageToAClosedSocketWithoutASignal) {
     file_pair pair = make_sockets();
     pair.reader.reset();
     std::array parts{vector_of("x")};
@@ -388,7 +388,7 @@ TEST_F(UringMessages, MakesASocketAndShutsItDown) {
     EXPECT_EQ(*answer, 4U);
 }
 
-TEST_F(UringMessages, WakesWhoReceivesByAShutdown) {
+TEST_F(UringMessages, EndsAReceiveByAShutdown) {
     const file_pair pair = make_sockets();
     std::optional<result<std::size_t>> got;
     loop.spawn(party_that_stops(loop, got, [&] { return loop.recv(pair.reader.get(), bytes); }));

@@ -230,7 +230,7 @@ TEST_F(UringOperation, OpensAFile) {
     ::rmdir(path.c_str());
 }
 
-TEST_F(UringOperation, OpensAndClosesWhatNobodyTakes) {
+TEST_F(UringOperation, ClosesAFileThatIsOpenedAndNotTaken) {
     const long before = count_open();
     {
         context other;
@@ -429,7 +429,7 @@ TEST_F(UringOperation, ReceivesNothingAtTheEnd) {
     EXPECT_EQ(*got, 0U);
 }
 
-TEST_F(UringOperation, SendsToNobodyWithoutASignal) {
+TEST_F(UringOperation, SendsToAClosedSocketWithoutASignal) {
     file_pair pair = make_sockets();
     pair.reader.reset();
     // SIGPIPE would end the program.

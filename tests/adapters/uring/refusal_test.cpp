@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or after a fork.
+// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or
+// after a fork.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 #include "adapters/uring/process.hpp"
@@ -234,7 +235,7 @@ TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
     expect_unharmed();
 }
 
-TEST_P(UringFork, LetsAChildCallItsOwnContextFromWithinTheLoopOfItsParent) {
+TEST_P(UringFork, LetsAChildWakeItsOwnContextFromWithinTheLoopOfItsParent) {
     start();
     loop_->spawn([]() -> tryst::task<> {
         const int status = status_of([] {

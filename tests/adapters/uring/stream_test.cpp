@@ -377,7 +377,7 @@ TEST_P(UringStream, SaysThatItDoesNotListen) {
     }(loop_, file.get()));
 }
 
-TEST_P(UringStream, NeedsNobodyToAsk) {
+TEST_P(UringStream, NeedNotBeAwaited) {
     const listener port;
     const long before = count_open();
     {
@@ -584,7 +584,7 @@ TEST_P(UringStream, DoesNotRememberThatItWasShortOfBuffers) {
     }(loop_, pair));
 }
 
-TEST_P(UringStream, LetsThroughWhatHasComeThoughTheDeadlineHasPassed) {
+TEST_P(UringStream, DeliversAPieceThatHasArrivedThoughTheDeadlineHasPassed) {
     const listener port;
     const file_pair pair = make_sockets();
     run([](context& home, const listener& at, const file_pair& sockets) -> task<> {

@@ -30,8 +30,8 @@ using namespace tryst::test;
 using tryst::task;
 using tryst::uring::result;
 
-/// A FIFO that nobody writes to: opening it for reading blocks. The kernel leaves that to a thread of its own if it
-/// must not try at once, because the file may have to be created.
+/// A FIFO that nobody writes to: opening it for reading blocks. The kernel leaves that to a thread
+/// of its own if it must not try at once, because the file may have to be created.
 class fifo {
 public:
     fifo() {
