@@ -15,7 +15,8 @@
 
 namespace tryst::uring::detail {
 
-/// An entry covers the whole memory of its pool: an operation may use any part of it.
+/// The entries of the pools. An entry covers the whole memory of its pool, so an operation may use
+/// any part of it.
 class buffer_table {
 public:
     explicit buffer_table(ring& owners) noexcept : ring_(owners) {}

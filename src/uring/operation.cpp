@@ -35,12 +35,12 @@ void operation_base::abandon() noexcept {
 }
 
 void operation_base::post_stop::operator()() const noexcept {
-    operation->run = reactor::stop; // U10
+    operation->run = reactor::stop; // U7, U10
     operation->reactor_->loop().post(operation);
 }
 
 void reactor::start(operation_base& operation) noexcept {
-    if (!loop_.running_here()) { // nobody would look for its completion
+    if (!loop_.running_here()) { // the wrong loop would never see its completion
         die("await an operation on its own context: ", operation.name(),
             " was awaited on another executor, or on none");
     }

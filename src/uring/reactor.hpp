@@ -4,7 +4,7 @@
 /// Linux, liburing.
 #pragma once
 
-/* Who includes whom
+/* Includes; an arrow means "includes", and there are no cycles
  *   context.cpp, accept_stream.cpp, recv_stream.cpp ------> reactor
  *   reactor.cpp, completion.cpp, operation.cpp, stream.cpp: the members of reactor, and of
  *       operation_base and stream_base, which know the reactor by name only

@@ -41,8 +41,8 @@ void stream_base::complete(int result, std::uint32_t flags) noexcept {
             code = code == opcode::accept_multishot ? opcode::accept : opcode::recv;
             result = -EINTR;
         }
-        // The source was cancelled, or it found no free buffer at a time when nobody waited: by now
-        // there may be one.
+        // The source was cancelled, or it found no free buffer before an operation waited. By now a
+        // buffer may be free.
         if (result == -ECANCELED || is_interruption(result) ||
             (result == -ENOBUFS && !started_for_waiter_)) {
             if (waiting_ != nullptr) {

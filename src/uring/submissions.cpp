@@ -36,10 +36,11 @@ void submissions::queue(operation_base& operation) noexcept {
 }
 
 void submissions::restart(operation_base& operation) noexcept {
-    const bool was_newest = operation.reason_ == end_reason::leaving &&
-                            !waits_for_worker(operation.request_.code); // see `cancel_all`
+    // `cancel_all` cancels these newest first, so this one is older than those restarted before it.
+    const bool is_older =
+        operation.reason_ == end_reason::leaving && !waits_for_worker(operation.request_.code);
     queue(operation);
-    if (was_newest) {
+    if (is_older) {
         operation.unlink();
         operation.insert_before(*queued_.following);
     }

@@ -75,8 +75,9 @@ struct list_links {
  * The reactor starts, ends and completes operations; `submissions` submits and cancels them. In a
  * child process, a frame that is destroyed takes its operation from any state to `over`.
  *
- * U7. All transitions happen on the thread of the context. A stop, requested on any thread, posts
- *     the operation's node to the loop, which then cancels the operation.
+ * U7. All transitions happen on the thread of the context, or on the thread that destroys it after
+ *     `run` has returned. A stop, requested on any thread, only posts the operation's node to the
+ *     loop, which then cancels the operation.
  * U8. The kernel may use an operation and the memory it refers to in the states for which
  *     `is_in_kernel` is true, and in no other. So nothing may be freed in these states.
  * U9. An operation that was cancelled ends with its own completion, and a result that arrives wins.
@@ -144,7 +145,7 @@ private:
     }
     bool has_started() const noexcept { return state_ != state::created; }
     bool is_in_kernel() const noexcept { return detail::is_in_kernel(state_); }
-    /// Whether somebody wants it to end for good.
+    /// Whether it is to end for good.
     bool is_cancelled() const noexcept {
         return reason_ == end_reason::stop || reason_ == end_reason::deadline;
     }
