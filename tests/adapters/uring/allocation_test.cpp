@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operations and exchanges between contexts cost in memory: nothing. A program of its own: it
+// Operations and exchanges between contexts allocate nothing. A program of its own, because it
 // counts all allocations.
 #include "adapters/uring/harness.hpp"
 #include "support/counted_memory.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel's own threads, on which operations block that it cannot poll.
+// The kernel's worker threads, on which operations block that cannot be polled.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 
