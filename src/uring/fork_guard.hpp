@@ -4,7 +4,12 @@
 /// POSIX.
 #pragma once
 
+#include <tryst/detail/platform/atomic.hpp>
+
 namespace tryst::uring::detail {
+
+/// Ends the program with a message.
+[[noreturn]] void die_in_child() noexcept;
 
 /// Remembers the process that made it. A child shares the parent's ring, but not the ring's memory.
 class fork_guard {
@@ -13,15 +18,26 @@ public:
     fork_guard();
 
     /// Whether this is a child's copy, inherited through fork(2).
-    bool is_in_child() const noexcept;
+    bool is_in_child() const noexcept { return forks_ != forks_so_far(); }
 
     /// Ends the program with a message if `is_in_child()`.
-    void expect_parent() const noexcept;
+    void expect_parent() const noexcept {
+        if (is_in_child()) {
+            die_in_child();
+        }
+    }
 
 private:
-    unsigned forks_; ///< The number of forks before this object was made.
-};
+    static unsigned forks_so_far() noexcept {
+        // Relaxed: the number changes only in `count_fork`, while the child has one thread only.
+        return forks.load(std::memory_order_relaxed);
+    }
+    static void count_fork() noexcept;
 
-[[noreturn]] void die_in_child() noexcept;
+    /// The number of forks between the process that made the first context and this one.
+    inline static tryst::detail::atomic<unsigned> forks{0};
+
+    unsigned forks_ = 0; ///< The number of forks before this object was made.
+};
 
 } // namespace tryst::uring::detail

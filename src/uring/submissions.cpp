@@ -66,7 +66,7 @@ bool submissions::try_submit(operation_base& operation) noexcept {
     return true;
 }
 
-void submissions::flush() noexcept {
+void submissions::flush_backlog() noexcept {
     flush_cancels();
     while (!queued_.alone() && try_submit(static_cast<operation_base&>(*queued_.following))) {
     }

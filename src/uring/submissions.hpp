@@ -59,10 +59,15 @@ public:
     void cancel_all() noexcept;
 
     /// Submits operations and cancellations that wait for an entry, while there are entries.
-    void flush() noexcept;
+    void flush() noexcept {
+        if (has_backlog()) {
+            flush_backlog();
+        }
+    }
     void flush_cancels(unsigned most = ~0u) noexcept;
 
 private:
+    void flush_backlog() noexcept;
     bool try_submit(operation_base& operation) noexcept;
     bool try_submit_cancel(operation_base& operation) noexcept;
 
