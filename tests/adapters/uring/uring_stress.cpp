@@ -662,8 +662,8 @@ TEST_F(UringStress, AContextMayBeDestroyedAsSoonAsRunReturnsWhilePostersWakeIt) 
     EXPECT_EQ(count_of(sleep_step::wake_due),
               count_of(sleep_step::wake_by_message) + count_of(sleep_step::wake_by_eventfd));
     std::printf(
-        "%zu contexts, %ld calls: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
-        "%ld calls owed, %ld while it slept on, %ld when it had left\n",
+        "%zu contexts, %ld wakes: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
+        "%ld wakes owed, %ld while it slept on, %ld when it had left\n",
         count, count_of(sleep_step::wake_due), count_of(sleep_step::wake_by_message),
         count_of(sleep_step::refused_message), count_of(sleep_step::wake_by_eventfd),
         count_of(sleep_step::own_wake), count_of(sleep_step::owed_wake),
