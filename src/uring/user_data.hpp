@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the `user_data` of a completion means: an address or a number, and a tag in its low bits.
+/// The meaning of a completion's `user_data`: an address or a number, and a tag in the low bits.
 /// Standard library only.
 #pragma once
 
@@ -21,6 +21,7 @@ enum class tag : std::uint8_t {
 /// Addresses with a tag must be multiples of this.
 inline constexpr std::uint64_t tag_values = 8;
 
+/// The word that goes to the kernel and comes back, and the parts that it is made of.
 struct user_data {
     std::uint64_t word;
 

@@ -114,7 +114,6 @@ private:
     /// Whether the source is in the kernel, or on its way there.
     bool is_started() const noexcept { return source_.has_started() && !source_.is_over(); }
     void wait(operation_base& next) noexcept;
-    void start_source() noexcept;
     void complete(int result, std::uint32_t flags) noexcept;
     void forget_waiter() noexcept;
 
