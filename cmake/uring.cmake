@@ -6,12 +6,20 @@ find_package(liburing REQUIRED)
 add_library(tryst_uring
     src/uring/accept_stream.cpp
     src/uring/buffer_pool.cpp
+    src/uring/buffer_table.cpp
+    src/uring/completion.cpp
     src/uring/context.cpp
     src/uring/failure.cpp
+    src/uring/fork_guard.cpp
+    src/uring/opcodes.cpp
+    src/uring/operation.cpp
     src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp
-    src/uring/registration.cpp)
+    src/uring/ring.cpp
+    src/uring/stream.cpp
+    src/uring/submissions.cpp
+    src/uring/wakeup.cpp)
 add_library(tryst::uring ALIAS tryst_uring)
 set_target_properties(tryst_uring PROPERTIES
     EXPORT_NAME uring
@@ -31,7 +39,11 @@ target_sources(tryst_uring PUBLIC FILE_SET HEADERS BASE_DIRS include FILES
     include/tryst/uring/accept_stream.hpp
     include/tryst/uring/buffer_pool.hpp
     include/tryst/uring/context.hpp
+    include/tryst/uring/context_options.hpp
     include/tryst/uring/descriptor.hpp
+    include/tryst/uring/detail/operation_base.hpp
+    include/tryst/uring/detail/operation_state.hpp
+    include/tryst/uring/detail/request.hpp
     include/tryst/uring/detail/stream.hpp
     include/tryst/uring/limits.hpp
     include/tryst/uring/operation.hpp

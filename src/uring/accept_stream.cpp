@@ -8,7 +8,7 @@
 namespace tryst::uring {
 
 namespace {
-// So many connections are accepted ahead; more wait in the listener's backlog, where they belong.
+// This many connections are accepted ahead; more wait in the listener's backlog.
 constexpr std::size_t accepted_ahead = 64;
 } // namespace
 

@@ -25,7 +25,7 @@ std::uint64_t new_serial() noexcept {
 buffer_pool::buffer_pool(std::size_t count, std::size_t size)
     : serial_(new_serial()), count_(count) {
     if (count == 0 || size == 0) {
-        throw std::invalid_argument("tryst::uring::buffer_pool: of no buffers, or of no bytes");
+        throw std::invalid_argument("tryst::uring::buffer_pool: count and size must not be 0");
     }
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t pages = size / page + (size % page != 0);
@@ -40,13 +40,14 @@ buffer_pool::buffer_pool(std::size_t count, std::size_t size)
         throw std::bad_alloc();
     }
     memory_ = static_cast<std::byte*>(memory);
-    for (std::size_t i = count; i != 0; --i) { // the first shall be acquired first
+    for (std::size_t i = count; i != 0; --i) { // `acquire` takes the last
         free_.push_back(memory_ + (i - 1) * size_);
     }
 }
 
 buffer_pool::~buffer_pool() {
-    assert(free_.size() == count_ && "tryst: a buffer outlives its pool");
+    assert(free_.size() == count_ &&
+           "tryst: a buffer outlives its pool; give all buffers back first");
     ::munmap(memory_, count_ * size_);
 }
 
@@ -62,7 +63,7 @@ buffer buffer_pool::acquire() noexcept {
 
 void buffer_pool::release(std::byte* data) noexcept {
     const std::lock_guard lock(mutex_);
-    free_.push_back(data); // there is room: it was reserved
+    free_.push_back(data); // never allocates: the constructor has reserved the room
 }
 
 } // namespace tryst::uring

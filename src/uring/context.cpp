@@ -9,7 +9,7 @@ namespace tryst::uring {
 
 namespace {
 
-/// For its scope, the calling thread runs this context.
+/// Marks the calling thread, until the end of the scope, as the one that runs this context.
 class running_scope {
 public:
     explicit running_scope(detail::reactor& reactor)
@@ -36,7 +36,7 @@ std::size_t context::run() {
     reactor_->claim_thread();
     const running_scope here(*reactor_);
     const std::size_t count = run_until_stopped();
-    reactor_->come_to_rest();
+    reactor_->quiesce();
     return count;
 }
 
@@ -82,6 +82,13 @@ operation<descriptor> context::openat(int directory, const char* path, int flags
 operation<descriptor> context::accept(int listener, limits until) noexcept {
     return make<descriptor>({.code = opcode::accept, .descriptor = listener, .flags = SOCK_CLOEXEC},
                             until);
+}
+
+operation<void> context::connect(int socket, const sockaddr* address, socklen_t length,
+                                 limits until) noexcept {
+    return make<void>(
+        {.code = opcode::connect, .descriptor = socket, .address = bits(address), .offset = length},
+        until);
 }
 
 operation<std::size_t> context::send(int socket, std::span<const std::byte> from, int flags,

@@ -2,6 +2,8 @@
 #include "failure.hpp"
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 namespace tryst::uring::detail {
@@ -56,6 +58,11 @@ std::system_error uring_failure(int error, const char* call) {
     const std::string cause = cause_of(error, look_up());
     return {std::error_code(error, std::system_category()),
             cause.empty() ? call : call + (": " + cause)};
+}
+
+void die(const char* problem, const char* detail, const char* advice) noexcept {
+    std::fprintf(stderr, "tryst: %s%s%s\n", problem, detail, advice);
+    std::abort();
 }
 
 } // namespace tryst::uring::detail

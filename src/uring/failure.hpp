@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Exceptions for system calls that a context needs, with the setting or limit that made them fail.
-/// POSIX.
+/// Failures of system calls: exceptions that name the setting or limit at fault, and the end of the
+/// program where a context cannot go on. POSIX.
 #pragma once
 
 #include <string>
@@ -25,5 +25,9 @@ std::system_error failure(int error, const char* call);
 
 /// As `failure`, for the calls of io_uring. The text is "call: cause: error".
 std::system_error uring_failure(int error, const char* call);
+
+/// Prints "tryst: ", the three parts and a newline to stderr, and aborts.
+[[noreturn]] void die(const char* problem, const char* detail = "",
+                      const char* advice = "") noexcept;
 
 } // namespace tryst::uring::detail

@@ -7,6 +7,7 @@
 #include <tryst/uring/operation.hpp>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,21 +15,21 @@
 
 namespace tryst::uring::detail {
 
-/// Where the kernel keeps an operation that cannot complete at once, and so where it looks for one
-/// to cancel.
+/// The place where the kernel keeps an operation that cannot complete at once. A cancellation
+/// searches these places.
 enum class place : std::uint8_t {
-    poll_table, ///< With the waiters of a file. Also for operations that never wait.
+    poll_table, ///< Among the waiters of a file. Also used for operations that never wait.
     worker_queue, ///< In the queue of the kernel's own threads, because it may block.
 };
 
 struct opcode_traits {
     opcode code;
     const char* name; ///< For messages.
-    io_uring_op kernels =
-        IORING_OP_LAST; ///< IORING_OP_LAST: this opcode is emulated in user space.
+    /// The kernel's opcode. IORING_OP_LAST: this operation is emulated in user space.
+    io_uring_op kernels = IORING_OP_LAST;
     place waits_in = place::poll_table;
-    /// Whether it may start again after an interruption or cancellation. False if it may then have
-    /// changed the socket or the table of files nevertheless.
+    /// Whether it may start again after an interruption or cancellation. False if it may have
+    /// changed the socket or the table of files before.
     bool restarts = true;
 };
 
@@ -64,7 +65,7 @@ inline constexpr std::array opcode_table{
     opcode_traits{opcode::next, "next"},
 };
 
-/// Whether each row is at its opcode's place.
+/// Whether the index of each row is its opcode.
 constexpr bool is_in_order() noexcept {
     for (std::size_t i = 0; i != opcode_table.size(); ++i) {
         if (static_cast<std::size_t>(opcode_table[i].code) != i) {
@@ -77,6 +78,15 @@ static_assert(is_in_order());
 
 constexpr const opcode_traits& traits_of(opcode code) noexcept {
     return opcode_table[static_cast<std::size_t>(code)];
+}
+
+/// Writes the arguments of a request to a zeroed entry.
+void fill(io_uring_sqe& entry, const request& what) noexcept;
+
+/// Whether an operation was interrupted. Some operations that run on the kernel's workers then end
+/// with ERESTARTSYS or one of its variants, which were never meant for user space.
+constexpr bool is_interruption(int result) noexcept {
+    return result == -EINTR || (result <= -512 && result >= -516);
 }
 
 constexpr bool waits_for_worker(opcode code) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations of a context other than reads and writes: each is one request to the kernel.
+// More operations of a context: each makes a request for the kernel.
 #include <tryst/uring/context.hpp>
 
 #include "reactor.hpp"
@@ -33,7 +33,7 @@ operation<std::size_t> context::recvmsg(int socket, msghdr* message, int flags,
 operation<std::size_t> context::splice(int from, std::uint64_t from_offset, int into,
                                        std::uint64_t into_offset, std::size_t length,
                                        unsigned flags, limits until) noexcept {
-    // A request has 16 bits withdraw_failed for the flags. The kernel knows four, and refuses the rest.
+    // A request has 16 bits left for the flags. The kernel knows four flags, and refuses others.
     return make<std::size_t>({.code = opcode::splice,
                               .buffer = static_cast<std::uint16_t>(std::min(flags, 0xffffU)),
                               .descriptor = into,

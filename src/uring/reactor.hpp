@@ -1,35 +1,48 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a context asks of the kernel: operations, sleep, and the calls that end it.
+/// The compiled part of a context: connects its loop and its operations to the kernel.
 /// Linux, liburing.
 #pragma once
 
-#include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/cpu.hpp>
-#include <tryst/detail/run/inbox.hpp>
+/* Includes; an arrow means "includes", and there are no cycles
+ *   context.cpp, accept_stream.cpp, recv_stream.cpp ------> reactor
+ *   reactor.cpp, completion.cpp, operation.cpp, stream.cpp: the members of reactor, and of
+ *       operation_base and stream_base, which know the reactor by name only
+ *   reactor ------> submissions, wakeup, buffer_table, owner_thread
+ *   submissions --> ring, operation_base;  in its .cpp: opcodes
+ *   wakeup -------> ring, detail/run/inbox.hpp
+ *   buffer_table -> ring, buffer_pool
+ *   ring ---------> fork_guard;  all .cpp files: failure, trace, user_data, which know nothing */
+
+#include "buffer_table.hpp"
+#include "owner_thread.hpp"
+#include "ring.hpp"
+#include "submissions.hpp"
+#include "wakeup.hpp"
+
 #include <tryst/detail/run/serial_queue.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/uring/context.hpp>
 #include <tryst/uring/detail/stream.hpp>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <liburing.h>
 
 namespace tryst::uring::detail {
 
-/* How a context sleeps, and is called
- * Mail is in the inbox, whose word also says that the owner sleeps (detail/run/inbox.hpp). It sleeps in the
- * kernel, until any completion. The one poster that has to call it sends it a completion: from its own ring if
- * it is a context itself (IORING_OP_MSG_RING), else by writing to the owner's eventfd, which a poll
- * watches. A poster reads the numbers of ring and eventfd before it posts, and touches nothing of the
- * context after. An owner that woke by itself and finds that a poster was faster is owed that poster's
- * call: it neither says again that it sleeps nor leaves `run` before the call has come. After that no poster
- * is inside, and the context may be destroyed. A message that the kernel refuses comes back to its poster,
- * which then writes to the eventfd instead, before it leaves `run` itself. */
+/* From `co_await` to the resumption
+ *   1. `start` (operation.cpp) arms the timer and the stop callback, and hands the operation to
+ *      `submissions`, which writes it into the ring.
+ *   2. The loop calls `fetch_events`, or `sleep` if nothing is ready (reactor.cpp). Both enter the
+ *      kernel, and then call `complete_all`.
+ *   3. `complete` (completion.cpp) is called for each completion. Here a completion becomes a
+ *      resumption: `finish` puts the operation's node into the loop's queue, and `resume`, run by
+ *      the loop, resumes the coroutine.
+ *   4. A stop, a deadline, or the destruction of the coroutine calls `cancel` (operation.cpp). The
+ *      operation still ends by step 3 if the kernel has it (I37).
+ * The states are in tryst/uring/detail/operation_base.hpp. For sleep see wakeup.hpp. */
 class reactor {
 public:
     /// @throws std::system_error
@@ -39,109 +52,71 @@ public:
     reactor& operator=(const reactor&) = delete;
     ~reactor();
 
-    // ---- From any thread.
+    // ---- By any thread.
     void deliver(executor_node* node) noexcept;
     context& loop() const noexcept { return loop_; }
-    unsigned setup_flags() const noexcept { return ring_.flags; }
+    unsigned setup_flags() const noexcept { return ring_.setup_flags(); }
 
     // ---- By the loop.
-    /// The calling thread is about to run the loop. @throws std::system_error if it must not.
+    /// Binds the context to the calling thread, which is about to run it.
+    /// @throws std::system_error if it is bound to another one.
     void claim_thread();
-    /// Takes back all that is in flight, to start again when the loop goes on, awaits the call that is owed
-    /// to it, and sees to those that it has made.
-    void come_to_rest() noexcept;
+    /// Cancels all operations in flight, which start again when the loop runs again. Waits until
+    /// the kernel has none of them (I36), and for wakes that are owed or that it has sent (I32, I34).
+    void quiesce() noexcept;
 
-    executor_node* take_mail() noexcept { return inbox_.take(); }
+    executor_node* take_mail() noexcept { return wakeup_.take_mail(); }
     bool has_events() const noexcept;
     void fetch_events() noexcept;
+    /// Sleeps until there are events or `deadline` passes; null: no deadline. May return early.
     void sleep(const context::time_point* deadline) noexcept;
 
-    // ---- By operations, on the loop.
+    // ---- By operations and streams, on the loop.
     void start(operation_base& operation) noexcept;
+    void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
     void abandon(operation_base& operation) noexcept;
-    static void stop(executor_node* node) noexcept; ///< A stop was requested.
+    static void stop(executor_node* node) noexcept; ///< Run for an operation whose stop was posted.
+    detail::submissions& submissions() noexcept { return submissions_; }
 
-    // ---- What the kernel knows of memory.
+    // ---- Registered memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
-    int registration_of(const buffer_pool* pool) const noexcept;
-    io_uring* ring() noexcept { return &ring_; }
+    /// The pool's entry in the kernel's table; -1 if it has none.
+    int registration_of(const buffer_pool* pool) const noexcept { return buffers_.find(pool); }
+    io_uring* ring_handle() noexcept { return ring_.handle(); }
     std::uint16_t new_buffer_group() noexcept { return buffer_groups_++; }
-    /// Whether this is a child process' copy of a context that its parent made: the ring is the parent's.
-    bool is_in_child() const noexcept;
+    /// Whether this is a child's copy of a context whose ring belongs to the parent.
+    bool is_in_child() const noexcept { return ring_.is_in_child(); }
 
 private:
-    using state = operation_base::state;
+    using state = operation_state;
 
-    void enable();
-    void limit_workers();
-    void expect_no_fork() const noexcept;
-
-    static void resume(executor_node* node) noexcept;
+    void cancel(operation_base& operation, end_reason why) noexcept;
+    void disarm(operation_base& operation) noexcept;
     static void expire(timer_node* node) noexcept;
 
-    void take_back() noexcept;
-    void submit_and_drain() noexcept;
-    bool kernel_knows(unsigned kind) noexcept;
+    void complete_all() noexcept;
+    void complete(const io_uring_cqe& completion) noexcept;
+    void complete_operation(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    void complete_cancellation(operation_base& operation, int answer) noexcept;
+    void conclude(operation_base& operation, int result, std::uint32_t flags) noexcept;
+    static void resume(executor_node* node) noexcept;
 
-    void enqueue(operation_base& operation) noexcept;
-    void fill(io_uring_sqe& entry, operation_base& operation) const noexcept;
-    void cancel(operation_base& operation, bool expired) noexcept;
-    void finish(operation_base& operation, int result, std::uint32_t flags = 0) noexcept;
-    void disarm(operation_base& operation) noexcept;
-    void start_source(stream_base& stream) noexcept;
-    void wait_on(stream_base& stream, operation_base& next) noexcept;
-
-    io_uring_sqe* new_entry() noexcept;
-    bool submit_start(operation_base& operation) noexcept;
-    bool submit_cancel(operation_base& operation) noexcept;
-    void ask_to_cancel(operation_base& operation) noexcept;
-    void flush_backlogs() noexcept;
-    void flush_cancels(unsigned most = ~0u) noexcept;
-    bool submit_call(int ring, int eventfd) noexcept;
-    void watch_eventfd() noexcept;
-
-    bool kernel_has_work() const noexcept;
+    static void wake(const wakeup::sleeper& other) noexcept;
     void wait(const context::time_point* deadline) noexcept;
-    void reap() noexcept;
-    void complete(std::uint64_t about, int result, std::uint32_t flags) noexcept;
-    void complete(operation_base& operation, int result, std::uint32_t flags) noexcept;
-    void complete(stream_base& stream, int result, std::uint32_t flags) noexcept;
-    void complete_cancellation(operation_base& operation, int result) noexcept;
-    void settle(operation_base& operation, int result, std::uint32_t flags) noexcept;
-    void called() noexcept;
-
-    int change_registration(int entry, std::span<std::byte> memory) noexcept;
-    bool is_in_use(int registration) const noexcept;
+    void run_all_tasks() noexcept;
 
     context& loop_;
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
-    unsigned forks_; ///< Before the context was made.
-    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0: as the kernel has it.
-    io_uring ring_{};
-    descriptor eventfd_;
-    std::uint8_t quiet_ =
-        0; ///< The flag by which only failures are completed, if the kernel has it.
-    bool can_message_ = true; ///< Until the kernel says that it does not know how.
-    /// The first thread that ran the loop, and the only one; 0: none yet. Atomic for others that try.
-    tryst::detail::atomic<std::uint64_t> owner_{0};
-
-    bool asked_in_vain_ = false; ///< The kernel says that it has work, and had none.
-    bool watching_ = false; ///< The poll of the eventfd is armed.
-    bool dozing_ = false; ///< We said that we sleep, and have not been called.
-    bool call_owed_ = false; ///< We woke by ourselves, but a poster is about to call.
-
-    list_links starts_; ///< Operations that wait for an entry.
-    list_links cancels_; ///< Operations in flight whose cancellation does.
-    list_links in_flight_;
-
-    /// The serial numbers of the registered pools; 0: a free entry of the kernel's table.
-    std::array<std::uint64_t, context::max_pools> pools_{};
-    bool has_table_ = false;
-    std::uint16_t buffer_groups_ = 0;
-
-    alignas(tryst::detail::line_pair) tryst::detail::inbox inbox_; // what other threads write
+    std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0 keeps the kernel's limit.
+    owner_thread owner_;
+    ring ring_;
+    detail::submissions submissions_;
+    buffer_table buffers_;
+    std::uint16_t buffer_groups_ = 0; ///< The number of the next group of provided buffers.
+    bool is_flag_stale_ = false; ///< The kernel says that it has task work, but had none.
+    wakeup wakeup_; // last, because it is aligned to cache lines
 };
 
 /// The reactor whose context the calling thread runs; null for none.

@@ -22,7 +22,7 @@ constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
 
 std::size_t checked(std::size_t size) {
     if (size > most) {
-        throw std::invalid_argument("tryst::uring::recv_stream: buffers of 4 GiB or more");
+        throw std::invalid_argument("tryst::uring::recv_stream: size must be less than 4 GiB");
     }
     return size;
 }
@@ -42,10 +42,10 @@ recv_stream::recv_stream(context& owner, int socket, std::size_t count, std::siz
     registration.ring_addr = reinterpret_cast<std::uintptr_t>(ring_in(ring_memory_));
     registration.ring_entries = static_cast<std::uint32_t>(count);
     int error = EEXIST;
-    // The numbers of groups have 16 bits and are used again; a long-lived stream may still have one.
+    // Numbers of groups have 16 bits and are reused; a long-lived stream may still use this one.
     for (unsigned left = 1u << 16; error == EEXIST && left != 0; --left) {
         registration.bgid = owner.reactor_->new_buffer_group();
-        error = -io_uring_register_buf_ring(owner.reactor_->ring(), &registration, 0);
+        error = -io_uring_register_buf_ring(owner.reactor_->ring_handle(), &registration, 0);
     }
     set_group(registration.bgid);
     if (error != 0) {
@@ -59,10 +59,10 @@ recv_stream::recv_stream(context& owner, int socket, std::size_t count, std::siz
 
 recv_stream::~recv_stream() {
     end();
-    // After that the kernel refers to the ring no more. Not so on another thread, when the context ends:
-    // but then no operation is left to take a buffer.
+    // Then the kernel no longer refers to the ring of buffers. On another thread than the context's
+    // the call fails; but there no operation is in flight that could take a buffer.
     if (!owner().is_in_child()) {
-        io_uring_unregister_buf_ring(owner().ring(), group());
+        io_uring_unregister_buf_ring(owner().ring_handle(), group());
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The steps of a context, beside those of the protocol, for tests that must know that they were taken.
-/// Nothing at all, unless a test defines TRYST_TRACE(step).
+/// The steps of a context, for tests that must know that they were taken.
+/// Does nothing unless a test defines TRYST_TRACE(step).
 #pragma once
 
 #include <tryst/detail/platform/trace.hpp>
@@ -10,22 +10,23 @@
 
 namespace tryst::uring::detail {
 
+/// The numbers begin after those of tryst::detail::step.
 enum class step : std::uint8_t {
-    call_due =
-        16, ///< A poster must call the owner, and has not yet. (Not before detail::step's end.)
-    call_by_message, ///< It does so from its own ring,
-    call_by_eventfd, ///< or by the owner's eventfd,
-    failed_message, ///< or so, because the message was refused.
-    own_wake, ///< An owner woke by itself,
-    owed_call, ///< when a poster had seen it sleep.
-    owed_sleep, ///< It sleeps again before that call has come.
-    owed_rest, ///< It leaves `run`, and has to wait for that call.
-    late_cancellation, ///< An operation ended with a result, though it should have been cancelled.
-    late_stop, ///< A stop was posted, and its operation was over when it came.
-    retracted_stop, ///< A stop was posted, and its operation's frame is destroyed before it comes.
-    set_aside, ///< An operation was taken back because the loop was left.
-    call_in_vain, ///< Never: the owner did not wait for its call, and is gone.
-    undue_call, ///< Never: nobody was to call.
+    /// A poster must wake the owner, and has not done so yet.
+    wake_due = static_cast<std::uint8_t>(tryst::detail::step::sweeping) + 1,
+    wake_by_message, ///< The poster sends a message from its own ring.
+    wake_by_eventfd, ///< The poster writes to the owner's eventfd.
+    refused_message, ///< The kernel refused a message; its sender writes to the eventfd.
+    own_wake, ///< Another completion than a wake ended a sleep.
+    owed_wake, ///< After `own_wake`: a poster has seen the owner sleep, so a wake will arrive.
+    owed_sleep, ///< The owner sleeps again before that wake has arrived.
+    owed_quiesce, ///< The owner leaves `run`, and has to wait for that wake.
+    late_cancellation, ///< An operation that was to be cancelled ended with a result.
+    late_stop, ///< A stop was posted, and its operation was over when the node ran.
+    retracted_stop, ///< A stop was posted, and its operation's frame is destroyed before it runs.
+    set_aside, ///< An operation is cancelled because `run` returns, to start again later.
+    wake_in_vain, ///< Never: the owner did not wait for a wake, and has been destroyed.
+    undue_wake, ///< Never: a wake arrived that the owner did not wait for.
 };
 
 } // namespace tryst::uring::detail

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Finds the atomic operations of a header, with their memory orders and what the comments say of them."""
+"""Finds the atomic operations of a file, with their memory orders and the comments on them."""
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,7 @@ DEFINITION = re.compile(r"\[([A-Z]\d+)\] ")
 
 
 class Operation(NamedTuple):
-    file: str  # below include/tryst
+    file: str  # relative to include/tryst
     first: int  # its lines
     last: int
     what: str  # load, store, ...
@@ -26,7 +27,7 @@ class Operation(NamedTuple):
 
     @property
     def where(self) -> str:
-        return f"include/tryst/{self.file}:{self.first}"
+        return os.path.normpath(f"include/tryst/{self.file}") + f":{self.first}"
 
 
 def core_headers(include: Path) -> list[Path]:
@@ -34,11 +35,10 @@ def core_headers(include: Path) -> list[Path]:
     return sorted([*include.glob("*.hpp"), *include.glob("detail/**/*.hpp")])
 
 
-ADAPTERS = ("asio", "fiber")
-
-
-def adapter_headers(include: Path) -> list[Path]:
-    return sorted(header for adapter in ADAPTERS for header in include.glob(f"{adapter}/**/*.hpp"))
+def adapter_sources(top: Path) -> list[Path]:
+    """The headers of the adapters, and the compiled part of tryst::uring."""
+    folders = [top / "include/tryst" / adapter for adapter in ("asio", "fiber", "uring")] + [top / "src/uring"]
+    return sorted(source for folder in folders for source in folder.glob("**/*.[ch]pp"))
 
 
 def comment_of(line: str) -> str | None:
@@ -82,6 +82,6 @@ def operations(header: Path, include: Path) -> list[Operation]:
         if not orders and call[1] in ("store", "exchange"):
             continue  # not of an atomic: the model's has no default order
         first, last = code.count("\n", 0, call.start()), code.count("\n", 0, end - 1)
-        found.append(Operation(header.relative_to(include).as_posix(), first + 1, last + 1, call[1], orders,
+        found.append(Operation(Path(os.path.relpath(header, include)).as_posix(), first + 1, last + 1, call[1], orders,
                                note_of(lines, first, last)))
     return found

@@ -9,7 +9,7 @@
     `acquire` and `release` as its orders do, and names its partners: `[S2] acquire, pairs with [S1]: ...`.
  3. Partners name each other, and one of the two releases what the other acquires.
  4. A relaxed order, that of a failed compare-exchange too, has a reason: `Relaxed: ...`, `Failure relaxed: ...`.
- 5. Labels in the headers, in tests/spin and in docs are labels of operations.
+ 5. Labels in these files, in tests/spin and in docs are labels of operations.
 
 Which comment belongs to an operation: see atomics.py.
 """
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Iterator
 
-from atomics import Operation, adapter_headers, core_headers, operations
+from atomics import Operation, adapter_sources, core_headers, operations
 
 LABEL = r"\[[A-Z]\d+\]"
 ITEM = rf"(?:{LABEL}|itself)"
@@ -72,8 +72,8 @@ def label_wrong(op: Operation, labelled: dict[str, Operation]) -> Iterator[str]:
 
 def complaints(top: Path) -> Iterator[str]:
     include = top / "include/tryst"
-    headers = [*core_headers(include), *adapter_headers(include)]
-    found = [op for header in headers for op in operations(header, include)]
+    sources = [*core_headers(include), *adapter_sources(top)]
+    found = [op for source in sources for op in operations(source, include)]
     labelled: dict[str, Operation] = {}
     for op in found:
         if op.label:
@@ -84,7 +84,7 @@ def complaints(top: Path) -> Iterator[str]:
             continue
         for wrong in (*label_wrong(op, labelled), *reasons_missing(op)):
             yield f"{op.where}: {op.what}: {wrong}"
-    citing = [*headers, *(top / "tests/spin").iterdir(), *(top / "docs").glob("*.md")]
+    citing = [*sources, *(top / "tests/spin").iterdir(), *(top / "docs").glob("*.md")]
     for path in citing:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             for name in re.findall(r"\[([A-Z]\d+)\](?!\()", re.sub(r"//.*\[\[.*", "", line)):

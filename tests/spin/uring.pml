@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a context sleeps in the kernel, and is called: src/uring/reactor.cpp over detail/run/inbox.hpp. Step for step, one
- * step for each atomic access or system call; labels in brackets are the inbox's. Sequentially consistent.
+ * How a context sleeps in the kernel, and is woken: src/uring/wakeup.cpp over detail/run/inbox.hpp. One step
+ * for each atomic access or system call; labels in brackets are the inbox's. Sequentially consistent.
  *
- * P posters post one node each. Who finds that the owner sleeps calls it: by a message from its own ring, if
- * it is a context itself, else by the owner's eventfd, which a poll watches. A message may be refused; its
- * poster finds that in its own ring, sooner or later, and writes to the eventfd. The owner sleeps until any
- * completion: a call's, or another's, which may come at any time, or never. It leaves when it has run the
- * last node, or with STOPPED the first poster's; then what waits on it is destroyed, and the context with it,
- * while posters may still be on their way.
+ * P posters post one node each. The poster that finds the owner asleep wakes it: by a message from its own
+ * ring, if it is a context itself, else by the owner's eventfd, which a poll watches. A message may be refused;
+ * its poster finds that out in its own ring, sooner or later, and writes to the eventfd. The owner sleeps until
+ * any completion: that of a wake, or another one, which may arrive at any time, or never. It leaves when it has
+ * run the last node, or with STOPPED the first poster's. Then everything that waits on it is destroyed, and
+ * the context as well, while posters may still be on their way.
  *
- * Claimed: nobody touches the context after its end, nor uses the numbers of its ring and eventfd, which may
- * then be another's; each node is delivered once; no wake-up is lost (else spin reports an invalid end state);
- * each call ends the sleep that it was made for, and none is left over.
+ * Claimed: no poster touches the context after its end, nor uses the numbers of its ring and eventfd, which may
+ * then belong to another file (I31, I32); each node is delivered once; no wake-up is lost (else spin reports an
+ * invalid end state); each wake ends the sleep that it was sent for, and none is left over (U5).
+ * `dozing` and `call_owed` are the states sleeping and owed of the class `wakeup`.
  *
  * Options: -DP (posters) -DMESSAGES=bits (posters that are contexts) -DSTOPPED
  * Mutants (-DM_...), each a mistake that must be found: see `run`. */

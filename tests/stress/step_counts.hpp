@@ -15,7 +15,7 @@
 
 namespace tryst::test {
 
-inline std::array<std::atomic<long>, 32> step_counts{};
+inline std::array<std::atomic<long>, 40> step_counts{};
 
 /// Lets others overtake this thread, for a random time, once in `one_in` steps.
 inline void dwell(unsigned one_in) noexcept {

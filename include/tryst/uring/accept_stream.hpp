@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The connections to a listening socket, one after the other, for one request to the kernel.
+/// The connections to a listening socket, one after the other, through one request to the kernel.
 /// Standard library only.
 #pragma once
 
@@ -14,16 +14,17 @@
 
 namespace tryst::uring {
 
-/// Accepts connections as they come: multishot accept, or accept again and again where the kernel does not
-/// know it. Lives on its context. What was accepted and not taken is closed by the destructor.
+/// Accepts connections as they arrive: by a multishot accept, or by repeated accepts on older
+/// kernels. Make it, use it and destroy it on its context. The destructor closes connections not
+/// taken.
 class accept_stream : private detail::stream_base {
 public:
-    /// @param listener  a listening socket, which must stay open as long as this.
+    /// @param listener  a listening socket, which must remain open as long as the stream exists.
     /// @throws std::bad_alloc
     accept_stream(context& owner, int listener);
     ~accept_stream();
 
-    /// Waits for the next connection: an `operation<descriptor>` but for where it comes from.
+    /// Waits for the next connection; otherwise like an `operation<descriptor>`.
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
         using stream_base::next_operation::next_operation;
@@ -40,8 +41,8 @@ public:
         }
     };
 
-    /// The next connection, with SOCK_CLOEXEC. One waits at a time.
-    /// @returns after an error (EMFILE, say) it may be called again.
+    /// The next connection, with SOCK_CLOEXEC. Only one operation may wait for a stream at a time.
+    /// @returns the connection, or an error such as EMFILE, after which it may be called again.
     next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
 
 private:

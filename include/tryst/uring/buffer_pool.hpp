@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Page-aligned memory that the kernel can be told of once, instead of at each operation.
+/// Page-aligned buffers, whose memory can be registered with the kernel.
 /// Standard library only.
 #pragma once
 
@@ -16,16 +16,16 @@ namespace tryst::uring {
 
 class buffer_pool;
 
-/// Owns one buffer of a pool, or none, and gives it back when it is destroyed. Ownership is what passes
-/// through an exchange; the bytes stay where they are.
+/// Owns one buffer of a pool, or none, and gives it back when it is destroyed. An exchange passes
+/// on the ownership; the bytes stay in place.
 class [[nodiscard]] buffer {
 public:
     /// No buffer.
     buffer() noexcept = default;
-    /// Takes the other's, and leaves it without.
+    /// Takes over the buffer of `other`, which then owns none.
     buffer(buffer&& other) noexcept
         : pool_(std::exchange(other.pool_, nullptr)), data_(std::exchange(other.data_, nullptr)) {}
-    /// Gives its own back, if there is one, and takes the other's.
+    /// Gives its own buffer back, if there is one, and takes over that of `other`.
     buffer& operator=(buffer&& other) noexcept {
         if (this != &other) {
             reset();
@@ -36,20 +36,20 @@ public:
     }
     ~buffer() { reset(); }
 
-    /// Whether there is one.
+    /// Whether it owns a buffer.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
-    /// Its first byte; null for none.
+    /// The first byte; null without a buffer.
     std::byte* data() const noexcept { return data_; }
-    /// In bytes; 0 for none.
+    /// The size in bytes; 0 without a buffer.
     inline std::size_t size() const noexcept;
-    /// All of it.
+    /// The whole buffer.
     std::span<std::byte> bytes() const noexcept { return {data_, size()}; }
 
-    /// Where it comes from; null for none.
+    /// The pool of the buffer; null without a buffer.
     const buffer_pool* pool() const noexcept { return pool_; }
 
-    /// Gives it back. @allocation none.
+    /// Gives the buffer back, if there is one. @allocation none.
     inline void reset() noexcept;
 
 private:
@@ -60,31 +60,34 @@ private:
     std::byte* data_ = nullptr;
 };
 
-/// A number of buffers of one size, each aligned to a page, as O_DIRECT demands. Buffers may be acquired,
-/// used and given back on any thread, and the pool must outlive them. Register it with every context that
-/// shall read into them or write from them (`context::register_buffers`).
+/// A number of buffers of one size, each aligned to a page, as O_DIRECT demands. Buffers may be
+/// acquired, used and given back on any thread; the pool must outlive them. To speed up fixed reads
+/// and writes, register the pool with each context that uses it (`context::register_buffers`).
 class buffer_pool {
 public:
     /// @param size  in bytes; rounded up to whole pages.
-    /// @throws std::invalid_argument if one is 0; std::bad_alloc if there is not that much memory.
+    /// @throws std::invalid_argument if `count` or `size` is 0; std::bad_alloc without enough
+    ///   memory.
     buffer_pool(std::size_t count, std::size_t size);
     buffer_pool(const buffer_pool&) = delete;
     buffer_pool& operator=(const buffer_pool&) = delete;
     ~buffer_pool();
 
-    /// A buffer nobody has; an empty handle if there is none left. @allocation none.
-    /// @progress takes a mutex for some instructions, as giving back does; nobody waits for a buffer.
+    /// Takes a free buffer. @returns an empty handle if no buffer is free. @allocation none.
+    /// @progress never waits for a buffer; locks a mutex for some instructions, as giving back
+    ///   does.
     buffer acquire() noexcept;
 
-    /// How many there are, whoever has them.
+    /// The number of buffers, free or not.
     std::size_t buffer_count() const noexcept { return count_; }
-    /// Of each, in bytes: whole pages.
+    /// The size of each buffer, in bytes: whole pages.
     std::size_t buffer_size() const noexcept { return size_; }
 
-    /// All the memory, buffer after buffer.
+    /// The memory of all buffers, which are adjacent.
     std::span<std::byte> memory() const noexcept { return {memory_, count_ * size_}; }
 
-    /// Identifies the pool: unique in the process, even if a later pool has its address. Never 0.
+    /// A number that no other pool of the process ever has, not even a later one at the same
+    /// address. Never 0.
     std::uint64_t serial() const noexcept { return serial_; }
 
 private:

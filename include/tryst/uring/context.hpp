@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A loop over io_uring: an executor whose coroutines read, write, accept and connect without blocking it.
-/// Standard library only; liburing is behind the compiled part.
+/// A loop over io_uring: an executor on which coroutines do I/O without blocking its thread.
+/// Standard library only; only the compiled part uses liburing.
 #pragma once
 
 #include <tryst/detail/run/event_loop.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/uring/buffer_pool.hpp>
+#include <tryst/uring/context_options.hpp>
 #include <tryst/uring/descriptor.hpp>
 #include <tryst/uring/limits.hpp>
 #include <tryst/uring/operation.hpp>
@@ -26,60 +27,43 @@
 
 namespace tryst::uring {
 
-/// How a `context` is set up.
-struct context_options {
-    /// Room for operations between two submissions; the kernel rounds up to a power of two. More wait their
-    /// turn in user space.
-    unsigned entries = 256;
-
-    /// How often an idle context looks for work, at most, before it sleeps; as `run_loop_options::max_spins`.
-    unsigned max_spins = 2'000;
-
-    /// The most kernel threads that run `openat`, `fsync`, and reads and writes of files where these block. If all
-    /// of them block, for instance in `openat` of a FIFO, later operations wait. 0 keeps the kernel's limit:
-    /// the smaller of `entries` and four times the number of processors.
-    /// All contexts on a thread share these threads; if several of them set a limit, the
-    /// last one to begin running decides. Needs Linux 5.15; on an older kernel `run` throws.
-    unsigned max_bounded_workers = 0;
-
-    /// The same for operations on sockets, pipes and terminals. The kernel's limit is that of the user's processes
-    /// (RLIMIT_NPROC).
-    unsigned max_unbounded_workers = 0;
-};
-
-/// Of a read or write: where the file's own position is, which it advances. For pipes, sockets, terminals.
+/// An offset for reads and writes: uses the file's own position and advances it. For pipes, sockets
+/// and terminals.
 inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
 
-/// An executor of one thread over one ring: what `run_loop` is, and the kernel's operations.
+/// An executor of one thread over one ring: a `run_loop` with the operations of the kernel.
 ///
-/// `spawn`, `post`, `stop` and `executor` may be called from any thread. The context keeps to the first
-/// thread that runs it; operations are awaited there, and frames that wait for them destroyed there.
+/// `spawn`, `post`, `stop` and `executor` may be called from any thread. The context is bound to
+/// the first thread that runs it. Operations must be awaited on that thread, and frames that wait
+/// for them must be destroyed there.
 ///
-/// When `run` returns, nothing is in flight: what was is cancelled, and starts again if the context goes on
-/// (but a `connect`, which ends with `operation_canceled`). So a context may be destroyed by another
-/// thread once `run` has returned; after `run_until_idle`, which leaves operations in flight, only by its own.
-/// The destructor destroys the frames of all spawned tasks that have not finished; whatever else waits on
-/// the context must not outlive it.
+/// When `run` returns, nothing is in flight: operations in flight are cancelled, and start again if
+/// the context runs again (except `connect`, which ends with `operation_canceled`). So another
+/// thread may destroy a context once `run` has returned. `run_until_idle` leaves operations in
+/// flight; after it, only the context's own thread may destroy it.
+/// The destructor destroys the frames of all spawned tasks that have not finished. Nothing else
+/// that waits on the context may outlive it.
 class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<context> {
     using base = tryst::detail::event_loop<context>;
     friend base;
 
 public:
-    /// Sets up a ring with the best the kernel has: a single issuer, task work deferred until it is asked
-    /// for; without what it does not know.
-    /// @throws std::system_error: "io_uring_setup", with the setting or limit that forbids it, or "eventfd";
-    ///   std::bad_alloc.
+    /// Sets up a ring with the best features that the kernel has, such as a single issuer and
+    /// deferred task work.
+    /// @throws std::system_error: "io_uring_setup", with the setting or limit that forbids it, or
+    ///   "eventfd"; std::bad_alloc.
     explicit context(context_options options = {});
     ~context();
 
     /// Runs until stopped; sleeps in the kernel while there is nothing to do.
-    /// @returns how many nodes (resumed coroutines, checks, stops) it has run.
-    /// @throws std::system_error if another thread ran it before, or if its first run cannot enable the ring.
+    /// @returns the number of nodes (resumed coroutines, checks, stops) that it has run.
+    /// @throws std::system_error if another thread ran the context before, or if its first run
+    ///   cannot enable the ring.
     std::size_t run();
 
-    /// Runs all that is ready, due timers and completed operations included, and whatever that makes
-    /// ready, and returns without sleeping. A `stop` met on the way is kept for `run`.
-    /// @returns how many nodes it has run.
+    /// Runs until nothing is ready, without sleeping. Serves due timers and completed operations,
+    /// too. A `stop` that it meets is kept for `run`.
+    /// @returns the number of nodes that it has run.
     /// @throws as `run`.
     std::size_t run_until_idle();
 
@@ -88,28 +72,27 @@ public:
     /// `max_pools` pools can be registered; registering one again does nothing. The memory stays
     /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed
     /// before.
-    /// @returns an error if the kernel cannot: too little memory may be locked (ENOMEM, see
-    ///   `ulimit -l`), or the kernel is too old. The pool's buffers can be used nevertheless, as any
-    ///   memory can.
+    /// @returns an error if too little memory may be locked (ENOMEM, see `ulimit -l`), or if the
+    ///   kernel is too old. The pool's buffers can then be used like any other memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
 
     /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one
     /// registered in its place. Call it before the context runs, or on the context. Operations made
     /// with this pool's buffers and not yet awaited fail with EFAULT.
-    /// @returns an error if the pool is not registered (ENOENT), or an operation still uses it (EBUSY: await
-    ///   that first); then nothing has changed.
+    /// @returns an error if the pool is not registered (ENOENT), or if an operation still uses it
+    ///   (EBUSY: await that first); then nothing has changed.
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
-    static constexpr unsigned max_pools = 16; ///< How many pools a context can register.
+    static constexpr unsigned max_pools = 16; ///< The most pools that can be registered.
 
-    /// The flags of io_uring_setup(2) that the kernel took.
+    /// The flags of io_uring_setup(2) that the kernel accepted.
     unsigned setup_flags() const noexcept;
 
-    // ---- Operations. Those that transfer may transfer less than they were asked for, as the
-    // system calls do; 0 bytes are the end of a file or a stream. All give a `result`. `operation`
-    // documents exceptions, resumption, cancellation, synchronization and allocation of them all.
-    // If the kernel is too old for an operation, the operation fails with `function_not_supported`.
+    // ---- Operations. All give a `result`; see `operation` for exceptions, resumption,
+    // cancellation, synchronization and allocation. Transfers may be shorter than requested, as in
+    // the system calls; 0 bytes mean the end of a file or a stream. If the kernel is too old for an
+    // operation, it fails with `function_not_supported`.
 
-    /// Does nothing, by way of the kernel.
+    /// Makes a round trip to the kernel, and does nothing.
     operation<void> nop(limits until = {}) noexcept {
         return make<void>({.code = opcode::nop}, until);
     }
@@ -128,14 +111,14 @@ public:
         return transfer(opcode::write, file, from, offset, until);
     }
 
-    /// As `read`, into a part of `whole`, by its registration if there is one.
+    /// As `read`, into a part of `whole`. Uses the registration of its pool if there is one.
     operation<std::size_t> read_fixed(int file, const buffer& whole, std::span<std::byte> into,
                                       std::uint64_t offset = current_position,
                                       limits until = {}) noexcept {
         return transfer_fixed(opcode::read_fixed, file, whole, into, offset, until);
     }
 
-    /// As `write`, from a part of `whole`, by its registration if there is one.
+    /// As `write`, from a part of `whole`. Uses the registration of its pool if there is one.
     operation<std::size_t> write_fixed(int file, const buffer& whole,
                                        std::span<const std::byte> from,
                                        std::uint64_t offset = current_position,
@@ -150,25 +133,20 @@ public:
     operation<descriptor> openat(int directory, const char* path, int flags, mode_t mode = 0,
                                  limits until = {}) noexcept;
 
-    /// close(2) without blocking. If it is not awaited, or cancelled, the file is closed all the same.
+    /// close(2) without blocking. The file is closed even if this is cancelled or never awaited.
     close_operation close(descriptor file, limits until = {}) noexcept {
         return {*reactor_, {.code = opcode::close, .descriptor = file.release()}, std::move(until)};
     }
 
-    /// accept4(2), with SOCK_CLOEXEC. See `accept_stream` for many.
+    /// accept4(2), with SOCK_CLOEXEC. For many connections, see `accept_stream`.
     operation<descriptor> accept(int listener, limits until = {}) noexcept;
 
     /// connect(2).
     operation<void> connect(int socket, const sockaddr* address, socklen_t length,
-                            limits until = {}) noexcept {
-        return make<void>({.code = opcode::connect,
-                           .descriptor = socket,
-                           .address = bits(address),
-                           .offset = length},
-                          until);
-    }
+                            limits until = {}) noexcept;
 
-    /// send(2), with MSG_NOSIGNAL: a peer that is gone is an error, EPIPE, and no signal.
+    /// send(2), with MSG_NOSIGNAL: if the peer has closed, this fails with EPIPE and raises no
+    /// signal.
     operation<std::size_t> send(int socket, std::span<const std::byte> from, int flags = 0,
                                 limits until = {}) noexcept;
 
@@ -176,57 +154,58 @@ public:
     operation<std::size_t> recv(int socket, std::span<std::byte> into, int flags = 0,
                                 limits until = {}) noexcept;
 
-    /// Waits until `file` is ready for one of `events`, as poll(2) calls them. For files with O_NONBLOCK, on
-    /// which reads and writes may fail with EAGAIN.
+    /// Waits until `file` is ready for one of `events`, as in poll(2). For files with O_NONBLOCK,
+    /// on which reads and writes may fail with EAGAIN.
     /// @returns the events.
     operation<unsigned> poll(int file, short events, limits until = {}) noexcept;
 
-    /// Waits until `until`'s deadline, and succeeds then. A timer of the loop's: the kernel learns of the
-    /// earliest only.
+    /// Succeeds at the deadline of `until`. Uses a timer of the loop; only the earliest timer costs
+    /// the kernel anything.
     operation<void> timeout(limits until) noexcept {
         return make<void>({.code = opcode::timeout}, until);
     }
 
     // ---- Several buffers, messages.
 
-    /// preadv(2), or readv(2) at the `current_position`. `into`, and what it refers to, must stay
-    /// until this is over.
+    /// preadv(2), or readv(2) at the `current_position`. `into` and the memory it refers to must
+    /// remain valid until this is over.
     operation<std::size_t> readv(int file, std::span<const iovec> into,
                                  std::uint64_t offset = current_position,
                                  limits until = {}) noexcept {
         return transfer(opcode::readv, file, into, offset, until);
     }
 
-    /// pwritev(2), or writev(2) at the `current_position`. `from`, and what it refers to, must stay
-    /// until this is over.
+    /// pwritev(2), or writev(2) at the `current_position`. `from` and the memory it refers to must
+    /// remain valid until this is over.
     operation<std::size_t> writev(int file, std::span<const iovec> from,
                                   std::uint64_t offset = current_position,
                                   limits until = {}) noexcept {
         return transfer(opcode::writev, file, from, offset, until);
     }
 
-    /// sendmsg(2), with MSG_NOSIGNAL. `message`, and what it refers to, must stay until this is
-    /// over.
+    /// sendmsg(2), with MSG_NOSIGNAL. `message` and the memory it refers to must remain valid until
+    /// this is over.
     operation<std::size_t> sendmsg(int socket, const msghdr* message, int flags = 0,
                                    limits until = {}) noexcept;
 
-    /// recvmsg(2). The kernel sets the lengths and flags in `message`, which must stay until this
-    /// is over, as must what it refers to. If this is cancelled, `message` is as it was.
+    /// recvmsg(2). The kernel sets the lengths and flags in `message`. It and the memory it refers
+    /// to must remain valid until this is over. If this is cancelled, `message` is unchanged.
     operation<std::size_t> recvmsg(int socket, msghdr* message, int flags = 0,
                                    limits until = {}) noexcept;
 
-    /// splice(2): moves at most `length` bytes from one file to the other, one of which must be a
-    /// pipe. The pipe's offset must be the `current_position`. While it waits, it occupies one of
-    /// the kernel's threads.
-    /// @returns how many bytes; 0 at the end of the input.
+    /// splice(2): moves at most `length` bytes between two files, one of which must be a pipe. The
+    /// pipe's offset must be the `current_position`. While it waits, it occupies one of the
+    /// kernel's threads.
+    /// @returns the number of bytes; 0 at the end of the input.
     operation<std::size_t> splice(int from, std::uint64_t from_offset, int into,
                                   std::uint64_t into_offset, std::size_t length, unsigned flags = 0,
                                   limits until = {}) noexcept;
 
-    // ---- Directories and properties of files, sockets' beginning and end. Paths must stay until
-    // the operation is over; a directory may be AT_FDCWD.
+    // ---- Directories, properties of files, set-up and shutdown of sockets. Paths must remain
+    // valid until the operation is over; a directory may be AT_FDCWD.
 
-    /// statx(2): writes what `mask` asks for to `status`, which must stay until this is over.
+    /// statx(2): writes the fields in `mask` to `status`, which must remain valid until this is
+    /// over.
     operation<void> statx(int directory, const char* path, int flags, unsigned mask,
                           struct ::statx* status, limits until = {}) noexcept;
 
@@ -246,7 +225,7 @@ public:
     operation<void> fallocate(int file, int mode, std::uint64_t offset, std::uint64_t length,
                               limits until = {}) noexcept;
 
-    /// shutdown(2). It ends operations that wait for the socket, such as a `recv`.
+    /// shutdown(2). Operations that wait for the socket, such as a `recv`, end.
     operation<void> shutdown(int socket, int how, limits until = {}) noexcept;
 
     /// socket(2), with SOCK_CLOEXEC.
@@ -287,7 +266,7 @@ private:
                                           limits& until) noexcept {
         assert(part.data() >= whole.data() &&
                part.data() + part.size() <= whole.data() + whole.size() &&
-               "tryst: the bytes are not in the buffer");
+               "tryst: read_fixed and write_fixed need a part of the given buffer");
         const int registration = registration_of(whole.pool());
         if (registration < 0) {
             return transfer(code == opcode::read_fixed ? opcode::read : opcode::write, file, part,
@@ -296,8 +275,8 @@ private:
         return transfer(code, file, part, offset, until, static_cast<std::uint16_t>(registration));
     }
 
-    /// The kernel's lengths are of 32 bits, and it transfers at most this many bytes at once
-    /// (MAX_RW_COUNT). It refuses this many `iovec`s, as it refuses more.
+    /// The kernel's lengths have 32 bits, and it transfers at most `most` bytes at once
+    /// (MAX_RW_COUNT). It refuses so many `iovec`s, as it refuses more.
     static std::uint32_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
         return static_cast<std::uint32_t>(size < most ? size : most);
@@ -305,7 +284,7 @@ private:
 
     int registration_of(const buffer_pool* pool) const noexcept;
 
-    // What event_loop asks for.
+    // Required by `event_loop`.
     void deliver(executor_node* node) noexcept;
     executor_node* take_mail() noexcept;
     bool has_events() const noexcept;

@@ -10,17 +10,17 @@
 
 namespace tryst::uring {
 
-/// Owns an open file descriptor, or none, and closes it. Closing a file on a slow disk blocks the thread;
-/// `context::close` does not.
+/// Owns an open file descriptor, or none, and closes it. To close a file on a slow disk blocks the
+/// thread; `context::close` does not.
 class [[nodiscard]] descriptor {
 public:
     /// No file.
     descriptor() noexcept = default;
     /// Owns `open`; a negative number is none.
     explicit descriptor(int open) noexcept : number_(open) {}
-    /// Takes the other's, and leaves it without.
+    /// Takes over the file of `other`, which then owns none.
     descriptor(descriptor&& other) noexcept : number_(other.release()) {}
-    /// Closes its own file, if there is one, and takes the other's.
+    /// Closes its own file, if there is one, and takes over that of `other`.
     descriptor& operator=(descriptor&& other) noexcept {
         if (this != &other) {
             reset(other.release());
@@ -29,13 +29,13 @@ public:
     }
     ~descriptor() { reset(); }
 
-    /// Whether there is one.
+    /// Whether it owns a file.
     explicit operator bool() const noexcept { return number_ >= 0; }
 
-    /// The number; -1 if there is none.
+    /// The number; -1 without a file.
     int get() const noexcept { return number_; }
 
-    /// The number, which the caller now has to close.
+    /// Gives up the file, which the caller must then close. @returns its number; -1 without a file.
     int release() noexcept { return std::exchange(number_, -1); }
 
     /// Closes its file, if there is one, and owns `open`.

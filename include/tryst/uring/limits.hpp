@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What may end an operation early.
+/// The conditions that end an operation early.
 /// Standard library only.
 #pragma once
 
@@ -12,13 +12,14 @@
 
 namespace tryst::uring {
 
-/// A stop token, a deadline, both, or neither: the last parameter of every operation, made from either.
-/// A deadline is absolute on the steady clock, or counted from the making of the operation.
+/// A stop token, a deadline, both, or neither: the last parameter of every operation. Converts from
+/// either. A deadline is a time point of the steady clock, or a duration that starts when `limits`
+/// is made.
 class limits {
 public:
-    using clock = std::chrono::steady_clock; ///< What deadlines are read on.
+    using clock = std::chrono::steady_clock; ///< The clock of deadlines.
 
-    /// Neither.
+    /// No limits.
     limits() noexcept = default;
     /// Until a stop is requested.
     limits(std::stop_token stop) noexcept : stop_(std::move(stop)) {}

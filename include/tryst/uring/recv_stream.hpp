@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a socket receives, piece by piece, for one request to the kernel.
+/// The data that a socket receives, piece by piece, through one request to the kernel.
 /// Standard library only.
 #pragma once
 
@@ -18,14 +18,14 @@ namespace tryst::uring {
 
 class recv_stream;
 
-/// A piece of a stream, in one of its buffers, which it gives back when it is destroyed. Empty at the end
-/// of the stream. To be destroyed on the stream's context, before the stream.
+/// A piece of a stream, in one of its buffers; the destructor gives the buffer back. Empty at the
+/// end of the stream. Must be destroyed on the stream's context, before the stream.
 class [[nodiscard]] received {
 public:
-    /// Takes the other's piece, which is then the end.
+    /// Takes over the piece of `other`, which is then empty.
     received(received&& other) noexcept
         : stream_(std::exchange(other.stream_, nullptr)), bytes_(std::exchange(other.bytes_, {})) {}
-    /// Swaps the two.
+    /// Swaps the two pieces.
     received& operator=(received&& other) noexcept {
         std::swap(stream_, other.stream_);
         std::swap(bytes_, other.bytes_);
@@ -33,7 +33,7 @@ public:
     }
     ~received();
 
-    /// What has come; none at the end.
+    /// The data; empty at the end of the stream.
     std::span<std::byte> bytes() const noexcept { return bytes_; }
     /// Whether the stream has ended.
     bool is_end() const noexcept { return bytes_.empty(); }
@@ -47,22 +47,25 @@ private:
     std::span<std::byte> bytes_;
 };
 
-/// Receives as the data comes: multishot recv into a ring of buffers of its own, or recv again and again
-/// where the kernel does not know it. Lives on its context.
+/// Receives data as it arrives: by a multishot recv, or by repeated recvs on older kernels. The
+/// kernel chooses from the stream's own ring of buffers. Make it, use it and destroy it on its
+/// context.
 class recv_stream : private detail::stream_base {
 public:
-    /// @param socket  a connected socket, which must stay open as long as this.
-    /// @param count   of buffers, a power of two; so much can be received before somebody looks.
-    /// @param size    of each, in bytes.
-    /// @throws std::system_error "register_buf_ring" if the kernel cannot; std::invalid_argument if `size`
-    ///   or `count` is 0, or `size` 4 GiB or more; std::bad_alloc.
+    /// @param socket  a connected socket, which must remain open as long as the stream exists.
+    /// @param count   number of buffers, a power of two; that many pieces can arrive before `next`
+    ///   is awaited.
+    /// @param size    of each buffer, in bytes.
+    /// @throws std::system_error "register_buf_ring" if the kernel refuses the ring of buffers;
+    ///   std::invalid_argument if `size` or `count` is 0, or if `size` is 4 GiB or more;
+    ///   std::bad_alloc.
     recv_stream(context& owner, int socket, std::size_t count = 8, std::size_t size = 4096);
     ~recv_stream();
 
-    /// Waits for the next piece: an `operation` but for where it comes from.
+    /// Waits for the next piece; otherwise like an `operation<received>`.
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
-        /// What `next` makes.
+        /// Made by `next`.
         next_operation(recv_stream& stream, limits&& until) noexcept
             : stream_base::next_operation(stream, std::move(until)), owner_(&stream) {}
         ~next_operation();
@@ -75,8 +78,9 @@ public:
         recv_stream* owner_; ///< Null once the result is taken.
     };
 
-    /// The next piece. One waits at a time.
-    /// @returns ENOBUFS if all buffers hold pieces that have not been destroyed; it may be called again.
+    /// The next piece. Only one operation may wait for a stream at a time.
+    /// @returns the piece, or an error. After ENOBUFS, which means that pieces occupy all buffers,
+    ///   it may be called again.
     next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
 
 private:
@@ -87,7 +91,7 @@ private:
     void give_back(std::byte* first) noexcept;
 
     buffer_pool memory_;
-    buffer_pool ring_memory_; ///< Of the ring that lists the buffers the kernel may fill.
+    buffer_pool ring_memory_; ///< The ring that lists the buffers which the kernel may fill.
 };
 
 } // namespace tryst::uring

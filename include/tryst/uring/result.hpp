@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What an operation of the kernel's returns: a value, or an error and the operation's name.
+/// The outcome of an operation of the kernel: a value or an error, and the operation's name.
 /// Standard library only.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace tryst::uring {
 
-/// The outcome of an operation, like `std::expected<T, std::error_code>`, that also knows which one it was.
-/// Errors are the kernel's, of `std::system_category()`; they compare with `std::errc`. Two are the library's:
-/// `operation_canceled` after a stop, and `timed_out` after a deadline.
+/// The outcome of an operation, like `std::expected<T, std::error_code>`, with the operation's
+/// name. Errors are the kernel's, of `std::system_category()`; they compare with `std::errc`. The
+/// library adds two: `operation_canceled` after a stop, and `timed_out` after a deadline.
 template <class T = void>
 class [[nodiscard]] result {
 public:
-    using value_type = T; ///< What the operation gives.
+    using value_type = T; ///< The type of the value.
 
     /// A success.
     result(const char* operation, T&& value) noexcept
@@ -42,19 +42,20 @@ public:
     /// @}
 
     /// @{
-    /// The value. @throws std::system_error with `error()` and the operation's name if there is none.
+    /// The value. @throws std::system_error with `error()` and the operation's name if there is no
+    /// value.
     T& value() & { return require(), *value_; }
     const T& value() const& { return require(), *value_; }
     T&& value() && { return require(), std::move(*value_); }
     /// @}
 
-    /// Why there is no value; a default-constructed `std::error_code` if there is one.
+    /// The error; a default-constructed `std::error_code` if there is a value.
     std::error_code error() const noexcept { return error_; }
 
-    /// What was tried: "read", "accept", ...
+    /// The name of the operation: "read", "accept", ...
     const char* operation() const noexcept { return operation_; }
 
-    /// Both in one line: "openat: No such file or directory".
+    /// Name and error in one line: "openat: No such file or directory".
     std::string message() const { return std::string(operation_) + ": " + error_.message(); }
 
 private:
@@ -73,13 +74,13 @@ private:
     const char* operation_;
 };
 
-/// The outcome of an operation that only succeeds or fails.
+/// The outcome of an operation without a value.
 template <>
 class [[nodiscard]] result<void> {
 public:
     using value_type = void; ///< Nothing.
 
-    /// A failure; without `error` a success.
+    /// A failure, or a success if `error` is default-constructed.
     explicit result(const char* operation, std::error_code error = {}) noexcept
         : error_(error), operation_(operation) {}
 
@@ -95,11 +96,11 @@ public:
         }
     }
 
-    /// Why it failed; a default-constructed `std::error_code` if it did not.
+    /// The error; a default-constructed `std::error_code` after a success.
     std::error_code error() const noexcept { return error_; }
-    /// What was tried: "fsync", "connect", ...
+    /// The name of the operation: "fsync", "connect", ...
     const char* operation() const noexcept { return operation_; }
-    /// Both in one line: "connect: Connection refused".
+    /// Name and error in one line: "connect: Connection refused".
     std::string message() const { return std::string(operation_) + ": " + error_.message(); }
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What operations and exchanges between contexts cost in memory: nothing. A program of its own: it counts
-// all allocations.
+// Operations and exchanges between contexts allocate nothing. A program of its own, because it
+// counts all allocations.
 #include "adapters/uring/harness.hpp"
 #include "support/counted_memory.hpp"
 

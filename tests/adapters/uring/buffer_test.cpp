@@ -82,7 +82,7 @@ TEST(UringBufferPool, GivesAnEmptyHandleIfNoneIsLeft) {
     EXPECT_EQ(again.data(), place);
 }
 
-TEST(UringBufferPool, KnowsWhoHasABuffer) {
+TEST(UringBufferPool, PassesOnTheOwnershipOfABuffer) {
     buffer_pool pool(2, 1);
     buffer first = pool.acquire();
     std::byte* const place = first.data();
@@ -91,7 +91,7 @@ TEST(UringBufferPool, KnowsWhoHasABuffer) {
     EXPECT_EQ(second.data(), place);
     buffer third = pool.acquire();
     EXPECT_FALSE(pool.acquire());
-    third = std::move(second); // gives its own back
+    third = std::move(second); // gives its own buffer back
     EXPECT_EQ(third.data(), place);
     EXPECT_TRUE(pool.acquire());
     buffer& alias = third;
@@ -228,7 +228,7 @@ TEST(UringRegistration, IsForSixteenPools) {
     }
     context loop;
     for (unsigned i = 0; i != context::max_pools; ++i) {
-        for (int again = 0; again != 3; ++again) { // it is one all the same
+        for (int again = 0; again != 3; ++again) { // still one registration
             const auto registered = loop.register_buffers(*pools[i]);
             EXPECT_TRUE(registered) << i << ": " << registered.message();
         }
@@ -315,7 +315,7 @@ TEST(UringRegistration, IsNotTakenBackWhileAnOperationUsesIt) {
     loop.run_until_idle();
     EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
     loop.stop();
-    loop.run(); // takes it back, to start it again
+    loop.run(); // cancels the operation and queues it again
     EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
     ASSERT_TRUE(loop.unregister_buffers(other));
     write_text(pipe.writer, "word");
@@ -352,7 +352,7 @@ TEST(UringRegistration, FailsAnOperationThatWasMadeBeforeItWasTakenBack) {
 
 constexpr rlim_t for_the_ring = 512 << 10;
 
-/// What to exit with.
+/// Exit codes.
 enum status : std::uint8_t {
     transferred,
     unprepared,
@@ -361,7 +361,7 @@ enum status : std::uint8_t {
     not_transferred
 };
 
-/// In a process of its own: by user nobody, who may lock only so much.
+/// Runs in a process of its own, as user nobody and with a limit of locked memory.
 int transfer_with_locked_memory(rlim_t most) {
     const rlimit little{most, most};
     if (::setrlimit(RLIMIT_MEMLOCK, &little) != 0) {
@@ -370,7 +370,7 @@ int transfer_with_locked_memory(rlim_t most) {
     if (::geteuid() == 0 &&
         (::setgroups(0, nullptr) != 0 || ::setresgid(65534, 65534, 65534) != 0 ||
          ::setresuid(65534, 65534, 65534) != 0)) {
-        return unprepared; // the capabilities would stay
+        return unprepared; // the capabilities would not be dropped
     }
     buffer_pool pool(2, for_the_ring);
     std::optional<context> loop;
@@ -392,7 +392,7 @@ int transfer_with_locked_memory(rlim_t most) {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-/// How much of this process' memory the kernel has pinned, as it says itself.
+/// The memory of this process that the kernel has pinned, as /proc says.
 std::string pinned_memory() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);) {
@@ -403,11 +403,11 @@ std::string pinned_memory() {
     return "none";
 }
 
-/// In a process of its own, where no earlier ring is still on its way out.
+/// Runs in a process of its own, in which the kernel does not still free earlier rings.
 int register_again_and_again() {
     buffer_pool pool(2, 1 << 20);
     const std::string before = pinned_memory();
-    for (int i = 0; i != 100; ++i) { // each pins the memory, and lets go of it
+    for (int i = 0; i != 100; ++i) { // each pins the memory and unpins it
         {
             context loop;
             EXPECT_TRUE(loop.register_buffers(pool));
@@ -421,7 +421,7 @@ int register_again_and_again() {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-/// As below, while the context goes on.
+/// As below, while the context continues to exist.
 int take_back_again_and_again() {
     context loop;
     const std::string before = pinned_memory();
@@ -436,7 +436,7 @@ int take_back_again_and_again() {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-TEST(UringRegistration, LetsGoOfTheMemoryWhenItIsTakenBack) {
+TEST(UringRegistration, UnlocksTheMemoryWhenItIsTakenBack) {
     EXPECT_EQ(status_of(take_back_again_and_again), transferred);
 }
 
@@ -444,13 +444,13 @@ TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
     EXPECT_EQ(status_of(register_again_and_again), transferred);
 }
 
-TEST(UringRegistration, FailsWithLittleMemoryThatMayBeLockedAndTransfersAllTheSame) {
+TEST(UringRegistration, FailsIfLittleMemoryMayBeLockedButTransfersSucceed) {
     const int status = status_of([] { return transfer_with_locked_memory(for_the_ring); });
     TRYST_NEEDS(status != without_context, "io_uring for everybody");
     EXPECT_EQ(status, transferred);
 }
 
-TEST(UringRegistration, FailsWithoutMemoryThatMayBeLockedUnlessTheRingItselfNeedsIt) {
+TEST(UringRegistration, FailsIfNoMemoryMayBeLockedUnlessTheRingItselfNeedsSome) {
     const int status = status_of([] { return transfer_with_locked_memory(0); });
     EXPECT_TRUE(status == transferred || status == without_context) << status; // since Linux 6.14
 }
@@ -481,7 +481,7 @@ task<> read_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece
     loop.stop();
 }
 
-/// The other side: writes them to another file.
+/// The other side: writes the full buffers to another file.
 task<> write_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece mine) {
     std::uint64_t offset = 0;
     for (;;) {

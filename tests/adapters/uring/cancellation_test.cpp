@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every operation that can wait, ended early in every way.
+// Ends every operation that can wait, in every way.
 #include <tryst/uring/limits.hpp>
 
 #include "adapters/uring/harness.hpp"
@@ -43,7 +43,7 @@ using tryst::uring::current_position;
 using tryst::uring::limits;
 using tryst::uring::result;
 
-// ---- Operations that wait until something happens that does not
+// ---- Operations that wait for an event that does not occur
 
 class waiting_read : public scene {
 public:
@@ -193,7 +193,7 @@ private:
     file_pair pipe_ = make_pipe();
 };
 
-/// A fifo that nobody writes to. O_CREAT has the kernel open it on a thread of its own, which waits.
+/// A FIFO without a writer. With O_CREAT, the kernel opens it on one of its threads, which blocks.
 class waiting_openat : public scene {
 public:
     waiting_openat() {
@@ -251,7 +251,7 @@ class operation_counter {
 public:
     operation_counter() {
         faults_.on_request = [this](const io_uring_sqe& entry) {
-            // An operation's request bears its address.
+            // The user_data of an operation is its address.
             count_ += entry.user_data > 7 && entry.user_data % 8 == 0 ? 1 : 0;
             return 0;
         };
@@ -263,7 +263,7 @@ private:
     kernel_faults faults_;
 };
 
-/// One operation that waits, and what it came to.
+/// One operation that waits, and its outcome.
 class UringCancellation : public testing::TestWithParam<operation_that_waits> {
 protected:
     /// Awaits it, and stops the loop.
@@ -272,7 +272,7 @@ protected:
         loop_.stop();
     }
 
-    /// Has it wait in the kernel.
+    /// Lets it wait in the kernel.
     void start(limits until) {
         loop_.spawn(wait(std::move(until)));
         loop_.run_until_idle();
@@ -384,7 +384,7 @@ TEST_P(UringCancellation, DeadlineWithoutAStopEndsTheWait) {
     loop_.spawn(wait({2ms, stop_.get_token()}));
     loop_.run();
     expect_ended(std::errc::timed_out);
-    stop_.request_stop(); // which nobody hears
+    stop_.request_stop(); // too late to have an effect
     loop_.run_until_idle();
 }
 
@@ -399,7 +399,7 @@ TEST_P(UringCancellation, DeadlineEndsTheWaitIfTheStopCannotComeAnyMore) {
     expect_ended(std::errc::timed_out);
 }
 
-TEST_P(UringCancellation, WaitsOnIfTheSourceIsGone) {
+TEST_P(UringCancellation, DoesNotEndIfTheStopSourceIsDestroyed) {
     stop_ = std::stop_source();
     start(std::exchange(stop_, std::stop_source(std::nostopstate)).get_token());
     loop_.run_until_idle();
@@ -528,7 +528,7 @@ task<> use_what_does_not_wait(context& loop, limits until, std::vector<std::erro
     loop.stop();
 }
 
-TEST(UringStop, BeforeTheStartIsFinalForWhatDoesNotWaitToo) {
+TEST(UringStop, BeforeTheStartAlsoEndsAnOperationThatNeedNotWait) {
     const operation_counter operations;
     context loop(sleepy);
     std::stop_source stop;
@@ -543,7 +543,7 @@ TEST(UringStop, BeforeTheStartIsFinalForWhatDoesNotWaitToo) {
     EXPECT_EQ(operations.count(), 0);
 }
 
-TEST(UringDeadline, InThePastLetsThroughWhatDoesNotWait) {
+TEST(UringDeadline, InThePastDoesNotEndAnOperationThatNeedNotWait) {
     context loop(sleepy);
     for (int i = 0; i != 20; ++i) {
         std::vector<std::error_code> got;
@@ -557,9 +557,9 @@ TEST(UringDeadline, InThePastLetsThroughWhatDoesNotWait) {
     }
 }
 
-// ---- Who wins
+// ---- Races between a result and a stop or a deadline
 
-/// A read, of which a stop is requested after it has looked for one, and before it is started.
+/// A read that is stopped after `await_ready`, and before it is started.
 class read_stopped_as_it_starts {
 public:
     read_stopped_as_it_starts(context& home, int file, std::span<std::byte> into,
@@ -608,7 +608,8 @@ TEST(UringStop, LosesToAResultThatHasArrived) {
         return loop.read(pipe.reader.get(), bytes, current_position, stop.get_token());
     }));
     loop.run_until_idle();
-    write_text(pipe.writer, "word"); // the kernel wakes the read, which nobody has fetched
+    // The read completes, but the loop has not fetched the completion.
+    write_text(pipe.writer, "word");
     stop.request_stop();
     while (!got) {
         loop.run_until_idle();
@@ -668,7 +669,7 @@ TEST(UringStop, RacesWithAByteThatIsNeverLost) {
             write_text(pipe.writer, "x");
         });
         if (i % 5 == 1) {
-            until_over(); // the byte does
+            until_over(); // the byte wins
         } else if (i % 5 == 2) {
             writer.join();
         }
@@ -765,7 +766,7 @@ TEST(UringStop, RacesWithAConnectionThatIsNeverLost) {
             stop.request_stop();
         });
         if (i % 3 == 1) {
-            until_over(); // the stop does
+            until_over(); // the stop wins
         }
         const descriptor client = port.connect();
         stopper.join();

@@ -148,7 +148,7 @@ TEST(UringContext, RunsWhatEachThreadPostedInItsOrder) {
     }
 }
 
-TEST(UringContext, IsWhereScheduleGoesOn) {
+TEST(UringContext, ResumesACoroutineThatAwaitsSchedule) {
     context here;
     context_thread there;
     std::array<std::thread::id, 3> places;
@@ -172,7 +172,7 @@ TEST(UringContext, RunsWithinANodeOfAnother) {
     bool posted_back = false;
     outer.spawn(call([&] {
         EXPECT_TRUE(run_one(inner, [&] { return inner.nop(); }));
-        inner.spawn(call([&] { // to the outer, which runs around this one
+        inner.spawn(call([&] { // to the outer context, whose `run` is below on the stack
             outer.spawn(call([&] {
                 posted_back = true;
                 outer.stop();
@@ -213,7 +213,7 @@ TEST(UringContext, SwapsItemsWithAnotherOne) {
 
 // ---- Set-up
 
-TEST(UringContext, TakesAnyNumberOfEntriesButNone) {
+TEST(UringContext, TakesAnyNumberOfEntriesExceptZero) {
     for (const unsigned entries : {1U, 3U, 4'096U, 1U << 20}) {
         context loop({.entries = entries});
         EXPECT_TRUE(run_one(loop, [&] { return loop.nop(); })) << entries;
@@ -242,7 +242,7 @@ TEST(UringContext, LeavesNoDescriptorBehind) {
 TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
     context loop;
     std::thread([&] { loop.run_until_idle(); }).join();
-    // The system may give this one the name of the first.
+    // The system may give this thread the id of the first.
     std::thread([&] { EXPECT_THROW(loop.run(), std::system_error); }).join();
     for (const bool until_idle : {false, true}) {
         try {
@@ -287,12 +287,12 @@ TEST(UringContext, IsDestroyedByAnotherThreadWithOperationsPending) {
     }
     EXPECT_FALSE(read || written || accepted);
     write_text(pipe.writer, "word");
-    EXPECT_EQ(read_text(pipe.reader), "word"); // nobody took it
+    EXPECT_EQ(read_text(pipe.reader), "word"); // the read has not taken it
     EXPECT_EQ(text_of(bytes), std::string(4, '\0'));
 }
 
 TEST(UringContext, ClosesNoFileWhenItIsDestroyedWithOperationsThatMakeOne) {
-    // Of a number that was never a result: 0 would be standard input's.
+    // A destructor might take the initial result 0, which is standard input, for a file.
     const bool had_input = is_open(0);
     if (!had_input) {
         ASSERT_EQ(::open("/dev/null", O_RDONLY), 0);
@@ -308,7 +308,7 @@ TEST(UringContext, ClosesNoFileWhenItIsDestroyedWithOperationsThatMakeOne) {
     EXPECT_TRUE(is_open(0));
 }
 
-TEST(UringContext, GoesOnAfterAStopWithWhatWasPending) {
+TEST(UringContext, StartsPendingOperationsAgainAfterAStop) {
     context loop;
     const file_pair pipe = make_pipe();
     const listener port;
@@ -322,7 +322,7 @@ TEST(UringContext, GoesOnAfterAStopWithWhatWasPending) {
     loop.spawn(party(polled, [&] { return loop.poll(polled_pipe.reader.get(), POLLIN); }));
     for (int i = 0; i != 3; ++i) {
         loop.stop();
-        loop.run(); // all that is in flight is taken back
+        loop.run(); // cancels all operations in flight
         EXPECT_FALSE(read || accepted || polled);
     }
     write_text(pipe.writer, "word");
@@ -338,7 +338,7 @@ TEST(UringContext, GoesOnAfterAStopWithWhatWasPending) {
     EXPECT_EQ(**polled & POLLIN, unsigned{POLLIN});
 }
 
-TEST(UringContext, SleepsUntilWhatItStartsAgainIsOver) {
+TEST(UringContext, SleepsUntilTheOperationThatItStartsAgainIsOver) {
     context loop(sleepy);
     const file_pair pipe = make_pipe();
     std::array<std::byte, 8> bytes{};
@@ -396,12 +396,12 @@ TEST(UringContext, EndsAConnectThatAThreadOfTheKernelsWaitsFor) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string name = "tryst-busy-" + std::to_string(::getpid());
-    name.copy(address.sun_path + 1, name.size()); // of no file
+    name.copy(address.sun_path + 1, name.size()); // no file has this name
     const auto* const where = reinterpret_cast<const sockaddr*>(&address);
     ASSERT_EQ(::bind(busy.get(), where, sizeof address), 0);
     ASSERT_EQ(::listen(busy.get(), 0), 0);
     const descriptor first(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(::connect(first.get(), where, sizeof address), 0); // nobody accepts it
+    ASSERT_EQ(::connect(first.get(), where, sizeof address), 0); // fills the backlog
 
     context loop;
     const descriptor second(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -440,7 +440,7 @@ TEST(UringContextDeathTest, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
         loop->spawn(party(read, [&] { return loop->read(pipe.reader.get(), bytes); }));
         std::thread([&] {
             loop->run_until_idle();
-            loop->run_until_idle(); // which leaves it in flight
+            loop->run_until_idle(); // leaves the operation in flight
             if ((loop->setup_flags() & IORING_SETUP_SINGLE_ISSUER) == 0) {
                 std::abort();
             }
@@ -460,7 +460,7 @@ TEST(UringContext, EndsAChildProcessThatRunsItRatherThanWaitForEver) {
     loop.run_until_idle();
     write_text(pipe.writer, "word");
     EXPECT_EQ(signal_that_ends([&] { loop.run(); }), SIGABRT);
-    loop.run(); // here all is as before
+    loop.run(); // the parent's context still works
     ASSERT_TRUE(got);
     EXPECT_EQ(**got, 4U);
 }
@@ -493,7 +493,7 @@ TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
 
 // ---- Timers
 
-/// Notes when it was woken, and stops the loop after `count` of its kind.
+/// Records when it was woken, and stops the loop after `count` timers.
 task<> wake(context& loop, std::chrono::steady_clock::time_point deadline, int number,
             std::vector<int>& order, std::size_t count) {
     const auto got = co_await loop.timeout(deadline);
@@ -553,7 +553,7 @@ TEST(UringContext, AsksTheKernelForNoneOfItsTimers) {
     kernel_faults faults;
     std::atomic<int> requests{0};
     faults.on_request = [&](const io_uring_sqe& entry) {
-        requests += entry.opcode == IORING_OP_POLL_ADD ? 0 : 1; // of the eventfd
+        requests += entry.opcode == IORING_OP_POLL_ADD ? 0 : 1; // the poll of the eventfd
         return 0;
     };
     context loop(sleepy);
@@ -593,7 +593,7 @@ TEST(UringContext, SleepsUntilTheEarliestDeadline) {
     const auto start = std::chrono::steady_clock::now();
     EXPECT_TRUE(run_one(loop, [&] { return loop.timeout(30ms); }));
     EXPECT_GE(std::chrono::steady_clock::now() - start, 30ms);
-    EXPECT_LE(waits - before, 4); // and does not look in vain
+    EXPECT_LE(waits - before, 4); // and does not wake without reason
 }
 
 TEST(UringContext, ServesTheDeadlinesOfExchanges) {
@@ -611,7 +611,7 @@ TEST(UringContext, ServesTheDeadlinesOfExchanges) {
 
 // ---- Sleep
 
-TEST(UringContext, SeesMailAndWhatTheKernelHasForItWhileItSpins) {
+TEST(UringContext, SeesMailAndCompletionsWhileItSpins) {
     if (std::thread::hardware_concurrency() == 1) {
         GTEST_SKIP() << "a context does not spin on one processor";
     }
@@ -645,7 +645,7 @@ TEST(UringContext, SeesMailAndWhatTheKernelHasForItWhileItSpins) {
         });
         const long before = waits;
         loop.run();
-        EXPECT_EQ(waits, before); // or it does not come back at all
+        EXPECT_EQ(waits, before); // had it slept, it would not have returned
         other.join();
     }
 }
@@ -739,7 +739,7 @@ TEST(UringContext, GoesBackToSleepAfterEachWake) {
             std::this_thread::yield();
         }
     }
-    // until_asleep may see the sleep before: then the next post finds it awake.
+    // until_asleep may see the previous sleep; then the next post finds the context awake.
     EXPECT_LE(eventfd_writes - writes, rounds);
     EXPECT_GE(eventfd_writes - writes, 1);
 }
@@ -793,7 +793,8 @@ TEST(UringContext, CompletesMoreOperationsThanTheRingHasEntries) {
 
 TEST(UringContext, HasMoreOperationsInFlightThanTheRingHasEntries) {
     constexpr std::size_t count = 2'000;
-    // A ring that defers its work completes so few at a time that they do not overflow it. Others do.
+    // A ring with deferred task work completes so few operations at a time that they do not
+    // overflow. Completions of other rings do.
     for (const bool defers : {true, false}) {
         kernel_faults faults;
         faults.unknown_flags = defers ? 0 : IORING_SETUP_DEFER_TASKRUN;

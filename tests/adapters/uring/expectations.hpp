@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What tests expect of an operation's result.
+/// Expectations about an operation's result.
 #pragma once
 
 #include <tryst/uring/result.hpp>

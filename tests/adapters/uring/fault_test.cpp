@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tryst::uring makes of kernels that are old, short of memory, interrupted, or in error.
+// tryst::uring on kernels that are old or short of memory, interrupt operations, or report errors.
 #include "adapters/uring/battery.hpp"
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
@@ -40,7 +40,7 @@ constexpr int forever = 1 << 30;
 
 // ---- Set-up
 
-/// A kernel that does not know these flags and features, and the flags that it is asked for.
+/// A kernel that lacks these flags and features, and records the flags that are requested.
 struct old_kernel {
     const char* name;
     unsigned unknown_flags;
@@ -86,7 +86,7 @@ TEST_P(UringOldKernel, DoesEverythingWithoutMultishotAndMessages) {
         return unknown ? -EINVAL : 0;
     };
     run_battery();
-    EXPECT_GE(refused, 4); // of two runs of the streams; then they know
+    EXPECT_GE(refused, 4); // in two runs of the streams, which then know it
 }
 
 constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     old_kernel{"Linux51", ~0U, 0, 6}),
     [](const auto& each) { return std::string(each.param.name); });
 
-/// What making a context throws; nothing if it does not.
+/// The exception that the constructor of a context throws, if it does.
 std::optional<std::system_error> failure_of_setup() {
     try {
         const context loop;
@@ -188,7 +188,7 @@ TEST(UringSetup, NeedsNoTableOfBuffers) {
 
 TEST(UringSetup, HasRecvStreamsThoughSomeGroupsOfBuffersAreTaken) {
     kernel_faults faults;
-    faults.taken_groups = 3; // by streams that have lived while the numbers went round
+    faults.taken_groups = 3; // by old streams, after the numbers have wrapped around
     context loop;
     const file_pair pair = make_sockets();
     EXPECT_NO_THROW(tryst::uring::recv_stream(loop, pair.reader.get()));
@@ -243,7 +243,7 @@ TEST_P(UringSubmit, MayFailWhileTheRingIsFull) {
     const auto read = [](context& home, kernel_faults& all, int file,
                          std::size_t& total) -> task<> {
         std::array<std::byte, 1> byte{};
-        all.failing_submits = 3; // this one finds no entry, and those behind it
+        all.failing_submits = 3; // so this operation finds no entry, nor do later ones
         const auto got = co_await home.read(file, byte);
         EXPECT_TRUE(got && *got == 1U);
         if (++total == count) {
@@ -334,8 +334,8 @@ TEST_P(UringSubmit, MayFailWhileThePollOfTheEventfdFillsTheRing) {
         context loop({.entries = 1, .max_spins = 0});
         faults.on_request = [&](const io_uring_sqe& entry) {
             if (entry.opcode == IORING_OP_READ) {
-                // A stop comes after the last look, so that the loop does not go to sleep; but its poll is
-                // in the ring already, and the cancellation of the read has to wait.
+                // A stop comes after the last look, so that the loop does not go to sleep; but its
+                // poll is in the ring already, and the cancellation of the read has to wait.
                 std::thread([&] { loop.stop(); }).join();
                 faults.failing_submits = failures;
             }
@@ -365,7 +365,7 @@ TEST(UringWait, MayEndEarly) {
     }
 }
 
-TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadCalls) {
+TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadWakesTheContext) {
     kernel_faults faults;
     faults.early_waits = forever;
     tryst::exchanger<int> ex;
@@ -385,8 +385,8 @@ TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadCalls) {
     EXPECT_EQ(swaps, 300);
 }
 
-TEST(UringWait, IsNotPutOffByAKernelThatSaysItHasWorkAndHasNone) {
-    // It sets the flag after it has queued the work, which may be done by then.
+TEST(UringWait, SleepsAlthoughTheKernelClaimsTaskWorkThatItDoesNotHave) {
+    // The kernel queues the work before it sets the flag; the work may be done by then.
     kernel_faults faults;
     faults.claims_work = true;
     context loop;
@@ -403,7 +403,7 @@ TEST(UringWait, IsNotPutOffByAKernelThatSaysItHasWorkAndHasNone) {
 class UringLostCompletions : public testing::TestWithParam<bool> {};
 
 TEST_P(UringLostCompletions, EndTheProgramRatherThanHaveItWaitForEver) {
-    // Of which the kernel says so by EBADR, once: it had no memory for one beyond the queue.
+    // By EBADR the kernel says, once, that it had no memory for a completion beyond the queue.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto lose = [] {
         kernel_faults faults;
@@ -440,7 +440,7 @@ TEST(UringInterruption, IsNotSeen) {
     EXPECT_EQ(faults.failed, 3);
 }
 
-TEST(UringInterruption, IsNotSeenByAnyThatMayStartAgain) {
+TEST(UringInterruption, IsNotSeenByAnyOperationThatMayStartAgain) {
     kernel_faults faults;
     std::atomic<int> interrupted{0};
     faults.on_request = [&](const io_uring_sqe& entry) {
@@ -456,7 +456,7 @@ TEST(UringInterruption, IsNotSeenByAnyThatMayStartAgain) {
     EXPECT_GE(interrupted, 30);
 }
 
-TEST(UringInterruption, OfOneThatIsCancelledIsItsEnd) {
+TEST(UringInterruption, OfACancelledOperationEndsIt) {
     kernel_faults faults;
     context loop(sleepy);
     const file_pair pipe = make_pipe();
@@ -494,13 +494,14 @@ TEST(UringInterruption, OfACloseIsNotTriedAgain) {
     const int number = file.get();
     const auto got = run_one(loop, [&] { return loop.close(std::move(file)); });
     EXPECT_EQ(got.error(), std::errc::interrupted);
-    EXPECT_EQ(::close(number), 0); // the kernel that said so has closed it; this one did not
+    // A real kernel would have closed it; the simulated error prevented that.
+    EXPECT_EQ(::close(number), 0);
 }
 
 TEST(UringClose, IsMadeOnceWhateverItReturns) {
     for (const int answer : {-ECANCELED, -ETIMEDOUT, -EINTR, -EIO}) {
         kernel_faults faults;
-        // As the file of a network does whose last write fails: it is closed all the same.
+        // Like a network file whose last write fails: it is closed nevertheless.
         faults.on_request = [answer](const io_uring_sqe& entry) {
             return entry.opcode == IORING_OP_CLOSE && ::close(entry.fd) == 0 ? answer : 0;
         };
@@ -565,7 +566,7 @@ TEST_P(UringErrors, AreTheResultOfTheOperation) {
 INSTANTIATE_TEST_SUITE_P(Codes, UringErrors,
                          testing::Values(EAGAIN, ENOSPC, EIO, ENOMEM, EOPNOTSUPP));
 
-TEST(UringErrors, OfTheKernelThatNobodyAskedToCancelAreTheResult) {
+TEST(UringErrors, OfTheKernelWithoutACancellationAreTheResult) {
     kernel_faults faults;
     faults.fail(IORING_OP_READ, -ECANCELED);
     context loop(sleepy);
@@ -641,14 +642,14 @@ TEST(UringErrors, AFileClosedUnderAnOperationIsGoneWhenTheLoopGoesOn) {
     size_result got;
     loop.spawn(party_that_stops(loop, got, [&] { return loop.read(pipe.reader.get(), bytes); }));
     loop.stop();
-    loop.run(); // takes it back
+    loop.run(); // cancels the operation and queues it again
     pipe.reader.reset();
     loop.run();
     ASSERT_TRUE(got);
     EXPECT_EQ(got->error(), std::errc::bad_file_descriptor);
 }
 
-// ---- Calls between rings
+// ---- Wakes between rings
 
 class UringMessage : public testing::TestWithParam<int> {};
 
@@ -690,7 +691,7 @@ TEST_P(UringMessage, ThatFailsIsReplacedEvenIfItsSenderStops) {
     };
     other.spawn(call(other, *loop, ran));
     other.run();
-    // It must be on its way: nobody calls any more.
+    // The wake must have been sent: the sender has left `run`.
     while (!ran) {
         std::this_thread::yield();
     }
@@ -727,7 +728,7 @@ INSTANTIATE_TEST_SUITE_P(Errors, UringMessage, testing::Values(-EINVAL, -EOVERFL
                                                                            : "NoMemory");
                          });
 
-/// Calls a sleeping context, and then waits on this thread for it to have run.
+/// Wakes a sleeping context, and blocks this thread until that context has run.
 void call_and_block() {
     std::atomic<bool> ran{false};
     context_thread loop(sleepy);
@@ -776,7 +777,7 @@ TEST(UringMessage, ThatCannotBeSubmittedIsReplacedAtOnce) {
     EXPECT_EQ(messages, sent);
 }
 
-TEST(UringMessage, WaitsForNobodyIfItsSubmissionFailsAndItsSenderStops) {
+TEST(UringMessage, DoesNotKeepItsSenderIfItsSubmissionFailsAndTheSenderStops) {
     kernel_faults faults;
     std::atomic<bool> ran{false};
     context_thread loop(sleepy);

@@ -36,7 +36,7 @@ using tryst::task;
 using tryst::uring::limits;
 using tryst::uring::result;
 
-/// An empty directory, which ends with all that is in it.
+/// An empty directory; the destructor removes it with its content.
 class directory {
 public:
     directory() {
@@ -188,7 +188,7 @@ TEST_F(UringFile, SaysThatTheKernelDoesNotKnowAnOperation) {
     expect_failed(run([&] { return loop.unlinkat(here.get(), "new", 1); }), "unlinkat", EINVAL);
 }
 
-// ---- Ended early: each operation is done, or it fails and is not
+// ---- Ended early: each operation either succeeds or has no effect
 
 /// One operation, and whether it has been done.
 class deed {
@@ -277,7 +277,7 @@ private:
     file_pair pair_ = make_sockets();
 };
 
-/// Succeeds in making one, or leaves none.
+/// Makes a descriptor, or leaves none behind.
 class make_socket : public deed {
 public:
     task<std::error_code> start(context& loop, limits until) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the tests of tryst::uring have in common: files of all kinds, and contexts that run.
+/// Shared by the tests of tryst::uring: files of all kinds, and contexts that run.
 #pragma once
 
 #include <tryst/task.hpp>
@@ -54,7 +54,7 @@ inline std::string text_of(std::span<const std::byte> bytes) {
 
 // ---- Files
 
-/// `number` itself, unless the system call that it comes from failed.
+/// Returns `number`, the result of a system call; throws if the call failed.
 inline int checked(int number, const char* what) {
     if (number < 0) {
         throw std::system_error(errno, std::system_category(), what);
@@ -62,7 +62,7 @@ inline int checked(int number, const char* what) {
     return number;
 }
 
-/// Two files that are connected: what is written to the second is read from the first.
+/// Two connected files: the first reads the data that is written to the second.
 struct file_pair {
     descriptor reader;
     descriptor writer;
@@ -84,7 +84,7 @@ inline void write_text(const descriptor& file, std::string_view text) {
     EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-/// What can be read now, at most `size` bytes; nothing if that is nothing.
+/// Reads at most `size` bytes without waiting. @returns the empty string if there is no data.
 inline std::string read_text(const descriptor& file, std::size_t size = 4096) {
     const int flags = ::fcntl(file.get(), F_GETFL);
     ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
@@ -95,7 +95,7 @@ inline std::string read_text(const descriptor& file, std::size_t size = 4096) {
     return text;
 }
 
-/// Writes until no more fits. @returns how much did.
+/// Writes until the file is full. @returns the number of bytes written.
 inline std::size_t fill(const descriptor& file) {
     const int flags = ::fcntl(file.get(), F_GETFL);
     ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
@@ -126,12 +126,12 @@ inline bool is_open(int file) noexcept {
     return ::fcntl(file, F_GETFD) >= 0;
 }
 
-/// How many files this process has open.
+/// The number of open files of this process.
 inline long count_open() {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
-/// A TCP port of this machine's.
+/// A TCP port of this machine.
 class listener {
 public:
     explicit listener(int backlog = 1024) : socket_(make_socket()) {
@@ -155,7 +155,7 @@ public:
     }
     static constexpr socklen_t size() noexcept { return sizeof(sockaddr_in); }
 
-    /// A client. It connects without anybody who accepts, as long as the backlog has room.
+    /// A client, which connects before it is accepted, as long as the backlog has room.
     descriptor connect() const {
         descriptor client = make_socket();
         checked(::connect(client.get(), address(), size()), "connect");
@@ -169,7 +169,7 @@ private:
     sockaddr_in address_{};
 };
 
-/// A port where nobody answers: the backlog is full.
+/// A port that does not answer, because its backlog is full.
 class busy_listener : public listener {
 public:
     busy_listener() : listener(0) {
@@ -186,11 +186,11 @@ private:
 
 // ---- Contexts
 
-/// What an operation came to; empty until then.
+/// The outcome of an operation; empty until it is over.
 template <class Operation>
 using outcome_of = std::optional<decltype(std::declval<Operation&>().await_resume())>;
 
-/// Awaits the operation that `make` makes.
+/// Awaits the operation that `make` returns.
 template <class Make>
 task<> party(outcome_of<std::invoke_result_t<Make&>>& got, Make make) {
     got.emplace(co_await make());
@@ -202,7 +202,7 @@ task<> party_that_stops(context& loop, outcome_of<std::invoke_result_t<Make&>>& 
     loop.stop();
 }
 
-/// Runs `loop` until the operation that `make` makes there is over.
+/// Runs `loop` until the operation that `make` returns is over.
 template <class Make>
 auto run_one(context& loop, Make make) {
     outcome_of<std::invoke_result_t<Make&>> got;
@@ -211,7 +211,7 @@ auto run_one(context& loop, Make make) {
     return std::move(*got);
 }
 
-/// A thread that does nothing but run a context, made by another thread.
+/// A thread that only runs a context, which another thread has made.
 class context_thread {
 public:
     explicit context_thread(uring::context_options options = {}) : loop_(options) {}
@@ -234,7 +234,7 @@ private:
     std::thread thread_{[this] { loop_.run(); }};
 };
 
-/// Which goes to sleep at once when there is nothing to do.
+/// Options of a context that sleeps as soon as there is nothing to do.
 inline constexpr uring::context_options sleepy{.max_spins = 0};
 
 } // namespace tryst::test

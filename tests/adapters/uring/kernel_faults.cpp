@@ -12,21 +12,22 @@
 #include <dlfcn.h>
 #include <sys/eventfd.h>
 
-// Nothing here orders one thread after another, lest ThreadSanitizer overlook what the library does not.
+// Nothing here synchronizes threads: that would hide data races of the library from
+// ThreadSanitizer.
 
 namespace {
 
 using tryst::test::kernel_faults;
 
-/// What we know of a ring. By the number of its descriptor, used by whoever runs the ring.
+/// The state of a ring, found by the number of its descriptor. Used by the ring's thread only.
 struct ring_state {
     struct end {
         std::uint64_t user_data;
         int result;
     };
-    unsigned requests = 0; ///< Entries that we have seen.
+    unsigned requests = 0; ///< The entries seen so far.
     unsigned completions = 0;
-    std::vector<end> ends; ///< Of requests that came to nothing.
+    std::vector<end> ends; ///< The requests that were replaced by failures.
 };
 
 ring_state& state_of(const io_uring& ring) {
@@ -87,7 +88,7 @@ void look_at_completions(io_uring& ring) {
     }
 }
 
-/// Whether one of the failures to come has come.
+/// Takes one of the remaining failures. @returns whether there was one.
 bool takes_one(std::atomic<int> kernel_faults::* failures) {
     return faults() != nullptr && (faults()->*failures).load() > 0 &&
            (faults()->*failures).fetch_sub(1) > 0;

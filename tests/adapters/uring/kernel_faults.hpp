@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What stands between tryst::uring and the kernel: a program that is linked with this has liburing's
-/// functions, and the few of the C library's, of its own. They count, fail on demand, and pass the rest on.
+/// Replaces the functions of liburing, and a few of the C library, in the program that links it.
+/// The replacements count calls, fail on demand, and otherwise call the original.
 #pragma once
 
 #include <atomic>
@@ -14,24 +14,25 @@
 
 namespace tryst::test {
 
-/// What was asked of the kernel, since the program began.
+/// Counts since the start of the program.
 inline std::atomic<long> eventfd_writes{0};
 inline std::atomic<long> messages{0}; ///< From ring to ring.
-inline std::atomic<long> waits{0}; ///< Sleeps, those that ended at once included.
+inline std::atomic<long> waits{0}; ///< Sleeps, including those that ended at once.
 inline std::atomic<long> submissions{
-    0}; ///< System calls that submit, those that fail on demand included.
-inline std::atomic<long> overflows{0}; ///< Looks at a ring that had no room for all completions.
+    0}; ///< System calls that submit, including those that fail on demand.
+inline std::atomic<long> overflows{0}; ///< Looks at a ring whose completions have overflowed.
 inline std::atomic<int> asleep{0}; ///< Threads that are in a wait now.
 
-/// Returns when `count` contexts are about to sleep, or sleep: they look no more by themselves.
+/// Returns when `count` contexts sleep or are about to: they have looked for mail for the last
+/// time.
 inline void until_asleep(int count = 1) noexcept {
     while (asleep.load() != count) {
         std::this_thread::yield();
     }
 }
 
-/// For its life, the kernel fails as its members say. To be set before the threads start that meet it. One
-/// at a time.
+/// While an object exists, the kernel fails as its members say. Set them before other threads use
+/// the kernel. At most one object may exist.
 class kernel_faults {
 public:
     kernel_faults() noexcept { current.store(this); }
@@ -39,32 +40,32 @@ public:
     kernel_faults& operator=(const kernel_faults&) = delete;
     ~kernel_faults() { current.store(nullptr); }
 
-    // ---- Of a ring's set-up.
-    int setup_error = 0; ///< It fails so.
-    unsigned unknown_flags = 0; ///< It fails with EINVAL for any of these.
-    unsigned unknown_features = 0; ///< The ring is without these.
-    int enable_error = 0; ///< Enabling the ring fails so.
+    // ---- The set-up of a ring.
+    int setup_error = 0; ///< The set-up fails with this error.
+    unsigned unknown_flags = 0; ///< The set-up fails with EINVAL if it has any of these flags.
+    unsigned unknown_features = 0; ///< The ring lacks these features.
+    int enable_error = 0; ///< Enabling the ring fails with this error.
     int eventfd_error = 0;
-    int workers_error = 0; ///< Limiting the kernel's threads fails so.
-    int table_error = 0; ///< Registering a table of buffers fails so.
+    int workers_error = 0; ///< Limiting the kernel's threads fails with this error.
+    int table_error = 0; ///< Registering a table of buffers fails with this error.
     int buffer_ring_error = 0;
-    int taken_groups = 0; ///< So many more rings of buffers fail with EEXIST.
-    std::atomic<int> setups{0}; ///< How many were tried.
+    int taken_groups = 0; ///< This many more rings of buffers fail with EEXIST.
+    std::atomic<int> setups{0}; ///< The number of attempts.
 
-    // ---- Of system calls.
-    std::atomic<int> failing_submits{0}; ///< So many more fail, with
+    // ---- System calls.
+    std::atomic<int> failing_submits{0}; ///< This many more fail with `submit_error`.
     std::atomic<int> submit_error{EAGAIN};
-    bool submits_fail_at_random = false; ///< One in three, likewise.
-    std::atomic<int> early_waits{0}; ///< So many more submit, but return at once, with
+    bool submits_fail_at_random = false; ///< One in three fails with `submit_error`.
+    std::atomic<int> early_waits{0}; ///< This many more submit, but return `wait_error` at once.
     std::atomic<int> wait_error{EINTR};
 
-    // ---- Of the ring.
-    bool claims_work = false; ///< It says that there is task work, always.
+    // ---- The ring.
+    bool claims_work = false; ///< It always says that there is task work.
 
-    // ---- Of requests.
-    int unknown_operation = -1; ///< It fails with EINVAL, and the probe does not list it.
-    /// Sees, and may change, each entry before its submission. If it returns an error, the request comes to
-    /// nothing and completes with that; 0 lets it pass. One call at a time.
+    // ---- Requests.
+    int unknown_operation = -1; ///< This opcode fails with EINVAL, and the probe does not list it.
+    /// Sees each entry before its submission, and may change it. If it returns an error, the
+    /// request has no effect and completes with that error. Never called twice at the same time.
     std::function<int(io_uring_sqe&)> on_request;
 
     /// The next `times` requests of that kind fail.
@@ -78,7 +79,7 @@ public:
             return error;
         };
     }
-    std::atomic<int> failed{0}; ///< How many have, of those that `fail` is about.
+    std::atomic<int> failed{0}; ///< The number of requests that `fail` has made fail.
 
     /// Calls `on_request`.
     int judge(io_uring_sqe& entry) {
@@ -91,7 +92,7 @@ public:
 
     inline static std::atomic<kernel_faults*> current{nullptr};
 
-    /// Of three, at random; the same ones in each test.
+    /// True at random for one call in three; the same calls in each test.
     bool is_one_in_three() noexcept {
         // Relaxed: only a number.
         const unsigned drawn = random_.fetch_add(0x9e37'79b9, std::memory_order_relaxed);

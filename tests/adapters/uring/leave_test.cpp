@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How `run` takes back what is in flight: in which order, in which portions, and that nothing is
-// lost.
+// How `run` cancels the operations in flight when it returns: the order, the size of a batch, and
+// that nothing is lost.
 #include <tryst/uring/context.hpp>
 
 #include "adapters/uring/harness.hpp"
@@ -29,7 +29,7 @@ using tryst::task;
 using tryst::uring::current_position;
 using tryst::uring::limits;
 
-/// Records, in order, what the kernel is asked for.
+/// Records the requests to the kernel, in order.
 class request_log {
 public:
     request_log() {
@@ -56,7 +56,7 @@ public:
     const std::vector<std::uint64_t>& started() const noexcept { return started_; }
     /// The operations, in the order in which they were first cancelled.
     const std::vector<std::uint64_t>& cancelled() const noexcept { return cancelled_; }
-    /// How many cancellations were in one submission, at most.
+    /// The most cancellations in one submission.
     int largest_batch() const noexcept { return largest_batch_; }
 
 private:
@@ -166,7 +166,7 @@ TEST_F(UringLeave, StartsTheOldestReadFirstAgainAndThoseThatHadNoEntryAfterIt) {
     EXPECT_TRUE(std::equal(before.begin(), before.end(), again.begin()));
 }
 
-TEST_F(UringLeave, CancelsTheOldestOfWhatWorkersDoFirstAndReadsAfterIt) {
+TEST_F(UringLeave, CancelsTheOldestOperationOfWorkersFirstAndReadsAfterThem) {
     constexpr std::size_t some = entries - 2; // none is submitted before the loop is left
     for (std::size_t i = 0; i != some; i += 2) {
         loop_.spawn(read_one(i, {}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where io_uring cannot be had, these programs say so and are skipped: 77, for ctest. With TRYST_NO_SKIP in
-// the environment they fail.
+// Without io_uring, these programs say so and exit with 77, by which ctest counts them as skipped.
+// With TRYST_NO_SKIP in the environment they fail.
 #include <tryst/uring/context.hpp>
 
 #include <gtest/gtest.h>

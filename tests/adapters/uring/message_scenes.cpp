@@ -25,7 +25,7 @@ namespace {
 using uring::current_position;
 using uring::limits;
 
-/// Reads what can be read.
+/// Reads all data that has arrived.
 std::size_t drain(const descriptor& file) {
     std::size_t size = 0;
     for (std::string text; !(text = read_text(file)).empty();) {

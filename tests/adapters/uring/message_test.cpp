@@ -42,7 +42,7 @@ using tryst::uring::result;
 iovec vector_of(std::span<std::byte> bytes) noexcept {
     return {bytes.data(), bytes.size()};
 }
-/// For writing: the kernel changes nothing there.
+/// For writing: the kernel does not change the bytes.
 iovec vector_of(std::string_view text) noexcept {
     return {const_cast<char*>(text.data()), text.size()};
 }
@@ -231,7 +231,7 @@ TEST_F(UringMessages, SaysWhyAMessageFailed) {
                   EMSGSIZE);
 }
 
-TEST_F(UringMessages, SendsAMessageToNobodyWithoutASignal) {
+TEST_F(UringMessages, SendsAMessageToAClosedSocketWithoutASignal) {
     file_pair pair = make_sockets();
     pair.reader.reset();
     std::array parts{vector_of("x")};
@@ -251,7 +251,7 @@ task<> echo(context& loop, int socket, int times) {
         const auto got = co_await loop.recvmsg(socket, &message.header);
         EXPECT_TRUE(got) << got.message();
         message.part.iov_len = got ? *got : 0;
-        const auto sent = co_await loop.sendmsg(socket, &message.header); // to where it came from
+        const auto sent = co_await loop.sendmsg(socket, &message.header); // back to the sender
         EXPECT_TRUE(sent && got && *sent == *got);
     }
 }
@@ -298,7 +298,7 @@ TEST_F(UringMessages, ReceivesAfterTheLoopWasLeft) {
         party_that_stops(loop, got, [&] { return loop.recvmsg(socket.get(), &into.header); }));
     loop.run_until_idle();
     loop.stop();
-    loop.run(); // which takes it back
+    loop.run(); // cancels the operation and queues it again
     EXPECT_FALSE(got);
     EXPECT_EQ(::sendmsg(socket.get(), &from.header, 0), 3);
     loop.run();
@@ -388,7 +388,7 @@ TEST_F(UringMessages, MakesASocketAndShutsItDown) {
     EXPECT_EQ(*answer, 4U);
 }
 
-TEST_F(UringMessages, WakesWhoReceivesByAShutdown) {
+TEST_F(UringMessages, EndsAReceiveByAShutdown) {
     const file_pair pair = make_sockets();
     std::optional<result<std::size_t>> got;
     loop.spawn(party_that_stops(loop, got, [&] { return loop.recv(pair.reader.get(), bytes); }));

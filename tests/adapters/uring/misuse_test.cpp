@@ -23,7 +23,8 @@ using namespace tryst::test;
 using tryst::task;
 using tryst::uring::result;
 
-/// Awaits an operation of `owner` on `elsewhere`, whose `run` or `run_until_idle` ends the program or returns.
+/// Awaits an operation of `owner` on `elsewhere`, whose `run` or `run_until_idle` ends the program
+/// or returns.
 template <class Loop, class Make>
 void await_elsewhere(Loop& elsewhere, Make make) {
     ::alarm(20);

@@ -65,7 +65,7 @@ TEST_F(UringOperation, ReadsAtAnOffset) {
     expect_succeeded(got, "read");
     EXPECT_EQ(*got, 4U);
     EXPECT_EQ(text_of(std::span(bytes).first(4)), "3456");
-    EXPECT_EQ(::lseek(file.get(), 0, SEEK_CUR), 0); // the file's own position is where it was
+    EXPECT_EQ(::lseek(file.get(), 0, SEEK_CUR), 0); // the file's own position is unchanged
 }
 
 TEST_F(UringOperation, ReadsAtTheCurrentPosition) {
@@ -230,7 +230,7 @@ TEST_F(UringOperation, OpensAFile) {
     ::rmdir(path.c_str());
 }
 
-TEST_F(UringOperation, OpensAndClosesWhatNobodyTakes) {
+TEST_F(UringOperation, ClosesAFileThatIsOpenedAndNotTaken) {
     const long before = count_open();
     {
         context other;
@@ -292,7 +292,7 @@ private:
 };
 
 TEST_F(UringOperation, ClosesAFileThoughItIsLate) {
-    const cancel_counter cancels; // none: a close is not undone
+    const cancel_counter cancels; // expects none: a close cannot be undone
     for (int i = 0; i != 50; ++i) {
         descriptor file = make_file();
         const int number = file.get();
@@ -364,7 +364,7 @@ TEST_F(UringOperation, AcceptsAndClosesForADestroyedFrame) {
         std::optional<result<descriptor>> got;
         other.spawn(party(got, [&] { return other.accept(port.get()); }));
         other.run_until_idle();
-        const descriptor client = port.connect(); // accepted, but nobody has looked
+        const descriptor client = port.connect(); // accepted, but not seen by the loop yet
     }
     EXPECT_EQ(count_open(), before);
 }
@@ -429,7 +429,7 @@ TEST_F(UringOperation, ReceivesNothingAtTheEnd) {
     EXPECT_EQ(*got, 0U);
 }
 
-TEST_F(UringOperation, SendsToNobodyWithoutASignal) {
+TEST_F(UringOperation, SendsToAClosedSocketWithoutASignal) {
     file_pair pair = make_sockets();
     pair.reader.reset();
     // SIGPIPE would end the program.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Tests in a process of their own, which may end.
+/// Runs a part of a test in a process of its own, which may end.
 #pragma once
 
 #include "adapters/uring/harness.hpp"
@@ -10,8 +10,8 @@
 
 namespace tryst::test {
 
-/// What waitpid(2) says of a child process that exits with the number that `body` returns. One that hangs is
-/// ended by SIGALRM.
+/// The status, as of waitpid(2), of a child process that exits with the number that `body` returns.
+/// SIGALRM ends a child that hangs.
 template <class Body>
 int wait_status_of(Body body) {
     const pid_t child = checked(::fork(), "fork");
@@ -31,7 +31,7 @@ int status_of(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// The signal that ends a child process in which `body` is called; 0 if it returns.
+/// The signal that ends a child process which calls `body`; 0 if `body` returns.
 template <class Body>
 int signal_that_ends(Body body) {
     const int status = wait_status_of([&] {

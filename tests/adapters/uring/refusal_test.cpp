@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or after a fork.
+// How tryst::uring fails where the kernel refuses io_uring: by a setting, a limit, a filter, or
+// after a fork.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 #include "adapters/uring/process.hpp"
@@ -41,7 +42,7 @@ constexpr int forever = 1 << 30;
 
 // ---- io_uring_setup
 
-/// The text of the exception that making a context throws.
+/// The text of the exception that the constructor of a context throws.
 std::string text_of_failure() {
     try {
         const context loop;
@@ -57,7 +58,7 @@ testing::AssertionResult contains(const std::string& text, const char* part) {
            << "in: " << text;
 }
 
-/// Whether it names what forbids io_uring here, whatever that is.
+/// Whether the text names the cause that forbids io_uring on this machine.
 testing::AssertionResult is_explained(const std::string& text) {
     const auto sysctl = contains(text, "kernel.io_uring_disabled");
     return sysctl ? sysctl : contains(text, "forbids io_uring");
@@ -117,7 +118,7 @@ TEST(UringRefusal, OfASeccompFilterIsTold) {
 
 class UringEnterDeathTest : public testing::TestWithParam<int> {};
 
-/// Waits for a pipe that stays empty, while `forbid` has the calls fail.
+/// Waits for a pipe that stays empty, while `forbid` makes the system calls fail.
 template <class Forbid>
 void run_while(Forbid forbid) {
     context loop(sleepy);
@@ -188,7 +189,7 @@ protected:
         loop_->run_until_idle();
     }
 
-    /// Here all is as it was before the fork.
+    /// The parent's context still works after the fork.
     void expect_unharmed() {
         write_text(pipe_.writer, "word");
         loop_->run();
@@ -234,7 +235,7 @@ TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
     expect_unharmed();
 }
 
-TEST_P(UringFork, LetsAChildCallItsOwnContextFromWithinTheLoopOfItsParent) {
+TEST_P(UringFork, LetsAChildWakeItsOwnContextFromWithinTheLoopOfItsParent) {
     start();
     loop_->spawn([]() -> tryst::task<> {
         const int status = status_of([] {
@@ -260,7 +261,7 @@ TEST_P(UringFork, LetsAChildCallItsOwnContextFromWithinTheLoopOfItsParent) {
     expect_unharmed();
 }
 
-/// Goes on in the child, too.
+/// Continues in the child, too.
 template <class Next>
 tryst::task<> fork_within(context& loop, pid_t& child, Next next) {
     child = checked(::fork(), "fork");

@@ -34,7 +34,7 @@ using tryst::uring::received;
 using tryst::uring::recv_stream;
 using tryst::uring::result;
 
-/// Of a buffer: pages, whatever it is asked to be.
+/// The size of a buffer, rounded up to pages.
 constexpr std::size_t pieces_size = 4'096;
 
 /// Counts the requests of multishot operations, and the others of the same kind.
@@ -59,7 +59,7 @@ private:
     kernel_faults faults_;
 };
 
-/// A kernel without multishot, if the parameter says so.
+/// The parameter chooses a kernel without multishot operations.
 class UringStream : public testing::TestWithParam<bool> {
 protected:
     UringStream() {
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Kernel, UringStream, testing::Bool(), [](const auto& ea
     return std::string(each.param ? "WithMultishot" : "WithoutMultishot");
 });
 
-/// Has the loop see what the kernel has for it.
+/// Lets the loop fetch the kernel's completions.
 task<> let_all_come(context& loop) {
     for (int i = 0; i != 3; ++i) {
         const auto nop = co_await loop.nop();
@@ -152,14 +152,14 @@ TEST_P(UringStream, AcceptsConnectionsInTheirOrder) {
 }
 
 TEST_P(UringStream, AcceptsMoreThanItHasRoomFor) {
-    constexpr std::size_t count = 200; // of 64
+    constexpr std::size_t count = 200; // the stream has room for 64
     const listener port;
     run([](context& home, const listener& at) -> task<> {
         accept_stream connections(home, at.get());
         const long before = count_open();
         std::vector<descriptor> clients;
         clients.push_back(at.connect());
-        const auto first = co_await connections.next(); // it is on now
+        const auto first = co_await connections.next(); // the source is in the kernel now
         EXPECT_TRUE(first);
         while (clients.size() != count) {
             clients.push_back(at.connect());
@@ -222,7 +222,8 @@ TEST_P(UringStream, ClosesTheConnectionsThatNobodyTookWithTheContext) {
 
 TEST_P(UringStream, ClosesNoOtherFileWhenItIsDestroyedWhileSomebodyWaits) {
     if (!is_open(0)) {
-        ASSERT_EQ(::open("/dev/null", O_RDONLY), 0); // the number of no result
+        // Occupies number 0, which the destructor must not close.
+        ASSERT_EQ(::open("/dev/null", O_RDONLY), 0);
     }
     const listener port;
     const long before = count_open();
@@ -377,7 +378,7 @@ TEST_P(UringStream, SaysThatItDoesNotListen) {
     }(loop_, file.get()));
 }
 
-TEST_P(UringStream, NeedsNobodyToAsk) {
+TEST_P(UringStream, NeedNotBeAwaited) {
     const listener port;
     const long before = count_open();
     {
@@ -506,7 +507,7 @@ TEST_P(UringStream, DoesNotRunOutOfBuffersForAReaderWhoGivesThemBack) {
         for (int round = 0; round != 20; ++round) {
             constexpr std::size_t size = 10 * pieces_size;
             write_text(sockets.writer, std::string(size, 'x'));
-            co_await let_all_come(home); // more than there are buffers, and nobody waits
+            co_await let_all_come(home); // more pieces than buffers, while no operation waits
             for (std::size_t got = 0; got != size;) {
                 const auto piece = co_await pieces.next();
                 EXPECT_TRUE(piece) << piece.message();
@@ -567,7 +568,7 @@ TEST_P(UringStream, DoesNotRememberThatItWasShortOfBuffers) {
                 const auto held = co_await pieces.next();
                 EXPECT_TRUE(held) << held.message();
                 write_text(sockets.writer, "next");
-                co_await let_all_come(home); // so that it is short, and off
+                co_await let_all_come(home); // the buffers run out, and the source ends
                 std::stop_source stop;
                 home.spawn([](std::stop_source& source) -> task<> {
                     source.request_stop(); // after the kernel was asked, before it has answered
@@ -584,7 +585,7 @@ TEST_P(UringStream, DoesNotRememberThatItWasShortOfBuffers) {
     }(loop_, pair));
 }
 
-TEST_P(UringStream, LetsThroughWhatHasComeThoughTheDeadlineHasPassed) {
+TEST_P(UringStream, DeliversAPieceThatHasArrivedThoughTheDeadlineHasPassed) {
     const listener port;
     const file_pair pair = make_sockets();
     run([](context& home, const listener& at, const file_pair& sockets) -> task<> {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Contexts that spin and contexts that sleep at once, with I/O in flight, run_loops and plain threads, and every
-// way to end a wait, against each other; contexts that are destroyed under the feet of those who meet there, and
-// while they are being called. What they did must have been possible, and every path taken.
+// Races between contexts that spin, contexts that sleep at once, run_loops and plain threads, with
+// I/O in flight and every way to end a wait. Contexts are destroyed while their coroutines still
+// meet others, and while they are being woken. The histories are checked, and each test takes every
+// path it is about.
 #include "stress/scene.hpp"
 #include "stress/step_counts.hpp"
 #include "support/bare_coroutine.hpp"
@@ -40,6 +41,10 @@ namespace {
 using uring::limits;
 using sleep_step = uring::detail::step;
 
+// Both kinds of steps are counted in one array.
+static_assert(static_cast<std::size_t>(sleep_step::wake_due) >
+              static_cast<std::size_t>(detail::step::sweeping));
+
 constexpr uring::context_options sleeps_at_once{.entries = 16, .max_spins = 0};
 constexpr uring::context_options spins_first{.entries = 16};
 
@@ -61,12 +66,12 @@ protected:
         for (const std::size_t step : steps) {
             EXPECT_GT(count_of(step), 0) << "step " << step;
         }
-        EXPECT_EQ(count_of(sleep_step::call_in_vain), 0);
-        EXPECT_EQ(count_of(sleep_step::undue_call), 0);
+        EXPECT_EQ(count_of(sleep_step::wake_in_vain), 0);
+        EXPECT_EQ(count_of(sleep_step::undue_wake), 0);
     }
 };
 
-// ---- I/O of which nothing may be lost.
+// ---- I/O must lose nothing.
 
 void pause_for(unsigned spins) noexcept {
     for (; spins != 0; --spins) {
@@ -74,7 +79,7 @@ void pause_for(unsigned spins) noexcept {
     }
 }
 
-/// What the errands of a test have come to.
+/// The outcomes of a test's operations.
 struct errands {
     enum outcome : std::uint8_t { done, cancelled, expired, outcomes };
 
@@ -91,7 +96,7 @@ struct errands {
         return false;
     }
 
-    /// Whether there has not been enough of each outcome.
+    /// Whether there have been too few of some outcome.
     bool misses_any() const {
         return std::ranges::any_of(count, [](const auto& each) { return each.load() < 100; });
     }
@@ -141,7 +146,7 @@ private:
     std::uint32_t next_out_ = 0;
 };
 
-/// Stops that somebody presses, deadlines, or both; always something.
+/// A stop token, a deadline, or both.
 limits some_limits(scene& s, dice& random) {
     const unsigned roll = random.roll();
     std::stop_token stop;
@@ -159,7 +164,7 @@ task<> reading_party(uring::context& home, scene& s, errands& all, numbered_pipe
     }
 }
 
-/// Writes, sends the kernel on errands that come back at once, and waits for timers.
+/// Writes, makes operations that complete at once, and waits for timers.
 task<> writing_party(uring::context& home, scene& s, errands& all, numbered_pipe& pipe,
                      std::size_t seed) {
     dice random(seed);
@@ -182,9 +187,9 @@ task<> writing_party(uring::context& home, scene& s, errands& all, numbered_pipe
     }
 }
 
-// ---- Everybody meets.
+// ---- Parties of all kinds exchange items.
 
-/// What all scenes have come to.
+/// The totals of all scenes.
 struct tally {
     std::array<std::size_t, 5> failures{};
     std::size_t exchanges = 0;
@@ -243,7 +248,7 @@ TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
     using detail::step;
     constexpr auto steps = steps_of(
         step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena, step::expiry,
-        step::stop, sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
+        step::stop, sleep_step::wake_due, sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
         sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::late_stop);
     tally all;
     errands io;
@@ -265,8 +270,8 @@ TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
 
 // ---- A context ends.
 
-/// A context whose parties are still meeting others, and whose I/O is in flight, when it is stopped and
-/// destroyed.
+/// A context that is stopped and destroyed while its parties still exchange and its I/O is in
+/// flight.
 void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errands& io) {
     constexpr std::size_t on_context = 6;
     constexpr std::size_t on_other = 2;
@@ -348,7 +353,7 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errand
 }
 
 TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
-    constexpr auto steps = steps_of(sleep_step::call_by_message, sleep_step::call_by_eventfd,
+    constexpr auto steps = steps_of(sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
                                     sleep_step::set_aside, sleep_step::late_stop);
     tally all;
     errands io;
@@ -378,7 +383,7 @@ bare_coroutine wait_for_a_while(uring::context& home, errands& all, limits until
     all.add(got, may_be_stopped);
 }
 
-/// Destroys frames that wait, at the moment when stops and deadlines reach for them.
+/// Destroys frames that wait, at the moment when stops and deadlines arrive.
 task<> destroys_frames(uring::context& home, scene& s, errands& all, numbered_pipe& silent) {
     dice random(7);
     while (!all.over.load(std::memory_order_relaxed)) {
@@ -419,7 +424,8 @@ TEST_F(UringStress, AFrameMayBeDestroyedWhileAStopReachesForItsOperation) {
 
 // ---- A stream goes on.
 
-/// Receives bytes that count, with stops and deadlines, and holds some pieces back, so that buffers are short.
+/// Receives consecutive numbers, with stops and deadlines, and keeps some pieces, so that buffers
+/// run out.
 task<> receive_in_order(uring::context& home, scene& s, errands& all, int socket,
                         std::atomic<std::size_t>& short_of_buffers, bool& at_end) {
     dice random(9);
@@ -505,7 +511,7 @@ TEST_F(UringStress, AStreamThatIsLeftAndStoppedLosesNothing) {
                 short_of_buffers.load(), count_of(sleep_step::set_aside));
 }
 
-// ---- Calls.
+// ---- Wakes.
 
 /// The rings that this process has, by their file descriptors.
 std::set<int> rings() {
@@ -519,7 +525,8 @@ std::set<int> rings() {
     return found;
 }
 
-/// A context whose kernel refuses messages to other rings. The rings of no other thread come or go meanwhile.
+/// A context whose kernel refuses messages to other rings. Meanwhile no other thread makes or
+/// closes a ring.
 std::unique_ptr<uring::context> context_without_messages() {
     const auto before = rings();
     auto made = std::make_unique<uring::context>(sleeps_at_once);
@@ -546,7 +553,7 @@ std::unique_ptr<uring::context> context_without_messages() {
     return made;
 }
 
-/// Rounds in each of which a new context is called by all posters at once, and gone as soon as it may be.
+/// In each round, all posters wake a new context at once, and it is destroyed as soon as allowed.
 struct rounds {
     static constexpr std::size_t posters = 4;
 
@@ -579,24 +586,24 @@ struct rounds {
     }
 
     std::array<ping, posters> pings{};
-    std::size_t left = 0; ///< The target's thread's.
+    std::size_t left = 0; ///< Used by the target's thread only.
     std::optional<uring::context> target;
     bool over = false;
     std::barrier<> start{posters + 1};
     std::barrier<> end{posters + 1};
 };
 
-/// Posts from a context: the target is called by a message.
+/// Posts from a context, which wakes the target by a message.
 task<> post_from(uring::context& home, rounds& all, std::size_t number) {
     std::minstd_rand jitter(static_cast<unsigned>(number) + 1);
     while (all.post(number, jitter)) {
-        (void)co_await home.nop(); // a message that was refused comes back
+        (void)co_await home.nop(); // a refused message completes here
         all.end.arrive_and_wait();
     }
     home.stop();
 }
 
-/// What wakes the target beside calls.
+/// The causes that wake the target, other than posters.
 task<> doze_for_moments(uring::context& home, std::size_t seed) {
     std::minstd_rand jitter(static_cast<unsigned>(seed) + 1);
     while (true) {
@@ -610,11 +617,11 @@ task<> come_and_go(uring::context& home) {
     }
 }
 
-TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
+TEST_F(UringStress, AContextMayBeDestroyedAsSoonAsRunReturnsWhilePostersWakeIt) {
     constexpr auto steps =
-        steps_of(sleep_step::call_due, sleep_step::call_by_message, sleep_step::call_by_eventfd,
-                 sleep_step::failed_message, sleep_step::own_wake, sleep_step::owed_call,
-                 sleep_step::owed_sleep, sleep_step::owed_rest);
+        steps_of(sleep_step::wake_due, sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
+                 sleep_step::refused_message, sleep_step::own_wake, sleep_step::owed_wake,
+                 sleep_step::owed_sleep, sleep_step::owed_quiesce);
     rounds all;
     uring::context caller(sleeps_at_once);
     const auto refused = context_without_messages();
@@ -651,16 +658,16 @@ TEST_F(UringStress, AContextMayGoAsSoonAsRunReturnsWhoeverIsAboutToCallIt) {
         all.start.arrive_and_wait();
     }
     expect_all(steps);
-    // That each owed call was awaited is why the program has come here.
-    EXPECT_EQ(count_of(sleep_step::call_due),
-              count_of(sleep_step::call_by_message) + count_of(sleep_step::call_by_eventfd));
+    // The program reaches this line only if each owed wake was awaited.
+    EXPECT_EQ(count_of(sleep_step::wake_due),
+              count_of(sleep_step::wake_by_message) + count_of(sleep_step::wake_by_eventfd));
     std::printf(
-        "%zu contexts, %ld calls: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
-        "%ld calls owed, %ld while it slept on, %ld when it had left\n",
-        count, count_of(sleep_step::call_due), count_of(sleep_step::call_by_message),
-        count_of(sleep_step::failed_message), count_of(sleep_step::call_by_eventfd),
-        count_of(sleep_step::own_wake), count_of(sleep_step::owed_call),
-        count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_rest));
+        "%zu contexts, %ld wakes: %ld by message, %ld refused, %ld by eventfd; %ld own wakes, "
+        "%ld wakes owed, %ld while it slept on, %ld when it had left\n",
+        count, count_of(sleep_step::wake_due), count_of(sleep_step::wake_by_message),
+        count_of(sleep_step::refused_message), count_of(sleep_step::wake_by_eventfd),
+        count_of(sleep_step::own_wake), count_of(sleep_step::owed_wake),
+        count_of(sleep_step::owed_sleep), count_of(sleep_step::owed_quiesce));
 }
 
 struct bell : executor_node {
@@ -673,8 +680,8 @@ task<> ring_and_leave(uring::context& home, uring::context& target, bell& its) {
     co_return;
 }
 
-TEST_F(UringStress, AContextWhoseMessageIsRefusedCallsBeforeItLeaves) {
-    constexpr auto steps = steps_of(sleep_step::failed_message);
+TEST_F(UringStress, AContextWhoseMessageIsRefusedWritesToTheEventfdBeforeItLeaves) {
+    constexpr auto steps = steps_of(sleep_step::refused_message);
     uring::context target(sleeps_at_once);
     std::jthread runner([&] { target.run(); });
     std::size_t count = 0;
@@ -702,7 +709,7 @@ TEST_F(UringStress, AContextWhoseMessageIsRefusedCallsBeforeItLeaves) {
     runner.join();
     expect_all(steps);
     std::printf("%zu contexts, %ld refused messages\n", count,
-                count_of(sleep_step::failed_message));
+                count_of(sleep_step::refused_message));
 }
 
 } // namespace

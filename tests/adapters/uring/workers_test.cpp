@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel's own threads, on which operations block that it cannot poll.
+// The kernel's worker threads, on which operations block that cannot be polled.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 
@@ -30,8 +30,8 @@ using namespace tryst::test;
 using tryst::task;
 using tryst::uring::result;
 
-/// A FIFO that nobody writes to: opening it for reading blocks. The kernel leaves that to a thread of its own if it
-/// must not try at once, because the file may have to be created.
+/// A FIFO that nobody writes to: opening it for reading blocks. The kernel leaves that to a thread
+/// of its own if it must not try at once, because the file may have to be created.
 class fifo {
 public:
     fifo() {

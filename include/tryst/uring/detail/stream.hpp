@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A multishot operation: one that the kernel, once asked, completes again and again.
+/// A multishot operation, which the kernel completes again and again.
 /// Standard library only.
 #pragma once
 
-#include <tryst/uring/operation.hpp>
+#include <tryst/uring/detail/operation_base.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,12 @@
 
 namespace tryst::uring::detail {
 
-/// The source of a stream, and its completions that nobody has taken yet. The source starts when somebody
-/// waits and it is not on; it ends by an error, or because the stream has run full, and a kernel that does
-/// not know multishot ends it each time.
+/* A stream is a multishot operation, its source, and a queue of the completions not taken yet.
+ *   1. A `next_operation` takes the first completion from the queue. If there is none, it waits,
+ *      and starts the source unless that is in the kernel already.
+ *   2. A completion goes to the operation that waits, or else into the queue.
+ *   3. When the queue is full, the source is cancelled. It also ends by an error, and after each
+ *      completion if the kernel does not know multishot operations. Then step 1 starts it again. */
 class stream_base {
 public:
     stream_base(const stream_base&) = delete;
@@ -28,7 +31,7 @@ protected:
         std::uint32_t flags;
     };
 
-    /// Completions that nobody has taken yet, first in, first out. Allocates for more than it was made for.
+    /// The completions not taken yet, first in, first out. Allocates only for more than `room`.
     class completion_queue {
     public:
         explicit completion_queue(std::size_t room) { items_.reserve(room); }
@@ -36,7 +39,7 @@ protected:
         bool empty() const noexcept { return first_ == items_.size(); }
         std::size_t size() const noexcept { return items_.size() - first_; }
 
-        /// @returns whether there was memory.
+        /// @returns false if there is no memory.
         bool push(completion next) noexcept {
             if (items_.size() == items_.capacity()) {
                 items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
@@ -75,8 +78,9 @@ protected:
         ~next_operation() { abandon(); }
     };
 
-    /// @param room  for how many completions the source is left on; one more is its last. @throws std::bad_alloc
-    /// @param drop  gives back what a completion holds, for which there is no memory.
+    /// @param room  the number of queued completions at which the source is cancelled.
+    /// @param drop  releases the resource of a completion for which there is no memory.
+    /// @throws std::bad_alloc
     stream_base(reactor& owner, const request& what, std::size_t room,
                 void (*drop)(stream_base&, completion) noexcept)
         : reactor_(&owner), source_(owner, what), room_(room), drop_(drop), untaken_(room + 1) {
@@ -86,14 +90,14 @@ protected:
 
     reactor& owner() const noexcept { return *reactor_; }
 
-    /// The group of buffers into which the source receives.
+    /// The group of buffers from which the kernel chooses.
     std::uint16_t group() const noexcept { return source_.arguments().buffer; }
     void set_group(std::uint16_t group) noexcept { source_.request_.buffer = group; }
 
-    /// Ends the source; the kernel has let go of it when this returns.
+    /// Ends the source; it is not in the kernel when this returns (I36).
     void end() noexcept { source_.end(); }
 
-    /// What nobody has taken.
+    /// The completions not taken yet.
     completion_queue& untaken() noexcept { return untaken_; }
 
 private:
@@ -103,15 +107,22 @@ private:
     public:
         source(reactor& owner, const request& what) noexcept : operation_base(owner, what, {}) {}
         using operation_base::arguments;
+        using operation_base::is_over;
         void end() noexcept { abandon(); }
     };
+
+    /// Whether the source is in the kernel, or on its way there.
+    bool is_started() const noexcept { return source_.has_started() && !source_.is_over(); }
+    void wait(operation_base& next) noexcept;
+    void complete(int result, std::uint32_t flags) noexcept;
+    void forget_waiter() noexcept;
 
     reactor* reactor_;
     source source_;
     std::size_t room_;
     void (*drop_)(stream_base&, completion) noexcept;
-    operation_base* waiting_ = nullptr;
-    bool started_for_waiter_ = false; ///< The source, since that one waits.
+    operation_base* waiting_ = nullptr; ///< The `next_operation` that waits, if there is one.
+    bool started_for_waiter_ = false; ///< The source was started after `waiting_` began to wait.
     completion_queue untaken_;
 };
 

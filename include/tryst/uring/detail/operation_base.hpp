@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The part of an operation that does not depend on the type of its result.
+/// Standard library only. Never allocates.
+#pragma once
+
+#include <tryst/executor.hpp>
+#include <tryst/uring/detail/operation_state.hpp>
+#include <tryst/uring/detail/request.hpp>
+#include <tryst/uring/limits.hpp>
+
+#include <cassert>
+#include <cerrno>
+#include <coroutine>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <utility>
+
+namespace tryst::uring::detail {
+
+class reactor;
+class stream_base;
+class submissions;
+
+/// The links of an element of a circular list, or of the list itself.
+struct list_links {
+    list_links() noexcept = default;
+    list_links(const list_links&) = delete;
+    list_links& operator=(const list_links&) = delete;
+
+    bool alone() const noexcept { return following == this; }
+
+    void unlink() noexcept {
+        previous->following = following;
+        following->previous = previous;
+        previous = following = this;
+    }
+    void insert_before(list_links& place) noexcept {
+        previous = place.previous;
+        following = &place;
+        previous->following = following->previous = this;
+    }
+
+    list_links* previous = this;
+    list_links* following = this;
+};
+
+/* The states of an operation
+ *
+ *   state          in the kernel             in which list of src/uring/submissions.hpp
+ *   created        nothing                   none
+ *   waiting        nothing                   none: it waits for a timer of the loop or for a stream
+ *   queued         nothing                   queued
+ *   in_flight      operation                 in flight
+ *   cancel_queued  operation                 cancels
+ *   cancelling     operation, cancellation   in flight
+ *   completed      cancellation              in flight
+ *   over           nothing                   none
+ *
+ *   created       --start--------------> waiting, queued or in_flight
+ *   created       --stop was requested-> over
+ *   waiting       --event, end_reason--> over
+ *   queued        --submit-------------> in_flight
+ *   queued        --end_reason---------> over
+ *   in_flight     --end_reason---------> cancel_queued   (not a close, which cannot be undone)
+ *   cancel_queued --submit-------------> cancelling
+ *   cancelling    --answer-------------> in_flight, or again cancel_queued by way of it
+ *   cancelling    --completion---------> completed
+ *   in_flight, cancel_queued --completion--> over, or queued to start again
+ *   completed                --answer------> over, or queued to start again
+ *   over          --start--------------> queued          (the source of a stream only)
+ *
+ * The reactor starts, ends and completes operations; `submissions` submits and cancels them. In a
+ * child process, a frame that is destroyed takes its operation from any state to `over`.
+ *
+ * I35. All transitions happen on the thread of the context, or on the thread that destroys it after
+ *     `run` has returned. A stop, requested on any thread, only posts the operation's node to the
+ *     loop, which then cancels the operation.
+ * I36. The kernel may use an operation and the memory it refers to in the states for which
+ *     `is_in_kernel` is true, and in no other. So nothing may be freed in these states.
+ * I37. An operation that was cancelled ends with its own completion, and a result that arrives wins.
+ *     It does not end before the kernel has answered the cancellation: otherwise the answer could
+ *     be taken for one about a later operation at the same address.
+ * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null: for
+ *     a stop, or to resume the coroutine. A stop that finds the operation over resumes it. */
+class operation_base : tryst::executor_node, tryst::timer_node, list_links {
+public:
+    operation_base(reactor& owner, const request& what, limits&& until) noexcept
+        : reactor_(&owner), request_(what), limits_(std::move(until)) {}
+    operation_base(const operation_base&) = delete;
+    operation_base& operator=(const operation_base&) = delete;
+
+    bool await_ready() noexcept {
+        assert(state_ == state::created && "tryst: an operation can be awaited only once");
+        if (limits_.stop().stop_requested()) {
+            enter(state::over);
+            result_ = -ECANCELED;
+            return true;
+        }
+        return false;
+    }
+
+    void await_suspend(std::coroutine_handle<> coroutine) noexcept;
+
+protected:
+    ~operation_base() {
+        if (coroutine_) {
+            abandon();
+        }
+    }
+
+    /// Ends the operation of a coroutine that is destroyed; waits until it is not in the kernel
+    /// (I36).
+    void abandon() noexcept;
+
+    bool is_over() const noexcept { return state_ == state::over; }
+    const request& arguments() const noexcept { return request_; }
+    const char* name() const noexcept;
+    int outcome() const noexcept { return result_; }
+    std::uint32_t completion_flags() const noexcept { return flags_; }
+    std::error_code error() const noexcept {
+        return {result_ < 0 ? -result_ : 0, std::system_category()};
+    }
+
+    /// The outcome as a file descriptor, which the caller then owns; -1 if there is none.
+    int take_descriptor() noexcept { return is_over() ? std::exchange(result_, -1) : -1; }
+
+private:
+    friend class reactor;
+    friend class stream_base;
+    friend class submissions;
+
+    using state = operation_state;
+
+    struct post_stop {
+        operation_base* operation;
+        void operator()() const noexcept;
+    };
+
+    void enter(state to) noexcept {
+        assert(may_follow(state_, to) && "tryst: an operation skips a state (a bug in tryst)");
+        state_ = to;
+    }
+    bool has_started() const noexcept { return state_ != state::created; }
+    bool is_in_kernel() const noexcept { return detail::is_in_kernel(state_); }
+    /// Whether it is to end for good.
+    bool is_cancelled() const noexcept {
+        return reason_ == end_reason::stop || reason_ == end_reason::deadline;
+    }
+    /// Whether the node is queued (I38). Precondition: `stop_callback_` is empty, so that no other thread posts the node.
+    bool is_posted() const noexcept { return run != nullptr; }
+
+    reactor* reactor_;
+    stream_base* stream_ = nullptr; ///< The stream whose source this is, or for which it waits.
+    request request_;
+    int result_ = 0;
+    std::uint32_t flags_ = 0; ///< The completion's.
+    state state_ = state::created;
+    end_reason reason_ = end_reason::none;
+    std::uint8_t cancel_tries_ = 0; ///< How often the kernel was asked to cancel it.
+    std::coroutine_handle<> coroutine_; ///< The one to resume; null once it is resumed.
+    limits limits_;
+    std::optional<std::stop_callback<post_stop>> stop_callback_;
+};
+
+} // namespace tryst::uring::detail

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One io_uring: its set-up, its two queues, and the errors of the system calls that serve them.
+/// Linux, liburing.
+#pragma once
+
+#include "fork_guard.hpp"
+
+#include <tryst/detail/platform/time.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include <liburing.h>
+
+namespace tryst::uring::detail {
+
+/* The ring
+ *   new_entry --> submission queue --submit, submit_and_run_tasks, wait--> kernel
+ *   kernel --task work--> completion queue --drain--> the caller
+ *
+ * Task work is work that the kernel defers until the ring's thread enters it. Completions that do
+ * not fit into the queue overflow: the kernel keeps them and says so in a flag of the ring, which
+ * `has_task_work` reads, and the next call that runs task work fetches them.
+ *
+ * I29. One thread submits, waits and drains: the one that called `enable`.
+ * I30. No call here returns an error. After a temporary one the caller tries again in its next
+ *     round; any other ends the program, because the completions that it waits for would never
+ *     arrive. */
+class ring {
+public:
+    using time_point = tryst::detail::clock::time_point;
+
+    /// Sets up the best ring that the kernel has.
+    /// @param entries  room for submissions; the kernel rounds up to a power of two.
+    /// @throws std::system_error
+    explicit ring(unsigned entries);
+    ring(const ring&) = delete;
+    ring& operator=(const ring&) = delete;
+    ~ring();
+
+    /// Binds the ring to the calling thread (I29).
+    /// @param max_workers  bounded, unbounded; 0 keeps the kernel's limit. The kernel keeps a pool
+    ///   of workers for each thread, not for each ring.
+    /// @throws std::system_error
+    void enable(std::array<unsigned, 2> max_workers);
+
+    int descriptor() const noexcept { return ring_.ring_fd; }
+    unsigned setup_flags() const noexcept { return ring_.flags; }
+    /// For liburing's registrations.
+    io_uring* handle() noexcept { return &ring_; }
+    bool is_in_child() const noexcept { return fork_guard_.is_in_child(); }
+    void expect_parent() const noexcept { fork_guard_.expect_parent(); }
+
+    // ---- Submissions.
+
+    /// A zeroed entry, to be submitted with the next system call; null if the kernel takes none
+    /// now.
+    io_uring_sqe* new_entry() noexcept {
+        expect_parent();
+        io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+        if (entry == nullptr) {
+            submit(); // may fail for now
+            entry = io_uring_get_sqe(&ring_);
+        }
+        if (entry != nullptr) {
+            std::memset(entry, 0, sizeof(*entry));
+        }
+        return entry;
+    }
+
+    /// Turns an entry that the kernel has not taken yet into one without effect.
+    void revoke(io_uring_sqe& entry) noexcept;
+
+    /// The entry flag that suppresses the completion of a success; 0 if the kernel lacks it.
+    unsigned char quiet_flag() const noexcept {
+        return (ring_.features & IORING_FEAT_CQE_SKIP) != 0 ? IOSQE_CQE_SKIP_SUCCESS : 0;
+    }
+    bool has_unsubmitted() const noexcept { return io_uring_sq_ready(&ring_) != 0; }
+    void submit() noexcept;
+    void submit_and_run_tasks() noexcept;
+
+    // ---- Completions.
+
+    bool has_completions() const noexcept { return io_uring_cq_ready(&ring_) != 0; }
+    /// Whether the kernel says that it has task work or overflown completions for `run_tasks`.
+    bool has_task_work() const noexcept {
+        return (IO_URING_READ_ONCE(*ring_.sq.kflags) &
+                (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
+    }
+    void run_tasks() noexcept;
+    /// Submits, and sleeps until there is a completion or `deadline` passes; null: no deadline.
+    void wait(const time_point* deadline) noexcept;
+
+    /// Calls `complete(const io_uring_cqe&)` for each completion, oldest first.
+    template <class Complete>
+    void drain(Complete complete) noexcept {
+        unsigned head = 0;
+        unsigned count = 0;
+        const io_uring_cqe* completion = nullptr;
+        io_uring_for_each_cqe(&ring_, head, completion) {
+            ++count;
+            complete(*completion);
+        }
+        io_uring_cq_advance(&ring_, count);
+    }
+
+    /// Whether the kernel knows this opcode. It fails an unknown one with EINVAL, as it does for
+    /// wrong arguments.
+    bool knows(unsigned kernel_opcode) noexcept;
+
+private:
+    fork_guard fork_guard_;
+    io_uring ring_;
+};
+
+} // namespace tryst::uring::detail
