@@ -37,7 +37,7 @@ using tryst::test::deallocations;
 
 template <order Order>
 struct in_order {
-    using home = typename tryst::detail::two_sides<int, int, Order>::home;
+    using home = typename tryst::detail::two_sides<int, int, Order>::wait_list;
     using meeting = tryst::red_blue_exchanger<int, int, Order>;
     using channel = tryst::synchronous_channel<int, Order>;
     static constexpr std::size_t bytes_per_waiter = Order == order::fifo ? 10 : 16;
@@ -91,7 +91,7 @@ TYPED_TEST(RedBlueAllocation, DoesNotHappenInTheSteadyState) {
 }
 
 TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
-    typename TypeParam::home home;
+    typename TypeParam::wait_list home;
     std::vector<waiter> reds(1'000);
     const auto cycle = [&] {
         for (waiter& w : reds) {
@@ -114,7 +114,7 @@ TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
 
 TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
     const std::size_t before = allocated_bytes;
-    typename TypeParam::home home;
+    typename TypeParam::wait_list home;
     std::vector<waiter> reds(100'000);
     const std::size_t room = allocated_bytes;
     for (waiter& w : reds) {
@@ -128,7 +128,7 @@ TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
 /// Nobody comes, all give up, each after the next has come; and the first stays for ever.
 TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
     for (const std::size_t overlap : {1U, 2U, 50U, 500U}) {
-        typename TypeParam::home home;
+        typename TypeParam::wait_list home;
         waiter first;
         ASSERT_EQ(home.enqueue_or_match(first, colour::blue).kind, match_result::offered);
         std::vector<waiter> blues(overlap + 1);
@@ -156,7 +156,7 @@ TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
 
 /// One in 64 stays: the worst that can happen to segments.
 TYPED_TEST(RedBlueAllocation, IsBoundedByThoseWhoStay) {
-    typename TypeParam::home home;
+    typename TypeParam::wait_list home;
     std::vector<waiter> staying(1'000);
     waiter passing;
     const std::size_t before = allocated_bytes;
