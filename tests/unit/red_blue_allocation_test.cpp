@@ -37,7 +37,7 @@ using tryst::test::deallocations;
 
 template <order Order>
 struct in_order {
-    using home = typename tryst::detail::two_sides<int, int, Order>::wait_list;
+    using wait_list = typename tryst::detail::two_sides<int, int, Order>::wait_list;
     using meeting = tryst::red_blue_exchanger<int, int, Order>;
     using channel = tryst::synchronous_channel<int, Order>;
     static constexpr std::size_t bytes_per_waiter = Order == order::fifo ? 10 : 16;
@@ -91,16 +91,16 @@ TYPED_TEST(RedBlueAllocation, DoesNotHappenInTheSteadyState) {
 }
 
 TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
-    typename TypeParam::wait_list home;
+    typename TypeParam::wait_list list;
     std::vector<waiter> reds(1'000);
     const auto cycle = [&] {
         for (waiter& w : reds) {
-            ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
+            ASSERT_EQ(list.enqueue_or_match(w, colour::red).kind, match_result::offered);
         }
         for (std::size_t i = 0; i < reds.size(); i += 3) {
-            ASSERT_TRUE(home.withdraw(reds[i], colour::red));
+            ASSERT_TRUE(list.withdraw(reds[i], colour::red));
         }
-        while (home.try_match(colour::blue).kind == match_result::partner) {
+        while (list.try_match(colour::blue).kind == match_result::partner) {
         }
     };
     cycle();
@@ -114,11 +114,11 @@ TYPED_TEST(RedBlueAllocation, IsOverWhenTheRoomIsThere) {
 
 TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
     const std::size_t before = allocated_bytes;
-    typename TypeParam::wait_list home;
+    typename TypeParam::wait_list list;
     std::vector<waiter> reds(100'000);
     const std::size_t room = allocated_bytes;
     for (waiter& w : reds) {
-        ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
+        ASSERT_EQ(list.enqueue_or_match(w, colour::red).kind, match_result::offered);
     }
     EXPECT_LE(room - before, sizeof(waiter) * reds.size() + 1'000);
     // Blocks double: at most half of it is in use.
@@ -128,48 +128,48 @@ TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
 /// Nobody comes, all give up, each after the next has come; and the first stays for ever.
 TYPED_TEST(RedBlueAllocation, DoesNotGrowWithThoseWhoGiveUp) {
     for (const std::size_t overlap : {1U, 2U, 50U, 500U}) {
-        typename TypeParam::wait_list home;
+        typename TypeParam::wait_list list;
         waiter first;
-        ASSERT_EQ(home.enqueue_or_match(first, colour::blue).kind, match_result::offered);
+        ASSERT_EQ(list.enqueue_or_match(first, colour::blue).kind, match_result::offered);
         std::vector<waiter> blues(overlap + 1);
         const auto come_and_go = [&](long times) {
             for (long i = 0; i != times; ++i) {
                 const auto at = static_cast<std::size_t>(i);
-                ASSERT_EQ(home.enqueue_or_match(blues[at % blues.size()], colour::blue).kind,
+                ASSERT_EQ(list.enqueue_or_match(blues[at % blues.size()], colour::blue).kind,
                           match_result::offered);
                 ASSERT_TRUE(i < static_cast<long>(overlap) ||
-                            home.withdraw(blues[(at + 1) % blues.size()], colour::blue));
+                            list.withdraw(blues[(at + 1) % blues.size()], colour::blue));
             }
             for (std::size_t k = 0; k != overlap; ++k) {
                 const auto at = static_cast<std::size_t>(times) - 1 - k;
-                ASSERT_TRUE(home.withdraw(blues[at % blues.size()], colour::blue));
+                ASSERT_TRUE(list.withdraw(blues[at % blues.size()], colour::blue));
             }
         };
         come_and_go(10'000);
         const std::size_t before = allocated_bytes;
         come_and_go(2'500'000);
         EXPECT_EQ(allocated_bytes, before) << overlap << " wait at a time";
-        EXPECT_EQ(home.try_match(colour::red).claimed, &first);
-        EXPECT_EQ(home.try_match(colour::red).kind, match_result::empty);
+        EXPECT_EQ(list.try_match(colour::red).claimed, &first);
+        EXPECT_EQ(list.try_match(colour::red).kind, match_result::empty);
     }
 }
 
 /// One in 64 stays: the worst that can happen to segments.
 TYPED_TEST(RedBlueAllocation, IsBoundedByThoseWhoStay) {
-    typename TypeParam::wait_list home;
+    typename TypeParam::wait_list list;
     std::vector<waiter> staying(1'000);
     waiter passing;
     const std::size_t before = allocated_bytes;
     for (waiter& w : staying) {
         for (int i = 0; i != 63; ++i) {
-            ASSERT_EQ(home.settle(passing, colour::red).kind, match_result::offered);
-            ASSERT_TRUE(home.withdraw(passing, colour::red));
+            ASSERT_EQ(list.enqueue_or_match(passing, colour::red).kind, match_result::offered);
+            ASSERT_TRUE(list.withdraw(passing, colour::red));
         }
-        ASSERT_EQ(home.enqueue_or_match(w, colour::red).kind, match_result::offered);
+        ASSERT_EQ(list.enqueue_or_match(w, colour::red).kind, match_result::offered);
     }
     EXPECT_LE(allocated_bytes - before, 21U * 640 * staying.size() / 10);
     std::size_t met = 0;
-    while (home.try_match(colour::blue).kind == match_result::partner) {
+    while (list.try_match(colour::blue).kind == match_result::partner) {
         ++met;
     }
     EXPECT_EQ(met, staying.size());
