@@ -11,9 +11,9 @@ set(headers
     include/tryst/asio/task_executor.hpp
     include/tryst/asio/wait.hpp
     include/tryst/asio/detail/handler_memory.hpp
+    include/tryst/asio/detail/handler_traits.hpp
     include/tryst/asio/detail/initiate_exchange.hpp
     include/tryst/asio/detail/initiating_function.hpp
-    include/tryst/asio/detail/initiation.hpp
     include/tryst/asio/detail/net.hpp
     include/tryst/asio/detail/operation_state.hpp
     include/tryst/asio/detail/registry.hpp

@@ -4,7 +4,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
 #include <tryst/detail/platform/atomic.hpp>

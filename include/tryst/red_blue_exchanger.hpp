@@ -6,7 +6,7 @@
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>

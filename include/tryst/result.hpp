@@ -6,7 +6,7 @@
 /// Longer than other headers, because each accessor has an overload for each value category.
 #pragma once
 
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 
 #include <cassert>
 #include <concepts>

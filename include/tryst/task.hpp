@@ -4,7 +4,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/continuation.hpp>
 #include <tryst/executor.hpp>

@@ -16,7 +16,7 @@ namespace {
 
 /// The most cancellations that `quiesce` submits at once. The kernel removes cancelled operations
 /// in task work, of which one system call runs 20 items. Until then they lengthen the search for
-/// the next operation (docs/adr/0006-what-is-in-flight-when-run-returns.md).
+/// the next operation (docs/adr/0006-run-cancels-operations-in-flight.md).
 constexpr unsigned cancel_batch = 16;
 
 } // namespace

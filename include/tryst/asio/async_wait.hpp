@@ -58,7 +58,7 @@ private:
 };
 
 template <class Handler, class T>
-auto drive_task(initiation<Handler>& /*from*/, task<T> work) ->
+auto drive_task(task_initiation<Handler>& /*from*/, task<T> work) ->
     typename task_driver<Handler, task_outcome<T>>::coroutine {
     task<T> own = std::move(work); // a parameter would outlive the promise, which is its executor
     co_await own.when_ready();
@@ -68,7 +68,7 @@ auto drive_task(initiation<Handler>& /*from*/, task<T> work) ->
 /// Drives the task that `work` makes from a stop token. The token follows the handler's
 /// cancellation slot.
 template <class Handler, class Work>
-auto drive_task(initiation<Handler>& /*from*/, Work work) -> typename task_driver<
+auto drive_task(task_initiation<Handler>& /*from*/, Work work) -> typename task_driver<
     Handler,
     task_outcome<typename std::invoke_result_t<Work&, std::stop_token>::value_type>>::coroutine {
     const slot_stop::token slot = co_await own_stop_token();
@@ -87,7 +87,7 @@ struct initiate_task {
     template <class Handler, class Work>
     void operator()(Handler&& handler, Work work) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        initiation<std::decay_t<Handler>> from{own};
+        task_initiation<std::decay_t<Handler>> from{own};
         drive_task(from, std::move(work)).promise.start_later();
     }
 };

@@ -4,11 +4,11 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiation.hpp>
+#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/operation_state.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/exchange_operation.hpp>
 
 #include <type_traits>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Starts any exchange, transfer or receipt as an Asio operation.
+/// Starts any exchange, transfer or receipt as an Asio operation, and calls its handler at the end.
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiation.hpp>
+#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/operation_state.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>

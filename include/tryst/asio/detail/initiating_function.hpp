@@ -4,8 +4,8 @@
 /// Asio.
 #pragma once
 
+#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/initiate_exchange.hpp>
-#include <tryst/asio/detail/initiation.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>
 #include <tryst/asio/io_executor.hpp>

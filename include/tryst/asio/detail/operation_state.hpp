@@ -4,7 +4,7 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiation.hpp>
+#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/serial_executor.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>
@@ -22,7 +22,11 @@ namespace detail {
  * handler, the exchange and the serial executor on which the exchange completes. The offer is made
  * in the initiating function, so that offers keep the order of initiation. The rest happens in
  * turns of the handler's executor. The handler is called at the end of the last turn, when the
- * state is destroyed already: it may throw, and may reuse the memory.
+ * state is destroyed already: it may throw, and may reuse the memory. The steps at the end:
+ *
+ *   completed  called by the core operation, in a turn: tells the serial executor to finish
+ *   complete   called by the serial executor, after that turn: destroys the state
+ *   tell       calls the handler
  *
  * @tparam Exchange  has
  *   - a constructor from `Make&` and a stop token;

@@ -4,7 +4,7 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiation.hpp>
+#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/serial_executor.hpp>
 #include <tryst/asio/detail/slot_stop.hpp>
@@ -22,7 +22,7 @@ namespace detail {
 
 /// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
 template <class Handler>
-struct initiation {
+struct task_initiation {
     Handler& handler;
 };
 
@@ -99,7 +99,7 @@ public:
     };
 
     template <class... Rest>
-    explicit task_driver(initiation<Handler>& from, Rest&... /*rest*/)
+    explicit task_driver(task_initiation<Handler>& from, Rest&... /*rest*/)
         : base(queue(net::get_associated_executor(from.handler))),
           handler_(std::move(from.handler)),
           stop_(net::get_associated_cancellation_slot(handler_)) {
@@ -108,7 +108,7 @@ public:
 
     // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and
     // delete.
-    static void* operator new(std::size_t size, initiation<Handler>& from, anything /*work*/) {
+    static void* operator new(std::size_t size, task_initiation<Handler>& from, anything /*work*/) {
         return memory::allocate(size, from.handler);
     }
     static void operator delete(void* frame, std::size_t size) noexcept {

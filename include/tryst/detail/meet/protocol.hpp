@@ -40,7 +40,8 @@ enum class arrival : std::uint8_t {
  *               or offer the own waiter in the empty slot, for a bounded time.
  *            3. Otherwise offer the own waiter in the wait list.
  *   expire   The bounded time is over: leave the arena's slot, and arrive again in the wait list.
- *   park     In the wait list: tell the completer that it must post the waiter.
+ *   park     In the wait list: tell the completer that it must post the waiter. If a stop came
+ *            first, withdraw the waiter instead.
  *   cancel   A stop or a deadline: withdraw the waiter from the wait list, and complete it.
  *   close    Close the wait list, claim all waiters, and complete them.
  *

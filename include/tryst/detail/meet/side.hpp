@@ -4,7 +4,7 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/meet/item.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/result.hpp>

@@ -13,7 +13,8 @@
 namespace tryst::detail {
 
 /// The wait strategy of a thread (blocking_wait.hpp): it spins for a moment, then sleeps. Its
-/// parker, and its current number of spins, are thread-local.
+/// parker, and its current number of spins, are thread-local. The bounds of spinning are in
+/// platform/atomic.hpp. A thread that runs a loop spins in event_loop.hpp instead.
 class thread_wait_strategy {
 public:
     executor_ref executor() noexcept {

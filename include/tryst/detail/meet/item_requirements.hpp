@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Requirements on the type of an item.
+/// Requirements on the type of an item. Items change hands in waiter.hpp (`swap_items`).
 /// Standard library only.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the initiating functions of tryst's operations have in common.
+/// The executor, the allocator and the work of a completion handler.
 /// Asio.
 #pragma once
 
