@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How a completion of the ring becomes a resumption of a coroutine:
-//   complete_all --> complete --> complete_operation --> conclude --> finish --> (the loop's queue) --> resume
+//   complete_all --> complete --> complete_operation --> conclude --> finish --> [queue] --> resume
 // The completions of a stream go from conclude to stream.cpp, and from there to finish.
 #include "reactor.hpp"
 

@@ -80,9 +80,9 @@ struct list_links {
  *     loop, which then cancels the operation.
  * I36. The kernel may use an operation and the memory it refers to in the states for which
  *     `is_in_kernel` is true, and in no other. So nothing may be freed in these states.
- * I37. An operation that was cancelled ends with its own completion, and a result that arrives wins.
- *     It does not end before the kernel has answered the cancellation: otherwise the answer could
- *     be taken for one about a later operation at the same address.
+ * I37. An operation that was cancelled ends with its own completion, and a result that arrives
+ *     wins. It does not end before the kernel has answered the cancellation: otherwise the answer
+ *     could be taken for one about a later operation at the same address.
  * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null: for
  *     a stop, or to resume the coroutine. A stop that finds the operation over resumes it. */
 class operation_base : tryst::executor_node, tryst::timer_node, list_links {
@@ -149,7 +149,8 @@ private:
     bool is_cancelled() const noexcept {
         return reason_ == end_reason::stop || reason_ == end_reason::deadline;
     }
-    /// Whether the node is queued (I38). Precondition: `stop_callback_` is empty, so that no other thread posts the node.
+    /// Whether the node is queued (I38). Precondition: `stop_callback_` is empty, so that no other
+    /// thread posts the node.
     bool is_posted() const noexcept { return run != nullptr; }
 
     reactor* reactor_;
