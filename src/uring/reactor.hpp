@@ -62,7 +62,8 @@ public:
     /// @throws std::system_error if it is bound to another one.
     void claim_thread();
     /// Cancels all operations in flight, which start again when the loop runs again. Waits until
-    /// the kernel has none of them (I36), and for wakes that are owed or that it has sent (I32, I34).
+    /// the kernel has none of them (I36), and for wakes that are owed or that it has sent (I32,
+    /// I34).
     void quiesce() noexcept;
 
     executor_node* take_mail() noexcept { return wakeup_.take_mail(); }

@@ -34,8 +34,8 @@ namespace tryst::uring::detail {
  *     context afterwards.
  * I32. While it is owed a wake, the owner neither prepares to sleep again nor leaves `run`. So no
  *     poster is inside when `run` has returned, and the context may be destroyed.
- * I33. There is one wake for each sleep that a poster ends: a running context is never woken, except
- *     that a wake which is owed may arrive late.
+ * I33. There is one wake for each sleep that a poster ends: a running context is never woken,
+ *     except that a wake which is owed may arrive late.
  * I34. A sender does not leave `run` before it has seen whether its messages were refused. */
 class wakeup {
 public:

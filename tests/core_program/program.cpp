@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A user's program that uses all of the core, with a stop token of its own type: compiled with more warnings than
-// our own targets have, and with each standard library.
+// A user's program that uses all of the core, with a stop token of its own type: compiled with more
+// warnings than our own targets have, and with each standard library.
 #include <tryst/tryst.hpp>
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Bytes as a stream that arrives in pieces: what a fuzzer sends to the decoder of examples/applications/pairing_server.
+/// Bytes as a stream that arrives in pieces: what a fuzzer sends to the decoder of
+/// examples/applications/pairing_server.
 #pragma once
 
 #include "pairing_server/protocol.hpp"
@@ -20,8 +21,9 @@ struct stream_counts {
     std::size_t too_large = 0;
 };
 
-/// Feeds the stream that `program` stands for to a decoder, and compares with one that has it whole. Any
-/// bytes are a program: two for the limits, one for the size of the pieces, then the stream.
+/// Feeds the stream that `program` stands for to a decoder, and compares with one that has it
+/// whole. Any bytes are a program: two for the limits, one for the size of the pieces, then the
+/// stream.
 /// @returns what was wrong; nothing if nothing was.
 std::string check_stream(std::span<const std::uint8_t> program, stream_counts& counts);
 

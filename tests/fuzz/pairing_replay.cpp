@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Feeds the streams that are worth keeping, those of the corpus, to the decoder. No fuzzer is needed.
+// Feeds the streams that are worth keeping, those of the corpus, to the decoder. No fuzzer is
+// needed.
 #include "fuzz/pairing_oracle.hpp"
 
 #include <cstdio>

@@ -161,9 +161,9 @@ void checker::begin_execution() {
     forbidden_ = 0;
     cut_ = false;
     if (choices_.mode() == choices::how::random) {
-        // Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized
-        // scheduler with probabilistic guarantees of finding bugs", 2010): the thread of highest priority
-        // runs; at a few random steps it gets the lowest.
+        // Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A
+        // randomized scheduler with probabilistic guarantees of finding bugs", 2010): the thread of
+        // highest priority runs; at a few random steps it gets the lowest.
         auto& random = choices_.random();
         std::iota(priorities_.begin(), priorities_.end(), 100U);
         std::ranges::shuffle(priorities_, random);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The model checker: runs a scene's threads one step at a time, in every order, with every value that
-/// C++'s memory model lets a load return.
+/// The model checker: runs a scene's threads one step at a time, in every order, with every value
+/// that C++'s memory model lets a load return.
 #pragma once
 
 #include "model/kernel.hpp"
@@ -56,18 +56,19 @@ struct report {
     std::vector<std::string> trace; ///< What happens then, step by step.
 };
 
-/* A model thread is a fiber that stops before each step: an atomic operation, or the use of a shared
- * object. The scheduler then decides which thread makes its step next. What a thread does between two steps touches
- * plain memory only, and is therefore part of the step before, as long as there is no data race; and that is
- * what `plain_memory` checks.
+/* A model thread is a fiber that stops before each step: an atomic operation, or the use of a
+ * shared object. The scheduler then decides which thread makes its step next. What a thread does
+ * between two steps touches plain memory only, and is therefore part of the step before, as long
+ * as there is no data race; and that is what `plain_memory` checks.
  *
- * A load may read any store that its thread's view does not forbid; a read-modify-write reads the latest.
- * A store may come before others in the modification order that its thread does not know of. No load reads what
- * is stored later (load buffering, which RC11 excludes). No fences.
+ * A load may read any store that its thread's view does not forbid; a read-modify-write reads the
+ * latest. A store may come before others in the modification order that its thread does not know
+ * of. No load reads what is stored later (load buffering, which RC11 excludes). No fences.
  *
- * What follows depends on nothing but what each thread has read and in which order the stores to each
- * atomic came. That, as a fingerprint, is the state; an execution that comes to a known one is cut. So two
- * schedules that differ only in the order of independent steps are explored once, as with sleep sets. */
+ * What follows depends on nothing but what each thread has read and in which order the stores to
+ * each atomic came. That, as a fingerprint, is the state; an execution that comes to a known one is
+ * cut. So two schedules that differ only in the order of independent steps are explored once, as
+ * with sleep sets. */
 class checker {
     static inline constinit checker* active = nullptr;
 
@@ -86,7 +87,8 @@ class checker {
 public:
     static checker& instance() noexcept;
 
-    /// Explores the executions of `scene`, which is called on thread 0 of each. Stops at the first failure.
+    /// Explores the executions of `scene`, which is called on thread 0 of each. Stops at the first
+    /// failure.
     report explore(void (*scene)(), const bounds& limits);
     /// Makes the one execution that `text` describes.
     report replay(void (*scene)(), const bounds& limits, const std::string& text);
@@ -108,8 +110,8 @@ public:
 
     // ---- For the platform, on a model thread.
 
-    /// An atomic has a number; it keeps that itself, and operations are given the number's address, so that
-    /// the life of an atomic is checked like that of any object.
+    /// An atomic has a number; it keeps that itself, and operations are given the number's address,
+    /// so that the life of an atomic is checked like that of any object.
     unsigned make_atomic(word initial);
     word load(const unsigned* atomic, std::memory_order order, site where);
     void store(const unsigned* atomic, word desired, std::memory_order order, site where);
@@ -153,12 +155,13 @@ public:
 
     std::size_t current() const noexcept { return running_; }
     view& knowledge() noexcept { return self().now; }
-    /// Ends a part of the calling thread's history: what comes after is later than what others know.
+    /// Ends a part of the calling thread's history: what comes after is later than what others
+    /// know.
     void next_event() noexcept { end_event(); }
     const char* name_of(std::size_t number) const noexcept { return threads_[number]->name; }
 
-    /// The calling thread's object of a kind: null before its first use; `end` is called with it when the
-    /// thread ends.
+    /// The calling thread's object of a kind: null before its first use; `end` is called with it
+    /// when the thread ends.
     struct local_object {
         void* object = nullptr;
         void (*end)(void*) = nullptr;

@@ -92,7 +92,8 @@ public:
         };
     }
 
-    /// A thread that runs `body` before those of `afterwards`, and orders nothing of it before what they do.
+    /// A thread that runs `body` before those of `afterwards`, and orders nothing of it before what
+    /// they do.
     template <class Body>
     auto before(Body body) {
         return [this, body] {
@@ -119,8 +120,8 @@ public:
         };
     }
 
-    /// A party that destroys the wait list after its arrival, although a withdrawal may be under way
-    /// (I5).
+    /// A party that destroys the wait list after its arrival, although a withdrawal may be under
+    /// way (I5).
     auto destroyer(colour own, plan p = plan::waits) {
         pins_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
         return [this, own, p, mine = add(own)] {
@@ -360,7 +361,8 @@ void recycled() {
     c.run(c.party(red, plan::waits, 2), c.party(blue, plan::waits, 2));
 }
 
-// The second red finds the segment that the first has linked, and must see that its cell is empty again.
+// The second red finds the segment that the first has linked, and must see that its cell is empty
+// again.
 void recycled_for_another() {
     crowd<queue> c;
     c.arrive(red);

@@ -185,7 +185,8 @@ void bare() {
     m.run(m.bare(until_stop), m.bare(endless), m.canceller());
 }
 
-// ---- Frames destroyed while they wait, and exchangers destroyed by a party that has exchanged there
+// ---- Frames destroyed while they wait, and exchangers destroyed by a party that has exchanged
+// there
 
 void abandoned() {
     meeting m;

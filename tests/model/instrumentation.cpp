@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The scenes and the library's headers are compiled with -fsanitize=thread, but not linked with its runtime:
-/// the calls that the compiler puts before each access to memory come here. So do new and delete, and
-/// failed assertions.
+/// The scenes and the library's headers are compiled with -fsanitize=thread, but not linked with
+/// its runtime: the calls that the compiler puts before each access to memory come here. So do new
+/// and delete, and failed assertions.
 #include "model/checker.hpp"
 
 #include <cstdlib>

@@ -18,8 +18,8 @@ inline constexpr instant never = std::numeric_limits<instant>::max();
 /// One in each execution.
 class kernel {
 public:
-    /// A futex wait: sleeps until a `wake`, the deadline, or for no reason; not at all if the atomic
-    /// does not hold `seen`.
+    /// A futex wait: sleeps until a `wake`, the deadline, or for no reason; not at all if the
+    /// atomic does not hold `seen`.
     void sleep(const unsigned* atomic, word seen, instant deadline, site where);
     /// A futex wake of one sleeper. `atomic` may be dead.
     void wake(const unsigned* atomic, site where);

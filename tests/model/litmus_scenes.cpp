@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What C++'s memory model allows and forbids, and what the checker must find: tests of the checker itself.
+// What C++'s memory model allows and forbids, and what the checker must find: tests of the checker
+// itself.
 #include "model/checker.hpp"
 #include "model/platform.hpp"
 #include "model/scenes.hpp"
@@ -140,7 +141,8 @@ void independent_reads() {
     require(Load != seq_cst || !contradict, "the readers disagree");
 }
 
-/// Each stores to both, in opposite orders: the first stores may both be the last in modification order.
+/// Each stores to both, in opposite orders: the first stores may both be the last in modification
+/// order.
 template <std::memory_order Store>
 void two_writes() {
     atomic<int> x{0};
@@ -239,7 +241,8 @@ void racing_writes() {
     run_threads([&] { data = 1; }, [&] { data = 2; });
 }
 
-/// The readers never come after the deallocation in this order of starts; nothing orders them before it.
+/// The readers never come after the deallocation in this order of starts; nothing orders them
+/// before it.
 void use_after_free() {
     int* const data = new int(1);
     run_threads([data] { require(*data >= 0, "negative"); }, [data] { delete data; });

@@ -125,8 +125,8 @@ void timer_and_post() {
     require(timer.rung && letter.delivered == 1, "a timer or a post was lost");
 }
 
-/// The loop ends, and is destroyed, as soon as it has had both a timer and a post, whose poster may still
-/// be about to wake it.
+/// The loop ends, and is destroyed, as soon as it has had both a timer and a post, whose poster may
+/// still be about to wake it.
 void timer_and_last_post() {
     struct both : executor_node, timer_node {
         std::unique_ptr<run_loop> loop = std::make_unique<run_loop>();
@@ -231,8 +231,8 @@ task<int> nested(channel& ex) {
     co_return **got;
 }
 
-/// A coroutine without executor awaits a task, which its partner may complete before the coroutine has
-/// suspended.
+/// A coroutine without executor awaits a task, which its partner may complete before the coroutine
+/// has suspended.
 void task_ends_inline() {
     channel ex(0);
     int got = 0;
@@ -254,7 +254,8 @@ void task_ends_inline() {
 
 using lifo = red_blue_exchanger<int, int, order::lifo>;
 
-/// A party destroys the exchanger once it has found it closed, while the close may still be under way.
+/// A party destroys the exchanger once it has found it closed, while the close may still be under
+/// way.
 template <class Exchanger, auto Try>
 void destroyed_during_close() {
     auto ex = std::make_unique<Exchanger>(1);

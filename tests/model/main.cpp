@@ -49,7 +49,8 @@ std::vector<scene> all_scenes() {
     return all;
 }
 
-/// A model thread that crashes, or never comes to its next step, has failed: go on from the scheduler.
+/// A model thread that crashes, or never comes to its next step, has failed: go on from the
+/// scheduler.
 void catch_signals() {
     static std::array<char, std::size_t{64} << 10U> stack;
     stack_t alternative{};

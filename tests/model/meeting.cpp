@@ -217,8 +217,8 @@ void meeting::close_at_quiescence() {
     }
 }
 
-/// Conservation: whoever exchanged got what its partner brought, and the partner got ours; who did not has
-/// its own.
+/// Conservation: whoever exchanged got what its partner brought, and the partner got ours; who did
+/// not has its own.
 void meeting::verify() const {
     for (std::size_t i = 0; i != parties_; ++i) {
         const result& mine = results[i];

@@ -115,8 +115,8 @@ public:
         return [this, mine = add(kind), kind] { coroutine_party(*this, nullptr, mine, kind); };
     }
 
-    /// A loop whose one coroutine may be destroyed while it waits: by `killer`, or `at_once`, before its
-    /// check runs.
+    /// A loop whose one coroutine may be destroyed while it waits: by `killer`, or `at_once`,
+    /// before its check runs.
     auto doomed_loop(patience kind, bool at_once = false) {
         doom_.loop = &loop_.at(loops_++);
         return [this, mine = add(kind), kind, at_once] {
@@ -145,8 +145,8 @@ public:
         return [this, mine = add(patience::endless)] { destroying_party(*this, nullptr, mine); };
     }
 
-    /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such have
-    /// begun to wait; that they have is ordered before.
+    /// A loop like `loop`, of one coroutine, and whoever destroys the exchanger as soon as all such
+    /// have begun to wait; that they have is ordered before.
     auto watched_loop(patience kind) {
         ++watched_;
         return [this, mine = add(kind), kind, on = loops_++] {

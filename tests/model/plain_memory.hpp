@@ -21,10 +21,10 @@ struct conflict {
     std::size_t thread = 0; ///< Who made the earlier one.
 };
 
-/* Every execution starts with all memory fresh. A freed block is handed out again at once, to the thread
- * that freed it: addresses are reused as soon as a real allocator might. Freeing counts as a write, and
- * so does allocation; therefore a stale access is found as a race even in a schedule in which it happens
- * to come first, unless it is ordered by happens-before. */
+/* Every execution starts with all memory fresh. A freed block is handed out again at once, to the
+ * thread that freed it: addresses are reused as soon as a real allocator might. Freeing counts as
+ * a write, and so does allocation; therefore a stale access is found as a race even in a schedule
+ * in which it happens to come first, unless it is ordered by happens-before. */
 class plain_memory {
 public:
     plain_memory();
@@ -46,8 +46,8 @@ public:
     conflict enter(access kind, const void* address, std::size_t size, std::size_t thread,
                    const view& now) noexcept;
 
-    /// Forgets the accesses to `block` that `known` has seen: to `thread`, to whom it now belongs, they
-    /// are ordered.
+    /// Forgets the accesses to `block` that `known` has seen: to `thread`, to whom it now belongs,
+    /// they are ordered.
     void hand_over(std::span<std::byte> block, const view& known, std::size_t thread) noexcept;
 
     /// Memory from the heap of `thread`, or null if that is exhausted.

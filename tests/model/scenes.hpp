@@ -17,8 +17,8 @@ struct scene {
     std::string_view name;
     std::string_view about;
     void (*body)();
-    /// A bit for each step of the protocol (detail::step), or outcome of a litmus test, that some execution
-    /// must reach, lest the scene be empty.
+    /// A bit for each step of the protocol (detail::step), or outcome of a litmus test, that some
+    /// execution must reach, lest the scene be empty.
     std::uint64_t must_reach = 0;
     /// What must go wrong, for a scene that shows that the checker finds it; else empty.
     std::string_view must_fail = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Which of its alternatives an execution takes at each choice, and which executions are still to be made.
+/// Which of its alternatives an execution takes at each choice, and which executions are still to
+/// be made.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,12 @@
 
 namespace tryst::model {
 
-/// 64 bits that stand for a state. Two of n states collide with a probability of about n^2 / 2^65: one in
-/// a hundred thousand for ten million states.
+/// 64 bits that stand for a state. Two of n states collide with a probability of about n^2 / 2^65:
+/// one in a hundred thousand for ten million states.
 using fingerprint = std::uint64_t;
 
-/// Mixes `next` into `so_far` (the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014, figure 16, "Mix13").
+/// Mixes `next` into `so_far` (the finalizer of Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014, figure 16, "Mix13").
 constexpr fingerprint mix(fingerprint so_far, fingerprint next) noexcept {
     fingerprint z = (so_far ^ next) + 0x9E3779B97F4A7C15U + (so_far << 6U);
     z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;

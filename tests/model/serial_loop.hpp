@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A loop without atomics of its own: an executor of which a scene can say how much its posts order.
+/// A loop without atomics of its own: an executor of which a scene can say how much its posts
+/// order.
 #pragma once
 
 #include "model/shared_object.hpp"
@@ -12,12 +13,12 @@
 
 namespace tryst::model {
 
-/* What run_loop is, reduced to the contract of executor_vtable: work posted on the loop is local, work from
- * elsewhere a step, timers fire when the model's time has come.
+/* What run_loop is, reduced to the contract of executor_vtable: work posted on the loop is local,
+ * work from elsewhere a step, timers fire when the model's time has come.
  *
- * With `bounds::bare_posts` a post orders the memory of the frame that it resumes, which changes hands, and
- * nothing else: what a party learns of the exchanger and of other memory it must learn from the protocol's
- * own atomics. */
+ * With `bounds::bare_posts` a post orders the memory of the frame that it resumes, which changes
+ * hands, and nothing else: what a party learns of the exchanger and of other memory it must learn
+ * from the protocol's own atomics. */
 class serial_loop {
 public:
     serial_loop() = default;

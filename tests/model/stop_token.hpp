@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// std::stop_source and its relatives for model threads. They order what the standard says ([thread.stoptoken])
-/// and nothing else: a request before the calls it makes and before whoever sees it; a call before the end of
-/// its callback's life; a callback's registration before its call.
+/// std::stop_source and its relatives for model threads. They order what the standard says
+/// ([thread.stoptoken]) and nothing else: a request before the calls it makes and before whoever
+/// sees it; a call before the end of its callback's life; a callback's registration before its
+/// call.
 #pragma once
 
 #include "model/checker.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What a thread of the model knows: which events happened before it, and how old a value it may still read.
+/// What a thread of the model knows: which events happened before it, and how old a value it may
+/// still read.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +21,12 @@ using moment = std::uint16_t; ///< The number of an event within its thread.
 using rank = std::uint16_t;
 inline constexpr rank rank_distance = 1000;
 
-/* A view is a vector clock and, for each atomic, the oldest store in its modification order that may still
- * be read. The clock decides data races (Flanagan and Freund, "FastTrack", 2009); the floors give C++'s four
- * coherence rules ([intro.races] 15-18): whatever a thread has read or written, or knows to have happened,
- * it never reads anything older. A release store carries its writer's view, an acquire load joins it
- * (Kang, Hur, Lahav, Vafeiadis and Dreyer, "A promising semantics for relaxed-memory concurrency", 2017,
- * section 2, without promises). */
+/* A view is a vector clock and, for each atomic, the oldest store in its modification order that
+ * may still be read. The clock decides data races (Flanagan and Freund, "FastTrack", 2009); the
+ * floors give C++'s four coherence rules ([intro.races] 15-18): whatever a thread has read or
+ * written, or knows to have happened, it never reads anything older. A release store carries its
+ * writer's view, an acquire load joins it (Kang, Hur, Lahav, Vafeiadis and Dreyer, "A promising
+ * semantics for relaxed-memory concurrency", 2017, section 2, without promises). */
 struct view {
     std::array<moment, max_threads> happened{};
     std::array<rank, max_atomics> floor{};

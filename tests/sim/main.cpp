@@ -27,7 +27,7 @@ void print_usage(std::FILE* to) {
   --trace              tell what happens; one process
   --accesses           and each access to an atomic
   --fail-allocation K  the K-th allocation fails, whatever the seed says; 0: none does; one process
-  --storm              instead: end 100,000 waits at once, and see that it costs 10 times as much as 10,000
+  --storm              instead: end 100,000 waits at once; it must cost 10 times as much as 10,000
 )",
                to);
 }

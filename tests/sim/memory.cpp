@@ -19,9 +19,9 @@ namespace tryst::sim::memory {
 
 namespace {
 
-/* A block is a header and its room, which begins at a multiple of 128, so that all alignments are served
- * alike. Blocks come in classes, of every 128 bytes up to 8 KiB, and of powers of two beyond; each class
- * has a queue of free blocks. New blocks are cut from one mapping, in order. */
+/* A block is a header and its room, which begins at a multiple of 128, so that all alignments are
+ * served alike. Blocks come in classes, of every 128 bytes up to 8 KiB, and of powers of two
+ * beyond; each class has a queue of free blocks. New blocks are cut from one mapping, in order. */
 struct alignas(16) header {
     header* next; // while free: the next in the queue
     std::uint32_t size_class;

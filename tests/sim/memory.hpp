@@ -31,8 +31,8 @@ loss end() noexcept;
 /// How much is allocated on the simulated heap, in bytes.
 std::size_t in_use() noexcept;
 
-/// The `k`-th allocation from now on throws std::bad_alloc, counted from 1; 0: none does. Allocations
-/// under a `reserve` neither count nor fail.
+/// The `k`-th allocation from now on throws std::bad_alloc, counted from 1; 0: none does.
+/// Allocations under a `reserve` neither count nor fail.
 void fail_at(long k) noexcept;
 
 /// Whether an allocation has failed since `begin`.

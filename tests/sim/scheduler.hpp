@@ -29,9 +29,10 @@ inline constexpr std::size_t max_threads = 64;
 struct pace {
     enum class policy : std::uint8_t {
         fair, ///< Any thread that is awake may run.
-        ranked, ///< The one that is highest in an order that changes now and then (Burckhardt, Kothari,
-        ///< Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic guarantees of
-        ///< finding bugs", 2010).
+        /// The highest in an order that changes now and then (Burckhardt, Kothari, Musuvathi and
+        /// Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
+        /// 2010).
+        ranked,
         unfair, ///< Any, but some threads are held up for long.
     };
 
@@ -151,7 +152,8 @@ enum class trace_of : std::uint8_t { nothing, events, accesses };
 /// What runs print.
 void set_trace(trace_of what) noexcept;
 
-// ---- Accesses to shared memory, at which another thread may go on. Inline, because there are billions.
+// ---- Accesses to shared memory, at which another thread may go on. Inline, because there are
+// billions.
 
 namespace inside {
 /// Accesses to go before the next decision.

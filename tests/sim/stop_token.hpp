@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// std::stop_source, stop_token and stop_callback for simulated threads: the real ones block the thread
-/// where these let another one run ([thread.stoptoken]).
+/// std::stop_source, stop_token and stop_callback for simulated threads: the real ones block the
+/// thread where these let another one run ([thread.stoptoken]).
 #pragma once
 
 #include "sim/scheduler.hpp"
@@ -13,8 +13,8 @@
 
 namespace tryst::sim {
 
-/// What a source, its tokens and its callbacks share. Between two accesses no other thread runs, so plain
-/// fields do.
+/// What a source, its tokens and its callbacks share. Between two accesses no other thread runs, so
+/// plain fields do.
 class stop_state {
 public:
     /// A registered callback.

@@ -148,8 +148,8 @@ void end_all(crowd<Meetings>& all, ending how) {
 
 constexpr int storms = 4;
 
-/// However many storms there have been, an exchanger has no more memory than two of them take at once: a queue
-/// is swept when it has grown by its own length.
+/// However many storms there have been, an exchanger has no more memory than two of them take at
+/// once: a queue is swept when it has grown by its own length.
 template <class Meetings>
 void storm_again(crowd<Meetings>& all, std::size_t count, ending how) {
     const auto reset_loops = [&] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Four parties with three items each, and no deadlines. Where any two may meet, three can finish with each
-// other and leave the fourth alone (Scherer, Lea and Scott, 2005, section 4.4); reds and blues cannot.
+// Four parties with three items each, and no deadlines. Where any two may meet, three can finish
+// with each other and leave the fourth alone (Scherer, Lea and Scott, 2005, section 4.4); reds and
+// blues cannot.
 #include "sim/scheduler.hpp"
 
 #include <tryst/exchanger.hpp>
@@ -21,7 +22,8 @@ namespace {
 constexpr std::uint64_t some_seeds = 300;
 constexpr int items = 3;
 
-/// Lets four threads exchange three times each at an `Exchanger`, by `once`. @returns what went wrong.
+/// Lets four threads exchange three times each at an `Exchanger`, by `once`. @returns what went
+/// wrong.
 template <class Exchanger, class Once>
 std::string four_parties(std::uint64_t seed, Once once) {
     pace how;

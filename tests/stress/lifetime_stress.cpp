@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Ends of life against ends of waits: exchangers and frames are destroyed at the moment when partners,
-// stops and expiries reach for them. Two threads to a race, for as long as TRYST_STRESS_SECONDS says.
+// Ends of life against ends of waits: exchangers and frames are destroyed at the moment when
+// partners, stops and expiries reach for them. Two threads to a race, for as long as
+// TRYST_STRESS_SECONDS says.
 #include "stress/step_counts.hpp"
 #include "support/bare_coroutine.hpp"
 #include "support/history.hpp"
@@ -27,7 +28,8 @@ using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 using meeting = exchanger<tracked>;
 
-/// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts late.
+/// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts
+/// late.
 class starting_line {
 public:
     void meet() noexcept {
@@ -85,8 +87,9 @@ class LifetimeStress : public ::testing::Test {
 protected:
     LifetimeStress() { forget_steps(); }
 
-    /// Runs `here` and `there` at once, over and over, each time on a new race, until the time is up and
-    /// nothing `is_missing` any more. `prepare` runs before and `finish` after, on the thread of `here`.
+    /// Runs `here` and `there` at once, over and over, each time on a new race, until the time is
+    /// up and nothing `is_missing` any more. `prepare` runs before and `finish` after, on the
+    /// thread of `here`.
     template <class Missing, class Prepare, class Here, class There, class Finish>
     void race_for_a_while(std::size_t capacity, Missing is_missing, Prepare prepare, Here here,
                           There there, Finish finish) {

@@ -41,8 +41,8 @@ task<> wait_for_ever(Exchanger& ex, counts& all) {
     all.met = *co_await ex.red(-1);
 }
 
-/// Times out over and over, unless it is met. Now and then somebody is patient, and keeps what is around
-/// its place.
+/// Times out over and over, unless it is met. Now and then somebody is patient, and keeps what is
+/// around its place.
 template <class Exchanger, class Tick>
 task<> wait_in_vain(Exchanger& ex, counts& all, const std::atomic<bool>& enough, Tick tick,
                     unsigned seed) {
@@ -142,8 +142,9 @@ TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
     until(wanted / 3);
     const std::size_t warm = allocated_bytes;
     until(wanted);
-    // Who keeps what is a matter of chance here: each that overlaps a segment of 640 bytes at worst, of a list that
-    // doubles before it is swept, from a pool that doubles. What is lost once in a hundred waits would show.
+    // Who keeps what is a matter of chance here: each that overlaps a segment of 640 bytes at
+    // worst, of a list that doubles before it is swept, from a pool that doubles. What is lost once
+    // in a hundred waits would show.
     EXPECT_LE(allocated_bytes - warm, 4 * overlapping * 640);
     enough = true;
     ex.close();

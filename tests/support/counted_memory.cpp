@@ -38,7 +38,8 @@ void* try_count_in(std::size_t size, std::size_t alignment) noexcept {
 
 } // namespace
 
-// All of them, and not only those that the others call as a rule: a sanitizer has each of them, too.
+// All of them, and not only those that the others call as a rule: a sanitizer has each of them,
+// too.
 void* operator new(std::size_t size) {
     return count_in(size, alignof(std::max_align_t));
 }

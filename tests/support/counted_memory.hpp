@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Counts what a program allocates: one that is linked with this has `operator new` and `delete` of its own.
+/// Counts what a program allocates: one that is linked with this has `operator new` and `delete` of
+/// its own.
 #pragma once
 
 #include <atomic>

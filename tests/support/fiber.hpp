@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A stack that is entered and left explicitly. Simulated threads run on it.
-/// Boost.Context's bare jumps rather than its `fiber`, because a fiber that is forgotten halfway must not
-/// be unwound: a search abandons millions.
+/// Boost.Context's bare jumps rather than its `fiber`, because a fiber that is forgotten halfway
+/// must not be unwound: a search abandons millions.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -83,8 +83,8 @@ private:
         boost::context::detail::jump_fcontext(self.outside_, nullptr);
     }
 
-    // The exceptions being handled belong to a stack, but the ABI keeps them per thread (Itanium C++ ABI:
-    // Exception Handling, 2.2.2): a pointer and a counter.
+    // The exceptions being handled belong to a stack, but the ABI keeps them per thread (Itanium
+    // C++ ABI: Exception Handling, 2.2.2): a pointer and a counter.
     static constexpr std::size_t exceptions_size = 2 * sizeof(void*);
     void swap_exceptions() noexcept {
         void* const of_thread = abi::__cxa_get_globals();

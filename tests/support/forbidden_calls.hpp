@@ -16,7 +16,8 @@
 
 namespace tryst::test {
 
-/// Makes `calls` fail with `error` in this thread and all that it starts, for good: for processes that end soon.
+/// Makes `calls` fail with `error` in this thread and all that it starts, for good: for processes
+/// that end soon.
 /// @returns false, and sets errno, if the kernel refuses.
 inline bool forbid_calls(std::initializer_list<long> calls, int error) {
     std::vector<sock_filter> filter{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};

@@ -166,8 +166,8 @@ std::string told(const record& r) {
     return out.str();
 }
 
-/// Something that happens once, at an instant that is not known: a close, a stop. All that is known to
-/// precede it and to follow it must leave room for it.
+/// Something that happens once, at an instant that is not known: a close, a stop. All that is known
+/// to precede it and to follow it must leave room for it.
 struct turning_point {
     stamp earliest = history::never; ///< The first request.
     stamp before = history::never; ///< The first evidence that it has happened.

@@ -41,24 +41,26 @@ inline long id_of(const tracked& item) noexcept {
 
 /* How to use it
  *
- *   history h(2);                                  // one log for each participant (thread, coroutine)
- *   history::log& log = h[0];
+ *   history h(2);                                  // one log for each participant (thread,
+ *   coroutine) history::log& log = h[0];
  *
  *   auto op = log.begin({.given = 7});             // just before the call; 7 is given only once
  *   op.returned(co_await ex.exchange(tracked(items, 7)));
  *
  *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3,
  *                        .deadline = loop.now() + 5ms, .relative = true});
- *   op.returned(co_await other.exchange_for(tracked(items, 8), 5ms, third.get_token()), loop.now());
+ *   op.returned(co_await other.exchange_for(tracked(items, 8), 5ms, third.get_token()),
+ *   loop.now());
  *
  *   auto op = log.begin({.given = 9, .way = history::way::tries});
  *   op.returned(ex.try_exchange(tracked(items, 9)));
  *
- *   log.close(0, [&] { ex.close(); });             // a destructor, too: log.close(0, [&] { ex.reset(); })
- *   log.stop(3, [&] { third.request_stop(); });
+ *   log.close(0, [&] { ex.close(); });             // a destructor, too: log.close(0, [&] {
+ *   ex.reset(); }) log.stop(3, [&] { third.request_stop(); });
  *
- *   const auto now = h.tick();                     // only where it is certain, as in a simulation that
- *   op.parked(now);                                // once all loops are idle: `op` is in the wait list
+ *   const auto now = h.tick();                     // only where it is certain, as in a simulation
+ *   that op.parked(now);                                // once all loops are idle: `op` is in the
+ *   wait list
  *
  *   h.set_fifo(1);                                 // channel 1 serves its waiters in their order
  *   op.queued(h.tick());                           // the call has suspended: it is in the queue
@@ -67,7 +69,8 @@ inline long id_of(const tracked& item) noexcept {
  *
  * An `operation` that is destroyed before it has `returned` was abandoned: its frame was destroyed
  * while it waited. An `operation` that still exists is pending. A log has no lock, and one party at
- * a time may use it: coroutines that resume each other on several threads need one each. Check only when the run is over.
+ * a time may use it: coroutines that resume each other on several threads need one each. Check only
+ * when the run is over.
  *
  * What is checked
  *   Each exchange takes effect at one instant within the calls of both partners, each failure at
@@ -187,8 +190,9 @@ public:
         void exchanged(long got);
         void failed(exchange_errc error, long own, std::optional<time_point> clock = {});
 
-        /// Likewise, of one that gives or gets no item, with a number in its place: a receiver, whose number
-        /// is handed back; a sender, of whom it is unknown what it got, but not who got its item.
+        /// Likewise, of one that gives or gets no item, with a number in its place: a receiver,
+        /// whose number is handed back; a sender, of whom it is unknown what it got, but not who
+        /// got its item.
         template <class T>
         void returned(const exchange_result<T, void>& result,
                       std::optional<time_point> clock = {}) {

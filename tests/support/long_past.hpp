@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Deadlines that have passed on any machine. `steady_clock` may count from the start of the machine, so an
-/// hour after its epoch, or an hour before now, may be in the future or before the epoch.
+/// Deadlines that have passed on any machine. `steady_clock` may count from the start of the
+/// machine, so an hour after its epoch, or an hour before now, may be in the future or before the
+/// epoch.
 #pragma once
 
 #include <array>

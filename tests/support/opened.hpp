@@ -22,8 +22,8 @@ struct members {
     arena protocol::* slots;
 };
 
-/// An explicit instantiation may name private members ([temp.spec.general]), and tells `members_of`, which
-/// is to be declared before, for its T.
+/// An explicit instantiation may name private members ([temp.spec.general]), and tells
+/// `members_of`, which is to be declared before, for its T.
 template <class T, std::unique_ptr<protocol> exchanger<T>::* Inside, arena protocol::* Arena>
 struct opened {
     friend constexpr members<T> members_of(std::type_identity<T> /*of*/) noexcept {

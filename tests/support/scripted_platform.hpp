@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A platform (tryst/detail/platform/atomic.hpp) for one thread, on which spinning and yielding go as a test says.
+// A platform (tryst/detail/platform/atomic.hpp) for one thread, on which spinning and yielding go
+// as a test says.
 #pragma once
 
 #include <atomic>

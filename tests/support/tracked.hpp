@@ -31,7 +31,8 @@ public:
     }
     ~tracked() {
         if (census_ != nullptr) {
-            // Release: a test that has seen the last one go may end the census. It orders no two items.
+            // Release: a test that has seen the last one go may end the census. It orders no two
+            // items.
             census_->alive.fetch_sub(1, std::memory_order_release);
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an exchanger and its operations cost in memory. A program of its own: it counts all allocations.
+// What an exchanger and its operations cost in memory. A program of its own: it counts all
+// allocations.
 #include <tryst/exchanger.hpp>
 
 #include "support/bare_coroutine.hpp"

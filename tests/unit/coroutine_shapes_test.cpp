@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shapes of `co_await` that users write. g++ 12 miscompiles some of them (docs/compilers.md): it runs the safe
-// forms only, other compilers run all.
+// Shapes of `co_await` that users write. g++ 12 miscompiles some of them (docs/compilers.md): it
+// runs the safe forms only, other compilers run all.
 #include <tryst/tryst.hpp>
 
 #include "support/tracked.hpp"
@@ -28,7 +28,8 @@ using exchanger_type = exchanger<message>;
 
 const std::string text = "a text that is too long to be kept inside of the string itself";
 
-/// Two coroutines meet, each by the shape `f(exchanger, census)`; nothing is lost or destroyed twice.
+/// Two coroutines meet, each by the shape `f(exchanger, census)`; nothing is lost or destroyed
+/// twice.
 template <class Shape>
 void expect_sound(Shape shape) {
     census kept;

@@ -130,8 +130,8 @@ TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
     EXPECT_EQ(this->list_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
 }
 
-/// Over many turns of its places, with roles that change: a queue is one; whom a stack serves, waits. (It is none:
-/// an arrival takes the place of one who has withdrawn.)
+/// Over many turns of its places, with roles that change: a queue is one; whom a stack serves,
+/// waits. (It is none: an arrival takes the place of one who has withdrawn.)
 TYPED_TEST(DualWaitList, KeepsWhoWaits) {
     std::vector<waiter> all(40);
     std::deque<waiter*> idle;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The waiter goes first: a frame that is destroyed at any point takes its offer and its item with it.
+// The waiter goes first: a frame that is destroyed at any point takes its offer and its item with
+// it.
 #include <tryst/exchanger.hpp>
 
 #include "support/insides.hpp"

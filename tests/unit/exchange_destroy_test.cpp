@@ -182,7 +182,8 @@ TEST(ExchangerDestructor, OfAnUnusedExchangerHasNothingToDo) {
     }
 }
 
-// ---- The party that returned first destroys the exchanger at once, while the other is on its way back.
+// ---- The party that returned first destroys the exchanger at once, while the other is on its way
+// back.
 
 enum class manner : std::uint8_t { plain, timed, stoppable, both };
 constexpr manner manners[] = {manner::plain, manner::timed, manner::stoppable, manner::both};
@@ -317,7 +318,8 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfAThreadWhosePartnerIsALoops) {
 
 // ---- The same, while a stop or a deadline is on its way to the waiter that was just taken.
 
-/// A thread finds what `Make` makes closed by `arrive`, and destroys it while the close may still be under way.
+/// A thread finds what `Make` makes closed by `arrive`, and destroys it while the close may still
+/// be under way.
 template <class Make, class Arrive>
 void close_and_destroy_elsewhere(Make make, Arrive arrive) {
     for (int round = 0; round != 200; ++round) {

@@ -29,7 +29,8 @@ using tryst::test::bare_party;
 using tryst::test::party;
 using tryst::test::received;
 
-/// What `make` makes of 1 and 2, exchanged by each kind of waiter, tells `value` the other's number.
+/// What `make` makes of 1 and 2, exchanged by each kind of waiter, tells `value` the other's
+/// number.
 template <class T, class Make, class Value>
 void expect_exchangeable(Make make, Value value) {
     tryst::exchanger<T> ex;

@@ -317,7 +317,8 @@ TEST(ExchangeStop, InAClosedExchangerIsNotNeeded) {
     EXPECT_EQ(tryst::sync_wait(ex.exchange(1, stop.get_token())).error(), exchange_errc::closed);
 }
 
-// ---- A stop, a deadline and a partner at the same time: each round has one outcome, and nothing is lost.
+// ---- A stop, a deadline and a partner at the same time: each round has one outcome, and nothing
+// is lost.
 
 struct tally {
     int exchanged = 0;

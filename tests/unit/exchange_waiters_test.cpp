@@ -53,7 +53,8 @@ std::string name_of(limit l) {
     return {};
 }
 
-/// What a party finds when it goes on. `written` and `seen` are plain: the exchange must order them.
+/// What a party finds when it goes on. `written` and `seen` are plain: the exchange must order
+/// them.
 struct account {
     int written = 0;
     int seen = 0;

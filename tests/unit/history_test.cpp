@@ -590,8 +590,8 @@ TEST(HistoryRecord, KnowsWhoIsParkedTogether) {
 
 // ---- Against a search for the instants at which everything took effect.
 
-/// Decides whether a small history is possible, from the meaning of the operations alone: steps through the
-/// stamps, and tries between any two whatever may happen there. It knows no rule.
+/// Decides whether a small history is possible, from the meaning of the operations alone: steps
+/// through the stamps, and tries between any two whatever may happen there. It knows no rule.
 class search {
 public:
     explicit search(const made& m) : m_(m) {
@@ -657,7 +657,8 @@ private:
         std::array<bool, 4> stopping{};
         std::array<bool, 4> stopped{};
 
-        // Who is in a queue, in the order of arrival; and whom of them each has found there when it began.
+        // Who is in a queue, in the order of arrival; and whom of them each has found there when it
+        // began.
         std::array<std::uint8_t, most> queue{};
         std::size_t length = 0;
         std::array<std::uint8_t, most> found{};

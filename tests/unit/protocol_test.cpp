@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-// Every interleaving here is made by hand on one thread: a test plays the partner or the canceller that
-// is half way through its step, by doing that half itself.
+// Every interleaving here is made by hand on one thread: a test plays the partner or the canceller
+// that is half way through its step, by doing that half itself.
 namespace {
 
 using arena = tryst::detail::basic_arena<tryst::detail::single_slot>;

@@ -284,7 +284,8 @@ bare_coroutine wait_and_destroy(auto& at, tracked mine, std::optional<bare_corou
     other.reset();
 }
 
-/// Who is resumed inline by a close may destroy another that waits, wherever the close is in its walk.
+/// Who is resumed inline by a close may destroy another that waits, wherever the close is in its
+/// walk.
 TYPED_TEST(RedBlue, AFrameMayBeDestroyedInTheMiddleOfAClose) {
     for (const bool destroyer_first : {true, false}) {
         typename TestFixture::meeting at;
@@ -342,8 +343,9 @@ TYPED_TEST(RedBlue, ThreadsAndCoroutinesMeet) {
     EXPECT_EQ(this->items_.alive, 0);
 }
 
-/// Section 4.4 of the paper: four parties, each with three items to swap. If three of them pair up in every
-/// round, the fourth is left without a partner for its last; with two colours that cannot be.
+/// Section 4.4 of the paper: four parties, each with three items to swap. If three of them pair up
+/// in every round, the fourth is left without a partner for its last; with two colours that cannot
+/// be.
 TYPED_TEST(RedBlue, NobodyIsStranded) {
     for (unsigned schedule = 0; schedule != 256; ++schedule) {
         typename TestFixture::meeting at;

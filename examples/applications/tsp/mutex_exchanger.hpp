@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A baseline for comparison: an exchanger in which threads block, each on a condition variable of its
-/// own. The benchmarks (bench/rivals/cpp) measure it, too.
+/// A baseline for comparison: an exchanger in which threads block, each on a condition variable of
+/// its own. The benchmarks (bench/rivals/cpp) measure it, too.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace tsp {
 
-/// java.util.concurrent.Exchanger in the style of Java SE 5. A condition variable of its own for each
-/// waiter corrects that version's fault, which could wake the wrong thread.
+/// java.util.concurrent.Exchanger in the style of Java SE 5. A condition variable of its own for
+/// each waiter corrects that version's fault, which could wake the wrong thread.
 template <class T>
 class mutex_exchanger {
 public:

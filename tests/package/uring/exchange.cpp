@@ -9,7 +9,8 @@ struct meeting {
 
 tryst::task<> meet(meeting& all, int mine, int theirs) {
     const auto slept = co_await all.loop.nop();
-    // Program and library must agree on what runs here; otherwise a partner would resume us on its stack.
+    // Program and library must agree on what runs here; otherwise a partner would resume us on its
+    // stack.
     const bool at_home =
         all.loop.running_here() && tryst::current_executor() == all.loop.executor();
     const auto got = co_await all.ex.exchange(mine);
