@@ -12,6 +12,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tryst-config-version.cmak
 install(FILES cmake/tryst-config.cmake ${PROJECT_BINARY_DIR}/tryst-config-version.cmake
     DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
 
+# docs/compilers.md. A pkg-config file cannot ask which compiler it is for; clang accepts the option, too.
+set(loop_option "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+    set(loop_option " -fno-tree-slp-vectorize")
+endif()
 configure_file(cmake/tryst.pc.in ${PROJECT_BINARY_DIR}/tryst.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 

@@ -3,6 +3,7 @@
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
 
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -40,6 +41,21 @@ using exchanger = tryst::exchanger<message>;
     };
     auto got = co_await tryst::asio::wait(std::move(start));
     static_cast<void>(got);
+}
+
+using item = std::shared_ptr<const int>;
+
+tryst::task<item> swap(tryst::exchanger<item>& ex, item mine) {
+    auto got = co_await ex.exchange(std::move(mine));
+    co_return *std::move(got);
+}
+
+[[maybe_unused]] tryst::task<> carry_an_item(tryst::exchanger<item>& ex, item first) {
+    std::shared_ptr<const int> mine = std::move(first);
+    while (*mine != 0) {
+        auto theirs = co_await swap(ex, std::move(mine)); // a task
+        mine = std::move(theirs);
+    }
 }
 
 } // namespace
