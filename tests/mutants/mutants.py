@@ -277,7 +277,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the stop callback outlives its operation", operation,
                  "                std::destroy_at(&stop_.callback);\n", "")
     yield Mutant("the timer outlives its operation", operation,
-                 "                timers.disarm(this);\n", "                static_cast<void>(timers);\n")
+                 "                timers().disarm(this);\n", "")
     yield Mutant("a waiter that can be limited says that it cannot", operation,
                  "        this->unstoppable = !can_be_limited();", "        this->unstoppable = true;")
     yield Mutant("a destroyed frame leaves its offer", operation,

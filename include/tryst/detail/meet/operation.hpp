@@ -137,8 +137,8 @@ public:
             }
         }
         if constexpr (Limits::timed) {
-            if (const executor_ref timers = armed_timers()) {
-                timers.disarm(this);
+            if (this->at == stage::timed_by_executor || this->at == stage::timed_by_thread) {
+                timers().disarm(this);
             }
         }
         this->at = stage::finished;
@@ -299,9 +299,8 @@ private:
                    : this->executor.has_timers() ? stage::timed_by_executor
                                                  : stage::timed_by_thread;
         if constexpr (Limits::timed) {
-            const executor_ref timers = armed_timers();
-            begin_duration([&] { return timers.now(); });
-            timers.arm(this);
+            begin_duration([this] { return timers().now(); });
+            timers().arm(this);
         }
         register_stop();
     }
@@ -314,11 +313,9 @@ private:
         }
     }
 
-    /// The executor that the timer is armed with, if it is.
-    executor_ref armed_timers() const noexcept {
-        return this->at == stage::timed_by_executor ? this->executor
-               : this->at == stage::timed_by_thread ? timer_thread_executor()
-                                                    : executor_ref();
+    /// The executor that the timer is armed with. Precondition: the stage says that it is.
+    executor_ref timers() const noexcept {
+        return this->at == stage::timed_by_executor ? this->executor : timer_thread_executor();
     }
 
     protocol* protocol_;
