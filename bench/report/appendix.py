@@ -17,10 +17,10 @@ if its figures come from one sample, or from sources with uncommitted changes or
 provisional. {MARK} marks a single figure that comes from one sample."""
 
 REPEAT = """`./dev bench --report` makes both pages from the results. `./dev bench --all` first measures everything anew, which
-needs a quiet machine. Each sample checks that items were conserved: the same items came out as went in."""
+needs a quiet machine. Each sample checks that items were conserved: no item was lost or duplicated."""
 
-RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals) in turn, each with its best settings. A sample
-takes {seconds:g} s after a warm-up of {warmup:g} s, or three times as long with 100,000 tasks. Each figure is the median of
+RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals) in turn, each in its best configuration. A
+sample takes {seconds:g} s after a warm-up of {warmup:g} s, or three times as long with 100,000 tasks. Each figure is the median of
 {repetitions} samples, after a round that does not count. A ratio is the best rival's figure divided by the best of
 tryst's: above 1 tryst is better. {lost} marks a loss of tryst, {close} a difference within the noise."""
 
@@ -52,7 +52,7 @@ def page(files: dict[str, Json | None]) -> str:
     if data := files.get("scale.json"):
         parts += scale.sections(data)
     if data := files.get("micro.json"):
-        parts += ["## Forms of tryst\n", micro.intro(data), *micro.sections(data)]
+        parts += ["## Variants of tryst\n", micro.intro(data), *micro.sections(data)]
     if data := files.get("files.json"):
         parts += whole_commands.sections(data)
     return "\n".join(filter(None, parts))

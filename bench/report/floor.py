@@ -71,6 +71,7 @@ def sections(results: Results | None, floor: Json) -> list[str]:
         parts += [table(["tryst's best", "ns", "floor, ns", "ns / floor", "the step"], rows),
                   picture("floor", "tryst's times as multiples of the machine's floor")]
     return [section("The machine's floor",
-                    "The first table has the costs of single steps on this machine. The second has tryst's best figures as multiples "
-                    "of the floor. No design reaches the floor, because it must also move items, keep queues and count waiters.",
+                    "The first table lists the costs of single steps on this machine, the second tryst's best figures as multiples "
+                    "of these costs, the floor. No design reaches the floor, because it must also move items, keep queues and "
+                    "count waiters.",
                     *parts)]

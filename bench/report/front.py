@@ -10,28 +10,30 @@ from markdown import GENERATED, picture, table, wrapped
 from results import Results, caption, commit
 
 INTRO = """How fast is tryst, and when should you use something else? This page compares tryst with the channels of other
-libraries and languages. Two kinds of work are compared. In a *swap*, two parties meet and each leaves with the other's item.
+libraries and languages. There are two kinds of work. In a *swap*, two parties meet and each leaves with the other's item.
 *One way* means that a sender hands its item to a receiver."""
 
 MACHINE = """A *task* is a coroutine, a goroutine or a fiber. A *loop* is a thread that runs tasks on a processor of its own. All
-measurements come from one machine with {processors} processors. *Simulated* figures were not measured: they come from the
-library's headers on a simulated machine with more processors."""
+measurements come from one machine with {processors} processors. *Simulated* figures were not measured: there the library's
+headers run on a simulated machine with more processors."""
 
-EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. Two loops swap a little more than "
-             "one, and several times as much as through one shared slot; beyond two, throughput grows with the loops "
-             "(simulated).")
+EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. The throughput of two loops is a "
+             "little higher than that of one loop, and several times that of two loops that share one slot. With more "
+             "loops it grows further (simulated).")
 CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
            "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
            "([the difference](choosing.md#two-colours)).")
 COLOURS = ("**One way, or two colours, on more loops: do not share one of these among all loops.** They do not scale with "
-           "cores today. Simulated, their throughput on many loops is lower than on one loop, and than that of a mutex. "
-           "Use an `exchanger` if any two parties may pair, a channel for each loop or pair of loops, or lists under a mutex.")
+           "cores today. In simulation, their throughput on many loops is lower than on one loop, and lower than that of a "
+           "mutex. Instead use an `exchanger` if any two parties may pair, a channel for each loop or pair of loops, or lists "
+           "under a mutex.")
 ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is faster than tryst's channel on Asio, cancels faster "
         "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
 NEAR = "**Two tasks that only meet each other: run both on one loop.** Across processors a swap takes several times as long."
-WON = """The tables below compare the best figures of tryst with the best figures of its rivals, in every case of [all
+WON = """The tables below compare the best figure of tryst with the best figure of its rivals, for each case in [all
 figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an attempt waits before it gives up. *Latency* is the
-time from the arrival of one party until its partner, which waits on the other processor, runs. *Level* means that the difference
+time from the arrival of one party until its partner, which waits on the other processor, runs. A *pause* is how long that
+partner has waited by then. *Level* means that the difference
 is within the noise: some sample of the slower side is better than some sample of the faster side."""
 WORDS_ONLY = "The results come from {faults}, so their figures are not repeated here."
 
@@ -39,21 +41,21 @@ TERMS = [
     ["figure", "The median of several samples, unless marked otherwise."],
     ["ns, us, ms; KiB", "10⁻⁹, 10⁻⁶ and 10⁻³ seconds; 1,024 bytes"],
     ["ratio, such as 1.5x", "The rival's figure divided by tryst's: above 1, tryst is better. ▼ marks a loss of tryst."],
-    ["fairness", "The service of the least served task as a share of the most served task's, among receivers if one way: 1 is "
-                 "equal, 0.000 means that some task got next to nothing."],
+    ["fairness", "The number of operations of the least served task, divided by that of the most served task (one way: among "
+                 "receivers). 1 is equal; 0.000 means that some task was hardly served."],
     ["cancelled", "Ended by a request, such as a stop token's, before a partner came."],
     ["slot, arena", "Where parties of an `exchanger` meet: one word in memory, or several "
                     "([concepts](concepts.md#many-parties))."],
-    ["line hop, or hop", "The time in which a cache line gets from one processor to the other: half a round trip. It tells how "
-                         "near they are. A virtual machine may change that at any time, so compare figures of two loops or two "
-                         "threads only at similar hops."],
-    ["floor", "The cost of a step of the machine that no implementation can avoid, such as resuming a coroutine."],
+    ["line hop, or hop", "The time that a cache line takes from one processor to the other: half a round trip. It shows how "
+                         "close the processors are. On a virtual machine this may change at any time, so compare figures of two "
+                         "loops or two threads only at similar hops."],
+    ["floor", "The cost of a step that no implementation can avoid on this machine, such as resuming a coroutine."],
 ]
 RULE = """A figure is on this page only if it is the median of several samples and was measured with committed sources. The
-program that makes this page enforces that. [All figures](benchmarks-all.md) has the others, too, and marks them."""
+program that makes this page enforces that. [All figures](benchmarks-all.md) also has the others, and marks them."""
 SOURCES = {evidence.UNCOMMITTED: "sources with uncommitted changes", evidence.UNKNOWN: "an unknown commit",
            evidence.ONE_SAMPLE: "single samples"}
-SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "forms of tryst", "salesman.json": "the travelling salesman",
+SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "variants of tryst", "salesman.json": "the travelling salesman",
          "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands"}
 
 Files = dict[str, Json | None]
@@ -97,5 +99,5 @@ def page(files: Files) -> str:
         parts += [picture(name, f"{says}: tryst and its rivals") for name, says in
                   (("swap_one_loop", "Swap, one loop"), ("swap_two_loops", "Swap, two loops")) if evidence.may_show(name, files)]
     if data := shown.get("micro.json"):
-        parts += ["## Forms of tryst\n", micro.intro(data), *micro.in_short(data)]
+        parts += ["## Variants of tryst\n", micro.intro(data), *micro.in_short(data)]
     return "\n".join(parts)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Figures and tables in Markdown."""
 
+import re
 import textwrap
 
 GENERATED = "<!-- Made by bench/report from bench/results: change those instead. -->\n"
@@ -18,8 +19,10 @@ def ratio(value: float) -> str:
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Returns a wrapped paragraph, or with an indent the item of a list."""
-    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
+    """Returns a wrapped paragraph, or with an indent the item of a list. The text of a link stays on one line."""
+    joined = re.sub(r"\[[^]]+\]\(", lambda link: re.sub(r"\s", "\0", link[0]), text)
+    filled = textwrap.fill(joined, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace("\0", " ") + "\n"
 
 
 def table(head: list[str], rows: list[list[str]], words: bool = False) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sections about forms of tryst, from micro.json, the results of `./dev bench --micro`."""
+"""The sections about variants of tryst, from micro.json, the results of `./dev bench --micro`."""
 
 from functools import partial
 
@@ -8,9 +8,9 @@ from evidence import MARK, marked, samples
 from markdown import figure, ratio, table, wrapped
 from results import Json, caption
 
-section = partial(markdown.section, level=3) # parts of "Forms of tryst"
+section = partial(markdown.section, level=3) # parts of "Variants of tryst"
 
-INTRO = ("`./dev bench --micro` compares forms of tryst with each other. "
+INTRO = ("`./dev bench --micro` compares variants of tryst with each other. "
          "Figures are medians of {repetitions} samples of 0.2 s, taken in random order. Compare figures of two loops only "
          "within one run.")
 
@@ -87,7 +87,7 @@ def timeouts(m: Micro) -> str:
 
 def uring(m: Micro) -> list[str]:
     hops = section("io_uring, awake and asleep",
-                   "Each of two contexts has a thread and a processor of its own. In a change of context a coroutine moves from "
+                   "Each of two contexts has a thread and a processor of its own. In a change of context, a coroutine moves from "
                    "one context to the other. A sleeping context blocks in the kernel as soon as it is idle. The bare rings are "
                    "set up in the same way and wake each other by one system call. The last row is for comparison, without a "
                    "ring; [the machine's floor](benchmarks-all.md#the-machines-floor) has the cost of a bare wake-up.",
@@ -123,7 +123,7 @@ def uring(m: Micro) -> list[str]:
                           [label, *(m.counter(f"copy<{way}>/buffer:{size}/direct:{direct}", "GB/s", 2) for size in sizes)]
                           for label, way in measured]),
                       single_ring(direct))
-              for direct, where in ((0, "in the page cache"), (1, "past the page cache (O_DIRECT)"))]
+              for direct, where in ((0, "in the page cache"), (1, "without the page cache (O_DIRECT)"))]
     return [hops, *copies]
 
 

@@ -51,7 +51,8 @@ def colours_do_not_scale(data: Json) -> bool:
 
 def sections(data: Json) -> list[str]:
     note = ("**This is a simulation, not a measurement.** The library's own headers run on a simulated machine. Each atomic "
-            "access costs what a cache line costs on the real machine, and a line serves one processor at a time. "
+            "access costs what an access to its cache line costs on the real machine, and a line serves one processor at a "
+            "time. "
             "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo` and `lifo` are a "
             "`red_blue_exchanger` of either order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
             "one word, which bounds every design in which all parties update one word. Swaps per microsecond: more is "
