@@ -30,10 +30,10 @@ struct operation_access;
 
 } // namespace detail
 
-/// `std::stop_token`, or a type that works like it and has its `callback_type`, such as the token
-/// of an in-place stop source as in P2300. The callback is registered on the executor that the
-/// operation is awaited on, and runs where the stop is requested. Registering and removing it must
-/// not throw.
+/// `std::stop_token`, or a type that works like it and has a member template `callback_type`, such
+/// as the `inplace_stop_token` of P2300. The callback is registered on the executor that the
+/// operation is awaited on, and runs on the thread that requests the stop. Registering and removing
+/// the callback must not throw.
 template <class StopToken>
 concept stoppable_token =
     std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
@@ -50,13 +50,13 @@ concept stoppable_token =
 /// @progress    lock-free until suspension.
 /// @resumes     on the executor that it was awaited on (`executor_of`); without an executor, inline
 ///   in the party that completes it. If a partner is waiting, the coroutine is not suspended.
-/// @cancellation total: after a failure nothing was exchanged. A match wins over a later stop or
+/// @cancellation total: a failed operation has exchanged nothing. A match wins over a later stop or
 ///   deadline. The coroutine may be destroyed while it waits, on its executor; this withdraws the
 ///   offer. Without an executor, it may be destroyed only while no partner can come. No waiting
 ///   coroutine may be destroyed while another thread destroys its exchanger.
 /// @sync        everything before the partner's exchange happens-before our return, and vice versa.
 ///   Everything before the stop or the close that ended a wait happens-before our return, too.
-/// @allocation  none, except as the two-colour exchangers say.
+/// @allocation  none, except in two-colour exchangers and channels (see `red_blue_exchanger`).
 ///
 /// @tparam Side    the items of both parties, and the place where they wait.
 /// @tparam Limits  what can end the wait besides a partner and a close.
@@ -74,7 +74,7 @@ public:
         return core::start(executor_of(coroutine), resume, coroutine.address());
     }
 
-    /// For `co_await`: returns the result. Precondition: not suspended any more.
+    /// For `co_await`: returns the result. Precondition: the operation is complete.
     typename Side::result await_resume() noexcept { return core::take_result(); }
 
     /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.

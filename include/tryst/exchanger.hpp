@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The exchange channel: 2N participants form N pairs, and each leaves with its partner's item.
+/// The exchanger: parties meet in pairs, and each leaves with its partner's item.
 /// Standard library only.
 #pragma once
 
@@ -22,8 +22,8 @@ namespace tryst {
 /// @{
 
 /// A meeting point at which two parties swap items. The first party waits. The next one swaps items
-/// with it, and both continue. Coroutines on any executor, bare coroutines and plain threads can
-/// all meet in one exchanger.
+/// with it, and both continue. Coroutines with or without an executor and plain threads can all
+/// meet in one exchanger.
 ///
 /// Any thread may call any member at any time, except the constructor and the destructor.
 ///
@@ -37,11 +37,11 @@ class exchanger {
                   "tryst::exchanger<T>: T must be a non-array, non-const object type");
     static_assert(std::is_nothrow_destructible_v<T>,
                   "tryst::exchanger<T>: T must be nothrow destructible");
-    // After the above, because a throwing destructor makes this one false, too.
+    // Checked after the destructor, because a throwing destructor makes this condition false, too.
     static_assert(
         std::is_nothrow_move_constructible_v<T>,
         "tryst::exchanger<T>: T must be nothrow move constructible, because an exchange that "
-        "has begun cannot be taken back; mark its move constructor noexcept");
+        "has begun cannot be undone; mark its move constructor noexcept");
     static_assert(detail::fits_frames<T>,
                   "tryst::exchanger<T>: T must not be over-aligned, because compilers do not align "
                   "coroutine frames for it; exchange a std::unique_ptr<T> instead");
@@ -52,9 +52,9 @@ public:
     using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
     /// Makes an open exchanger.
-    /// @param capacity  how many pairs can meet at the same time in addition to slot 0. Each has a
-    ///   pair of cache lines of its own. The default, the number of processors, is usually right. 0
-    ///   means only slot 0; more than 255 count as 255.
+    /// @param capacity  the number of slots in addition to slot 0, which is the number of further
+    ///   pairs that can meet at the same time. Each slot takes two cache lines. The default, the
+    ///   number of processors, is usually right. 0 means only slot 0; the maximum is 255.
     /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
     explicit exchanger(std::size_t capacity = detail::processor_count())
         : protocol_(std::make_unique<protocol>(capacity)) {}
@@ -89,9 +89,9 @@ public:
     ///
     /// The patience is measured on the clock of the executor that the operation is awaited on. It
     /// begins at the end of the loop's turn in which the wait began (on a thread, after its first
-    /// spin). After it, the end is late only by the resolution of the executor's timers. With a
-    /// patience of zero or less, the operation takes a partner that is waiting, or else fails at
-    /// once.
+    /// round of spins). When it is over, the operation ends as soon as the resolution of the
+    /// executor's timers allows. With a patience of zero or less, the operation takes a partner
+    /// that is waiting, or else fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
         return factory::make_exchange_for(*protocol_, std::move(item), patience);
@@ -127,12 +127,12 @@ public:
 
     /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
     /// back. Idempotent.
-    /// @throws nothing.  @progress wait-free except for the retries of its claims.
+    /// @throws nothing.  @progress lock-free; linear in `capacity()`.
     /// @allocation none.
     /// @resumes each waiting party on its executor; a party without an executor on the calling
     ///   thread, before this returns. Such a party may destroy the exchanger if no other party
     ///   waited.
-    /// @sync everything before it happens-before a return of `closed`.
+    /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
     /// Whether `close` has been called. Once true, it stays true.

@@ -17,10 +17,10 @@ namespace tryst {
 /// @{
 
 /// A piece of work in an executor's queue. It is part of the waiting object, usually in a coroutine
-/// frame. So queueing it allocates nothing and cannot fail.
+/// frame. So queueing a node allocates nothing and cannot fail.
 struct executor_node {
     executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
-    void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's life.
+    void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's lifetime.
 };
 
 /// An entry in an executor's timer queue.
@@ -44,8 +44,8 @@ struct executor_vtable {
     /// `executor_scope` of its own.
     bool serial = false;
 
-    /// Whether the executor ends with a single operation. A coroutine that has no executor of its
-    /// own and only happens to run on this one must then not wait on it.
+    /// Whether the executor exists only for a single operation. A coroutine that runs on such an
+    /// executor, but whose promise does not name it, must not wait on it (see `executor_of`).
     bool temporary = false;
 
     /// Whether the calling thread is running this executor's work now. Null: never.
@@ -56,8 +56,9 @@ struct executor_vtable {
     /// they wait on it.
     bool (*retract)(void* context, executor_node* node) noexcept = nullptr;
 
-    /// The time of its timers. `now`, `arm` and `disarm` are all set or all null, and called only
-    /// on the executor. If they are null, a timer thread serves the deadlines instead.
+    /// The current time on the clock of the executor's timers. `now`, `arm` and `disarm` are all
+    /// set or all null, and are called only on the executor. If they are null, a timer thread of
+    /// the library serves the deadlines instead.
     timer_node::time_point (*now)(const void* context) noexcept = nullptr;
     /// Arms a timer. The executor calls its `fire` when `now` has reached its deadline.
     void (*arm)(void* context, timer_node* node) noexcept = nullptr;
@@ -65,14 +66,14 @@ struct executor_vtable {
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
 };
 
-/// A reference to an executor, or to none. It has two words and is cheap to copy. The executor must
-/// outlive its use.
+/// A reference to an executor, or to none. It is two words long and cheap to copy. The executor
+/// must outlive every use of the reference.
 class executor_ref {
 public:
     /// Refers to no executor.
     constexpr executor_ref() noexcept = default;
     /// @param context  the first argument of the functions in the table.
-    /// @param vtable   the table; must outlive all use, so it is usually a constant.
+    /// @param vtable   the table, which must outlive all use; usually a constant.
     constexpr executor_ref(void* context, const executor_vtable* vtable) noexcept
         : context_(context), vtable_(vtable) {}
 
@@ -107,7 +108,7 @@ public:
         return vtable_->retract(context_, node);
     }
 
-    /// Whether timers may be armed here and now.
+    /// Whether the calling thread may arm timers now: the executor has timers and runs here.
     bool has_timers() const noexcept {
         return vtable_ != nullptr && vtable_->arm != nullptr && running_here();
     }
@@ -132,15 +133,15 @@ namespace detail {
 /// The state that tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
-    bool hides_executor = false; ///< An `inline_scope` hides an executor that it also runs.
+    bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
-    int spins = max_spins / 2; ///< How long it spins for a partner before it yields.
+    int spins = max_spins / 2; ///< How often this thread checks for a partner before it yields.
 };
 
 } // namespace detail
 
-/// For executor authors: wrap each batch of node runs in an `executor_scope`. In the scope,
-/// `current_executor` returns its executor, or none. Scopes nest.
+/// For executor authors: wrap each batch of node runs in an `executor_scope`. Within the scope,
+/// `current_executor` returns the executor that was passed to it. Scopes nest.
 class executor_scope {
 public:
     /// Sets the executor until the end of the scope.
@@ -163,9 +164,9 @@ inline executor_ref current_executor() noexcept {
 
 namespace detail {
 
-/// For a coroutine without an executor that is resumed inline, during another party's call. Hides
-/// the executor whose work the thread is running, so that the coroutine's next wait does not adopt
-/// it.
+/// Wraps the inline resumption of a coroutine without an executor, during another party's call. It
+/// hides the executor whose work the thread is running, so that the coroutine's next wait does not
+/// adopt that executor.
 class inline_scope {
 public:
     inline_scope() noexcept : outer_(per_thread<thread_state>()) {
@@ -205,8 +206,8 @@ concept has_executor = requires(const Promise& promise) {
 
 namespace detail {
 
-/// A promise that was probably meant to name an executor. It may do so in a wrong way, such as
-/// returning a loop instead of the loop's executor.
+/// A promise that was probably meant to name an executor, even if it does so incorrectly, such as
+/// by returning a loop instead of the loop's executor.
 template <class Promise>
 concept names_executor = requires(Promise& promise) {
     { promise.executor() } -> std::convertible_to<executor_ref>;
@@ -219,8 +220,9 @@ concept names_executor = requires(Promise& promise) {
 } // namespace detail
 
 /// The executor on which a coroutine that suspends now is to be resumed. It is the promise's
-/// executor if the promise names one, else the executor running on this thread. If there is
-/// neither, it is none, and the party that completes the wait resumes the coroutine inline.
+/// executor if the promise names one, else the executor running on this thread unless that is
+/// temporary. If there is neither, the result refers to no executor, and the party that completes
+/// the wait resumes the coroutine inline.
 template <class Promise>
 executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
     static_assert(has_executor<Promise> || !detail::names_executor<Promise>,

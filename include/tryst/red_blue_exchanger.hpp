@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The exchange channel for two kinds of parties: only unlike colours pair.
+/// The exchanger for two kinds of parties, red and blue: a party meets only the other colour.
 /// Standard library only.
 #pragma once
 
@@ -24,9 +24,10 @@ namespace tryst {
 
 /// The order in which waiting parties are matched.
 enum class order : unsigned char {
-    /// The longest waiting first. A coroutine waits from its suspension on.
+    /// The party that has waited longest comes first. A coroutine waits from its suspension on.
     fifo,
-    /// The latest first, as a rule. A new arrival may reuse the position of a waiter that withdrew.
+    /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
+    /// position of a waiter that withdrew.
     lifo,
 };
 
@@ -54,14 +55,14 @@ inline constexpr bool is_exchangeable =
 /// continue. Any number of parties of one colour may wait. If as many red as blue parties arrive,
 /// in whatever order, none of them keeps waiting.
 ///
-/// Coroutines on any executor, bare coroutines and plain threads can all meet in one exchanger. Any
+/// Coroutines with or without an executor and plain threads can all meet in one exchanger. Any
 /// thread may call any member at any time, except the constructor and the destructor.
 ///
-/// Allocation: an arrival allocates only if more parties wait than ever before. If that fails, it
-/// ends with `out_of_memory` and gets its item back. The memory is kept for later waiters. Under
-/// `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the 63 around it
-/// withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties may wait; under `fifo`
-/// 262,144, if 63 of 64 withdraw.
+/// Allocation: an arrival allocates only if more parties wait than ever before. If the allocation
+/// fails, the operation ends with `out_of_memory` and hands its item back. The memory is kept for
+/// later waiters. Under `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the
+/// 63 around it withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties may wait.
+/// Under `fifo` the maximum drops to 262,144 if 63 of every 64 waiters have withdrawn.
 ///
 /// @tparam Red    the item of a red party, which its blue partner gets.
 /// @tparam Blue   the item of a blue party, which its red partner gets. Both may be any object
@@ -73,7 +74,7 @@ class red_blue_exchanger {
         detail::is_exchangeable<Red> && detail::is_exchangeable<Blue>,
         "tryst::red_blue_exchanger<Red, Blue>: items must be non-array, non-const object types "
         "with nothrow destructors and nothrow move constructors, because an exchange that has "
-        "begun cannot be taken back");
+        "begun cannot be undone");
     static_assert(detail::fits_frames<Red> && detail::fits_frames<Blue>,
                   "tryst::red_blue_exchanger<Red, Blue>: items must not be over-aligned, because "
                   "compilers do not align coroutine frames for them; exchange a std::unique_ptr");
@@ -92,8 +93,8 @@ public:
 
     /// Makes an open exchanger.
     /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
-    ///   in `exchanger`. Under `fifo` there are none, because later arrivals would overtake the
-    ///   waiting ones.
+    ///   in `exchanger`. Under `fifo` no pairs meet elsewhere, because later arrivals would then
+    ///   overtake waiting parties.
     /// @throws std::bad_alloc.
     explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
         requires(Order == order::lifo)
@@ -187,7 +188,7 @@ public:
     /// @resumes each waiting party on its executor; parties without an executor on the calling
     ///   thread, before this returns. Such a party may destroy the exchanger if no other party
     ///   waited.
-    /// @sync everything before it happens-before a return of `closed`.
+    /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
     /// Whether `close` has been called. Once true, it stays true.

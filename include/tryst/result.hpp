@@ -3,7 +3,7 @@
 /// The result of an exchange: the partner's item, or an error with your own item handed back.
 /// Standard library only.
 ///
-/// Longer than other headers, because each accessor has an overload for each value category.
+/// This header is long, because each accessor has an overload for each value category.
 #pragma once
 
 #include <tryst/detail/meet/item_requirements.hpp>
@@ -33,8 +33,8 @@ enum class exchange_errc : unsigned char {
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
 /// resemble: `timed_out`, `operation_canceled`, `operation_would_block` for `no_partner`, and
-/// `not_enough_memory`. Visible, because errors compare equal only if a program and its shared
-/// libraries have one category.
+/// `not_enough_memory`. It has default visibility, because errors compare equal only if a program
+/// and its shared libraries share one category.
 [[gnu::visibility("default")]] inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {
     public:
@@ -246,7 +246,8 @@ public:
     /// @}
 
     /// @{
-    /// The partner's item, or `other` after a failure. Your own item is then lost with the result.
+    /// The partner's item, or `other` after a failure. It does not return your own item, which
+    /// stays in the result.
     template <class U>
         requires(!std::is_void_v<T>)
     T value_or(U&& other) const& {

@@ -19,10 +19,10 @@ namespace tryst {
 /// Options of a `run_loop`.
 struct run_loop_options {
     /// The maximum number of times that an idle loop polls its mailbox before it sleeps. The loop
-    /// polls less often while polling has not helped. 0: sleeps at once, as it always does on a
-    /// single processor. The default takes about as long as a wake-up across cores (some 40 us), so
-    /// at worst spinning doubles that cost (Karlin, Manasse, McGeoch and Owicki, "Competitive
-    /// randomized algorithms for nonuniform problems", 1994, section 2).
+    /// polls less often while polling has not helped. With 0 it sleeps at once, as it always does
+    /// on a single processor. The default takes about as long as a wake-up across cores (some 40
+    /// us). So at worst polling doubles that cost (Karlin, Manasse, McGeoch and Owicki,
+    /// "Competitive randomized algorithms for nonuniform problems", 1994, section 2).
     unsigned max_spins = 2'000;
 };
 
@@ -40,10 +40,10 @@ struct run_loop_options {
 /// coroutines. A partner may then fail to find a bounded offer above an exchanger's first slot.
 ///
 /// @tparam Clock  a type whose `now()` returns a `steady_clock::time_point`. The deadlines of
-///   operations that are awaited on the loop are measured on it. The clock of a test may stand
-///   still.
-/// @tparam Temporary  whether the loop ends with a single operation, like the loop of `sync_wait`,
-///   so that coroutines without an executor of their own must not wait on it.
+///   operations that are awaited on the loop are measured on it. A test may pass a clock that
+///   advances only when the test says so.
+/// @tparam Temporary  whether the loop exists only for a single operation, like the loop of
+///   `sync_wait`, so that coroutines without an executor of their own must not wait on it.
 template <class Clock, bool Temporary = false>
 class basic_run_loop : public detail::event_loop<basic_run_loop<Clock, Temporary>, Temporary> {
     using base = detail::event_loop<basic_run_loop, Temporary>;
@@ -53,7 +53,7 @@ public:
     using clock = Clock; ///< The clock of its deadlines.
 
     /// Makes a loop, which does not run yet.
-    /// @param options  how long it spins.
+    /// @param options  how often an idle loop polls.
     /// @param time     the clock.
     explicit basic_run_loop(run_loop_options options = {}, Clock time = Clock())
         : base(options.max_spins), clock_(std::move(time)) {}
@@ -64,11 +64,12 @@ public:
     ~basic_run_loop() { this->dispose(); }
 
     /// Runs until stopped; sleeps while there is nothing to do.
-    /// @returns the number of nodes (resumed coroutines, checks, stops) that it ran.
+    /// @returns the number of nodes that it ran: resumptions, calls of `stop`, and the library's
+    ///   own checks of waiting operations.
     std::size_t run() noexcept { return this->run_until_stopped(); }
 
     /// Runs everything that is ready, including due timers, and everything that this makes ready.
-    /// Returns without sleeping. A `stop` that it meets takes effect in the next `run`.
+    /// Returns without sleeping. If that includes a `stop`, it takes effect in the next `run`.
     /// @returns the number of nodes that it ran.
     std::size_t run_until_idle() noexcept { return this->run_ready(); }
 

@@ -32,9 +32,8 @@ task<> finish_on(sync_wait_loop& loop, task<T>& work) {
 } // namespace detail
 
 /// Waits on this thread for an exchange: spins for a moment, then sleeps. Precondition: the thread
-/// is not running a loop, because it would block the loop's work.
-/// @returns the result of `co_await`.  @throws nothing.  @allocation none, except as the operation
-///   says.
+/// is not running a loop, because the wait would block the loop's work.
+/// @returns the result of `co_await`.  @throws nothing.  @allocation as the operation documents.
 /// @cancellation by the operation's own stop token and deadline.  @sync as for `co_await`.
 template <class Operation>
     requires detail::waitable<Operation>
@@ -44,14 +43,14 @@ auto sync_wait(Operation&& operation) noexcept(
 }
 
 /// Runs a task to its end on this thread. Meanwhile the thread is the task's executor, with timers.
-/// Precondition: the thread is not running a loop, because it would block the loop's work.
+/// Precondition: the thread is not running a loop, because the wait would block the loop's work.
 /// @returns the result of the task.  @throws what the task throws, and std::bad_alloc.
 /// @allocation coroutine frames.
 /// @cancellation none of its own: give a stop token to the operations that the task awaits.
 /// @sync everything that the task did happens-before the return.
 template <class T>
 T sync_wait(task<T> work) {
-    assert(detail::may_block() && "tryst: a loop's own thread must not block");
+    assert(detail::may_block() && "tryst: a thread that runs a loop must not block; use co_await");
     detail::sync_wait_loop loop;
     loop.spawn(detail::finish_on(loop, work));
     loop.run();

@@ -22,8 +22,8 @@ namespace tryst {
 /// A channel in which `send` waits for a receiver, `receive` waits for a sender, and the item
 /// passes between them. Any number of senders or of receivers may wait.
 ///
-/// Apart from the names, it is a `red_blue_exchanger` whose blue parties bring no item: see there
-/// for the parties that can meet, the threads that may call its members, its destructor and its
+/// Apart from the names, it is a `red_blue_exchanger` whose blue parties bring no item. See there
+/// which parties can meet and which threads may call its members, and for its destructor and
 /// allocation.
 ///
 /// @tparam T      the type of the items: any object type whose move constructor and destructor do
@@ -35,7 +35,7 @@ class synchronous_channel {
         detail::is_exchangeable<T>,
         "tryst::synchronous_channel<T>: T must be a non-array, non-const object type with a "
         "nothrow destructor and a nothrow move constructor, because a transfer that has begun "
-        "cannot be taken back");
+        "cannot be undone");
     static_assert(detail::fits_frames<T>,
                   "tryst::synchronous_channel<T>: T must not be over-aligned, because compilers do "
                   "not align coroutine frames for it; send a std::unique_ptr<T> instead");
@@ -53,7 +53,7 @@ public:
 
     /// Makes an open channel.
     /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
-    ///   in `red_blue_exchanger`. It is no capacity for items: a channel holds none.
+    ///   in `red_blue_exchanger`. It does not count items: a channel stores none.
     /// @throws std::bad_alloc.
     explicit synchronous_channel(std::size_t capacity = detail::processor_count())
         requires(Order == order::lifo)
@@ -144,7 +144,7 @@ public:
     /// @resumes each waiting party on its executor; parties without an executor on the calling
     ///   thread, before this returns. Such a party may destroy the channel if no other party
     ///   waited.
-    /// @sync everything before it happens-before a return of `closed`.
+    /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 
     /// Whether `close` has been called. Once true, it stays true.

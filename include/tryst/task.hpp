@@ -28,21 +28,22 @@ class task;
 namespace detail {
 
 /* How a task completes
- * The awaiter starts the task by resuming it, on its own stack. A task that completes before its
- * first suspension returns there, and the awaiter continues without having suspended. So a loop of
- * such awaits uses no stack, whether or not the compiler makes tail calls of symmetric transfers.
+ * The awaiter starts the task by resuming it on the awaiter's own stack. A task that completes
+ * without suspending returns there, and the awaiter continues without having suspended. So a loop
+ * of such awaits does not make the stack grow, even if the compiler does not turn symmetric
+ * transfers into tail calls.
  *
  *   started --await[T1]----> awaited     the task has suspended, and so does the awaiter
  *   started --complete[T2]-> completed   the awaiter is still starting the task
  *   awaited --complete[T2]-> awaited     the awaiter is suspended: the task resumes it
  *
- * The awaiter makes the first step, and the task the other two.
+ * The awaiter takes the first step, and the task takes the other two.
  *
- * I16. The awaiter continues exactly once. T1 and T2 CAS the same word, and the side whose CAS
- *     fails continues the awaiter. (A task that has suspended may complete on another thread while
- *     its awaiter is still on the way to T1.)
+ * I16. The awaiter continues exactly once. [T1] and [T2] CAS the same word, and the side whose CAS
+ *     fails continues the awaiter. (A task that has suspended may complete on another thread before
+ *     its awaiter executes [T1].)
  *
- * Rejected: symmetric transfer to the task, which costs stack for each await below -O2 (g++). */
+ * Rejected: symmetric transfer to the task. With g++ below -O2, each await would then use stack. */
 class task_promise_base {
 public:
     std::suspend_always initial_suspend() noexcept { return {}; }
@@ -62,7 +63,7 @@ public:
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
-    /// Runs `self` up to its first suspension. Out of line: after T1 the awaiter's frame must not
+    /// Runs `self` up to its first suspension. Not inlined: after [T1] the awaiter's frame must not
     /// be touched, but a compiler that inlines this into the awaiter may keep variables there.
     /// @returns whether the awaiter is suspended. If not, the task has completed, and the caller
     ///   continues the awaiter (I16).
@@ -141,16 +142,17 @@ private:
 
 } // namespace detail
 
-/// The return type of a coroutine that starts when it is awaited. Await a task at most once: it
-/// then gives its awaiter the value that it returns, or the exception that it throws. Destroying a
-/// task destroys its frame, started or not.
+/// The return type of a coroutine that starts when it is awaited. Await a task at most once. The
+/// awaiter gets the value that the task returns, or the exception that it throws. Destroying a task
+/// destroys its coroutine frame, whether or not the task has started.
 ///
-/// A task keeps to one executor: its awaiter's, or the loop that it was spawned on. Exchanges and
-/// tasks that it awaits resume it there, until it moves by `co_await executor.schedule()`. That
+/// A task stays on one executor: its awaiter's, or the loop that it was spawned on. Exchanges and
+/// tasks that it awaits resume it there, until it moves by `co_await executor.schedule()`, which
 /// moves only the task, not its awaiter. (An awaitable of another library may resume the task
 /// elsewhere. The next exchange or task for which it has to wait brings it back to its executor.)
 ///
-/// A task must not be destroyed while it runs, which includes the call that first suspends it.
+/// A task must not be destroyed while it runs. It counts as running until the call that starts it
+/// has returned.
 ///
 /// @resumes  the awaiter on its own executor: at once if the task completes there, otherwise
 ///   through the executor's queue. An awaiter without an executor resumes where the task completes.

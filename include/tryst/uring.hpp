@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// tryst over io_uring: a loop, its operations, and buffers to exchange between loops.
-/// Standard library only; liburing is behind the compiled part.
+/// Standard library only; only the compiled part uses liburing.
 #pragma once
 
 #include <tryst/uring/accept_stream.hpp>

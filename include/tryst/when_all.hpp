@@ -24,12 +24,12 @@ namespace tryst {
 
 namespace detail {
 
-/// The number of coroutines in a group that have not finished. The awaiter counts, too, while it
-/// starts them.
+/// Counts the coroutines of a group that have not finished. The awaiter is included while it starts
+/// them.
 struct join_counter {
     explicit join_counter(std::size_t children) noexcept : left(children + 1) {}
 
-    /// @returns whether the caller was the last.
+    /// @returns whether the caller was the last to arrive.
     bool arrive() noexcept {
         // [J1] acquire and release, pairs with itself: everything that the tasks did happens-before
         // the awaiter resumes.
@@ -40,8 +40,7 @@ struct join_counter {
     continuation awaiter;
 };
 
-/// A coroutine that runs one task of a group. The last of them to finish resumes the group's
-/// awaiter.
+/// A coroutine that runs one task of a group. The last one to finish resumes the group's awaiter.
 class join_child {
 public:
     struct promise_type {
@@ -113,7 +112,7 @@ struct join_all {
     void await_resume() const noexcept {}
 };
 
-/// The element for a task of `T` in a tuple or a vector of results.
+/// The result of a `task<T>` as an element of a tuple or a vector.
 template <class T>
 using joined_value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -136,7 +135,7 @@ joined_value<T> take_joined(task<T>& work) {
 /// @resumes  on the executor that it was awaited on; without an executor, where the last task ends.
 /// @cancellation  none of its own: give a stop token to the operations that the tasks await.
 /// @sync     everything that the tasks did happens-before the awaiter continues.
-/// @allocation  a frame for each task, one for all, and a list of them.
+/// @allocation  a coroutine frame for each task, one for `when_all` itself, and a vector.
 template <class... T>
 task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
     detail::join_counter group(sizeof...(T));

@@ -11,8 +11,8 @@ namespace tryst::uring::detail {
 
 buffer_table::~buffer_table() {
     if (exists_ && !ring_.is_in_child()) {
-        // The end of the ring would unregister them, too, but later. On another thread than the
-        // ring's this call fails, which is harmless.
+        // Destroying the ring would also unregister the buffers, but later. On a thread other than
+        // the ring's, this call fails, which is harmless.
         io_uring_unregister_buffers(ring_.handle());
     }
 }

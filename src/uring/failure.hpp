@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Failures of system calls: exceptions that name the setting or limit at fault, and the end of the
-/// program where a context cannot go on. POSIX.
+/// Failures of system calls: exceptions that name the setting or limit at fault, and the
+/// termination of the program if a context cannot continue.
+/// POSIX.
 #pragma once
 
 #include <string>

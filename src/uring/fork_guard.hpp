@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Detects that the calling process is a fork of the one that made a context.
+/// Detects that the calling process was forked from the one that made a context.
 /// POSIX.
 #pragma once
 

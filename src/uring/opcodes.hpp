@@ -28,8 +28,8 @@ struct opcode_traits {
     /// The kernel's opcode. IORING_OP_LAST: this operation is emulated in user space.
     io_uring_op kernels = IORING_OP_LAST;
     place waits_in = place::poll_table;
-    /// Whether it may start again after an interruption or cancellation. False if it may have
-    /// changed the socket or the table of files before.
+    /// Whether it may start again after an interruption or cancellation. False if it may already
+    /// have changed the socket or the table of files.
     bool restarts = true;
 };
 
@@ -83,8 +83,8 @@ constexpr const opcode_traits& traits_of(opcode code) noexcept {
 /// Writes the arguments of a request to a zeroed entry.
 void fill(io_uring_sqe& entry, const request& what) noexcept;
 
-/// Whether an operation was interrupted. Some operations that run on the kernel's workers then end
-/// with ERESTARTSYS or one of its variants, which were never meant for user space.
+/// Whether an operation was interrupted. Interrupted operations on the kernel's workers may end
+/// with ERESTARTSYS or one of its variants, which are not meant for user space.
 constexpr bool is_interruption(int result) noexcept {
     return result == -EINTR || (result <= -512 && result >= -516);
 }

@@ -14,7 +14,7 @@ namespace tryst::uring::detail {
 
 namespace {
 
-/// A deadline for `wait`, with which it does not sleep.
+/// A deadline in the past, with which `wait` does not sleep.
 constexpr context::time_point at_once{};
 
 } // namespace
@@ -109,8 +109,8 @@ void reactor::cancel(operation_base& operation, end_reason why) noexcept {
     }
 }
 
-/// Makes sure that nothing but a node posted already refers to the operation on behalf of its
-/// limits.
+/// Removes the operation from its stream, its timer and its stop callback. A node that a stop has
+/// already posted stays in the loop's queue.
 void reactor::disarm(operation_base& operation) noexcept {
     if (operation.request_.code == opcode::next) {
         operation.stream_->forget_waiter();

@@ -14,9 +14,9 @@ thread_local reactor* running_reactor = nullptr;
 
 namespace {
 
-/// The most cancellations that `quiesce` submits at once. The kernel removes cancelled operations
-/// in task work, of which one system call runs 20 items. Until then they lengthen the search for
-/// the next operation (docs/adr/0006-run-cancels-operations-in-flight.md).
+/// The maximum number of cancellations that `quiesce` submits at once. The kernel removes cancelled
+/// operations in task work, of which one system call runs 20 items. Until then they lengthen the
+/// search for the next operation (docs/adr/0006-run-cancels-operations-in-flight.md).
 constexpr unsigned cancel_batch = 16;
 
 } // namespace
@@ -129,7 +129,7 @@ void reactor::fetch_events() noexcept {
     } else if (ring_.has_task_work()) {
         ring_.run_tasks();
         // The kernel queues task work before it sets the flag. If the work is run in between, the
-        // flag stays set until there is more work. A loop that believed it would never sleep.
+        // flag stays set until there is more work. A loop that trusted the flag would never sleep.
         is_flag_stale_ = !ring_.has_completions() && ring_.has_task_work();
     }
     complete_all();

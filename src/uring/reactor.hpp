@@ -12,7 +12,8 @@
  *   submissions --> ring, operation_base;  in its .cpp: opcodes
  *   wakeup -------> ring, detail/run/inbox.hpp
  *   buffer_table -> ring, buffer_pool
- *   ring ---------> fork_guard;  all .cpp files: failure, trace, user_data, which know nothing */
+ *   ring ---------> fork_guard
+ *   all .cpp files: failure, trace, user_data, which include none of the above */
 
 #include "buffer_table.hpp"
 #include "owner_thread.hpp"
@@ -62,8 +63,8 @@ public:
     /// @throws std::system_error if it is bound to another one.
     void claim_thread();
     /// Cancels all operations in flight, which start again when the loop runs again. Waits until
-    /// the kernel has none of them (I36), and for wakes that are owed or that it has sent (I32,
-    /// I34).
+    /// the kernel has none of them (I36), until no wake is owed (I32), and until the messages that
+    /// this context sent have been accepted or refused (I34).
     void quiesce() noexcept;
 
     executor_node* take_mail() noexcept { return wakeup_.take_mail(); }

@@ -59,8 +59,8 @@ recv_stream::recv_stream(context& owner, int socket, std::size_t count, std::siz
 
 recv_stream::~recv_stream() {
     end();
-    // Then the kernel no longer refers to the ring of buffers. On another thread than the context's
-    // the call fails; but there no operation is in flight that could take a buffer.
+    // After this call the kernel no longer refers to the ring of buffers. On a thread other than
+    // the context's the call fails. But then no operation is in flight that could take a buffer.
     if (!owner().is_in_child()) {
         io_uring_unregister_buf_ring(owner().ring_handle(), group());
     }

@@ -20,14 +20,14 @@ namespace tryst::uring::detail {
  *   new_entry --> submission queue --submit, submit_and_run_tasks, wait--> kernel
  *   kernel --task work--> completion queue --drain--> the caller
  *
- * Task work is work that the kernel defers until the ring's thread enters it. Completions that do
- * not fit into the queue overflow: the kernel keeps them and says so in a flag of the ring, which
- * `has_task_work` reads, and the next call that runs task work fetches them.
+ * Task work is work that the kernel defers until the ring's thread enters the kernel. Completions
+ * that do not fit into the queue overflow: the kernel keeps them and sets a flag of the ring, which
+ * `has_task_work` reads. The next call that runs task work fetches them.
  *
  * I29. One thread submits, waits and drains: the one that called `enable`.
- * I30. No call here returns an error. After a temporary one the caller tries again in its next
- *     round; any other ends the program, because the completions that it waits for would never
- *     arrive. */
+ * I30. After `enable`, no call reports an error. After a temporary error the caller tries again in
+ *     its next round. Any other error ends the program, because the completions that it waits for
+ *     would never arrive. */
 class ring {
 public:
     using time_point = tryst::detail::clock::time_point;
@@ -84,7 +84,7 @@ public:
     // ---- Completions.
 
     bool has_completions() const noexcept { return io_uring_cq_ready(&ring_) != 0; }
-    /// Whether the kernel says that it has task work or overflown completions for `run_tasks`.
+    /// Whether the kernel says that it has task work or overflowed completions for `run_tasks`.
     bool has_task_work() const noexcept {
         return (IO_URING_READ_ONCE(*ring_.sq.kflags) &
                 (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;

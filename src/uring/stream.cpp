@@ -37,7 +37,7 @@ void stream_base::complete(int result, std::uint32_t flags) noexcept {
         opcode& code = source_.request_.code;
         const bool is_multishot =
             code == opcode::accept_multishot || code == opcode::recv_multishot;
-        if (result == -EINVAL && is_multishot) { // the kernel does not know it
+        if (result == -EINVAL && is_multishot) { // the kernel does not know multishot operations
             code = code == opcode::accept_multishot ? opcode::accept : opcode::recv;
             result = -EINTR;
         }

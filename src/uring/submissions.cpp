@@ -13,10 +13,11 @@ namespace {
 
 using state = operation_state;
 
-/// How often the kernel is asked to cancel an operation, at least. It does not find an operation
-/// that it is moving, for instance from a poll to a worker. The move is task work, a step of which
-/// each drain of the completions runs. (A connect to a busy local socket takes 128.) Nor does it
-/// find an operation that a device executes, which ends by itself.
+/// The minimum number of times that the kernel is asked to cancel an operation that it does not
+/// find. It does not find an operation that it is moving, for instance from a poll to a worker. The
+/// move is task work, and each drain of the completions runs one step of it. (A connect to a busy
+/// local socket takes 128 steps.) Nor does it find an operation that a device executes, which ends
+/// by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
 } // namespace

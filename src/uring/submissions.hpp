@@ -21,15 +21,15 @@ namespace tryst::uring::detail {
  * submissions, for instance because it has no memory.
  *
  * The order of cancellations when `run` returns:
- *   1. The kernel finds an operation to cancel by a search from one end of a list. If it is at the
- *      other end each time, the searches take time quadratic in the number of operations.
+ *   1. The kernel searches a list from one end for the operation to cancel. If the operation is at
+ *      the other end each time, the searches take time quadratic in the number of operations.
  *   2. Operations that wait for a file are in the ring's hash table of polls. It has at most 256
  *      lists, each with the newest operation first. So the newest is cancelled first.
  *   3. Operations that wait for a worker are in the workers' queue, which begins with the oldest.
  *      So the oldest is cancelled first. Every search goes through this queue before the hash
  *      table, so the queue is emptied before the table.
  *   4. When the context runs again, operations start in their old order: they end in the order of
- *      their cancellations, and `restart` puts each at the end of `queued` where it belongs. */
+ *      their cancellations, and `restart` puts each at the front or at the back of `queued`. */
 class submissions {
 public:
     explicit submissions(ring& owners) noexcept : ring_(owners) {}
@@ -53,9 +53,10 @@ public:
 
     /// Asks the kernel to cancel an operation, unless that has been done.
     void cancel(operation_base& operation) noexcept;
-    /// Asks again, later, if the kernel has not found the operation; but not for ever.
+    /// Queues the cancellation again, because the kernel has not found the operation; gives up
+    /// after some attempts, unless the kernel still has task work.
     void retry_cancel(operation_base& operation) noexcept;
-    /// Queues a cancellation of each operation that the kernel has, but those of `close`.
+    /// Queues a cancellation of each operation that the kernel has, except `close` operations.
     void cancel_all() noexcept;
 
     /// Submits operations and cancellations that wait for an entry, while there are entries.

@@ -14,8 +14,8 @@ enum class tag : std::uint8_t {
     cancellation, ///< The answer to a request for cancellation. With the operation's address.
     eventfd, ///< The poll of this context's eventfd ended.
     wake, ///< A message from another context, which wakes this one.
-    sent_wake, ///< A message to another context failed. With that context's eventfd.
-    ignored, ///< Nothing.
+    sent_wake, ///< A message to another context was sent or refused. With that context's eventfd.
+    ignored, ///< No action is needed.
 };
 
 /// Addresses with a tag must be multiples of this.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// How a context that sleeps in the kernel is woken by other threads.
+/// Wakes a context that sleeps in the kernel from other threads.
 /// Linux, liburing. Model: tests/spin/uring.pml.
 #pragma once
 
@@ -19,27 +19,28 @@ namespace tryst::uring::detail {
  *   awake    --prepare_sleep [M3]--> sleeping   the inbox's word says that the owner sleeps
  *   sleeping --a wake arrives------> awake
  *   sleeping --finish_sleep [M4]---> awake      another completion ended the sleep
- *   sleeping --finish_sleep [M4]---> owed       likewise, but a poster saw the owner sleep [M1]
+ *   sleeping --finish_sleep [M4]---> owed       likewise, but a poster saw the owner asleep [M1]
  *   owed     --a wake arrives------> awake
- * All by the owner. The labels are those of detail/run/inbox.hpp.
+ * The owner makes all transitions. The labels are those of detail/run/inbox.hpp.
  *
- *  1. The owner sleeps in its ring, until any completion.
+ *  1. The owner sleeps in its ring until a completion arrives.
  *  2. The poster whose post finds the owner sleeping [M1] must wake it; no other poster does.
  *  3. A poster whose thread runs a context itself sends a message from its own ring to the owner's
  *     (IORING_OP_MSG_RING). Any other poster writes to the owner's eventfd, which a poll watches.
  *  4. The kernel may refuse a message. The sender finds that out in its own ring, and writes to the
  *     eventfd instead.
  *
- * I31. A poster reads the numbers of ring and eventfd before it posts, and touches nothing of the
- *     context afterwards.
- * I32. While it is owed a wake, the owner neither prepares to sleep again nor leaves `run`. So no
- *     poster is inside when `run` has returned, and the context may be destroyed.
- * I33. There is one wake for each sleep that a poster ends: a running context is never woken,
- *     except that a wake which is owed may arrive late.
+ * I31. A poster reads the descriptors of the ring and the eventfd before it posts, and does not
+ *     touch the context afterwards.
+ * I32. While it is owed a wake, the owner does not mark its inbox as sleeping again, though it may
+ *     sleep until that wake, and does not leave `run`. So no poster uses the context any more when
+ *     `run` has returned, and the context may be destroyed.
+ * I33. There is one wake for each sleep that a poster ends. A running context is woken only if the
+ *     wake was owed and arrives late.
  * I34. A sender does not leave `run` before it has seen whether its messages were refused. */
 class wakeup {
 public:
-    /// The numbers by which to wake a context that sleeps.
+    /// The descriptors by which a sleeping context is woken.
     struct sleeper {
         int ring;
         int eventfd;
@@ -53,15 +54,15 @@ public:
     // ---- By any thread.
 
     /// Hands over `node`.
-    /// @returns the owner's numbers if the caller must wake it.
+    /// @returns the owner's descriptors if the caller must wake it.
     [[nodiscard]] std::optional<sleeper> post(executor_node* node) noexcept;
 
     static void write_eventfd(int eventfd) noexcept;
 
-    // ---- By the owner, as all below.
+    // ---- By the owner, as all functions below.
 
     /// Wakes another context from this one's ring.
-    /// @returns whether the kernel has taken the message; it may still refuse it.
+    /// @returns whether the kernel has taken the submission; it may still refuse the message.
     bool send_message(const sleeper& other) noexcept;
 
     bool has_mail() const noexcept { return inbox_.has_mail(); }
@@ -71,9 +72,10 @@ public:
     /// @returns false if the kernel takes no entry now.
     bool watch() noexcept;
 
-    /// @returns whether the owner may sleep; not if there is mail. Precondition: `watch()`
+    /// Prepares to sleep. Precondition: `watch()` returned true.
+    /// @returns false if there is mail: then the owner must not sleep.
     [[nodiscard]] bool prepare_sleep() noexcept;
-    /// To be called after each sleep.
+    /// Call after each sleep.
     void finish_sleep() noexcept;
     bool is_owed() const noexcept { return state_ == state::owed; }
 

@@ -41,8 +41,8 @@ struct receiving {
 /// then drops the item; `as_tuple` keeps it.
 ///
 /// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
-/// where the handler runs, cancellation, what happens before what, and the one frame that is
-/// allocated. The channel's own memory is as documented for `red_blue_exchanger`.
+/// where the handler runs, cancellation, synchronization, and the one frame that is allocated. For
+/// the channel's own memory, see `red_blue_exchanger`.
 inline constexpr detail::initiating_function<
     detail::sending, detail::limit::none,
     "async_send([io_executor,] synchronous_channel<T>&, T item, token)">
@@ -63,7 +63,7 @@ inline constexpr detail::initiating_function<
     "token)">
     async_send_until{};
 
-/// Takes a sender's item: `async_receive(channel, token)`. Completes when a sender has come, or
+/// Takes a sender's item: `async_receive(channel, token)`. Completes when it has taken an item, or
 /// when the channel is closed.
 ///
 /// The token is any completion token for `void(error_code, std::optional<T>)`. Without an error

@@ -39,8 +39,8 @@ struct exchanging {
 /// another executor, both contexts must outlive the operation.
 ///
 /// @returns     the token's return value.
-/// @throws      whatever making the handler throws, and std::bad_alloc. Then nothing was offered,
-///              and the item is destroyed.
+/// @throws      whatever the construction of the handler throws, and std::bad_alloc. Then nothing
+///              was offered, and the item is destroyed.
 /// @progress    lock-free until suspension.
 /// @resumes     the handler on its associated executor, through that executor's queue, never within
 ///              this call. Without one, the handler runs on the system executor, as in
@@ -49,8 +49,8 @@ struct exchanging {
 ///              the same, because a failed exchange has no effect. A match wins over a later
 ///              cancellation. If the executor's context is destroyed first, the offer is withdrawn
 ///              and the handler is destroyed.
-/// @sync        everything before the partner's exchange happens-before the handler, and vice
-///              versa.
+/// @sync        everything before the partner's exchange happens-before the call of the handler,
+///              and vice versa.
 /// @allocation  one frame, from the handler's associated allocator, freed before the handler is
 ///              called. A polymorphic executor (`any_io_executor`) may allocate in order to queue
 ///              the handler. If that fails, `std::terminate` is called, because the offer has been
@@ -61,8 +61,9 @@ inline constexpr detail::initiating_function<
     async_exchange{};
 
 /// As `async_exchange`, for at most `patience`: `async_exchange_for(ex, item, patience, token)`.
-/// Then completes with `timed_out`, never early. The patience is any `std::chrono::duration`. A
-/// thread of the library keeps deadlines, not the executor's context.
+/// After that time it completes with `timed_out`, never early. The patience is any
+/// `std::chrono::duration`. The timer thread of the library serves the deadline, not the executor's
+/// context.
 inline constexpr detail::initiating_function<
     detail::exchanging, detail::limit::patience,
     "async_exchange_for([io_executor,] exchanger<T>&, T item, duration, token)">

@@ -38,11 +38,12 @@ struct exchanging_blue {
 /// The token is any completion token for `void(error_code, Item)`. If both colours bring the same
 /// type, `Item` is that type: without an error the partner's item, otherwise the caller's own. If
 /// not, `Item` is `exchange_result<Blue, Red>`, as `red` returns it: `*item` is the partner's item,
-/// `item.returned()` the caller's own. (Either is moved out of an rvalue: write `std::move(item)`.)
+/// `item.returned()` the caller's own. (To move an item out, write `*std::move(item)` or
+/// `std::move(item).returned()`.)
 ///
 /// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
-/// where the handler runs, cancellation, what happens before what, and the one frame that is
-/// allocated. `red_blue_exchanger` documents its own memory.
+/// where the handler runs, cancellation, synchronization, and the one frame that is allocated. For
+/// the exchanger's own memory, see `red_blue_exchanger`.
 inline constexpr detail::initiating_function<
     detail::exchanging_red, detail::limit::none,
     "async_red([io_executor,] red_blue_exchanger<Red, Blue>&, Red item, token)">

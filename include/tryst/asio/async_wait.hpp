@@ -18,7 +18,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// The outcome of a task, as `void(std::exception_ptr, T)`.
+/// The outcome of a task, which calls a handler of `void(std::exception_ptr, T)`.
 template <class T>
 class task_outcome {
 public:
@@ -65,8 +65,8 @@ auto drive_task(task_initiation<Handler>& /*from*/, task<T> work) ->
     co_return own.take();
 }
 
-/// Drives the task that `work` makes from a stop token. The token follows the handler's
-/// cancellation slot.
+/// Drives the task that `work` returns when it is called with a stop token. The token follows the
+/// handler's cancellation slot.
 template <class Handler, class Work>
 auto drive_task(task_initiation<Handler>& /*from*/, Work work) -> typename task_driver<
     Handler,
@@ -105,13 +105,13 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 /// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or
 ///   `void(std::exception_ptr)` for a `task<>`. After an exception, T is default-constructed.
 /// @returns     the token's return value.
-/// @throws      std::bad_alloc, and whatever making the handler throws. Then `work` is destroyed
-///              unstarted.
+/// @throws      std::bad_alloc, and whatever the construction of the handler throws. Then `work` is
+///              destroyed unstarted.
 /// @resumes     the handler on its associated executor. If that executor's context is destroyed
 ///              first, the frames of the task and the handler are destroyed. The task must not be
 ///              on another executor at that time.
 /// @cancellation none; see the overload with a stop token.
-/// @sync        everything that the task did happens-before the handler.
+/// @sync        everything that the task did happens-before the call of the handler.
 /// @allocation  one frame, from the handler's associated allocator, freed before the handler is
 ///              called.
 template <class T, class Token>

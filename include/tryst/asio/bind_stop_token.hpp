@@ -29,8 +29,9 @@ struct stop_token_binder {
 /// A stop may be requested on any thread. It is posted to the handler's associated executor, or to
 /// the I/O object's executor if the handler has none. There it emits a terminal cancellation. As
 /// for every cancellation in Asio, that executor must run one handler at a time, and the operation
-/// must be initiated on it. `bind_stop_token` must know the executor, so it goes around
-/// `bind_executor`. The handler's own cancellation slot works as before.
+/// must be initiated on it. `bind_stop_token` must know the executor, so it is applied outside
+/// of `bind_executor`: `bind_stop_token(stop, bind_executor(executor, token))`. The handler's own
+/// cancellation slot works as before.
 ///
 /// A stop request after the completion has no effect. A context that is destroyed while a stop is
 /// being requested on another thread waits for that request.
@@ -45,7 +46,7 @@ auto bind_stop_token(std::stop_token stop, Token&& token) {
 
 namespace detail {
 
-/// Connects a stop token to an operation in progress. Everything but `request` runs on the
+/// Connects a stop token to an operation in progress. Everything except `request` runs on the
 /// handler's executor.
 template <class Executor>
 class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
@@ -117,7 +118,8 @@ public:
     stop_bound_handler(Handler&& handler, const Io& io, std::stop_token stop)
         : handler_(std::move(handler)),
           link_(std::make_shared<link_type>(net::get_associated_executor(handler_, io))) {
-        // Not static: Asio's concepts try each token with an initiation that has no executor.
+        // Not a static_assert: Asio's concepts try each token with an initiation that has no
+        // executor.
         assert((!std::is_same_v<executor, net::system_executor>) &&
                "tryst: bind_stop_token needs the handler's executor, which must not be the system "
                "executor: write bind_stop_token(stop, bind_executor(executor, token))");
@@ -125,7 +127,7 @@ public:
     }
     stop_bound_handler(stop_bound_handler&&) = default;
     stop_bound_handler& operator=(stop_bound_handler&&) = delete;
-    /// Waits for a request in progress, which must have posted before the context is gone.
+    /// Waits for a request in progress, which must post before the context is destroyed.
     ~stop_bound_handler() {
         if (link_ != nullptr) {
             link_->forget();

@@ -8,7 +8,7 @@
 
 TRYST_ASIO_BEGIN
 
-/// An Asio executor, with today's interface or that of the Networking TS.
+/// An Asio executor, with the current interface or that of the Networking TS.
 template <class Io>
 concept io_executor = net::is_executor<Io>::value || net::execution::is_executor<Io>::value;
 

@@ -20,18 +20,18 @@
 TRYST_ASIO_BEGIN
 
 /// Turns an `asio::io_context`, a strand, a `thread_pool` or any other Asio executor into an
-/// executor of tryst. Tasks run there as on a `run_loop`: first in, first out, one at a time, on
-/// any Asio executor. A thread pool runs as many task executors at the same time as it has threads.
+/// executor of tryst. On any Asio executor, tasks run as on a `run_loop`: first in, first out, one
+/// at a time. A thread pool runs as many task executors at the same time as it has threads.
 ///
-/// Nodes run in turns of at most 64. Between turns the context does its other work. A task that
-/// makes another task of the same executor ready does not go through Asio's queue.
+/// Nodes run in turns of at most 64 nodes. Between turns the context does its other work. A task
+/// that makes another task of the same executor ready does not go through Asio's queue.
 ///
 /// `spawn`, `executor` and `schedule` may be called from any thread. The context has outstanding
 /// work until the spawned tasks have finished. Their frames are destroyed with this object, or with
 /// the context if that is destroyed first. Destroy this object on the Asio executor, if that runs
 /// one handler at a time, or while no thread runs the context.
 ///
-/// A thread of the library keeps the deadlines of operations that are awaited here.
+/// The timer thread of the library serves the deadlines of operations that are awaited here.
 template <class Executor = net::any_io_executor>
 class task_executor {
 public:
@@ -56,7 +56,7 @@ public:
     /// Returns a reference to this executor, which must outlive every use of it.
     executor_ref executor() const noexcept { return core_->ref(); }
 
-    /// `co_await loop.schedule()` resumes the coroutine on this executor.
+    /// `co_await executor.schedule()` resumes the coroutine on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
 private:

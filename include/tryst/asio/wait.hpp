@@ -22,8 +22,8 @@ concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
 /// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the
-/// awaitable's frame after the operation state, so the exchange must not know the state any more
-/// when that is destroyed.
+/// awaitable's frame after the operation state. So the destructor of the state must detach the
+/// exchange from it.
 template <class Operation>
 class borrowed_exchange {
 public:
@@ -107,8 +107,8 @@ net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start star
 /// @tparam Executor  the executor type of the `net::awaitable`.
 /// @returns     the operation's result. An exchange that fails thus hands the item back.
 /// @throws      whatever the operation throws. If there is no memory to begin the wait,
-///              `std::terminate` is called, because Asio's awaitables initiate where nothing may be
-///              thrown.
+///              `std::terminate` is called, because Asio's awaitables initiate operations in a
+///              place where exceptions are not allowed.
 /// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
 ///              coroutine does not suspend.
 /// @cancellation by the operation's own stop token and deadline, not by Asio; see the other
@@ -123,8 +123,8 @@ template <class Executor = net::any_io_executor, detail::awaitable_operation Ope
 /// Awaits the operation that `start(stop)` returns:
 /// `wait([&](auto stop) { return ex.exchange(x, stop); })`.
 ///
-/// @cancellation by the coroutine's cancellation state, too, which `stop` follows. That stop token
-///              has a type of its own.
+/// @cancellation also by the coroutine's cancellation state, which `stop` follows. The type of this
+///              stop token is not `std::stop_token`.
 template <class Executor = net::any_io_executor, class Start>
     requires detail::awaitable_operation<detail::started_by<Start>>
 [[nodiscard]] auto wait(Start start) {

@@ -34,16 +34,17 @@ concept waitable =
 ///              mutex of this wait. That mutex is never held across a suspension.
 /// @resumes     the calling fiber, where its scheduling algorithm runs it. Under `shared_work` and
 ///              `work_stealing` that may be another thread. If there is a match at once, the fiber
-///              does not suspend. Otherwise it yields once, and suspends if no partner has come by
+///              does not suspend. Otherwise it yields once in the wait list, and before that once
+///              in the arena if it makes an offer there. It suspends if no partner has come by
 ///              then.
-/// @cancellation total, as for `co_await`. The stop and the deadline take effect after that yield.
-///              The fiber's scheduler keeps the deadline: never early, and late by at most one of
-///              its turns.
+/// @cancellation total, as for `co_await`. The stop and the deadline take effect after these
+///              yields. The fiber's scheduler measures the deadline: it is never early, and late by
+///              at most one turn of the scheduler.
 /// @sync        everything before the partner's exchange happens-before this function returns, and
 ///              vice versa. Everything before the stop or the close that ended the wait does so,
 ///              too.
-/// @allocation  none by the library. Boost.Fiber allocates a scheduler for a thread when that first
-///              waits here or wakes a suspended fiber. This includes plain threads and loops.
+/// @allocation  none by the library. Boost.Fiber allocates a scheduler for each thread that waits
+///              here or wakes a suspended fiber for the first time, even a plain thread or a loop.
 template <class Operation>
     requires detail::waitable<Operation>
 [[gnu::noinline]] auto wait(Operation&& operation) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The connections to a listening socket, one after the other, through one request to the kernel.
+/// Accepts many connections of a listening socket with a single request to the kernel.
 /// Standard library only.
 #pragma once
 
@@ -15,8 +15,8 @@
 namespace tryst::uring {
 
 /// Accepts connections as they arrive: by a multishot accept, or by repeated accepts on older
-/// kernels. Make it, use it and destroy it on its context. The destructor closes connections not
-/// taken.
+/// kernels. Make it, use it and destroy it on its context. The destructor closes the connections
+/// that were not taken.
 class accept_stream : private detail::stream_base {
 public:
     /// @param listener  a listening socket, which must remain open as long as the stream exists.
@@ -42,7 +42,7 @@ public:
     };
 
     /// The next connection, with SOCK_CLOEXEC. Only one operation may wait for a stream at a time.
-    /// @returns the connection, or an error such as EMFILE, after which it may be called again.
+    /// @returns the connection, or an error such as EMFILE, after which `next` may be called again.
     next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
 
 private:

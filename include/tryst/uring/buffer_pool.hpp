@@ -16,8 +16,8 @@ namespace tryst::uring {
 
 class buffer_pool;
 
-/// Owns one buffer of a pool, or none, and gives it back when it is destroyed. An exchange passes
-/// on the ownership; the bytes stay in place.
+/// Owns one buffer of a pool, or none, and gives it back when it is destroyed. An exchange
+/// transfers the ownership; the bytes stay in place.
 class [[nodiscard]] buffer {
 public:
     /// No buffer.
@@ -66,16 +66,15 @@ private:
 class buffer_pool {
 public:
     /// @param size  in bytes; rounded up to whole pages.
-    /// @throws std::invalid_argument if `count` or `size` is 0; std::bad_alloc without enough
-    ///   memory.
+    /// @throws std::invalid_argument if `count` or `size` is 0; std::bad_alloc if there is too
+    ///   little memory.
     buffer_pool(std::size_t count, std::size_t size);
     buffer_pool(const buffer_pool&) = delete;
     buffer_pool& operator=(const buffer_pool&) = delete;
     ~buffer_pool();
 
     /// Takes a free buffer. @returns an empty handle if no buffer is free. @allocation none.
-    /// @progress never waits for a buffer; locks a mutex for some instructions, as giving back
-    ///   does.
+    /// @progress never waits for a buffer. Like `reset`, it locks a mutex for a few instructions.
     buffer acquire() noexcept;
 
     /// The number of buffers, free or not.

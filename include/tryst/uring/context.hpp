@@ -27,11 +27,11 @@
 
 namespace tryst::uring {
 
-/// An offset for reads and writes: uses the file's own position and advances it. For pipes, sockets
-/// and terminals.
+/// An offset for reads and writes that uses the file's own position and advances it. Pass it for
+/// pipes, sockets and terminals.
 inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
 
-/// An executor of one thread over one ring: a `run_loop` with the operations of the kernel.
+/// A single-threaded executor over one io_uring: like a `run_loop`, with I/O operations.
 ///
 /// `spawn`, `post`, `stop` and `executor` may be called from any thread. The context is bound to
 /// the first thread that runs it. Operations must be awaited on that thread, and frames that wait
@@ -40,7 +40,8 @@ inline constexpr std::uint64_t current_position = ~std::uint64_t{0};
 /// When `run` returns, nothing is in flight: operations in flight are cancelled, and start again if
 /// the context runs again (except `connect`, which ends with `operation_canceled`). So another
 /// thread may destroy a context once `run` has returned. `run_until_idle` leaves operations in
-/// flight; after it, only the context's own thread may destroy it.
+/// flight; after it, only the context's own thread may destroy the context.
+///
 /// The destructor destroys the frames of all spawned tasks that have not finished. Nothing else
 /// that waits on the context may outlive it.
 class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<context> {
@@ -50,30 +51,32 @@ class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<
 public:
     /// Sets up a ring with the best features that the kernel has, such as a single issuer and
     /// deferred task work.
-    /// @throws std::system_error: "io_uring_setup", with the setting or limit that forbids it, or
-    ///   "eventfd"; std::bad_alloc.
+    /// @throws std::system_error with the name of the failed call: "io_uring_setup", with the
+    ///   setting or limit that forbids it, "eventfd" or "pthread_atfork"; std::bad_alloc.
     explicit context(context_options options = {});
     ~context();
 
     /// Runs until stopped; sleeps in the kernel while there is nothing to do.
-    /// @returns the number of nodes (resumed coroutines, checks, stops) that it has run.
+    /// @returns the number of nodes that it ran: resumptions, calls of `stop`, and the library's
+    ///   own checks of waiting operations.
     /// @throws std::system_error if another thread ran the context before, or if its first run
     ///   cannot enable the ring.
     std::size_t run();
 
     /// Runs until nothing is ready, without sleeping. Serves due timers and completed operations,
-    /// too. A `stop` that it meets is kept for `run`.
+    /// too. If that includes a `stop`, it takes effect in the next `run`.
     /// @returns the number of nodes that it has run.
     /// @throws as `run`.
     std::size_t run_until_idle();
 
-    /// Registers a pool's memory with the kernel, which then need not look up its pages for each
-    /// `read_fixed` and `write_fixed`. Call it before the context runs, or on the context. At most
-    /// `max_pools` pools can be registered; registering one again does nothing. The memory stays
-    /// locked until `unregister_buffers` or the end of the context, even if the pool is destroyed
-    /// before.
-    /// @returns an error if too little memory may be locked (ENOMEM, see `ulimit -l`), or if the
-    ///   kernel is too old. The pool's buffers can then be used like any other memory.
+    /// Registers a pool's memory with the kernel, so that the kernel need not look up its pages for
+    /// each `read_fixed` and `write_fixed`. Call it before the context runs, or on the context. At
+    /// most `max_pools` pools can be registered; registering one again does nothing. The memory
+    /// stays locked until `unregister_buffers` or the destruction of the context, even if the pool
+    /// is destroyed before that.
+    /// @returns an error if too little memory may be locked (ENOMEM, see `ulimit -l`), if
+    ///   `max_pools` pools are registered (ENOSPC), or if the kernel is too old. The pool's buffers
+    ///   can then be used like any other memory.
     result<void> register_buffers(const buffer_pool& pool) noexcept;
 
     /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one
@@ -82,7 +85,7 @@ public:
     /// @returns an error if the pool is not registered (ENOENT), or if an operation still uses it
     ///   (EBUSY: await that first); then nothing has changed.
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
-    static constexpr unsigned max_pools = 16; ///< The most pools that can be registered.
+    static constexpr unsigned max_pools = 16; ///< The maximum number of registered pools.
 
     /// The flags of io_uring_setup(2) that the kernel accepted.
     unsigned setup_flags() const noexcept;
@@ -154,13 +157,13 @@ public:
     operation<std::size_t> recv(int socket, std::span<std::byte> into, int flags = 0,
                                 limits until = {}) noexcept;
 
-    /// Waits until `file` is ready for one of `events`, as in poll(2). For files with O_NONBLOCK,
-    /// on which reads and writes may fail with EAGAIN.
+    /// Waits until `file` is ready for one of `events`, as in poll(2). Use it for files with
+    /// O_NONBLOCK, on which reads and writes may fail with EAGAIN.
     /// @returns the events.
     operation<unsigned> poll(int file, short events, limits until = {}) noexcept;
 
-    /// Succeeds at the deadline of `until`. Uses a timer of the loop; only the earliest timer costs
-    /// the kernel anything.
+    /// Succeeds at the deadline of `until`. Uses a timer of the loop; only the earliest timer is
+    /// passed to the kernel.
     operation<void> timeout(limits until) noexcept {
         return make<void>({.code = opcode::timeout}, until);
     }
@@ -275,8 +278,9 @@ private:
         return transfer(code, file, part, offset, until, static_cast<std::uint16_t>(registration));
     }
 
-    /// The kernel's lengths have 32 bits, and it transfers at most `most` bytes at once
-    /// (MAX_RW_COUNT). It refuses so many `iovec`s, as it refuses more.
+    /// Reduces `size` to 32 bits, the width of the kernel's lengths. The kernel transfers at most
+    /// `most` bytes at once anyway (MAX_RW_COUNT). For `iovec`s, it refuses `most` of them as it
+    /// would refuse `size` of them.
     static std::uint32_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
         return static_cast<std::uint32_t>(size < most ? size : most);

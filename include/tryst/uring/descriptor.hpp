@@ -10,7 +10,7 @@
 
 namespace tryst::uring {
 
-/// Owns an open file descriptor, or none, and closes it. To close a file on a slow disk blocks the
+/// Owns an open file descriptor, or none, and closes it. Closing a file on a slow disk blocks the
 /// thread; `context::close` does not.
 class [[nodiscard]] descriptor {
 public:

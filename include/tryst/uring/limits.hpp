@@ -12,9 +12,9 @@
 
 namespace tryst::uring {
 
-/// A stop token, a deadline, both, or neither: the last parameter of every operation. Converts from
-/// either. A deadline is a time point of the steady clock, or a duration that starts when `limits`
-/// is made.
+/// A stop token, a deadline, both, or neither: the last parameter of every operation. A stop token
+/// or a deadline converts to it. A deadline is a time point of the steady clock, or a duration that
+/// starts when `limits` is made.
 class limits {
 public:
     using clock = std::chrono::steady_clock; ///< The clock of deadlines.
@@ -32,9 +32,9 @@ public:
         : limits(tryst::detail::after(clock::now(), tryst::detail::saturated(patience)),
                  std::move(stop)) {}
 
-    /// The stop token; one that can never be stopped if none was given.
+    /// The stop token. If none was given, `stop_possible()` of this token is false.
     const std::stop_token& stop() const noexcept { return stop_; }
-    /// The deadline; the end of time if there is none.
+    /// The deadline; `time_point::max()` if there is none.
     clock::time_point deadline() const noexcept { return deadline_; }
     /// Whether there is a deadline.
     bool has_deadline() const noexcept { return deadline_ != clock::time_point::max(); }

@@ -21,13 +21,14 @@ class context;
 /// @throws      nothing.
 /// @progress    the thread does not block; an operation that has to wait does so in the kernel.
 /// @resumes     on its context, through the queue of ready coroutines.
-/// @cancellation by `limits`: a stop or a deadline asks the kernel to cancel the operation. It then
-///              ends with its own completion, and a result that arrives wins. If a stop was
-///              requested before the operation starts, it does not start. An interrupted operation
+/// @cancellation by `limits`: a stop or a deadline asks the kernel to cancel the operation. If the
+///              operation completes nevertheless, it returns its result. If a stop was requested
+///              before the operation starts, it does not start. An interrupted operation
 ///              (EINTR) starts again. The coroutine may be destroyed while it waits, on its
-///              context: the destructor then waits until the kernel no longer uses the memory.
+///              context. The destructor then waits until the kernel no longer uses the memory.
 /// @sync        as the kernel orders the transfer.
-/// @allocation  none. The memory that the arguments refer to must remain valid until it is over.
+/// @allocation  none. The memory that the arguments refer to must remain valid until the operation
+///              is over.
 template <class T>
 class [[nodiscard]] operation : public detail::operation_base {
 public:
@@ -70,8 +71,8 @@ public:
 
     ~close_operation() {
         abandon();
-        // Submission has taken the number from the arguments: then the kernel closes the file,
-        // whatever the result is.
+        // If the operation was submitted, the arguments no longer hold the number, and the kernel
+        // closes the file whatever the result is.
         descriptor left_open(arguments().descriptor);
     }
 };

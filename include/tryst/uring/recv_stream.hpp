@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The data that a socket receives, piece by piece, through one request to the kernel.
+/// Receives the data of a socket in many pieces with a single request to the kernel.
 /// Standard library only.
 #pragma once
 
@@ -79,8 +79,8 @@ public:
     };
 
     /// The next piece. Only one operation may wait for a stream at a time.
-    /// @returns the piece, or an error. After ENOBUFS, which means that pieces occupy all buffers,
-    ///   it may be called again.
+    /// @returns the piece, or an error. ENOBUFS means that pieces occupy all buffers; `next` may be
+    ///   called again after it.
     next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
 
 private:

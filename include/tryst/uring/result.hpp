@@ -13,8 +13,9 @@
 namespace tryst::uring {
 
 /// The outcome of an operation, like `std::expected<T, std::error_code>`, with the operation's
-/// name. Errors are the kernel's, of `std::system_category()`; they compare with `std::errc`. The
-/// library adds two: `operation_canceled` after a stop, and `timed_out` after a deadline.
+/// name. Errors are those of the kernel, in `std::system_category()`, and compare with `std::errc`.
+/// The library itself reports three: `operation_canceled` after a stop, `timed_out` after a
+/// deadline, and `function_not_supported` if the kernel is too old for the operation.
 template <class T = void>
 class [[nodiscard]] result {
 public:

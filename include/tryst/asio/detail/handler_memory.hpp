@@ -11,7 +11,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Enough for one queue entry of an io_context, a thread_pool or a strand.
+/// Has room for one queue entry of an io_context, a thread_pool or a strand.
 struct handler_memory {
     alignas(std::max_align_t) std::byte bytes[64];
     bool taken = false;

@@ -16,11 +16,11 @@ namespace detail {
 template <class Operation>
 using result_of = decltype(std::declval<Operation&>().await_resume());
 
-/// The operation that `Start` makes, given a stop token.
+/// The operation that `Start` returns when it is called with a stop token.
 template <class Start>
 using started_by = std::invoke_result_t<Start&, slot_stop::token>;
 
-/// Stands for an I/O executor where none was given: then everything happens on the handler's.
+/// Stands for a missing I/O executor. Everything then happens on the handler's executor.
 struct no_io_executor {};
 
 template <class Handler, class IoExecutor = no_io_executor>

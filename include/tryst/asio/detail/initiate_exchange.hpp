@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Starts any exchange, transfer or receipt as an Asio operation, and calls its handler at the end.
+/// Starts an exchange, a send or a receive as an Asio operation, and calls its handler at the end.
 /// Asio.
 #pragma once
 
@@ -18,7 +18,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/* The second argument of a handler: the item that the party has at the end.
+/* The second argument of a handler: the item that the party holds at the end.
  *
  *   exchange_result<T, T>     T                          a T in either case
  *   exchange_result<T, void>  std::optional<T>           an item after a success only
@@ -27,8 +27,8 @@ namespace detail {
  *
  * Items need not be default constructible, so a missing item cannot be a default T.
  *
- * Rejected: the result in every case. It would report the error twice, and a sender that ignores
- * the outcome would have to discard it explicitly. */
+ * Rejected: to pass the `exchange_result` in every case. It would report the error twice, and a
+ * sender that ignores the outcome would have to discard it explicitly. */
 template <class T>
 T item_in_the_end(exchange_result<T, T>&& result) noexcept {
     return result ? *std::move(result) : std::move(result).returned();
@@ -69,7 +69,7 @@ private:
     Operation operation_;
 };
 
-/// Tells completion tokens the I/O executor, if there is one.
+/// Makes the I/O executor, if there is one, known to completion tokens.
 template <class IoExecutor>
 struct initiated_on {
     using executor_type = IoExecutor;
@@ -81,7 +81,7 @@ struct initiated_on<no_io_executor> {
     no_io_executor io;
 };
 
-/// Initiates an exchange. `start` makes the operation from a stop token.
+/// Initiates an exchange. `start(stop)` returns the operation.
 template <class IoExecutor>
 struct initiate_exchange : initiated_on<IoExecutor> {
     template <class Handler, class Start>

@@ -32,14 +32,15 @@ limit_of(const std::chrono::time_point<std::chrono::steady_clock, Duration>&);
 template <class Time, limit Limit>
 concept limit_as = decltype(detail::limit_of(std::declval<const Time&>()))::value == Limit;
 
-/// Describes a place and the type of the item that an operation takes there; void if none.
+/// Describes a place (an exchanger or channel), and the item that an operation takes there; void if
+/// none.
 template <class Place, class Item>
 struct venue {
     using place = Place;
     using item = Item;
 };
 
-/// A string literal as a template argument, so that compilers quote it.
+/// A string literal as a template argument, so that compilers quote it in diagnostics.
 template <std::size_t Size>
 struct text {
     char characters[Size] = {};
@@ -48,8 +49,8 @@ struct text {
     consteval text(const char (&literal)[Size]) { std::copy_n(literal, Size, characters); }
 };
 
-/// Initiates `Operation` at a place. `arguments` are the item and the limit, if any. Not a member,
-/// whose closure type, and with it many symbols, would contain `Usage`.
+/// Initiates `Operation` at a place. `arguments` are the item and the limit, if any. Not a
+/// member function: the type of its closure, and with it many symbol names, would contain `Usage`.
 template <class Operation, limit Limit, class IoExecutor, class Token, class Place,
           class... Arguments>
 auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... arguments) {
@@ -72,11 +73,11 @@ auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... 
  *   ([io_executor,] place, [item,] [limit,] token)
  *
  * `Operation` has a function `at` that returns the `venue` for a place, and functions that make the
- * operation. The type of the item does not depend on the argument, so
- * the argument may be anything that converts to that type, even `{}`.
+ * operation. The type of the item does not depend on the argument, so the argument may be anything
+ * that converts to that type, even `{}`.
  *
- * Calls that match nothing find the deleted overload, an ellipsis being the worst match. Compilers
- * then quote `Usage`, and a requires-expression is false.
+ * A call that matches no other overload finds the deleted one, because an ellipsis is the worst
+ * match. Compilers then quote `Usage`, and a requires-expression is false.
  *
  * @tparam Limit  the kind of limit between item and token.
  * @tparam Usage  the name of the function and its parameters. */

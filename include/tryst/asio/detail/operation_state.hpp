@@ -21,8 +21,8 @@ namespace detail {
  * A client of the core operation (tryst/detail/meet/operation.hpp). One allocation holds the
  * handler, the exchange and the serial executor on which the exchange completes. The offer is made
  * in the initiating function, so that offers keep the order of initiation. The rest happens in
- * turns of the handler's executor. The handler is called at the end of the last turn, when the
- * state is destroyed already: it may throw, and may reuse the memory. The steps at the end:
+ * turns of the handler's executor. The handler is called at the end of the last turn, after the
+ * state has been destroyed. So it may throw, and may reuse the memory. The steps at the end:
  *
  *   completed  called by the core operation, in a turn: tells the serial executor to finish
  *   complete   called by the serial executor, after that turn: destroys the state
@@ -45,8 +45,8 @@ class operation_state final
 
 public:
     /// Makes the exchange and offers it. The result goes to `handler`.
-    /// @throws what the allocator, the handler's move and the executor throw. Then nothing was
-    /// offered.
+    /// @throws whatever the allocator, the handler's move and the executor throw. Then nothing was
+    ///   offered.
     template <class Make>
     static void initiate(Handler& handler, const IoExecutor& io, Make& make) {
         allocator memory(allocator_for(handler));
@@ -126,7 +126,7 @@ private:
     [[no_unique_address]] io_work<IoExecutor> io_work_;
     Handler handler_;
     slot_stop stop_;
-    Exchange exchange_; // last: its end needs the executor
+    Exchange exchange_; // last: its destructor needs the executor
 };
 
 } // namespace detail

@@ -20,11 +20,11 @@ public:
     suspended_operation(const suspended_operation&) = delete;
     suspended_operation& operator=(const suspended_operation&) = delete;
 
-    /// The context is being destroyed: no work can be queued in it any more. A waker may still be
-    /// about to call `registry::wake`.
+    /// Called when the context is being destroyed. No work can be queued in it any more, but a
+    /// waker may still be about to call `registry::wake`.
     virtual void context_ends() noexcept = 0;
 
-    suspended_operation* previous = nullptr; ///< Used by the registry, like the next two members.
+    suspended_operation* previous = nullptr; ///< For the registry only, as the next two members.
     suspended_operation* next = nullptr;
     bool woken = false;
 
@@ -44,13 +44,13 @@ protected:
  * I24. After `shutdown` has set `open_` to false, `post_unless_ended` does not call `post`: both
  *     hold `gate_`.
  * I25. The registry is shut down before the strands of its context.
- *      1. Asio shuts services down in the reverse order of their making.
- *      2. The registry's constructor makes the service of the strands first.
+ *      1. Asio shuts services down in the reverse order of their construction.
+ *      2. The registry's constructor creates the service of the strands first.
  *      3. Otherwise a waker could queue work in a strand that is being shut down. The strand would
- *         lose that work, and the lost handler would keep the strand alive for ever.
+ *         lose that work, and the lost handler would keep the strand alive forever.
  *
- * `gate_` is a mutex of its own, because a handler that is destroyed under `mutex_` may wait for a
- * thread in `post_unless_ended` (see `stop_bound_handler`). With one mutex that would be a
+ * `gate_` is separate from `mutex_`, because a handler that is destroyed under `mutex_` may wait
+ * for a thread in `post_unless_ended` (see `stop_bound_handler`). One mutex for both would
  * deadlock. */
 class registry final : public net::execution_context::service {
 public:
@@ -61,8 +61,8 @@ public:
         const net::strand<anywhere> made(anywhere{&context});
     }
 
-    /// Calls `shutdown`, because Asio does not if the registry was made during the context's
-    /// shutdown.
+    /// Calls `shutdown`, because Asio does not call it if the registry was created during the
+    /// context's shutdown.
     ~registry() override {
         shutdown();
         // Relaxed: a thread that uses a later context at the same address must synchronize with the
@@ -124,8 +124,8 @@ public:
         });
     }
 
-    /// Calls `post`, which posts to the context, unless the context has ended (I24). From any
-    /// thread, while the registry lives.
+    /// Calls `post`, which posts to the context, unless the context has ended (I24). Call from any
+    /// thread, while the registry exists.
     template <class Post>
     void post_unless_ended(Post post) {
         const std::scoped_lock lock(gate_);
@@ -135,8 +135,8 @@ public:
     }
 
 private:
-    /// The registry that a thread found last, because Asio's search takes a lock. Invalid once any
-    /// context has ended, since another may live at its address.
+    /// Caches the registry that a thread found last, because Asio's search takes a lock. The cache
+    /// is invalid once any context has ended, because another may live at its address.
     struct latest_search {
         net::execution_context* context = nullptr;
         std::uint64_t ended = 0;
@@ -177,7 +177,7 @@ private:
         while (suspended_operation* const operation = first_) {
             unlink(*operation);
             lock.unlock();
-            operation->context_ends(); // may end others
+            operation->context_ends(); // may destroy other operations
             lock.lock();
         }
     }

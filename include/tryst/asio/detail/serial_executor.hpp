@@ -31,8 +31,9 @@ namespace detail {
  *     executor, as in a strand.
  * I18. While asleep, the executor is in the registry of its context, and its inbox is prepared for
  *     a wait. So the next poster learns that it must wake the executor.
- * I19. Only the turn uses the other members. While the executor is asleep, `context_ends` and the
- *     owner's `leave` use them.
+ * I19. Only the turn uses the members other than the inbox. Exceptions are the one poster that
+ *     queues a turn (I17) and, while the executor is asleep, `context_ends` and the owner's
+ *     `leave`.
  * I20. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`
  *     destroys all suspended work.
  *
@@ -57,7 +58,7 @@ protected:
     explicit serial_executor(Queue&& queue) : turns_(std::move(queue)) {}
     ~serial_executor() = default;
 
-    /// Called when the executor has finished; ends its lifetime.
+    /// Called after the last turn; ends the executor's lifetime.
     virtual void complete() {}
 
     /// Called when no turn will run any more: destroys suspended work (I20). Ends the executor's
@@ -71,7 +72,7 @@ protected:
     /// @throws std::bad_alloc.
     void sleep_in_context() { registry_ = &turns_->context(); }
 
-    /// Makes the present turn the last; `complete` is called after it.
+    /// Makes the current turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }
 
     /// Enters a state of the diagram after the first nodes ran outside of a turn.
@@ -85,8 +86,8 @@ protected:
         }
     }
 
-    /// Leaves the registry, so that no waker will come. Precondition: not running.
-    /// @returns whether nothing refers to this executor any more; otherwise a turn does.
+    /// Leaves the registry, so that no waker will come. Precondition: no turn is running.
+    /// @returns true if nothing refers to this executor any more, false if a queued turn does.
     bool leave() noexcept {
         if (asleep_) {
             if (!inbox_.cancel_wait()) {

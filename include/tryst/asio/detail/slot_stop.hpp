@@ -13,9 +13,9 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /// Requests a stop when a signal of any type is emitted in the slot. The types mean the same here,
-/// because a cancelled exchange has no effect. Not thread-safe, like the signals of Asio: all use
-/// is on one executor. The destructor does not clear the slot; the code that completes the
-/// operation does.
+/// because a cancelled exchange has no effect. Like the signals of Asio, it is not
+/// thread-safe: all use is on one executor. The destructor does not clear the slot; the code that
+/// completes the operation does.
 class slot_stop {
 public:
     template <class Callback>
@@ -72,8 +72,8 @@ public:
     slot_stop& operator=(const slot_stop&) = delete;
     ~slot_stop() = default;
 
-    /// Installs the handler of the slot. Then `clear` must be called before the destructor, unless
-    /// no signal will be emitted any more. @throws std::bad_alloc.
+    /// Installs a handler in the slot. After that, call `clear` before the destructor, unless no
+    /// more signals will be emitted. @throws std::bad_alloc.
     void listen() {
         if (slot_.is_connected()) {
             slot_.assign([this](net::cancellation_type_t type) {
@@ -98,7 +98,7 @@ private:
 
     net::cancellation_slot slot_;
     bool requested_ = false;
-    void* callback_ = nullptr; // null if none; an operation awaits one thing at a time
+    void* callback_ = nullptr; // null if none; a source serves one operation at a time
     void (*invoke_)(void*) noexcept = nullptr;
 };
 

@@ -20,7 +20,8 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// What a driver is made from. Lives in the initiating function; the driver takes what it needs.
+/// The argument of a driver's promise. It lives in the initiating function, and the driver moves
+/// the handler out of it.
 template <class Handler>
 struct task_initiation {
     Handler& handler;
@@ -71,19 +72,19 @@ struct own_stop_token {
     slot_stop::token token{nullptr};
 };
 
-/// A parameter of a coroutine that its promise ignores.
+/// A coroutine parameter that the promise ignores.
 struct anything {
     template <class T>
     anything(T& /*of*/) noexcept {}
 };
 
 /* The task driver
- * A coroutine that awaits one task and returns its outcome. Its promise, which is all of the class,
- * is the executor on which the task runs, in turns of the handler's executor. The handler is called
- * at the end of the last turn, when the frame is destroyed already: it may throw, and may reuse the
+ * A coroutine that awaits one task and returns its outcome. This class is its promise, and also the
+ * executor on which the task runs, in turns of the handler's executor. The handler is called at the
+ * end of the last turn, after the frame has been destroyed. So it may throw, and may reuse the
  * memory.
  *
- * @tparam Outcome  what the coroutine returns, and how a handler is told. */
+ * @tparam Outcome  stores what the coroutine returns, and passes it to a handler. */
 template <class Handler, class Outcome>
 class task_driver final
     : public serial_executor<work_queue<completion_executor<Handler>, true>, true>,
@@ -106,7 +107,7 @@ public:
         stop_.listen();
     }
 
-    // Not a template: g++ 12 takes that, where it does not inline it, for a mismatch of new and
+    // Not a template: if g++ 12 does not inline a template here, it warns of mismatched new and
     // delete.
     static void* operator new(std::size_t size, task_initiation<Handler>& from, anything /*work*/) {
         return memory::allocate(size, from.handler);

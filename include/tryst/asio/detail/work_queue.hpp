@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Queues functions on Asio executors: those of today's interface and those of the Networking TS.
+/// Queues functions on Asio executors, with the current interface or that of the Networking TS.
 /// Asio.
 #pragma once
 
@@ -13,7 +13,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// An executor for posting. With `Counts` it is outstanding work of its context during its
+/// An executor for posting. With `Counts`, it counts as outstanding work of its context during its
 /// lifetime.
 template <bool Counts, class Executor>
 auto prepared(const Executor& executor) {
@@ -36,7 +36,7 @@ public:
         execute(std::move(function));
     }
 
-    /// Queues the continuation of the running handler, if possible on this thread and without a
+    /// Queues the continuation of the running handler; if possible, for this thread and without a
     /// lock.
     template <class Function>
     void defer(Function function) {

@@ -27,16 +27,16 @@ namespace tryst::detail {
  *   grow     by one when a claim failed, because another party used the same slot at the same time
  *   shrink   by one when an offer above slot 0 expired without a partner
  *
- * This is the rule of java.util.concurrent.Exchanger (JDK 8 and later). So is the sequence number
- * in the bound, because of which a decision based on an old bound fails. In Java the capacity is
- * half the number of processors. Here it is their number: two coroutines of one loop can be
+ * This rule is taken from java.util.concurrent.Exchanger (JDK 8 and later). So is the sequence
+ * number in the bound: a CAS that is based on an old bound fails. In Java the capacity is half the
+ * number of processors. Here the default is their full number: two coroutines of one loop can be
  * partners, and a loop with a slot of its own pairs them without sharing a cache line.
  *
  * Each thread has one random number, its probe, which selects its slot within the current bound.
  * The thread keeps to that slot until it collides there or its offer expires, as threads do with
  * the cells of LongAdder (JDK 8). A collision at slot 0, which all threads visit, does not change
- * the probe. A few collisions there would drive every thread from the slot where it is alone with
- * its partners (docs/adr/0008). */
+ * the probe. Otherwise a few collisions there would drive every thread away from the slot that only
+ * it and its partners use (docs/adr/0008). */
 template <wait_list WaitList>
 class alignas(line_pair) basic_arena {
 public:
@@ -74,7 +74,7 @@ public:
             return 0;
         }
         // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980,
-        // section 2): if the bound changes by one, only threads of one slot move.
+        // section 2): if the bound changes by one, only the threads of one slot move.
         const std::uint32_t range = std::bit_ceil(slots);
         const std::uint32_t i = probe() & (range - 1);
         return 1 + (i < slots ? i : i - range / 2);
@@ -104,8 +104,8 @@ public:
         }
     }
 
-    /// After the offer made at `place` has expired: selects another slot, and takes the highest one
-    /// away.
+    /// After the offer made at `place` has expired: selects another slot, and lowers the bound by
+    /// one.
     void expired(std::uint32_t place) noexcept {
         next_probe();
         std::uint32_t seen = place & bound_mask;
@@ -119,10 +119,11 @@ public:
     }
 
     /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed
-    /// (I5, signal.hpp), or for a close.
+    /// (I5, signal.hpp), for a withdrawal of several steps (I6, protocol.hpp), or for a close.
     void pin() noexcept {
-        // [A3] relaxed: the withdrawer's [A4] comes later, because the withdrawer has seen `done`
-        // ([W4]). So does the destruction by a party that found the exchanger closed.
+        // [A3] relaxed: other operations order it. A withdrawer's [A4] comes after it has seen
+        // `done` ([W4]), which follows the pin. A party that destroys the exchanger has seen the
+        // close or the withdrawal that follows the pin.
         pins_.fetch_add(1, std::memory_order_relaxed);
     }
     void unpin() noexcept {
@@ -130,8 +131,8 @@ public:
         pins_.fetch_sub(1, std::memory_order_release);
     }
 
-    /// Waits for moves, pinned withdrawals and closes that are under way. Precondition: closed, and
-    /// no operation arrives any more.
+    /// Waits for moves, pinned withdrawals and closes that are under way. Precondition: the
+    /// exchanger is closed, and no more operations arrive.
     void drain() const noexcept {
         for (std::size_t i = 0; i != capacity_; ++i) {
             yield_until([&] { return !spread_[i].is_moving(); });
@@ -176,8 +177,8 @@ private:
         return probe = x;
     }
 
-    // All in one cache line. Every arrival reads it, but writes it only if it finds its partner
-    // there.
+    // With a `single_slot`, all members are in one cache line. Every arrival reads it, but writes
+    // it only to match or wait in the wait list, or to change the bound.
     WaitList list_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;

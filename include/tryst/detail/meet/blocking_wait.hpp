@@ -16,27 +16,29 @@ namespace tryst::detail {
  * A thread (thread_wait_strategy.hpp), or a fiber in an adapter, blocks in `blocking_wait`. Its
  * strategy lives on its stack and serves one wait:
  *
- *   executor()                 the protocol posts to it to end the sleep: at most once, from any
- *                              thread, perhaps before the sleep or from the waiting party itself
- *   await_partner(done, late)  lets a bounded time pass after an offer; may return as soon as
- *                              `done()`, or as soon as `late()`: the deadline has passed
- *   sleep()                    until posted
- *   sleep_until(deadline)      until posted or the deadline; returns whether it was posted
- *   step(f)                    f(), a part of the protocol in which the party is not suspended
+ *   executor()                 the executor to which the protocol posts in order to end the sleep:
+ *                              at most once, from any thread, perhaps before the sleep or from the
+ *                              waiting party itself
+ *   await_partner(done, late)  waits for a bounded time after an offer; may return early if
+ *                              `done()` (the operation is complete) or `late()` (the deadline has
+ *                              passed)
+ *   sleep()                    blocks until the post
+ *   sleep_until(deadline)      blocks until the post or the deadline; returns whether it was posted
+ *   step(f)                    calls f(), a step of the protocol that does not suspend the party
  *
- * A poster must not touch the strategy once the party may have continued. So a `sleep` that
- * returns, and a `sleep_until` that returns true, have waited for the poster. After a `sleep_until`
- * that returned false, the wait cancels the operation and then calls `sleep`, because by then the
- * post is certain.
+ * The poster must not touch the strategy once the party may have continued. So `sleep` waits for
+ * the poster before it returns, and so does `sleep_until` before it returns true. If `sleep_until`
+ * returns false, `blocking_wait` cancels the operation and then calls `sleep`, because a post is
+ * certain to come.
  *
  * After each suspension the party may be on another thread. So thread-locals are used only within
- * steps. */
+ * `step`. */
 
 /// Blocks the calling thread or fiber with `strategy` until the operation is complete.
 template <class Operation, class WaitStrategy>
 typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) noexcept {
     arrival where = strategy.step([&] {
-        assert(may_block() && "tryst: a loop's own thread must not block");
+        assert(may_block() && "tryst: a thread that runs a loop must not block; use co_await");
         return op.begin(strategy.executor());
     });
     bool waited_in_list = false;

@@ -4,8 +4,7 @@
 /// Standard library only. Allocates in its constructor and for each new maximum of waiters; only
 /// the constructor throws.
 ///
-/// A little longer than other headers, because the steps of one algorithm are best read in one
-/// place.
+/// This header is long, because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/segment_list.hpp>
@@ -24,7 +23,7 @@ namespace tryst::detail {
  * After Koval, Alistarh and Elizarov, "Fast and Scalable Channels in Kotlin Coroutines" (2023),
  * section 3. The i-th red party meets the i-th blue party in the i-th cell of a segment list
  * (segment_list.hpp). Each colour has a cursor, which hands out the tickets 0, 1, 2, ... in order.
- * A ticket is for one visit to the cell of that number:
+ * A ticket entitles its holder to one visit to the cell of that number:
  *
  *   empty    --stay[Q1]------> a waiter
  *   a waiter --claim[Q2]-----> matched     by the second visitor, which completes the waiter
@@ -34,14 +33,14 @@ namespace tryst::detail {
  * A party that finds its cell `cancelled` takes another ticket.
  *
  * I8. Each colour visits a cell at most once. A ticket is taken by a CAS on the colour's cursor,
- *     which never returns to an old value (I9). After the close, the closer makes the visits for
- *     which only one colour has taken a ticket.
+ *     which never returns to an old value (I9). If only one colour has taken the ticket of a cell,
+ *     the closer makes the other visit after it has closed both cursors.
  *
- * Claim and withdraw CAS one word away from the same waiter, so I1 holds as it does in a slot.
+ * Claim and withdraw each CAS the same word away from the waiter, so I1 holds as it does in a slot.
  *
- * A party that has taken a ticket and has not reached its cell yet delays no other party. If its
- * partner arrives there first, the partner waits in the cell. If there are more cells behind that
- * may hold waiters, the partner passes this cell [Q4].
+ * A party that has taken a ticket, but has not reached its cell yet, delays no other party. If its
+ * partner arrives there first, the partner waits in the cell. If later cells may hold waiters, the
+ * partner passes this cell instead [Q4].
  *
  * @tparam CellBits  as in `segment_list`. */
 template <unsigned CellBits>
@@ -73,7 +72,7 @@ public:
             if (list::is_closed(mine)) {
                 return closed_to(own);
             }
-            // Relaxed: only a number of tickets; [Q10] acquires the waiters.
+            // Relaxed: only a ticket number; [Q10] acquires the waiters.
             const std::int64_t lead =
                 list::distance(cursor(opposite(own)).load(std::memory_order_relaxed), mine);
             if (lead <= 0) {
@@ -98,7 +97,7 @@ public:
     }
 
     match_result try_match_all(colour own) noexcept {
-        // Relaxed: only a number of tickets, as in `try_match`.
+        // Relaxed: only a ticket number, as in `try_match`.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
             // [Q12] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
@@ -107,7 +106,7 @@ public:
                 return closed_to(own);
             }
             if (list::distance(limit, mine) <= 0) {
-                return try_match(own); // later arrivals are not passed
+                return try_match(own); // so that it passes no later arrival
             }
             if (list::at_end(mine)) {
                 step_on(own, mine);
@@ -122,7 +121,7 @@ public:
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         // Read only once: if the limit could move, two parties could pass each other forever.
-        // Relaxed: only a number of tickets.
+        // Relaxed: only a ticket number.
         const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
             // [Q13] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
@@ -217,9 +216,9 @@ private:
 
     atomic<std::uint64_t>& cursor(colour of) noexcept { return of == colour::red ? red_ : blue_; }
 
-    /// The result for a party that found its cursor closed. A blue party closes red's cursor, too,
-    /// before it returns: then no party can find the queue open after another found it closed. A
-    /// red party need not help, because red's cursor is closed second.
+    /// The result for a party that found its cursor closed. Before it returns, a blue party also
+    /// closes red's cursor. So no party can find the queue open after another has found it closed.
+    /// A red party need not help, because red's cursor is closed second.
     match_result closed_to(colour own) noexcept {
         if (own == colour::blue) {
             // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: everything before the close
@@ -242,9 +241,9 @@ private:
     }
 
     /// Makes the visit that `ticket` is for (I8). A first visitor leaves `w` in the cell, or passes
-    /// if `w` is null.
-    /// @returns partner or offered; empty if the partner has withdrawn or passed, or this party has
-    ///   passed.
+    /// the cell if `w` is null.
+    /// @returns `partner` or `offered`; `empty` if the partner has withdrawn or passed, or if this
+    ///   party has passed.
     match_result visit(std::uint64_t ticket, waiter* w) noexcept {
         const number n = list::segment_of(ticket);
         segment& here = segments_[n];

@@ -26,14 +26,14 @@ namespace tryst::detail {
  *
  * The node of a withdrawn waiter stays on the stack as `vacant`, and the next arrival may refill
  * it. So a withdrawal is O(1), and there are only as many nodes as the largest number of parties
- * that have waited at the same time (plus one for a while, if a node was disowned). In return, the
+ * that have waited at the same time (temporarily one more, if a node was disowned). In return, the
  * order is last in, first out only among parties that arrived while no node was vacant. The content
- * of a node:
+ * of a node is one of these:
  *
  *   free       not on the stack
  *   a waiter   on the stack, or about to be pushed
  *   vacant     on the stack; also in the pool, or allocated by an arrival
- *   disowned   on the stack; the popper will release it
+ *   disowned   on the stack; allocated by an arrival that could not use it; its popper releases it
  *
  *   free     --push[D2]-------> a waiter
  *   a waiter --withdraw[D6]---> vacant
@@ -197,7 +197,7 @@ private:
     static constexpr word vacant(colour own) noexcept { return own == colour::red ? 1 : 2; }
 
     // The head, from the low end: whether the stack is closed, the colour of its waiters, the
-    // number of the top node, and the number of changes. Because of the latter, a CAS fails if the
+    // number of the top node, and a count of changes. Because of this count, a CAS fails if the
     // same node is on top again with another successor.
     static constexpr std::uint64_t closed = 1;
     static constexpr std::uint64_t blue = 2;

@@ -18,7 +18,7 @@ using object_t = std::conditional_t<std::is_void_v<T>, nothing, T>;
 
 /// Whether a `T` can live in a coroutine frame. g++ 12 and clang 19 align frames only as far as
 /// `operator new` does by default, but generate code that relies on the alignment of the variables
-/// in them. An over-aligned item would be misplaced even in the caller's own frame.
+/// in them. So even in the caller's own frame, an over-aligned item would be misaligned.
 template <class T>
 inline constexpr bool fits_frames = alignof(object_t<T>) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 

@@ -22,7 +22,7 @@ namespace tryst::detail {
  * is on top again. Numbers begin at 1. The nodes from 2^i to 2^(i+1) - 1 are one block.
  *
  * I7. Nodes are never freed before the pool is destroyed, so a stale reader may dereference one.
- *     The reader must find out by a counter or an id that it is late.
+ *     By a counter or an id, the reader must detect that its node has been reused.
  *
  * @tparam Node  has an atomic `link`, which belongs to the pool while the node is free.
  * @tparam Bits  the width of a node's number. */
@@ -48,7 +48,7 @@ public:
         return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
     }
 
-    /// Allocates a node, in the state in which it was released if it has been in use before.
+    /// Allocates a node. One that was in use before is in the state in which it was released.
     /// @returns `none` if there is no memory.
     number allocate() noexcept {
         // [N3] acquire, pairs with [N4]: the link, and everything that the node's last user did.
@@ -76,7 +76,7 @@ public:
         return fresh;
     }
 
-    /// Releases a node, which no other party writes to any more.
+    /// Releases a node. Precondition: no other party writes to it any more.
     void release(number n) noexcept {
         // Relaxed: the CAS re-reads it.
         std::uint64_t head = free_.load(std::memory_order_relaxed);
@@ -108,7 +108,7 @@ private:
 
     /// Makes block `i` if it does not exist. @returns false if there is no memory.
     bool has_block(unsigned i) noexcept {
-        // Relaxed: only whether it exists; users of its nodes acquire it with [N1].
+        // Relaxed: only checks whether the block exists; users of its nodes acquire it with [N1].
         std::uintptr_t seen = blocks_[i].load(std::memory_order_relaxed);
         if (seen != 0) {
             return true;

@@ -3,8 +3,7 @@
 /// One exchange in progress: its item, its waiter and its limits, for any kind of client.
 /// Standard library only. Never allocates or throws.
 ///
-/// Longer than other headers, because its steps share the lifetime of the item, the stop and the
-/// timer.
+/// This header is long, because its steps share the lifetime of the item, the stop and the timer.
 #pragma once
 
 #include <tryst/detail/meet/protocol.hpp>
@@ -26,18 +25,18 @@ namespace tryst::detail {
 struct no_deadline {};
 
 /* The operation
- * It knows the protocol, stops and deadlines, but not its client. Clients are the coroutine awaiter
- * (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp), and any
- * other code that gives a completion function.
+ * It knows the protocol, stops and deadlines, but not its client. The clients are the coroutine
+ * awaiter (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp),
+ * and any other code that provides a completion function.
  *
  *   created --try_match--> complete           a partner was waiting, or a stop was requested
- *   created --start------> complete           likewise, or the deadline had passed
+ *   created --start------> complete           a partner was waiting, or the deadline had passed
  *                          offered            for one turn of the executor, in which only a
  *                                             partner or a close can end the wait
  *   offered --(turn)-----> complete           a partner came
  *                          stoppable,         in the wait list, with a stop
  *                          timed_by_...       or a deadline in force
- *   any     --finish-----> finished           no stop, timer or executor refers to it
+ *   any     --finish-----> finished           no stop callback or timer refers to it any more
  *
  * `try_match` and `start` return whether the operation is complete or pending. If it is pending,
  * the completion function is called later, once, on the executor. A stop or a deadline calls
@@ -103,8 +102,9 @@ public:
     /// @returns whether it is pending. If so, `done` is called on the executor; without an
     ///   executor, inline by the completer. `client_of` then returns `client`.
     ///
-    /// Out of line, because it must not touch the frame once the waiter is published. Compilers
-    /// that inline it into a coroutine may do so (LLVM before 17 spills there).
+    /// Not inlined, because it must not touch the coroutine frame once the waiter is published. If
+    /// it is inlined into a coroutine, its variables may be kept in the frame (LLVM before 17 does
+    /// so).
     [[gnu::noinline]] bool start(executor_ref on, completion done, void* client) noexcept {
         this->executor = on;
         if (has_no_time(on)) {
@@ -123,8 +123,8 @@ public:
         return stay(where, no_limits);
     }
 
-    /// Detaches the operation from its stop, its timer and its executor. Precondition: complete, or
-    /// not started.
+    /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
+    /// started, or being abandoned.
     void finish() noexcept {
         if (this->at == stage::finished) {
             return;
@@ -144,8 +144,8 @@ public:
         this->at = stage::finished;
     }
 
-    /// Takes the offer back if it is pending; the completion function is then never called. Call on
-    /// its executor.
+    /// Takes the offer back if the operation is pending. The completion function is then never
+    /// called. Call on its executor.
     void abandon() noexcept {
         if (this->at == stage::created || this->at == stage::finished) {
             return;
@@ -157,7 +157,8 @@ public:
         if (protocol_->abandon(mine(), limited, queued)) {
             return;
         }
-        assert(on && "tryst: a coroutine without an executor was destroyed while it was resumed");
+        assert(on &&
+               "tryst: a coroutine without an executor was destroyed while it was being resumed");
         yield_until([&] { return on.retract(this); });
     }
 
@@ -234,8 +235,8 @@ private:
     }
 
     /// Waits for one turn of the executor: the patience of an offer in the arena. In the wait list,
-    /// the stop and the deadline come into force after it. Where partners abound, few waits last
-    /// that long, and the others need neither a timer nor a callback (docs/adr/0003).
+    /// the stop and the deadline come into force after that turn. With many partners, few waits
+    /// last that long, and the shorter ones need neither a timer nor a callback (docs/adr/0003).
     bool wait_a_turn() noexcept {
         this->run = end_turn;
         this->executor.post(this);
@@ -293,7 +294,7 @@ private:
         }
     }
 
-    /// Lets the stop and the deadline end the wait from now on.
+    /// Puts the stop and the deadline into force.
     void start_limits() noexcept {
         this->at = !Limits::timed                ? stage::stoppable
                    : this->executor.has_timers() ? stage::timed_by_executor

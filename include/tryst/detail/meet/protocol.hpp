@@ -4,7 +4,7 @@
 /// Standard library only. Allocates in its constructor and where its wait list does; only the
 /// constructor throws.
 ///
-/// Longer than other headers, because the steps of one algorithm are best read in one place.
+/// This header is long, because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
@@ -37,21 +37,23 @@ enum class arrival : std::uint8_t {
  *
  *   arrive   1. Look at the wait list. If a partner waits there: claim it, swap items, complete it.
  *            2. If the arena has grown, look at this thread's slot there. Claim a partner likewise,
- *               or offer the own waiter in the empty slot, for a bounded time.
- *            3. Otherwise offer the own waiter in the wait list.
+ *               or offer the party's own waiter in the empty slot, for a bounded time.
+ *            3. Otherwise offer the party's own waiter in the wait list.
  *   expire   The bounded time is over: leave the arena's slot, and arrive again in the wait list.
  *   park     In the wait list: tell the completer that it must post the waiter. If a stop came
  *            first, withdraw the waiter instead.
  *   cancel   A stop or a deadline: withdraw the waiter from the wait list, and complete it.
  *   close    Close the wait list, claim all waiters, and complete them.
  *
+ * Below, "in the arena" means: in a slot above slot 0, as opposed to the wait list.
+ *
  * I2. Only the wait list (slot 0) holds waiters for an unbounded time. Two waiters that stayed in
  *     different slots would miss each other forever. In the arena a thread spins for a bounded
  *     time, as in the paper. A coroutine must not spin on its loop. Its patience is one turn of the
- *     loop: it posts a check and suspends. When the check runs, either a partner has come, which
- *     did not have to post the waiter, or the offer expires. During that turn no stop or deadline
- *     is in force. A waiter spends such a turn in the wait list, too, before they come into force
- *     (docs/adr/0003).
+ *     loop: it posts a check, which is a node that calls `expire`, and suspends. When the check
+ *     runs, either a partner has come, which did not have to post the waiter, or the offer expires.
+ *     During that turn no stop or deadline is in force. A waiter on an executor spends such a turn
+ *     in the wait list, too, before the stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
  *     is.
@@ -59,20 +61,21 @@ enum class arrival : std::uint8_t {
  * I6. A party that has released its partner touches the exchanger only while it keeps a slot in
  *     `moving` (slot.hpp) or holds a pin (I5, signal.hpp). The partner may return and destroy the
  *     exchanger, if it knows that no other party will arrive. A post may run any code inline. So a
- *     party ends `moving` before it posts, and a closer unpins before it posts the last waiter, if
- *     that runs inline.
+ *     party ends `moving` before it posts. A closer unpins before it posts the last waiter if that
+ *     waiter resumes inline.
  *
  * Ownership. The party whose CAS took a waiter from its slot owns the waiter. It writes the
  * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
  * waiter. There are two shortcuts. An `unstoppable` waiter in the wait list does not use the
- * signal, because nothing can cancel it: to complete it is to post it. And on a loop that both
- * parties run on, the signal needs no atomic step ([W7], docs/adr/0002).
+ * signal, because nothing can cancel it: its completer only posts it. And if both parties run on
+ * one loop, the signal needs no atomic step ([W7], docs/adr/0002).
  *
- * Checked in tests/spin/exchange.pml, step by step; raced in tests/stress. Not handled: fairness
- * among parties that arrive at the same time, and memory of past partners.
+ * tests/spin/exchange.pml checks the protocol step by step, and tests/stress runs it under load.
+ * The protocol does not provide fairness among parties that arrive at the same time, and does not
+ * remember past partners.
  *
- * @tparam WaitList  a `single_slot`, or for two colours a dual structure. In the members, `W` is
- *   the waiter of one side, with its item. */
+ * @tparam WaitList  a `single_slot`, or a `dual_queue` or `dual_stack` for two colours. In the
+ *   members, `W` is the type of one side's waiter, with its item. */
 template <wait_list WaitList>
 class protocol {
     using arena = basic_arena<WaitList>;
@@ -120,14 +123,14 @@ public:
         return false;
     }
 
-    /// Looks for a partner, and otherwise offers `w`, in the arena only if `spread`.
+    /// Claims a partner, or otherwise offers `w`. Offers it in the arena only if `spread`.
     template <class W>
     arrival arrive(W& w, bool spread) noexcept {
         return arrive(w, spread, nullptr);
     }
 
-    /// Ends the bounded offer of `w` in the arena (I2). In the wait list, where `w` may stay, only
-    /// looks. Call on the owner's executor or thread.
+    /// Ends the bounded offer of `w` in the arena (I2). If `w` is in the wait list, where it may
+    /// stay, only checks whether it is complete. Call on the owner's executor or thread.
     template <class W>
     arrival expire(W& w) noexcept {
         if (w.state.is_done()) {
@@ -197,9 +200,9 @@ public:
         }
     }
 
-    /// Takes back the offer of `w`, whose frame is destroyed while it is suspended. No canceller is
-    /// left. Call on its executor.
-    /// @param limited  whether a stop or a deadline has been in force.
+    /// Takes back the offer of `w`, whose frame is being destroyed while it is suspended. Call on
+    /// its executor. Precondition: the stop callback and the timer have been removed.
+    /// @param limited  whether a stop or a deadline was in force.
     /// @param queued   whether its check or its resumption has just been taken out of the
     ///   executor's queue.
     /// @returns whether no party refers to `w` any more; if not, its resumption is about to be
@@ -217,8 +220,8 @@ public:
     }
 
     /// Closes permanently, and completes all waiters with `closed`. A party that finds the
-    /// exchanger closed may destroy it: the destructor waits until this close has completed the
-    /// last waiter.
+    /// exchanger closed may destroy it, because the destructor waits until this call has completed
+    /// the last waiter.
     void close() noexcept {
         arena_.pin();
         waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
@@ -243,12 +246,12 @@ public:
 
     std::size_t capacity() const noexcept { return arena_.capacity(); }
 
-    /// The highest slot in use now.
+    /// The number of the highest slot in use now.
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
 private:
-    /// Acts on the result that `w` found in the wait list. `moving`, if not null, is the slot that
-    /// `w` comes from.
+    /// Acts on the result of a step of `w` in the wait list. `moving`, if not null, is the slot
+    /// that `w` is leaving.
     /// @returns whether `w` is completed.
     template <class W>
     bool apply_match(W& w, match_result found, slot* moving) noexcept {
@@ -286,7 +289,7 @@ private:
                 continue;
             }
             const std::uint32_t bound = arena_.bound();
-            // If the own side waits in the list, partners look there first.
+            // If the party's own side waits in the list, partners look there first.
             const bool spreads = WaitList::spreads && spread && found.kind == match_result::empty;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
             w.place = arena::place(bound, index);
@@ -335,7 +338,7 @@ private:
             return arena_.list().withdraw(w, W::side);
         } else {
             // Once `w` is out, its party no longer waits for this withdrawal, so the destructor
-            // must (I6).
+            // must wait for it (I6).
             arena_.pin();
             const bool out = arena_.list().withdraw(w, W::side);
             arena_.unpin();
@@ -344,8 +347,8 @@ private:
     }
 
     /// Takes `w` out of its slot permanently.
-    /// @returns waiting: it was still there; completed: it is completed; claimed: it is about to
-    ///   be.
+    /// @returns `waiting` if it was still there, `completed` if it is completed, and `claimed` if
+    ///   its partner is about to complete it.
     template <class W>
     arrival try_withdraw(W& w) noexcept {
         const signal::view seen = w.state.begin_withdraw();
@@ -376,7 +379,7 @@ private:
     }
 
     /// Swaps the items of `w`, which belongs to the caller, and of the waiter that the caller has
-    /// claimed. Completes the latter. All items change hands here.
+    /// claimed. Completes the latter. This is the only place where items change hands.
     template <class W>
     void swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
         TRYST_TRACE(in_list ? step::claim_in_wait_list : step::claim_in_arena);
@@ -401,7 +404,7 @@ private:
             return true;
         }
         if (q.executor.alone_here() && !q.is_limited()) {
-            // This executor runs nothing else now, so it has not parked `q`; and nothing can cancel
+            // This executor runs nothing else now, so it has not parked `q`. And nothing can cancel
             // `q`.
             q.state.complete_in_place();
             TRYST_TRACE(step::completion_in_place);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The cells of a dual queue: an endless row, kept in segments that are recycled.
+/// The cells of a dual queue: an endless array, kept in segments that are recycled.
 /// Standard library only. Allocates while it grows; only `add_first` throws.
 #pragma once
 
@@ -27,8 +27,8 @@ namespace tryst::detail {
  *     such a value fails. (Tickets wrap after 2^44, and ids with them.)
  *
  * I10. A segment is released once, after the last access that depends on its cells. A later access
- *     is a read, or a CAS that fails (I9; in a withdrawal, because the waiter is in no cell any
- *     more). Both are harmless (I7).
+ *     is a read, or a CAS that fails (I9; in a withdrawal, because the waiter is no longer in any
+ *     cell). Both are harmless (I7).
  *
  * Counting. The counter of a segment has two halves:
  *
@@ -37,21 +37,23 @@ namespace tryst::detail {
  *
  * A withdrawer adds one after its CAS, and the second visitor takes one off, in either order. The
  * party whose step leaves the upper half complete and the lower half at zero releases the segment.
- * So a withdrawer that is late also keeps the segment in use.
+ * So a segment also stays in use until a late withdrawer has counted its withdrawal.
  *
  * Sweeping. A segment whose waiters have all withdrawn stays in the list until the other colour
- * comes to visit its cells. To bound the memory, the list is swept whenever it has grown by its own
- * length. So a withdrawal costs amortised O(1), and at worst there is a segment for each waiter.
+ * comes to visit its cells. To bound the memory, the list is swept whenever its length has doubled
+ * since the last sweep. So a withdrawal costs amortised O(1), and at worst there is a segment for
+ * each waiter.
  * Only one party sweeps at a time. It takes such a segment d out as follows:
  *
  * 1. A CAS [Q8] makes the link of d's predecessor p lead around d.
  * 2. Only the trailing cursor can still enter d. A party that moves it there has found it at the
  *    end of p and then read p's link. A closer does the same after it has closed the cursor.
- * 3. An RMW [Q9] reads the trailing cursor. If the cursor is open and before the end of p, every
- *    value that a party of step 2 finds comes later. So that party sees the new link. Nothing
- *    enters d, and the sweeper releases it.
+ * 3. An RMW [Q9] reads the trailing cursor. If the cursor is open and before the end of p, a party
+ *    of step 2 reads a value that follows [Q9] in the modification order. So that party sees the
+ *    new link. Nothing enters d, and the sweeper releases it.
  * 4. Otherwise a party may have read the old link, and the sweeper leaves d alone. If the cursor
- *    enters d, then d's counter releases it, otherwise the destructor.
+ *    enters d, d is released when its counter is complete. Otherwise it stays in use until the
+ *    destructor.
  *
  * @tparam CellBits  the binary logarithm of `cell_count`; smaller in tests. */
 template <unsigned CellBits>
@@ -67,8 +69,8 @@ public:
     static constexpr word empty_cell = 0;
 
     // ---- Cursors. From the low end: whether it is closed; whether it has left the last cell of
-    // its segment; the number of the segment; the next ticket. Tickets are on top, so that
-    // differences of cursors are signed and wrap.
+    // its segment; the number of the segment; the next ticket. Tickets are in the high bits, so
+    // that differences of cursors are signed and wrap.
 
     static constexpr std::uint64_t closed = 1;
 
@@ -115,7 +117,8 @@ public:
         std::array<atomic<word>, cell_count> cells{};
     };
 
-    // What `count` adds: for a second visit or a cursor that moves on, and for a withdrawal.
+    // The amounts that `count` adds: for a second visit or a cursor that moves on, and for a
+    // withdrawal.
     static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32U;
     static constexpr std::uint64_t one_cancelled = 1;
 
@@ -192,7 +195,8 @@ public:
         return true;
     }
 
-    /// Takes out the segments whose waiters have all withdrawn. By one party at a time.
+    /// Takes out the segments whose waiters have all withdrawn. Only one party at a time may call
+    /// it.
     /// @param from  a value of `last`, which tells where to begin.
     /// @param last  the trailing cursor.
     /// @returns by how many segments the list may grow before the next sweep: about its length.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What distinguishes one kind of exchange from another: its side, and what can end its wait.
+/// The parameters of an exchange: its side, and what can end its wait.
 /// Standard library only.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The state of one waiter, through which its owner, its completer and its cancellers communicate.
+/// The state of one waiter, through which its owner, its completer and its cancellers communicate
+/// (slot.hpp defines these parties).
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
@@ -21,21 +22,21 @@ namespace tryst::detail {
  *   withdrawing      owner       "I am about to withdraw my own offer"
  *   withdraw_failed  withdrawer  "my withdrawal failed, and I will not touch the exchanger again"
  *
- * Exactly one party may withdraw a waiter from slot 0. It is the canceller whose `stop` was the
- * first and found `parked`; otherwise it is the owner, which finds `stop` when it tries to set
+ * Exactly one party may withdraw a waiter from the wait list. It is the canceller that set `stop`
+ * first, if it found `parked`. Otherwise it is the owner, which finds `stop` when it tries to set
  * `parked`. (If the owner set `parked` regardless, the waiter could be completed, reused and parked
  * again before a late canceller withdrew it. That withdrawal would remove the new offer.)
  *
- * I5. The exchanger outlives every withdrawal. A withdrawal may come too late: a partner has
- *     claimed the waiter, has returned, and is destroying the exchanger, while the withdrawer's CAS
- *     is still to come.
+ * I5. The exchanger outlives every withdrawal. A withdrawal may come too late: before the
+ *     withdrawer's CAS, a partner may have claimed the waiter, returned, and begun to destroy the
+ *     exchanger.
  *     1. A withdrawer announces itself here first: by `withdrawing`, or by a `stop` that found
  *        `parked`.
- *     2. A completer that is about to set `done` after such an announcement pins the exchanger
- *        first.
+ *     2. A completer that finds such an announcement pins the exchanger (`basic_arena::pin`) before
+ *        it sets `done`.
  *     3. A withdrawer whose CAS failed sets `withdraw_failed`. If it then finds `done`, it unpins.
  *     4. A completer that finds `withdraw_failed` has no withdrawal to wait for, and pins nothing.
- *     5. The destructor of the exchanger waits until nothing is pinned. */
+ *     5. The destructor of the exchanger waits until there are no pins. */
 class signal {
 public:
     using bits = std::uint8_t;
@@ -106,8 +107,8 @@ public:
 
     // ---- The owner or a canceller.
 
-    /// Ends an announced withdrawal that came too late (I5.3). With `also_parked`, suspends the
-    /// owner.
+    /// Ends an announced withdrawal that came too late (I5.3). With `also_parked`, also marks the
+    /// owner as suspended.
     view fail_withdraw(bool also_parked) noexcept {
         const bits added = also_parked ? withdraw_failed | parked : withdraw_failed;
         // [W6] acquire, pairs with [W4] if `done` is there; release, pairs with [W4].
@@ -116,11 +117,11 @@ public:
 
     // ---- A canceller.
 
-    /// Asks for the end of the wait, because of its deadline or a stop.
+    /// Requests the end of the wait, because of its deadline or a stop.
     view request_stop(bool by_deadline) noexcept {
         const bits added = by_deadline ? stop | expired : stop;
-        // [W3] acquire, pairs with [W2]. No release: the end of the stop callback, or of the timer,
-        // orders this call before the end of the waiter's life.
+        // [W3] acquire, pairs with [W2]. No release: removing the stop callback or the timer orders
+        // this call before the end of the waiter's lifetime.
         return view(word_.fetch_or(added, std::memory_order_acquire));
     }
 
@@ -136,7 +137,7 @@ public:
         bool pinned = false;
         do {
             // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`.
-            // The pin of another withdrawal must not be taken away instead.
+            // If the pin came later, this could remove the pin of another withdrawal.
             if (pinned != view(seen).is_withdrawing()) {
                 pinned ? exchanger.unpin() : exchanger.pin();
                 pinned = !pinned;
@@ -153,7 +154,7 @@ public:
     }
 
     /// Sets `done` on the owner's own executor. Precondition: nothing can cancel the waiter, and
-    /// the owner cannot run meanwhile, because it needs this executor.
+    /// the owner cannot run during this call, because it needs the executor.
     void complete_in_place() noexcept {
         // [W7] relaxed: no other thread reads or writes the signal (docs/adr/0002).
         word_.store(done, std::memory_order_relaxed);

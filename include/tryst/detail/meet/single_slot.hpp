@@ -9,7 +9,7 @@
 
 namespace tryst::detail {
 
-/// One slot is enough: any two parties match, so no two wait at the same time (I3).
+/// One slot is enough: any two parties match, so two never need to wait at the same time (I3).
 class single_slot : public slot {
 public:
     static constexpr bool withdraws_in_one_step = true;

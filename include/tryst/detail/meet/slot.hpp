@@ -11,7 +11,14 @@
 
 namespace tryst::detail {
 
-/* The slot
+/* The parties
+ *   owner       the party whose waiter it is
+ *   partner     the party that matches the waiter
+ *   closer      the thread that calls `close`
+ *   canceller   the thread on which a stop or a deadline ends the wait
+ *   completer   the party that has taken the waiter out of its slot and writes its outcome
+ *
+ * The slot
  *   empty   --offer[S1]------> offered
  *   offered --claim[S2]------> empty    by a partner or a closer, which completes the waiter
  *   offered --withdraw[S3]---> empty    by the owner or a canceller, which completes the waiter
@@ -27,13 +34,13 @@ namespace tryst::detail {
  *     or epochs. Address reuse is harmless: a CAS that finds the same address again claims the
  *     waiter that is there now, which is just as good a partner.
  *
- * `moving` holds no waiter and refuses offers. The exchanger's destructor waits for its end (I6,
- * protocol.hpp); no other party does. */
+ * A slot that is `moving` holds no waiter and refuses offers. The exchanger's destructor waits for
+ * `end_move` (I6, protocol.hpp); no other party does. */
 class slot {
 public:
     using word = std::uintptr_t;
 
-    /// The content of the slot. It may be claimed, but not dereferenced (I1).
+    /// The content of the slot. The waiter may be claimed, but not dereferenced (I1).
     word peek() const noexcept {
         // Relaxed: the word is only compared; the claim acquires.
         return word_.load(std::memory_order_relaxed);
@@ -75,13 +82,13 @@ public:
         word seen = to_word(w, side);
         // [S3] release, pairs with [S6]: this use of the exchanger happens-before its destruction.
         // No acquire: the owner made *w, and a canceller acquired it by [W3]. Failure relaxed (I1).
-        // Above slot 0, [S5] may end the release sequence, but only the destruction of a waiting
-        // frame withdraws there.
+        // Above slot 0, [S5] may end the release sequence. But there a waiter is withdrawn only
+        // when its waiting frame is destroyed.
         return word_.compare_exchange_strong(seen, empty, std::memory_order_release,
                                              std::memory_order_relaxed);
     }
 
-    /// Takes `w` out, for its owner. The destructor waits until `end_move`.
+    /// Takes `w` out, for its owner. The exchanger's destructor then waits until `end_move`.
     bool begin_move(waiter* w, colour side = colour::none) noexcept {
         word seen = to_word(w, side);
         // [S4] relaxed: the owner made *w. Failure relaxed (I1).

@@ -10,7 +10,7 @@
 
 namespace tryst::detail {
 
-/// The callback type of a stop token; none if the type is not a stop token.
+/// The callback type of a stop token. Has no member `type` if `StopToken` is not a stop token.
 template <class StopToken, class Callback>
 struct callback_of {};
 template <class StopToken, class Callback>
@@ -23,7 +23,7 @@ struct callback_of<stop_token, Callback> {
     using type = stop_callback<Callback>;
 };
 
-/// The token or the callback. The operation knows which one is there, and destroys it.
+/// The token or the callback. The operation knows which one is alive, and destroys it.
 template <class StopToken, class Callback>
 struct stop_state {
     explicit stop_state(StopToken&& given) noexcept : token(std::move(given)) {}

@@ -12,7 +12,7 @@
 namespace tryst::detail {
 
 /* Wait lists
- * In its exchanger's wait list a waiter may stay for an unbounded time. There are three kinds:
+ * A waiter may stay in its exchanger's wait list for an unbounded time. There are three kinds:
  *
  *   single_slot  one waiter, which is enough where any two parties can match
  *   dual_queue   two colours, first in, first out
@@ -20,18 +20,21 @@ namespace tryst::detail {
  *
  * I1 (slot.hpp) holds in all of them.
  *
- * I3. At quiescence no two waiters could match each other, and no waiter is in a closed list. */
+ * I3. While no step is in progress, no two waiters could match each other, and no waiter is in a
+ *     closed list. */
 
 /// The result of an arrival's step in a wait list.
 struct match_result {
     enum kind_type : std::uint8_t {
-        empty, ///< No partner waits, and no party of the arrival's own side.
+        /// No partner waits, and no party of the arrival's own side. From `enqueue_or_match`: start
+        /// again.
+        empty,
         own_side, ///< No partner waits, but a party of the arrival's own side does.
         partner, ///< A partner was claimed and belongs to the caller.
         offered, ///< The arrival waits in the list, and may be claimed at once.
         collided, ///< Another party was faster: try again.
-        closed,
-        out_of_memory,
+        closed, ///< The list is closed.
+        out_of_memory, ///< There is no memory for another waiter.
     };
     kind_type kind;
     waiter* claimed = nullptr;
@@ -45,8 +48,8 @@ struct match_result {
 ///   arrived since, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters. It passes each but the last to a
-///   function, and returns the last. Each call comes before the claim of the next suspended waiter,
-///   because the party that the call resumes may destroy that waiter's frame.
+///   function, and returns the last. It calls the function before it claims the next suspended
+///   waiter, because the resumed party may destroy the frame of that next waiter.
 ///
 /// The list may use 24 bits of a waiter's `place`.
 template <class List>
@@ -57,7 +60,7 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, void (*eac
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
     { list.close(each) } -> std::same_as<waiter*>;
     { seen.is_closed() } -> std::same_as<bool>;
-    /// Whether a withdrawal does not use the list any more after its CAS.
+    /// Whether a withdrawal uses the list for the last time in its CAS.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
     /// Whether arrivals may use the arena while the list has no waiter of their own side.
     { List::spreads } -> std::convertible_to<bool>;

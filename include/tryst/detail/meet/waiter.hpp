@@ -14,7 +14,7 @@
 
 namespace tryst::detail {
 
-/// How an exchange ended; `pending` until the party that owns the waiter writes it.
+/// How an exchange ended. It is `pending` until the party that owns the waiter writes the outcome.
 enum class outcome : std::uint8_t {
     exchanged = 0,
     timed_out = static_cast<std::uint8_t>(exchange_errc::timed_out),
@@ -36,10 +36,10 @@ constexpr colour opposite(colour own) noexcept {
 enum class stage : std::uint8_t {
     created, ///< Not offered yet.
     offered, ///< Only a partner or a close can end the wait now.
-    stoppable, ///< The stop callback is registered; no timer is armed.
+    stoppable, ///< The stop callback, if there is one, is registered; no timer is armed.
     timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor.
     timed_by_thread, ///< As `stoppable`; a timer is armed with the timer thread.
-    finished, ///< No other party or executor refers to the operation any more.
+    finished, ///< No stop callback or timer refers to the operation any more.
 };
 
 /// The part of a waiter that does not depend on the item. Its fields are not atomic. They belong to
@@ -50,7 +50,8 @@ struct waiter : executor_node {
     outcome result = outcome::pending;
     bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
     stage at = stage::created;
-    /// The latest offer: bound and slot, as in the arena, or a number of the wait list's own.
+    /// Where the latest offer is: `basic_arena::place`. A wait list may store a number of its own
+    /// in the low 24 bits.
     std::uint32_t place = 0;
 
     /// Whether a stop or a deadline is in force. Call on the waiter's executor.
@@ -75,9 +76,9 @@ public:
         }
     }
 
-    /// Precondition: not exchanged.
+    /// Precondition: the items have not been swapped.
     Own& own() noexcept { return brought; }
-    /// Precondition: exchanged.
+    /// Precondition: the items have been swapped.
     Theirs& theirs() noexcept { return got; }
 
     /// Swaps the items of two waiters that both belong to the caller. Both are then `exchanged`.

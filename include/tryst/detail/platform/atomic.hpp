@@ -48,9 +48,9 @@ template <class Callback>
 class stop_callback;
 #endif
 
-/// The calling thread's own `T`. Visible, because a program and its shared libraries must have only
-/// one. (For the same reason, classes are visible if the addresses of their functions or tables are
-/// compared.)
+/// The calling thread's own `T`. It has default visibility, because a program and its shared
+/// libraries must share one instance. (For the same reason, classes whose functions or tables are
+/// compared by address have default visibility.)
 template <class T>
 [[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};
@@ -71,16 +71,17 @@ inline void yield_thread() noexcept {
 }
 
 /// Yields.
-/// @returns whether another thread has probably used this core meanwhile. A system call without a
-///   switch takes half a microsecond here, two switches take at least 2.3 (docs/adr/0004).
+/// @returns whether another thread has probably used this core meanwhile. On the machine
+///   measured, a system call without a switch took 0.5 us, and two switches at least 2.3 us
+///   (docs/adr/0004).
 inline bool yield_core() noexcept {
     const auto before = clock::now();
     yield_thread();
     return clock::now() - before > std::chrono::microseconds(1);
 }
 
-/// Waits for another thread to finish a step that it has begun: a moment, unless that thread has
-/// lost its core.
+/// Waits for another thread to finish a step that it has begun. The wait is short unless that
+/// thread has lost its core.
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {
@@ -88,15 +89,15 @@ void yield_until(Done done) noexcept {
     }
 }
 
-/// Bounds on a thread's spinning before it sleeps. Chosen with swap-threads of
-/// bench/rivals on two cores. The most spins cover a partner's way through an exchange on another
-/// core. The fewest leave a crowded core to other threads. The rounds take about as long as a
-/// wake-up.
+/// Bounds on a thread's spinning before it sleeps, chosen with the benchmark swap-threads of
+/// bench/rivals on two cores. `max_spins` gives a partner on another core time to complete an
+/// exchange. `min_spins` leaves an overloaded core to other threads. All rounds together take about
+/// as long as a wake-up.
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
 
-/// The number of processors that this process can count on, at least one.
+/// The number of processors; 1 if it is not known.
 inline unsigned processor_count() noexcept {
     static const unsigned count = [] {
         const unsigned n = std::thread::hardware_concurrency();
@@ -106,8 +107,9 @@ inline unsigned processor_count() noexcept {
 }
 
 /// A word that one thread sleeps on. With a futex, `store_and_wake` uses only the word's address
-/// after its store. A sleeper that returned may already have ended the word's life. A stray wake-up
-/// of another word at that address is harmless, because every sleeper checks its word again.
+/// after its store, because a sleeper that has returned may already have ended the word's lifetime.
+/// A stray wake-up of another word at that address is harmless, because every sleeper checks its
+/// word again.
 #if TRYST_HAS_FUTEX
 class sleep_word {
 public:
@@ -141,7 +143,7 @@ public:
         ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }
 
-    /// Call after seeing the store, before the word's life may end.
+    /// Call after seeing the store, before the word's lifetime ends.
     void let_waker_finish() noexcept {}
 
 private:

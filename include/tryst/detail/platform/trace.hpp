@@ -24,13 +24,13 @@ enum class step : std::uint8_t {
     late_stop, ///< A canceller lost the race for the waiter.
     own_stop, ///< The owner found a stop when it was about to park.
     pinned, ///< A completion met a withdrawal that was under way.
-    withdrawing, ///< A withdrawal has been announced, and not tried yet.
-    completing, ///< A waiter is out of its slot, and not done yet.
+    withdrawing, ///< A withdrawal has been announced, but not tried yet.
+    completing, ///< A waiter is out of its slot, but not done yet.
     vacancy, ///< A partner found the position of a withdrawn waiter.
     refill, ///< An arrival of the same colour reused such a position.
     disowning, ///< An arrival of the other colour could not use such a position.
-    ticket, ///< A ticket was taken, and its cell has not been visited yet.
-    passing_over, ///< A party that was on its way to a cell was passed.
+    ticket, ///< A ticket was taken, but its cell has not been visited yet.
+    passing_over, ///< A party passed a cell whose other visitor had not reached it yet.
     recycling, ///< A segment was released because its counter was complete.
     sweeping, ///< A segment was released by a sweep.
 };

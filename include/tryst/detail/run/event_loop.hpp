@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The common part of the library's loops: everything except how they sleep and what else they wait
-/// for.
+/// The common part of the library's loops: everything except how they sleep, and which events other
+/// than mail and timers they wait for.
 /// Standard library only.
 #pragma once
 
@@ -37,13 +37,14 @@ public:
     /// Starts `work` on the loop, which owns it until it finishes. The loop does not report the end
     /// of `work`; to join tasks, use `when_all`. An exception that leaves `work` calls
     /// `std::terminate`, as for a thread.
-    /// @throws std::bad_alloc: one coroutine frame; `work` is then destroyed unstarted.
+    /// @throws std::bad_alloc if there is no memory for one coroutine frame. Then `work` is
+    ///   destroyed unstarted.
     void spawn(task<> work) { post(queue_.spawn(executor(), std::move(work))); }
 
-    /// Makes `run` return once it has run everything that was queued before; if the loop is not in
-    /// `run`, the next call returns. Work that is ready then stays ready. Call from any thread. The
-    /// loop may be destroyed as soon as `run` has returned.
-    /// @sync everything before it happens-before that return.
+    /// Makes `run` return once it has run everything that was queued before this call. If the loop
+    /// is not in `run`, the next call of `run` does so. Work that becomes ready later stays queued.
+    /// Call from any thread. The loop may be destroyed as soon as `run` has returned.
+    /// @sync everything before this call happens-before that return.
     void stop() noexcept {
         // [L2] acquire and release, pairs with [L1].
         if (!stop_posted_.exchange(true, std::memory_order_acq_rel)) {
@@ -63,7 +64,7 @@ public:
     /// Whether the calling thread is running this loop.
     bool running_here() const noexcept { return current_executor() == executor(); }
 
-    /// The loop as an executor, which must not be used after the end of the loop.
+    /// The loop as an executor, which must not be used after the loop has been destroyed.
     executor_ref executor() const noexcept { return {const_cast<event_loop*>(this), &vtable}; }
 
     /// `co_await loop.schedule()`: continues on this loop.
@@ -196,8 +197,9 @@ private:
         if (timers_.empty()) {
             self().sleep();
         } else {
-            // The platform's clock measures the sleep, whatever the loop's clock shows. It is read
-            // first, so that time that passes between the two readings does not prolong the sleep.
+            // The sleep is measured on the platform's clock, even if the loop has another clock.
+            // The platform's is read first, so that a delay between the two does not prolong the
+            // sleep.
             const auto start = clock::now();
             self().sleep_until(after(start, saturated(timers_.earliest() - self().now())));
         }
@@ -208,8 +210,8 @@ private:
         return queue_.retract(node);
     }
 
-    // While the loop is busy, mail and timers wait for at most this many nodes: enough to make a
-    // poll cheap compared with running, few enough to be prompt.
+    // While the loop is busy, it polls for mail and timers after this many nodes: enough to make a
+    // poll cheap compared with running them, few enough to be prompt.
     static constexpr std::size_t turns_between_polls = 64;
     static constexpr unsigned spins_between_clock_reads = 16;
     static constexpr unsigned min_spins = 16;

@@ -11,8 +11,9 @@
 
 namespace tryst::detail {
 
-/// A loop that has slept, even if it woke by itself, waits for the poster that is about to wake it
-/// (I13). After that no poster uses the mailbox, and the loop may be destroyed.
+/// The inbox of a loop. If a poster is about to wake a loop that has slept, the loop waits for that
+/// wake-up, even if it woke by itself (I13). After that no poster uses the mailbox, and the loop
+/// may be destroyed.
 class mailbox : private inbox {
 public:
     /// Hands over `node`, and wakes the loop if it sleeps. Call from any thread.
@@ -25,7 +26,7 @@ public:
     using inbox::has_mail;
     using inbox::take;
 
-    /// Sleeps until there is mail. This and the next are for the loop's thread.
+    /// Sleeps until there is mail. This and the next function are for the loop's thread.
     void sleep() noexcept {
         if (prepare_wait()) {
             parker_.park();

@@ -14,9 +14,9 @@ namespace tryst::detail {
  *   no token --unpark[P1]--> token      the owner is asleep or awake
  *   token    --park[P2]----> no token
  *
- * I14. Each token is taken by exactly one `park`. The protocol above ensures that there is at most
- *     one `unpark` for each sleep, and that an owner that was promised a token takes it before the
- *     parker is destroyed. After its store, `unpark` uses only the address of the word. */
+ * I14. Each token is taken by exactly one `park`. The users of a parker ensure that there is at
+ *     most one `unpark` for each sleep, and that an owner to which a token is due takes it before
+ *     the parker is destroyed. After its store, `unpark` uses only the address of the word. */
 class parker {
 public:
     /// Blocks until the token is there, and takes it.
@@ -50,8 +50,8 @@ private:
         if (word_.value.load(std::memory_order_acquire) != token) {
             return false;
         }
-        // Relaxed: only the owner uses the word until the next `unpark`. The protocol that tells
-        // the next waker of a sleep orders that `unpark` after this store (I14).
+        // Relaxed: only the owner uses the word until the next `unpark`. The next waker learns of a
+        // sleep only after this store (I14).
         word_.value.store(no_token, std::memory_order_relaxed);
         word_.let_waker_finish();
         return true;

@@ -37,7 +37,7 @@ public:
         tail_ = &node->next;
     }
 
-    /// Queues a list of nodes, the mail of an inbox.
+    /// Queues a list of nodes, such as the mail of an inbox.
     void append(executor_node* nodes) noexcept {
         while (nodes != nullptr) {
             push(std::exchange(nodes, nodes->next));
@@ -88,9 +88,8 @@ public:
     /// Whether a spawned task has started and not finished.
     bool has_tasks() const noexcept { return first_ != nullptr; }
 
-    /// For the end of the executor: no node will run any more, and the frames of all tasks are
-    /// destroyed. Call under an `executor_scope`, so that operations in those frames can be
-    /// retracted.
+    /// For the destruction of the executor: destroys the frames of all tasks, and runs no node any
+    /// more. Call within an `executor_scope`, so that operations in those frames can be retracted.
     void dispose() noexcept {
         dying_ = true;
         executor_node* node = std::exchange(head_, nullptr);
@@ -163,8 +162,8 @@ private:
         co_await std::move(work);
     }
 
-    /// Marks `node` as retracted, because it will not run. Out of line: it is rare, and g++ 12
-    /// warns where it knows that a node is not `spawned`.
+    /// Marks `node` as retracted, because it will not run. Not inlined: it is rarely called, and if
+    /// g++ 12 sees that a node is not `spawned`, it warns.
     [[gnu::noinline]] static void discard(executor_node* node) noexcept {
         if (node->run == spawned::start) {
             static_cast<spawned*>(node)->link();

@@ -13,7 +13,7 @@
 namespace tryst::detail {
 
 /// The wait strategy of a thread (blocking_wait.hpp): it spins for a moment, then sleeps. Its
-/// parker, and its current number of spins, are thread-local. The bounds of spinning are in
+/// parker and its current number of spins are thread-local. The bounds of spinning are in
 /// platform/atomic.hpp. A thread that runs a loop spins in event_loop.hpp instead.
 class thread_wait_strategy {
 public:
@@ -41,7 +41,7 @@ public:
                 }
                 spin_pause();
             }
-            if (is_late()) { // not sooner: a prompt partner costs no reading of the clock
+            if (is_late()) { // after the spins, so that a prompt partner costs no clock read
                 return;
             }
             if (yield_core()) {

@@ -12,9 +12,9 @@ namespace tryst::detail {
 
 /* A pairing heap (Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap: a new form of
  * self-adjusting heap", Algorithmica 1, 1986), with the two-pass merge of its section 2. Insertion
- * is one comparison. Removal is amortised O(log n), and constant for a node without children, as
- * the latest nodes are. Rejected: a binary heap in an array. Arming a timer must not fail, and most
- * timers of a busy exchanger are disarmed soon after they were armed.
+ * is one comparison. Removal is amortised O(log n), and O(1) for a node without children, such as
+ * a recently inserted one. Rejected: a binary heap in an array, which may have to allocate. Arming
+ * a timer must not fail. Most timers of a busy exchanger are disarmed soon after they were armed.
  *
  * `previous` is the left sibling; for a leftmost child it is the parent, and for the root the node
  * itself. Null means that the node is in no heap. */

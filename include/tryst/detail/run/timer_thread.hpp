@@ -14,11 +14,11 @@
 
 namespace tryst::detail {
 
-/// A thread that fires timers, guarded by a mutex. It serves only bare coroutines and executors
-/// without timers, so no exchange without a deadline comes here. A bare coroutine whose deadline
-/// passes continues on this thread, and delays other deadlines while it runs there. If the system
-/// cannot start the thread, the program calls `std::terminate`, because the first waiter is already
-/// offered.
+/// A thread that fires timers, which are guarded by a mutex. It serves only the deadlines of
+/// coroutines without an executor, or on an executor without timers. A coroutine without an
+/// executor whose deadline passes continues on this thread, and delays other deadlines while it
+/// runs there. If the system cannot start the thread, `std::terminate` is called, because the first
+/// waiter is already offered.
 class timer_thread {
 public:
     static timer_thread& instance() {
@@ -37,8 +37,8 @@ public:
         }
     }
 
-    /// Waits for the `fire` of this node to return, unless called from there. After that, the node
-    /// is no longer used.
+    /// Waits for a `fire` of this node to return, unless called from within it. After that, the
+    /// node is no longer used.
     void disarm(timer_node* node) noexcept {
         std::unique_lock lock(mutex_);
         if (!heap_.remove(node) && std::this_thread::get_id() != thread_.get_id()) {
@@ -66,7 +66,7 @@ private:
             } else if (timer_node* const due = heap_.pop_due(clock::now())) {
                 firing_ = due;
                 lock.unlock();
-                due->fire(due); // may end the node's life
+                due->fire(due); // may end the node's lifetime
                 lock.lock();
                 firing_ = nullptr;
                 changed_.notify_all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Lets a fiber wait: it yields once, then suspends.
+/// The wait of a fiber for its partner: it yields once or twice, then suspends.
 /// Boost.Fiber. Never allocates or throws by itself.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace tryst::fiber::detail {
 /* The wait strategy of a fiber (tryst/detail/meet/blocking_wait.hpp documents the interface)
  * It consists of a flag under a mutex, and Boost's condition variable.
  *
- * I26. A waker uses no destroyed object: neither this one nor the fiber's scheduler.
+ * I26. A waker uses no destroyed object: neither this strategy nor the fiber's scheduler.
  *      1. Boost 1.81 notifies the scheduler after it has queued the fiber there.
  *      2. The scheduler may be destroyed as soon as the fiber has ended.
  *      3. The waker holds the mutex for the whole wake-up, and the fiber takes it before it
@@ -27,8 +27,8 @@ namespace tryst::fiber::detail {
  *      1. A wake-up runs inside the partner's own exchange. The partner may be a loop, a plain
  *         thread, or a fiber that would be resumed elsewhere.
  *      2. Hence the mutex is std::mutex, not Boost.Fiber's.
- *      3. No fiber suspends while it holds the mutex. So a thread waits for it for one wake-up at
- *         most.
+ *      3. No fiber suspends while it holds the mutex. So a thread waits for the mutex only as long
+ *         as one wake-up takes.
  * I28. No function uses the address of a thread-local before and after a suspension.
  *      1. A fiber may be resumed on another thread, but g++ and clang assume that the address of a
  *         thread-local does not change within a function.
@@ -51,8 +51,8 @@ public:
         return {this, &vtable};
     }
 
-    /// Yields to the scheduler once. Further calls also yield the thread, because a partner that
-    /// has begun to match on another thread may need this core.
+    /// Yields to the scheduler once. From the third call on, also yields the thread, because a
+    /// partner that has begun to match on another thread may need this core.
     template <class Done, class Late>
     void await_partner(Done, Late) noexcept {
         if (++turns_ > patience) {
@@ -81,7 +81,8 @@ public:
     }
 
 private:
-    /// The number of `look_out` calls without a thread yield: one above slot 0, one in slot 0.
+    /// The number of `await_partner` calls without a thread yield: one in the arena, one in the
+    /// wait list.
     static constexpr int patience = 2;
 
     /// Suspends once. @returns whether the fiber was woken.

@@ -66,7 +66,7 @@ struct list_links {
  *   queued        --end_reason---------> over
  *   in_flight     --end_reason---------> cancel_queued   (not a close, which cannot be undone)
  *   cancel_queued --submit-------------> cancelling
- *   cancelling    --answer-------------> in_flight, or again cancel_queued by way of it
+ *   cancelling    --answer-------------> in_flight; from there cancel_queued, to cancel again
  *   cancelling    --completion---------> completed
  *   in_flight, cancel_queued --completion--> over, or queued to start again
  *   completed                --answer------> over, or queued to start again
@@ -80,11 +80,13 @@ struct list_links {
  *     loop, which then cancels the operation.
  * I36. The kernel may use an operation and the memory it refers to in the states for which
  *     `is_in_kernel` is true, and in no other. So nothing may be freed in these states.
- * I37. An operation that was cancelled ends with its own completion, and a result that arrives
- *     wins. It does not end before the kernel has answered the cancellation: otherwise the answer
- *     could be taken for one about a later operation at the same address.
- * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null: for
- *     a stop, or to resume the coroutine. A stop that finds the operation over resumes it. */
+ * I37. An operation that was cancelled ends with its own completion. If that contains a result, the
+ *     result counts and the cancellation had no effect. The operation does not end before the
+ *     kernel has answered the cancellation. Otherwise the answer could be attributed to a later
+ *     operation at the same address.
+ * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null. It
+ *     is posted for a stop, or to resume the coroutine. If the operation is over when the node of a
+ *     stop runs, that node resumes the coroutine. */
 class operation_base : tryst::executor_node, tryst::timer_node, list_links {
 public:
     operation_base(reactor& owner, const request& what, limits&& until) noexcept
@@ -140,12 +142,13 @@ private:
     };
 
     void enter(state to) noexcept {
-        assert(may_follow(state_, to) && "tryst: an operation skips a state (a bug in tryst)");
+        assert(may_follow(state_, to) &&
+               "tryst: an operation made an invalid transition (a bug in tryst)");
         state_ = to;
     }
     bool has_started() const noexcept { return state_ != state::created; }
     bool is_in_kernel() const noexcept { return detail::is_in_kernel(state_); }
-    /// Whether it is to end for good.
+    /// Whether it was cancelled and will not start again.
     bool is_cancelled() const noexcept {
         return reason_ == end_reason::stop || reason_ == end_reason::deadline;
     }
@@ -157,11 +160,11 @@ private:
     stream_base* stream_ = nullptr; ///< The stream whose source this is, or for which it waits.
     request request_;
     int result_ = 0;
-    std::uint32_t flags_ = 0; ///< The completion's.
+    std::uint32_t flags_ = 0; ///< The flags of the completion.
     state state_ = state::created;
     end_reason reason_ = end_reason::none;
     std::uint8_t cancel_tries_ = 0; ///< How often the kernel was asked to cancel it.
-    std::coroutine_handle<> coroutine_; ///< The one to resume; null once it is resumed.
+    std::coroutine_handle<> coroutine_; ///< The coroutine to resume; null once it is resumed.
     limits limits_;
     std::optional<std::stop_callback<post_stop>> stop_callback_;
 };

@@ -19,7 +19,7 @@ enum class operation_state : std::uint8_t {
     over,
 };
 
-/// Whether the diagram has an arrow between two states.
+/// Whether the diagram has an arrow from one state to the other.
 constexpr bool may_follow(operation_state from, operation_state to) noexcept {
     using enum operation_state;
     switch (from) {
@@ -49,7 +49,7 @@ constexpr bool is_in_kernel(operation_state now) noexcept {
     return now == in_flight || now == cancel_queued || now == cancelling || now == completed;
 }
 
-/// Why an operation should end before its time.
+/// Why an operation should end early.
 enum class end_reason : std::uint8_t {
     none,
     stop, ///< A stop was requested, its coroutine is destroyed, or its stream is full.

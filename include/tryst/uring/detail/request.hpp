@@ -46,7 +46,7 @@ enum class opcode : std::uint8_t {
 struct request {
     opcode code = opcode::nop;
     std::uint16_t buffer =
-        0; ///< A registered buffer, or a group of provided ones. splice: its flags.
+        0; ///< A registered buffer, or a group of provided buffers. splice: its flags.
     int descriptor = -1;
     std::uint32_t length = 0;
     std::uint32_t flags = 0; ///< splice: the file to read from.

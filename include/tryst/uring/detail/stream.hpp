@@ -14,11 +14,12 @@
 
 namespace tryst::uring::detail {
 
-/* A stream is a multishot operation, its source, and a queue of the completions not taken yet.
+/* A stream consists of a multishot operation, called its source, and a queue of the completions
+ * that have not been taken yet.
  *   1. A `next_operation` takes the first completion from the queue. If there is none, it waits,
- *      and starts the source unless that is in the kernel already.
+ *      and starts the source unless the source is in the kernel already.
  *   2. A completion goes to the operation that waits, or else into the queue.
- *   3. When the queue is full, the source is cancelled. It also ends by an error, and after each
+ *   3. When the queue is full, the source is cancelled. It also ends when it fails, and after each
  *      completion if the kernel does not know multishot operations. Then step 1 starts it again. */
 class stream_base {
 public:
@@ -31,7 +32,8 @@ protected:
         std::uint32_t flags;
     };
 
-    /// The completions not taken yet, first in, first out. Allocates only for more than `room`.
+    /// The completions not taken yet, first in, first out. Allocates only if it holds more than
+    /// `room`.
     class completion_queue {
     public:
         explicit completion_queue(std::size_t room) { items_.reserve(room); }
@@ -94,7 +96,7 @@ protected:
     std::uint16_t group() const noexcept { return source_.arguments().buffer; }
     void set_group(std::uint16_t group) noexcept { source_.request_.buffer = group; }
 
-    /// Ends the source; it is not in the kernel when this returns (I36).
+    /// Ends the source. When this returns, the source is not in the kernel (I36).
     void end() noexcept { source_.end(); }
 
     /// The completions not taken yet.
