@@ -42,7 +42,7 @@ public:
     auto& core() noexcept { return *core_; }
     bool try_match() const noexcept { return false; }
     tryst::detail::nothing take() noexcept {
-        std::exchange(core_, nullptr)->finish();
+        core_ = nullptr; // complete: there is nothing to take back
         return {};
     }
 

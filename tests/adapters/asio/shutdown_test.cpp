@@ -15,6 +15,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -390,6 +391,96 @@ TEST_F(AsioShutdown, OfOneHandlerMayDestroyTheOnlyExchanger) {
     }
     EXPECT_EQ(items.alive.load(), 0);
     EXPECT_EQ(handlers.alive.load(), 0);
+}
+
+// ---- Operations that are complete, but whose handler has not been called yet.
+
+net::awaitable<void> wait_for_partner(exchanger& ex, tracked item) {
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item))));
+    ADD_FAILURE() << "went on";
+}
+
+/// An exchanger whose partners meet in the arena, so that an operation finds its partner only when
+/// it makes its offer.
+class AsioShutdownAfterTheMatch : public testing::Test {
+protected:
+    AsioShutdownAfterTheMatch() {
+        tryst::test::grow(*ex_);
+        async_exchange(*ex_, tracked(items_, 1), net::bind_executor(*here_, keep_));
+        EXPECT_TRUE(tryst::test::waits_in_arena(*ex_));
+    }
+    void expect_match_and_destroy() {
+        EXPECT_FALSE(tryst::test::waits_in_arena(*ex_));
+        there_.reset();
+        here_.reset();
+        ex_.reset();
+        EXPECT_EQ(items_.alive.load(), 0);
+    }
+
+    census items_;
+    std::optional<exchanger> ex_{std::in_place, 1};
+    std::optional<net::io_context> here_{std::in_place};
+    std::optional<net::io_context> there_{std::in_place};
+    static constexpr auto keep_ = [](auto, auto&&) { ADD_FAILURE() << "called"; };
+};
+
+TEST_F(AsioShutdownAfterTheMatch, DropsTheItemOfAnOperation) {
+    async_exchange(*ex_, tracked(items_, 2), net::bind_executor(*there_, keep_));
+    expect_match_and_destroy();
+}
+
+TEST_F(AsioShutdownAfterTheMatch, DropsTheItemOfAnAwaitable) {
+    net::co_spawn(*there_, wait_for_partner(*ex_, tracked(items_, 2)), net::detached);
+    there_->run_one();
+    expect_match_and_destroy();
+}
+
+/// A handler whose move throws once `armed`.
+struct fragile_handler {
+    using executor_type = net::io_context::executor_type;
+
+    fragile_handler(net::io_context& io, bool& armed) : io_(&io), armed_(&armed) {}
+    fragile_handler(const fragile_handler&) = default;
+    fragile_handler(fragile_handler&& other) : io_(other.io_), armed_(other.armed_) {
+        if (*armed_) {
+            throw std::runtime_error("moved");
+        }
+    }
+    fragile_handler& operator=(const fragile_handler&) = delete;
+    ~fragile_handler() = default;
+
+    template <class Error, class Item>
+    void operator()(Error /*error*/, Item&& /*item*/) const {
+        ADD_FAILURE() << "called";
+    }
+    executor_type get_executor() const noexcept { return io_->get_executor(); }
+
+private:
+    net::io_context* io_;
+    bool* armed_;
+};
+
+TEST(AsioCompletion, SurvivesAHandlerThatCannotBeMoved) {
+    for (const bool timed : {false, true}) {
+        census items;
+        net::io_context io;
+        bool armed = false;
+        {
+            exchanger ex;
+            if (timed) {
+                tryst::asio::async_exchange_for(ex, tracked(items, 1), 1h,
+                                                fragile_handler(io, armed));
+            } else {
+                async_exchange(ex, tracked(items, 1), fragile_handler(io, armed));
+            }
+            io.poll();
+            EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));
+        }
+        armed = true;
+        io.restart();
+        EXPECT_THROW(io.run(), std::runtime_error);
+        EXPECT_EQ(items.alive.load(), 0);
+    }
 }
 
 } // namespace

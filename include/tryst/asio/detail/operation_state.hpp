@@ -89,11 +89,11 @@ private:
         try {
             const executor_scope here(base::ref());
             if (exchange_.try_match()) {
-                base::finish();
+                end();
             } else {
                 base::sleep_in_context();
                 if (!exchange_.core().start(base::ref(), completed, this)) {
-                    base::finish();
+                    end();
                 }
             }
         } catch (...) {
@@ -104,9 +104,16 @@ private:
         base::begin();
     }
 
+    /// The exchange is complete. It must know this at once, because the context may be destroyed
+    /// before the turn that calls the handler, and because a handler's move may throw.
+    void end() noexcept {
+        exchange_.core().finish();
+        base::finish();
+    }
+
     static void completed(executor_node* node) noexcept {
         using core = std::remove_reference_t<decltype(std::declval<Exchange&>().core())>;
-        static_cast<operation_state*>(core::client_of(node))->base::finish();
+        static_cast<operation_state*>(core::client_of(node))->end();
     }
 
     void complete() final {
