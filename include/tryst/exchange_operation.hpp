@@ -98,7 +98,7 @@ private:
 
 namespace detail {
 
-/// Gives other clients access to the operation below the awaiter.
+/// Gives other clients access to the operation that is the awaiter's base class.
 struct operation_access {
     template <class Side, class Limits>
     static operation<Side, Limits>& of(exchange_operation<Side, Limits>& awaiter) noexcept {

@@ -129,9 +129,9 @@ public:
     /// back. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in `capacity()`.
     /// @allocation none.
-    /// @resumes each waiting party on its executor; a party without an executor on the calling
-    ///   thread, before this returns. Such a party may destroy the exchanger if no other party
-    ///   waited.
+    /// @resumes each waiting party on its executor. A party that has no executor resumes on the
+    ///   calling thread, before this returns. Such a party may destroy the exchanger if no other
+    ///   party waited.
     /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -242,7 +242,7 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 /// promise does, this sets the new executor there, so that the coroutine stays on it.
 /// @resumes on the executor.  @throws nothing.
 /// @sync everything before it happens-before the continuation of the coroutine.
-/// @cancellation none.  @allocation none, except as the executor's `post` says.
+/// @cancellation none.  @allocation none beyond that of the executor's `post`.
 class [[nodiscard]] schedule_operation : private executor_node {
 public:
     /// Precondition: there is an executor.

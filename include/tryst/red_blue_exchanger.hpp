@@ -24,7 +24,8 @@ namespace tryst {
 
 /// The order in which waiting parties are matched.
 enum class order : unsigned char {
-    /// The party that has waited longest comes first. A coroutine waits from its suspension on.
+    /// The party that has waited longest comes first. The wait of a coroutine begins when it is
+    /// suspended.
     fifo,
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
     /// position of a waiter that withdrew.
@@ -93,8 +94,8 @@ public:
 
     /// Makes an open exchanger.
     /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
-    ///   in `exchanger`. Under `fifo` no pairs meet elsewhere, because later arrivals would then
-    ///   overtake waiting parties.
+    ///   in `exchanger`. Under `fifo` pairs meet only in the wait list, because elsewhere later
+    ///   arrivals would overtake waiting parties.
     /// @throws std::bad_alloc.
     explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
         requires(Order == order::lifo)
@@ -145,14 +146,14 @@ public:
 
     /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
-    /// during the whole call. It may overlook a party that arrives while another one takes the
-    /// waiting party.
+    /// during the whole call. It may overlook a party that arrives while a third party takes the
+    /// waiting one.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
-    /// The same for the other colour: `blue(item)` meets `red(item)` and gives an
+    /// As `red`, for the other colour: `blue(item)` meets `red(item)`, and its result is an
     /// `exchange_result<Red, Blue>`.
     template <stoppable_token... StopToken>
         requires(sizeof...(StopToken) <= 1)
@@ -185,9 +186,9 @@ public:
     /// back. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
     /// @allocation none.
-    /// @resumes each waiting party on its executor; parties without an executor on the calling
-    ///   thread, before this returns. Such a party may destroy the exchanger if no other party
-    ///   waited.
+    /// @resumes each waiting party on its executor. A party that has no executor resumes on the
+    ///   calling thread, before this returns. Such a party may destroy the exchanger if no other
+    ///   party waited.
     /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

@@ -447,7 +447,8 @@ bool operator==(const exchange_result<T, Own>& result, const Value& value)
     return result.has_value() && *result == value;
 }
 
-/// Whether the exchange failed for that reason, even if the items are of type `exchange_errc`.
+/// Whether the exchange failed with `error`. Never compares items, even items of type
+/// `exchange_errc`.
 template <class T, class Own>
 bool operator==(const exchange_result<T, Own>& result, exchange_errc error) noexcept {
     return result.error() == error;

@@ -36,8 +36,8 @@ struct run_loop_options {
 /// The destructor destroys the frames of all spawned tasks that have not finished. None of them may
 /// be running on another loop at that moment. Nothing else that waits on the loop may outlive it.
 ///
-/// A loop that is stopped, and neither run again nor destroyed, does not withdraw the offers of its
-/// coroutines. A partner may then fail to find a bounded offer above an exchanger's first slot.
+/// A loop that is stopped, and neither run again nor destroyed, leaves the offers of its coroutines
+/// in place. Arrivals may then overlook an offer that is not in slot 0 of its exchanger.
 ///
 /// @tparam Clock  a type whose `now()` returns a `steady_clock::time_point`. The deadlines of
 ///   operations that are awaited on the loop are measured on it. A test may pass a clock that
@@ -59,8 +59,8 @@ public:
         : base(options.max_spins), clock_(std::move(time)) {}
 
     /// Destroys the frames of the tasks that have not finished; their operations are withdrawn.
-    /// Precondition: the loop is not running, and no other thread posts to it. However, partners
-    /// may still complete operations that wait on the loop.
+    /// Precondition: the loop is not running, and no other thread posts to it, except partners that
+    /// complete operations which wait on the loop.
     ~basic_run_loop() { this->dispose(); }
 
     /// Runs until stopped; sleeps while there is nothing to do.
@@ -69,7 +69,7 @@ public:
     std::size_t run() noexcept { return this->run_until_stopped(); }
 
     /// Runs everything that is ready, including due timers, and everything that this makes ready.
-    /// Returns without sleeping. If that includes a `stop`, it takes effect in the next `run`.
+    /// Returns without sleeping. A `stop` among this work takes effect in the next `run`.
     /// @returns the number of nodes that it ran.
     std::size_t run_until_idle() noexcept { return this->run_ready(); }
 

@@ -22,9 +22,8 @@ namespace tryst {
 /// A channel in which `send` waits for a receiver, `receive` waits for a sender, and the item
 /// passes between them. Any number of senders or of receivers may wait.
 ///
-/// Apart from the names, it is a `red_blue_exchanger` whose blue parties bring no item. See there
-/// which parties can meet and which threads may call its members, and for its destructor and
-/// allocation.
+/// Apart from the names, it is a `red_blue_exchanger` whose blue parties bring no item. That class
+/// documents which parties can meet, which threads may call the members, and the allocation.
 ///
 /// @tparam T      the type of the items: any object type whose move constructor and destructor do
 ///   not throw, and that is not over-aligned.
@@ -141,9 +140,9 @@ public:
     /// get their items back. No item is left in the channel, because it has no buffer. Idempotent.
     /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
     /// @allocation none.
-    /// @resumes each waiting party on its executor; parties without an executor on the calling
-    ///   thread, before this returns. Such a party may destroy the channel if no other party
-    ///   waited.
+    /// @resumes each waiting party on its executor. A party that has no executor resumes on the
+    ///   calling thread, before this returns. Such a party may destroy the channel if no other
+    ///   party waited.
     /// @sync everything before this call happens-before a return of `closed`.
     void close() noexcept { protocol_->close(); }
 

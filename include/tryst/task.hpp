@@ -43,7 +43,8 @@ namespace detail {
  *     fails continues the awaiter. (A task that has suspended may complete on another thread before
  *     its awaiter executes [T1].)
  *
- * Rejected: symmetric transfer to the task. With g++ below -O2, each await would then use stack. */
+ * Rejected: symmetric transfer to the task. Below -O2, g++ makes no tail call of it, so each await
+ *     would use stack. */
 class task_promise_base {
 public:
     std::suspend_always initial_suspend() noexcept { return {}; }
@@ -151,8 +152,8 @@ private:
 /// moves only the task, not its awaiter. (An awaitable of another library may resume the task
 /// elsewhere. The next exchange or task for which it has to wait brings it back to its executor.)
 ///
-/// A task must not be destroyed while it runs. It counts as running until the call that starts it
-/// has returned.
+/// A task must not be destroyed while it runs. It counts as running until the `await_suspend` that
+/// starts it has returned.
 ///
 /// @resumes  the awaiter on its own executor: at once if the task completes there, otherwise
 ///   through the executor's queue. An awaiter without an executor resumes where the task completes.

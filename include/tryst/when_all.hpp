@@ -150,6 +150,7 @@ task<std::tuple<detail::joined_value<T>...>> when_all(task<T>... work) {
 
 /// As above, for any number of tasks of one type.
 /// @returns  their values, in order; nothing if they are void.
+/// @allocation  as above, and a second vector for the values.
 template <class T>
 task<std::conditional_t<std::is_void_v<T>, void, std::vector<detail::joined_value<T>>>>
 when_all(std::vector<task<T>> work) {

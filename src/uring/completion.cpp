@@ -65,7 +65,7 @@ void reactor::complete_cancellation(operation_base& operation, int answer) noexc
     }
 }
 
-/// Ends the operation, or lets it start again if it was interrupted or is to start again later.
+/// Ends the operation, or restarts it if it was interrupted, or cancelled because `run` returns.
 void reactor::conclude(operation_base& operation, int result, std::uint32_t flags) noexcept {
     if (operation.stream_ != nullptr) {
         operation.stream_->complete(result, flags);

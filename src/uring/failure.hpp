@@ -21,10 +21,10 @@ struct permissions {
 /// The likely cause of `error`, and its remedy; empty if none is known.
 std::string cause_of(int error, const permissions& here);
 
-/// `call` failed with `error`. The text is "call: error".
+/// The exception for a `call` that failed with `error`. Its text is "call: error".
 std::system_error failure(int error, const char* call);
 
-/// As `failure`, for the calls of io_uring. The text is "call: cause: error".
+/// As `failure`, for the calls of io_uring. Its text is "call: cause: error".
 std::system_error uring_failure(int error, const char* call);
 
 /// Prints "tryst: ", the three parts and a newline to stderr, and aborts.

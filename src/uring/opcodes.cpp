@@ -11,7 +11,7 @@ void fill(io_uring_sqe& entry, const request& what) noexcept {
     entry.off = what.offset;
     entry.rw_flags = static_cast<int>(what.flags); // a member of the union of all flags
     entry.buf_index = what.buffer;
-    if (what.code == opcode::splice) { // has one argument more than a request has members
+    if (what.code == opcode::splice) { // has one more argument than a request has members
         entry.splice_fd_in = static_cast<int>(what.flags);
         entry.splice_flags = what.buffer;
         entry.buf_index = 0;

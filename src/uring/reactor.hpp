@@ -117,7 +117,7 @@ private:
     detail::submissions submissions_;
     buffer_table buffers_;
     std::uint16_t buffer_groups_ = 0; ///< The number of the next group of provided buffers.
-    bool is_flag_stale_ = false; ///< The kernel says that it has task work, but had none.
+    bool is_flag_stale_ = false; ///< The kernel's flag for task work is set, but there was none.
     wakeup wakeup_; // last, because it is aligned to cache lines
 };
 

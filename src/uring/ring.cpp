@@ -14,8 +14,8 @@ namespace tryst::uring::detail {
 
 namespace {
 
-/// Sets up the best ring that the kernel has. Each row of `attempts` does without the feature that
-/// came with the Linux version named in the row above it.
+/// Sets up the best ring that the kernel supports. Each row of `attempts` names the Linux version
+/// that it needs, and omits the feature for which the row above needs a later one.
 io_uring set_up(unsigned entries) {
     constexpr unsigned basic = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
     constexpr unsigned cooperative = basic | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_TASKRUN_FLAG;

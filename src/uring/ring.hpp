@@ -32,7 +32,7 @@ class ring {
 public:
     using time_point = tryst::detail::clock::time_point;
 
-    /// Sets up the best ring that the kernel has.
+    /// Sets up the best ring that the kernel supports.
     /// @param entries  room for submissions; the kernel rounds up to a power of two.
     /// @throws std::system_error
     explicit ring(unsigned entries);

@@ -18,7 +18,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// The outcome of a task, which calls a handler of `void(std::exception_ptr, T)`.
+/// The outcome of a task. `tell` passes it to a handler for `void(std::exception_ptr, T)`.
 template <class T>
 class task_outcome {
 public:
@@ -99,8 +99,8 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
 
 } // namespace detail
 
-/// Runs a task on the executor associated with the handler, one node at a time. The task's awaited
-/// operations resume there. Then calls the handler with the task's result or exception.
+/// Runs a task on the executor associated with the handler, one node at a time. The operations that
+/// it awaits resume it there. Then calls the handler with the task's result or exception.
 ///
 /// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or
 ///   `void(std::exception_ptr)` for a `task<>`. After an exception, T is default-constructed.

@@ -27,7 +27,7 @@ struct stop_token_binder {
 /// `socket.async_read_some(buffer, bind_stop_token(stop, use_awaitable))`.
 ///
 /// A stop may be requested on any thread. It is posted to the handler's associated executor, or to
-/// the I/O object's executor if the handler has none. There it emits a terminal cancellation. As
+/// the I/O object's executor if the handler has none, and emits a terminal cancellation there. As
 /// for every cancellation in Asio, that executor must run one handler at a time, and the operation
 /// must be initiated on it. `bind_stop_token` must know the executor, so it is applied outside
 /// of `bind_executor`: `bind_stop_token(stop, bind_executor(executor, token))`. The handler's own

@@ -22,8 +22,8 @@ concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
 /// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the
-/// awaitable's frame after the operation state. So the destructor of the state must detach the
-/// exchange from it.
+/// awaitable's frame after the operation state. So the destructor of the state must abandon the
+/// exchange.
 template <class Operation>
 class borrowed_exchange {
 public:

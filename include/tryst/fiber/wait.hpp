@@ -38,8 +38,8 @@ concept waitable =
 ///              in the arena if it makes an offer there. It suspends if no partner has come by
 ///              then.
 /// @cancellation total, as for `co_await`. The stop and the deadline take effect after these
-///              yields. The fiber's scheduler measures the deadline: it is never early, and late by
-///              at most one turn of the scheduler.
+///              yields. The fiber's scheduler serves the deadline: never early, and late by at most
+///              one turn of the scheduler.
 /// @sync        everything before the partner's exchange happens-before this function returns, and
 ///              vice versa. Everything before the stop or the close that ended the wait does so,
 ///              too.

@@ -51,8 +51,8 @@ class [[gnu::visibility("default")]] context : public tryst::detail::event_loop<
 public:
     /// Sets up a ring with the best features that the kernel has, such as a single issuer and
     /// deferred task work.
-    /// @throws std::system_error with the name of the failed call: "io_uring_setup", with the
-    ///   setting or limit that forbids it, "eventfd" or "pthread_atfork"; std::bad_alloc.
+    /// @throws std::system_error with the name of the failed call: "eventfd", "pthread_atfork", or
+    ///   "io_uring_setup" with the setting or limit that forbids it; std::bad_alloc.
     explicit context(context_options options = {});
     ~context();
 
@@ -64,7 +64,7 @@ public:
     std::size_t run();
 
     /// Runs until nothing is ready, without sleeping. Serves due timers and completed operations,
-    /// too. If that includes a `stop`, it takes effect in the next `run`.
+    /// too. A `stop` among this work takes effect in the next `run`.
     /// @returns the number of nodes that it has run.
     /// @throws as `run`.
     std::size_t run_until_idle();
@@ -279,8 +279,8 @@ private:
     }
 
     /// Reduces `size` to 32 bits, the width of the kernel's lengths. The kernel transfers at most
-    /// `most` bytes at once anyway (MAX_RW_COUNT). For `iovec`s, it refuses `most` of them as it
-    /// would refuse `size` of them.
+    /// `most` bytes at once anyway (MAX_RW_COUNT). It refuses `most` `iovec`s, as it would refuse
+    /// `size` of them.
     static std::uint32_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
         return static_cast<std::uint32_t>(size < most ? size : most);

@@ -20,8 +20,8 @@ struct context_options {
     /// The maximum number of kernel threads that run `openat`, `fsync`, and blocking reads and
     /// writes of files. If all of them are blocked, for instance in `openat` of a FIFO, later
     /// operations wait. 0 keeps the kernel's limit: the smaller of `entries` and four times the
-    /// number of processors. All contexts on a thread share these kernel threads; if several of
-    /// them set a limit, the last one to start running decides. Needs Linux 5.15; on an older
+    /// number of processors. All contexts on a thread share these kernel threads. If several
+    /// contexts set a limit, the last one to start running decides. Needs Linux 5.15; on an older
     /// kernel `run` throws.
     unsigned max_bounded_workers = 0;
 

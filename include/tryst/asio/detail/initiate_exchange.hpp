@@ -27,8 +27,8 @@ namespace detail {
  *
  * Items need not be default constructible, so a missing item cannot be a default T.
  *
- * Rejected: to pass the `exchange_result` in every case. It would report the error twice, and a
- * sender that ignores the outcome would have to discard it explicitly. */
+ * Rejected: an `exchange_result` in every case. It would report the error twice, and a sender that
+ * ignores the outcome would have to discard it explicitly. */
 template <class T>
 T item_in_the_end(exchange_result<T, T>&& result) noexcept {
     return result ? *std::move(result) : std::move(result).returned();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The function objects that start exchanges: `async_exchange` and those like it.
+/// The type of the function objects that start exchanges, such as `async_exchange`.
 /// Asio.
 #pragma once
 
@@ -32,8 +32,8 @@ limit_of(const std::chrono::time_point<std::chrono::steady_clock, Duration>&);
 template <class Time, limit Limit>
 concept limit_as = decltype(detail::limit_of(std::declval<const Time&>()))::value == Limit;
 
-/// Describes a place (an exchanger or channel), and the item that an operation takes there; void if
-/// none.
+/// Describes a place (an exchanger or channel), and the item that an operation brings there; void
+/// if none.
 template <class Place, class Item>
 struct venue {
     using place = Place;

@@ -24,7 +24,8 @@ namespace detail {
  * turns of the handler's executor. The handler is called at the end of the last turn, after the
  * state has been destroyed. So it may throw, and may reuse the memory. The steps at the end:
  *
- *   completed  called by the core operation, in a turn: tells the serial executor to finish
+ *   completed  called by the core operation, in a turn: calls `end`
+ *   end        detaches the exchange, and tells the serial executor to finish
  *   complete   called by the serial executor, after that turn: destroys the state
  *   tell       calls the handler
  *
@@ -104,8 +105,8 @@ private:
         base::begin();
     }
 
-    /// The exchange is complete. It must know this at once, because the context may be destroyed
-    /// before the turn that calls the handler, and because a handler's move may throw.
+    /// Call when the exchange is complete. Marks it as finished at once, because its state may be
+    /// destroyed before its result is taken: with the context, or because a handler's move throws.
     void end() noexcept {
         exchange_.core().finish();
         base::finish();

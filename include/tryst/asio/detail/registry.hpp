@@ -24,7 +24,7 @@ public:
     /// waker may still be about to call `registry::wake`.
     virtual void context_ends() noexcept = 0;
 
-    suspended_operation* previous = nullptr; ///< For the registry only, as the next two members.
+    suspended_operation* previous = nullptr; ///< For the registry only, like the next two members.
     suspended_operation* next = nullptr;
     bool woken = false;
 
@@ -196,8 +196,8 @@ private:
         removed.previous = removed.next = nullptr;
     }
 
-    // Recursive: a strand that was shut down before its context destroys the work that `queue`
-    // queues, and that may call back.
+    // Recursive: a strand that was shut down before its context destroys work as soon as `wake`
+    // queues it, and the destruction may call the registry.
     std::recursive_mutex mutex_;
     suspended_operation* first_ = nullptr;
     bool ended_ = false;

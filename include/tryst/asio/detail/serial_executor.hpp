@@ -215,8 +215,7 @@ private:
                       executor_node* node) noexcept { return self(context).retract(node); },
     };
 
-    // The number of nodes that a run_loop runs between two checks of its timers, for the same
-    // reason.
+    // As `event_loop::turns_between_polls`, for the same reason.
     static constexpr std::size_t turn_length = 64;
 
     registry* registry_ = nullptr;

@@ -20,7 +20,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// The argument of a driver's promise. It lives in the initiating function, and the driver moves
+/// An argument of the driver's constructor. It lives in the initiating function. The driver moves
 /// the handler out of it.
 template <class Handler>
 struct task_initiation {

@@ -21,8 +21,8 @@ namespace tryst::detail {
 
 /* The arena
  * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to
- * `bound` are for elimination: pairs that meet there do not touch the wait list's cache line. The
- * bound begins at 0, so an exchanger without contention uses only the wait list.
+ * `bound` are for elimination: pairs that meet there do not write to the wait list's cache line.
+ * The bound begins at 0, so an exchanger without contention uses only the wait list.
  *
  *   grow     by one when a claim failed, because another party used the same slot at the same time
  *   shrink   by one when an offer above slot 0 expired without a partner
@@ -67,7 +67,7 @@ public:
     /// The highest slot that arrivals use under `bound`.
     static std::uint32_t highest(std::uint32_t bound) noexcept { return bound & index_mask; }
 
-    /// The calling thread's slot under `bound`, 0 while the arena has not grown.
+    /// The calling thread's slot under `bound`; 0 if `bound` admits no other slot.
     static std::uint32_t index(std::uint32_t bound) noexcept {
         const std::uint32_t slots = highest(bound);
         if (slots == 0) {

@@ -106,7 +106,7 @@ public:
                 return closed_to(own);
             }
             if (list::distance(limit, mine) <= 0) {
-                return try_match(own); // so that it passes no later arrival
+                return try_match(own); // which does not pass the cell of a later arrival
             }
             if (list::at_end(mine)) {
                 step_on(own, mine);
@@ -180,7 +180,7 @@ public:
         while (list::distance(end, at) > 0) {
             if (list::at_end(at)) {
                 // Relaxed: [Q14] or [Q15] acquired the links up to the leading cursor, and every
-                // change of them that a [Q9] follows.
+                // change of a link that a [Q9] has published.
                 at = segments_.start_of(list::successor(
                     segments_[list::segment_of(at)].next.load(std::memory_order_relaxed)));
                 continue;
@@ -271,9 +271,9 @@ private:
                 return {match_result::empty};
             }
         }
-        // [Q2] claims the waiter that `seen` has acquired. Failure acquire, pairs with [Q1] and
-        // [Q3]: the waiter has withdrawn. Success acquire, too: g++ 12 rejects a weaker order than
-        // on failure.
+        // [Q2] claims the waiter, which the read of `seen` has acquired. Failure acquire, pairs
+        // with [Q1] and [Q3]: the waiter has withdrawn. Success acquire, too: g++ 12 rejects a
+        // weaker order than on failure.
         if (seen != cancelled &&
             cell.compare_exchange_strong(seen, matched, std::memory_order_acquire,
                                          std::memory_order_acquire)) {

@@ -22,7 +22,7 @@ namespace tryst::detail {
  * is on top again. Numbers begin at 1. The nodes from 2^i to 2^(i+1) - 1 are one block.
  *
  * I7. Nodes are never freed before the pool is destroyed, so a stale reader may dereference one.
- *     By a counter or an id, the reader must detect that its node has been reused.
+ *     The reader must detect the reuse of its node by a counter or an id.
  *
  * @tparam Node  has an atomic `link`, which belongs to the pool while the node is free.
  * @tparam Bits  the width of a node's number. */
@@ -48,7 +48,7 @@ public:
         return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
     }
 
-    /// Allocates a node. One that was in use before is in the state in which it was released.
+    /// Allocates a node. A reused node is in the state in which it was released.
     /// @returns `none` if there is no memory.
     number allocate() noexcept {
         // [N3] acquire, pairs with [N4]: the link, and everything that the node's last user did.
@@ -57,8 +57,8 @@ public:
             const number n = number_of(head);
             // Relaxed: acquired with the head. If the node is not free any more (I7), [N5] fails.
             const number next = (*this)[n].link.load(std::memory_order_relaxed);
-            // [N5] takes the node, which `head` has acquired. Failure acquire, pairs with [N4].
-            // Success acquire, too: g++ 12 rejects a weaker order than on failure.
+            // [N5] takes the node, which the read of `head` has acquired. Failure acquire, pairs
+            // with [N4]. Success acquire, too: g++ 12 rejects a weaker order than on failure.
             if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_acquire,
                                             std::memory_order_acquire)) {
                 return n;

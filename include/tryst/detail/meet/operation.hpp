@@ -38,9 +38,12 @@ struct no_deadline {};
  *                          timed_by_...       or a deadline in force
  *   any     --finish-----> finished           no stop callback or timer refers to it any more
  *
- * `try_match` and `start` return whether the operation is complete or pending. If it is pending,
- * the completion function is called later, once, on the executor. A stop or a deadline calls
- * `cancel`, which withdraws the waiter.
+ * Without an executor there is no such turn. Without a stop and a deadline, a pending operation
+ * stays `offered`.
+ *
+ * `try_match` returns whether the operation is complete, `start` whether it is pending. If it is
+ * pending, the completion function is called later, once, on the executor. A stop or a deadline
+ * calls `cancel`, which withdraws the waiter.
  *
  * A blocking wait uses the steps below `start` one by one, because it spins or yields instead of
  * waiting for a turn. */
@@ -184,7 +187,8 @@ public:
         return protocol_->arrive(mine(), true);
     }
 
-    /// Looks again after a while: `protocol::expire`.
+    /// After `begin` and a bounded wait: checks for completion, and ends a bounded offer
+    /// (`protocol::expire`).
     arrival look_again() noexcept { return protocol_->expire(mine()); }
 
     bool is_complete() const noexcept { return this->state.is_done(); }
@@ -214,8 +218,8 @@ private:
     typename Side::waiter& mine() noexcept { return *this; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
 
-    /// Continues from the result of a step of the protocol. The caller passes `no_limits`, the
-    /// waiter's `unstoppable`, because such a waiter must not be read any more.
+    /// Continues from the result of a step of the protocol. `no_limits` is a copy of the waiter's
+    /// `unstoppable`, because an unstoppable waiter must not be read once it is in the wait list.
     /// @returns whether the operation is pending.
     bool stay(arrival where, bool no_limits) noexcept {
         switch (where) {
@@ -314,7 +318,8 @@ private:
         }
     }
 
-    /// The executor that the timer is armed with. Precondition: the stage says that it is.
+    /// The executor that the timer is armed with. Precondition: the stage is `timed_by_executor` or
+    /// `timed_by_thread`.
     executor_ref timers() const noexcept {
         return this->at == stage::timed_by_executor ? this->executor : timer_thread_executor();
     }

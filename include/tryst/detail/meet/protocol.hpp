@@ -51,7 +51,7 @@ enum class arrival : std::uint8_t {
  *     different slots would miss each other forever. In the arena a thread spins for a bounded
  *     time, as in the paper. A coroutine must not spin on its loop. Its patience is one turn of the
  *     loop: it posts a check, which is a node that calls `expire`, and suspends. When the check
- *     runs, either a partner has come, which did not have to post the waiter, or the offer expires.
+ *     runs, either a partner has come, without having to post the waiter, or the offer expires.
  *     During that turn no stop or deadline is in force. A waiter on an executor spends such a turn
  *     in the wait list, too, before the stop and the deadline come into force (docs/adr/0003).
  *
@@ -91,7 +91,7 @@ public:
 
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
-    /// Step 1 of `arrive` alone: one load and, if a partner waits, one CAS.
+    /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS.
     /// @returns whether `w` is completed.
     template <class W>
     bool try_match(W& w) noexcept {
@@ -200,8 +200,8 @@ public:
         }
     }
 
-    /// Takes back the offer of `w`, whose frame is being destroyed while it is suspended. Call on
-    /// its executor. Precondition: the stop callback and the timer have been removed.
+    /// Takes back the offer of `w`, whose suspended coroutine is being destroyed. Call on the
+    /// executor of `w`. Precondition: the stop callback and the timer have been removed.
     /// @param limited  whether a stop or a deadline was in force.
     /// @param queued   whether its check or its resumption has just been taken out of the
     ///   executor's queue.
@@ -404,8 +404,8 @@ private:
             return true;
         }
         if (q.executor.alone_here() && !q.is_limited()) {
-            // This executor runs nothing else now, so it has not parked `q`. And nothing can cancel
-            // `q`.
+            // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
+            // so during this call, because the executor of `q` runs nothing else.
             q.state.complete_in_place();
             TRYST_TRACE(step::completion_in_place);
             return false;

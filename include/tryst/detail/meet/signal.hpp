@@ -137,7 +137,7 @@ public:
         bool pinned = false;
         do {
             // The pin comes before `done`, because the withdrawer unpins as soon as it sees `done`.
-            // If the pin came later, this could remove the pin of another withdrawal.
+            // If the pin came later, that unpin could remove the pin of another withdrawal.
             if (pinned != view(seen).is_withdrawing()) {
                 pinned ? exchanger.unpin() : exchanger.pin();
                 pinned = !pinned;

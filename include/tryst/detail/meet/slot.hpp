@@ -61,8 +61,8 @@ public:
     bool offer(waiter* w, colour side = colour::none) noexcept {
         word seen = empty;
         // [S1] release, pairs with [S2] and [S6]: publishes *w to the claimer. Acquire, pairs with
-        // [S5]: a party that destroys the exchanger after this offer does so after earlier moves,
-        // too. Failure relaxed: `seen` is not used.
+        // [S5]: earlier moves happen-before a destruction of the exchanger that follows this offer.
+        // Failure relaxed: `seen` is not used.
         return word_.compare_exchange_strong(seen, to_word(w, side), std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
     }
@@ -83,7 +83,8 @@ public:
         // [S3] release, pairs with [S6]: this use of the exchanger happens-before its destruction.
         // No acquire: the owner made *w, and a canceller acquired it by [W3]. Failure relaxed (I1).
         // Above slot 0, [S5] may end the release sequence. But there a waiter is withdrawn only
-        // when its waiting frame is destroyed.
+        // when its waiting frame is destroyed, and never while another thread destroys the
+        // exchanger (exchange_operation.hpp).
         return word_.compare_exchange_strong(seen, empty, std::memory_order_release,
                                              std::memory_order_relaxed);
     }

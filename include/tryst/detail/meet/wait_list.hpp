@@ -20,8 +20,8 @@ namespace tryst::detail {
  *
  * I1 (slot.hpp) holds in all of them.
  *
- * I3. While no step is in progress, no two waiters could match each other, and no waiter is in a
- *     closed list. */
+ * I3. While no step is in progress, no two waiters in a list match each other, and a closed list
+ *     holds no waiter. */
 
 /// The result of an arrival's step in a wait list.
 struct match_result {
@@ -60,7 +60,7 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, void (*eac
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
     { list.close(each) } -> std::same_as<waiter*>;
     { seen.is_closed() } -> std::same_as<bool>;
-    /// Whether a withdrawal uses the list for the last time in its CAS.
+    /// Whether a withdrawal's CAS is its last access to the list.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
     /// Whether arrivals may use the arena while the list has no waiter of their own side.
     { List::spreads } -> std::convertible_to<bool>;

@@ -81,7 +81,8 @@ public:
     /// Precondition: the items have been swapped.
     Theirs& theirs() noexcept { return got; }
 
-    /// Swaps the items of two waiters that both belong to the caller. Both are then `exchanged`.
+    /// Swaps the items of two waiters that both belong to the caller. The caller must set both
+    /// results to `exchanged`.
     void swap_items(partner& other) noexcept {
         Own held(std::move(brought));
         brought.~Own();

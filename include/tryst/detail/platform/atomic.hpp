@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The platform: every atomic, clock, stop source, thread-local and kernel wait of tryst comes from
-/// here. A checker or simulator may define TRYST_PLATFORM as a header that supplies the same names.
+/// The platform: every atomic, clock, stop token and thread-local of the core comes from here, and
+/// every kernel wait except those of the timer thread. A checker or simulator may define
+/// TRYST_PLATFORM as a header that supplies the same names.
 /// Standard library, and on Linux the futex system call.
 #pragma once
 
@@ -71,7 +72,7 @@ inline void yield_thread() noexcept {
 }
 
 /// Yields.
-/// @returns whether another thread has probably used this core meanwhile. On the machine
+/// @returns whether another thread has probably used this core in the meantime. On the machine
 ///   measured, a system call without a switch took 0.5 us, and two switches at least 2.3 us
 ///   (docs/adr/0004).
 inline bool yield_core() noexcept {

@@ -198,8 +198,8 @@ private:
             self().sleep();
         } else {
             // The sleep is measured on the platform's clock, even if the loop has another clock.
-            // The platform's is read first, so that a delay between the two does not prolong the
-            // sleep.
+            // The platform's is read first, so that a delay between the two reads does not prolong
+            // the sleep.
             const auto start = clock::now();
             self().sleep_until(after(start, saturated(timers_.earliest() - self().now())));
         }

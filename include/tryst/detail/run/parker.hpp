@@ -15,8 +15,8 @@ namespace tryst::detail {
  *   token    --park[P2]----> no token
  *
  * I14. Each token is taken by exactly one `park`. The users of a parker ensure that there is at
- *     most one `unpark` for each sleep, and that an owner to which a token is due takes it before
- *     the parker is destroyed. After its store, `unpark` uses only the address of the word. */
+ *     most one `unpark` for each sleep, and that an owner that is owed a token takes it before the
+ *     parker is destroyed. After its store, `unpark` uses only the address of the word. */
 class parker {
 public:
     /// Blocks until the token is there, and takes it.

@@ -17,8 +17,8 @@ namespace tryst::detail {
 /// A thread that fires timers, which are guarded by a mutex. It serves only the deadlines of
 /// coroutines without an executor, or on an executor without timers. A coroutine without an
 /// executor whose deadline passes continues on this thread, and delays other deadlines while it
-/// runs there. If the system cannot start the thread, `std::terminate` is called, because the first
-/// waiter is already offered.
+/// runs there. If the system cannot start the thread, `std::terminate` is called, because by then a
+/// waiter has been offered.
 class timer_thread {
 public:
     static timer_thread& instance() {

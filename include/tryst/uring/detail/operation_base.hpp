@@ -157,7 +157,7 @@ private:
     bool is_posted() const noexcept { return run != nullptr; }
 
     reactor* reactor_;
-    stream_base* stream_ = nullptr; ///< The stream whose source this is, or for which it waits.
+    stream_base* stream_ = nullptr; ///< The stream that this is the source of, or waits for.
     request request_;
     int result_ = 0;
     std::uint32_t flags_ = 0; ///< The flags of the completion.
