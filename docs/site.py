@@ -36,7 +36,7 @@ def label_of(page: Path) -> str:
 
 
 def target_of(page: Path, link: str) -> str | None:
-    """What the site has in place of a page's link; None for a folder, which it has not."""
+    """Returns the address on the site that a link of a page leads to; None for a folder."""
     if re.match(r"[a-z]+:", link):
         return link
     name, _, anchor = link.partition("#")

@@ -16,13 +16,13 @@ tryst::task<> give_up(tryst::exchanger<parcel>& ex, parcel mine, std::stop_token
     if (got) {
         std::cout << "swapped for " << *got << '\n';
     } else if (got.error() == tryst::exchange_errc::timed_out) {
-        std::cout << "nobody came; still have " << got.returned() << '\n';
+        std::cout << "no partner came; still have " << got.returned() << '\n';
     } else { // cancelled or closed
         std::cout << got.error().message() << "; still have " << got.returned() << '\n';
     }
 }
 
-/// A partner if one is there, now; else whoever comes in the next 5 ms.
+/// A partner if one is there, now; otherwise any party that comes in the next 5 ms.
 tryst::task<parcel> swap_or_keep(tryst::exchanger<parcel>& ex, parcel mine) {
     auto now = ex.try_exchange(std::move(mine));
     if (now) {

@@ -34,7 +34,7 @@ tryst::task<> writer(tryst::red_blue_exchanger<empty_buffer, full_buffer>& ex, f
 tryst::task<> client(tryst::synchronous_channel<request>& channel, request mine) {
     auto sent = co_await channel.send(std::move(mine)); // exchange_result<void, request>
     if (!sent) {
-        mine = std::move(sent).returned(); // nobody has received it, nor will
+        mine = std::move(sent).returned(); // no receiver has it, and none will get it
     }
 }
 

@@ -17,7 +17,7 @@ public:
     tryst::executor_ref executor() noexcept { return {this, &operations}; }
 
     void run() { // on each thread of the pool
-        const tryst::executor_scope here(executor()); // where to resume who awaits now
+        const tryst::executor_scope here(executor()); // where its awaiter resumes
         std::unique_lock lock(mutex_);
         while (true) {
             changed_.wait(lock, [this] { return first_ != nullptr || stopped_; });

@@ -11,7 +11,7 @@
 
 tryst::task<> swap(tryst::exchanger<std::string>& ex, std::string mine, tryst::run_loop& loop) {
     auto got = co_await ex.exchange(std::move(mine));
-    loop.stop(); // on this loop's thread, whoever the partner was
+    loop.stop(); // on this loop's thread, whichever party was the partner
 }
 
 void two_loops(tryst::exchanger<std::string>& ex) {
