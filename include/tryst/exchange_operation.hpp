@@ -65,7 +65,7 @@ class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits>
     using core = detail::operation<Side, Limits>;
 
 public:
-    /// For `co_await`: takes a partner that is waiting, if there is one.
+    /// For `co_await`: swaps with a waiting partner, if there is one.
     bool await_ready() noexcept { return core::try_match(); }
 
     /// For `co_await`: makes the offer.
@@ -106,7 +106,7 @@ struct operation_access {
     }
 };
 
-/// Makes the operations of one side, each with or without a stop token.
+/// Makes the operations of one side, with or without a stop token.
 template <class Side>
 struct factory {
     using protocol = typename Side::protocol;

@@ -88,10 +88,10 @@ public:
     /// As above, but ends with `timed_out` after `patience`, never earlier.
     ///
     /// The patience is measured on the clock of the executor that the operation is awaited on. It
-    /// begins at the end of the loop's turn in which the wait began (on a thread, after its first
-    /// round of spins). When it is over, the operation ends as soon as the resolution of the
-    /// executor's timers allows. With a patience of zero or less, the operation takes a partner
-    /// that is waiting, or else fails at once.
+    /// begins one turn of the loop after the wait began (on a thread, after its first round of
+    /// spins). When it is over, the operation ends as soon as the resolution of the executor's
+    /// timers allows. With a patience of zero or less, the operation swaps with a waiting partner,
+    /// or fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
         return factory::make_exchange_for(*protocol_, std::move(item), patience);
@@ -117,8 +117,8 @@ public:
         return factory::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop));
     }
 
-    /// Takes a partner that is waiting, or fails at once with `no_partner` (or `closed`). Never
-    /// waits, and never offers `item` to later arrivals.
+    /// Swaps with a waiting partner, or fails at once with `no_partner` (or `closed`). Never waits,
+    /// and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
     exchange_result<T> try_exchange(T item) noexcept {
@@ -138,7 +138,7 @@ public:
     /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
-    /// How many pairs can meet in addition to slot 0: the constructor's argument, at most 255.
+    /// The number of slots in addition to slot 0: the constructor's argument, at most 255.
     std::size_t capacity() const noexcept { return protocol_->capacity(); }
 
 private:

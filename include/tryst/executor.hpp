@@ -51,7 +51,7 @@ struct executor_vtable {
     /// Whether the calling thread is running this executor's work now. Null: never.
     bool (*running_here)(const void* context) noexcept = nullptr;
 
-    /// Takes a queued node back out, so that its frame may be destroyed. Returns false if the node
+    /// Removes a node from the queue, so that its frame may be destroyed. Returns false if the node
     /// is not queued (yet). Called only on the executor. Null: frames must not be destroyed while
     /// they wait on it.
     bool (*retract)(void* context, executor_node* node) noexcept = nullptr;
@@ -62,7 +62,7 @@ struct executor_vtable {
     timer_node::time_point (*now)(const void* context) noexcept = nullptr;
     /// Arms a timer. The executor calls its `fire` when `now` has reached its deadline.
     void (*arm)(void* context, timer_node* node) noexcept = nullptr;
-    /// Takes a timer out, whether it has fired or not. After that the executor must not use it.
+    /// Removes a timer, whether it has fired or not. After that the executor must not use it.
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
 };
 
@@ -100,7 +100,7 @@ public:
     /// Whether no other work of this executor can run before the caller returns to it.
     bool alone_here() const noexcept;
 
-    /// Takes a queued node back out; returns false if it is not queued. Call on the executor.
+    /// Removes a node from the queue; returns false if it is not queued. Call on the executor.
     /// Precondition: the executor can retract.
     bool retract(executor_node* node) const noexcept {
         assert(vtable_ != nullptr && vtable_->retract != nullptr &&
@@ -117,7 +117,7 @@ public:
     timer_node::time_point now() const noexcept { return vtable_->now(context_); }
     /// Fires `node` once, when its deadline has passed.
     void arm(timer_node* node) const noexcept { vtable_->arm(context_, node); }
-    /// Takes `node` out, whether it has fired or not.
+    /// Removes `node`, whether it has fired or not.
     void disarm(timer_node* node) const noexcept { vtable_->disarm(context_, node); }
 
     /// `co_await executor.schedule()`: continues on the executor, by way of its queue.

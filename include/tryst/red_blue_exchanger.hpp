@@ -66,8 +66,8 @@ inline constexpr bool is_exchangeable =
 /// Under `fifo` the maximum drops to 262,144 if 63 of every 64 waiters have withdrawn.
 ///
 /// @tparam Red    the item of a red party, which its blue partner gets.
-/// @tparam Blue   the item of a blue party, which its red partner gets. Both may be any object
-///   types whose move constructors and destructors do not throw, and that are not over-aligned.
+/// @tparam Blue   the item of a blue party, which its red partner gets. Each may be any object
+///   type whose move constructor and destructor do not throw, and that is not over-aligned.
 /// @tparam Order  which of the waiting parties an arrival matches.
 template <class Red, class Blue = Red, order Order = order::fifo>
 class red_blue_exchanger {
@@ -144,9 +144,9 @@ public:
                                                std::move(stop)...);
     }
 
-    /// Takes a blue party that is waiting, or fails at once with `no_partner` (or `closed`). Never
+    /// Swaps with a waiting blue party, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
-    /// during the whole call. It may overlook a party that arrives while a third party takes the
+    /// during the whole call, but may overlook one that arrives while a third party takes the
     /// waiting one.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
@@ -177,7 +177,7 @@ public:
         return sides::blue::make_exchange_until(*protocol_, std::move(item), deadline,
                                                 std::move(stop)...);
     }
-    /// As `try_red`, but takes a red party that is waiting.
+    /// As `try_red`, but swaps with a waiting red party.
     exchange_result<Red, Blue> try_blue(Blue item) noexcept {
         return sides::blue::try_exchange(*protocol_, std::move(item));
     }

@@ -3,7 +3,7 @@
 /// The result of an exchange: the partner's item, or an error with your own item handed back.
 /// Standard library only.
 ///
-/// This header is long, because each accessor has an overload for each value category.
+/// This header is long because each accessor has an overload for each value category.
 #pragma once
 
 #include <tryst/detail/meet/item_requirements.hpp>

@@ -93,8 +93,8 @@ public:
                                                std::move(stop)...);
     }
 
-    /// Hands `item` to a receiver that is waiting, or fails at once with `no_partner` (or
-    /// `closed`). Never waits, and never offers `item` to later arrivals.
+    /// Hands `item` to a waiting receiver, or fails at once with `no_partner` (or `closed`). Never
+    /// waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a send.
     exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
@@ -129,8 +129,8 @@ public:
                                                 std::move(stop)...);
     }
 
-    /// Takes the item of a sender that is waiting, or fails at once with `no_partner` (or
-    /// `closed`). Never waits.
+    /// Takes the item of a waiting sender, or fails at once with `no_partner` (or `closed`). Never
+    /// waits.
     /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a receive.
     exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());

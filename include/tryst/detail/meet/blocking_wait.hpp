@@ -16,9 +16,9 @@ namespace tryst::detail {
  * A thread (thread_wait_strategy.hpp), or a fiber in an adapter, blocks in `blocking_wait`. Its
  * strategy lives on its stack and serves one wait:
  *
- *   executor()                 the executor to which the protocol posts in order to end the sleep:
- *                              at most once, from any thread, perhaps before the sleep or from the
- *                              waiting party itself
+ *   executor()                 the executor to which the protocol posts in order to end the sleep.
+ *                              It posts at most once, from any thread or from the waiting party
+ *                              itself. The post may come before the sleep
  *   await_partner(done, late)  waits for a bounded time after an offer; may return early if
  *                              `done()` (the operation is complete) or `late()` (the deadline has
  *                              passed)

@@ -4,7 +4,7 @@
 /// Standard library only. Allocates in its constructor and for each new maximum of waiters; only
 /// the constructor throws.
 ///
-/// This header is long, because the steps of one algorithm are best read in one place.
+/// This header is long because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/segment_list.hpp>

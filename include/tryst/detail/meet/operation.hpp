@@ -3,7 +3,7 @@
 /// One exchange in progress: its item, its waiter and its limits, for any kind of client.
 /// Standard library only. Never allocates or throws.
 ///
-/// This header is long, because its steps share the lifetime of the item, the stop and the timer.
+/// This header is long because its steps share the lifetime of the item, the stop and the timer.
 #pragma once
 
 #include <tryst/detail/meet/protocol.hpp>
@@ -88,7 +88,7 @@ public:
     /// The client of the operation whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
 
-    /// Takes a partner that is waiting, if there is one.
+    /// Swaps with a waiting partner, if there is one.
     /// @returns whether the operation is complete.
     bool try_match() noexcept {
         assert(this->at == stage::created && "tryst: an exchange can be awaited only once");
@@ -177,7 +177,7 @@ public:
 
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
-    /// Takes a partner that is waiting, or makes the offer.
+    /// Swaps with a waiting partner, or makes the offer.
     arrival begin(executor_ref on) noexcept {
         if (try_match() || has_no_time({})) {
             return arrival::completed;
@@ -264,7 +264,7 @@ private:
         return Limits::timed;
     }
 
-    /// Whether the deadline has passed. If so, takes a partner that is waiting, or times out.
+    /// Whether the deadline has passed. If so, swaps with a waiting partner, or times out.
     bool has_no_time([[maybe_unused]] executor_ref timers) noexcept {
         if constexpr (Limits::timed) {
             const auto now = [&] { return timers.has_timers() ? timers.now() : clock::now(); };

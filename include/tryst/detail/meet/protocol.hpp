@@ -4,7 +4,7 @@
 /// Standard library only. Allocates in its constructor and where its wait list does; only the
 /// constructor throws.
 ///
-/// This header is long, because the steps of one algorithm are best read in one place.
+/// This header is long because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
@@ -58,13 +58,13 @@ enum class arrival : std::uint8_t {
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
  *     is.
  *
- * I6. A party that has released its partner touches the exchanger only while it keeps a slot in
- *     `moving` (slot.hpp) or holds a pin (I5, signal.hpp). The partner may return and destroy the
- *     exchanger, if it knows that no other party will arrive. A post may run any code inline. So a
- *     party ends `moving` before it posts. A closer unpins before it posts the last waiter if that
- *     waiter resumes inline.
+ * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
+ *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
+ *     destroy the exchanger, if it knows that no other party will arrive. A post may run any code
+ *     inline. So a party ends `moving` before it posts. A closer unpins before it posts the last
+ *     waiter if that waiter resumes inline.
  *
- * Ownership. The party whose CAS took a waiter from its slot owns the waiter. It writes the
+ * Access. A waiter belongs to the party whose CAS took it from its slot. This party writes the
  * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
  * waiter. There are two shortcuts. An `unstoppable` waiter in the wait list does not use the
  * signal, because nothing can cancel it: its completer only posts it. And if both parties run on
@@ -98,7 +98,7 @@ public:
         return apply_match(w, arena_.list().try_match(W::side), nullptr);
     }
 
-    /// Takes any partner that waits in any slot; offers nothing.
+    /// Swaps with a partner that waits in any slot; offers nothing.
     /// @returns whether `w` is completed.
     template <class W>
     bool try_match_all(W& w) noexcept {
@@ -214,7 +214,7 @@ public:
             return queued ||
                    (w.unstoppable ? withdraw_from_list(w) : try_withdraw(w) == arrival::waiting);
         }
-        // Its check was queued, and no other party posts it.
+        // Its check was queued, and no other party posts the waiter.
         yield_until([&] { return try_withdraw(w) != arrival::claimed; });
         return true;
     }
@@ -231,7 +231,7 @@ public:
             if (q != nullptr && arena_.at(i).claim(seen)) {
                 complete(*q, outcome::closed, false);
             }
-            // Offers made here from now on find the wait list closed when they expire.
+            // A later offer here expires, and its party then finds the wait list closed.
         }
         const bool suspended = last != nullptr && complete(*last, outcome::closed, true);
         const bool is_inline = suspended && !last->executor;
@@ -395,8 +395,8 @@ private:
         }
     }
 
-    /// Completes `q`, which the caller owns.
-    /// @returns whether the caller must post it; if not, it must not be touched any more.
+    /// Completes `q`, which belongs to the caller.
+    /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
     bool complete(waiter& q, outcome how, bool in_list) noexcept {
         TRYST_TRACE(step::completing);
         q.result = how;

@@ -93,8 +93,8 @@ public:
 
     /// Announces the owner's withdrawal (I5.1).
     view begin_withdraw() noexcept {
-        // [W5] acquire, pairs with [W4] if `done` is there. No release: the completer that pins the
-        // exchanger decides by this word alone, and what the withdrawal does is released by [W6].
+        // [W5] acquire, pairs with [W4] if `done` is there. No release: a completer decides from
+        // this word alone whether to pin the exchanger, and [W6] releases the withdrawal itself.
         return view(word_.fetch_or(withdrawing, std::memory_order_acquire));
     }
 

@@ -67,8 +67,8 @@ public:
                                              std::memory_order_relaxed);
     }
 
-    /// Takes out the waiter that is offered as `seen`, for its partner or a closer. On success the
-    /// caller owns it.
+    /// Takes out the waiter that is offered as `seen`, for its partner or a closer. On success it
+    /// belongs to the caller.
     bool claim(word seen) noexcept {
         // [S2] acquire, pairs with [S1]: the claimer sees the item and the executor. Failure
         // relaxed: nothing is dereferenced (I1).
@@ -109,8 +109,8 @@ public:
         return word_.load(std::memory_order_acquire) == moving;
     }
 
-    /// Closes the slot permanently. @returns the waiter that was in it, which the caller now owns,
-    /// or null.
+    /// Closes the slot permanently. @returns the waiter that was in it, which now belongs to the
+    /// caller, or null.
     waiter* close() noexcept {
         // [S6] acquire, pairs with [S1] and [S3]; release, pairs with [S8].
         return offered(word_.exchange(closed, std::memory_order_acq_rel));

@@ -14,7 +14,7 @@
 
 namespace tryst::detail {
 
-/// How an exchange ended. It is `pending` until the party that owns the waiter writes the outcome.
+/// How an exchange ended. It is `pending` until the party to which the waiter belongs writes it.
 enum class outcome : std::uint8_t {
     exchanged = 0,
     timed_out = static_cast<std::uint8_t>(exchange_errc::timed_out),
