@@ -52,8 +52,8 @@ concept stoppable_token =
 ///   in the party that completes it. If a partner is waiting, the coroutine is not suspended.
 /// @cancellation total: a failed operation has exchanged nothing. A match wins over a later stop or
 ///   deadline. The coroutine may be destroyed while it waits, on its executor; this withdraws the
-///   offer. Without an executor, it may be destroyed only while no partner can come. No waiting
-///   coroutine may be destroyed while another thread destroys its exchanger.
+///   offer. Without an executor, it may be destroyed only when no other thread can be resuming it.
+///   No waiting coroutine may be destroyed while another thread destroys its exchanger.
 /// @sync        everything before the partner's exchange happens-before our return, and vice versa.
 ///   Everything before the stop or the close that ended a wait happens-before our return, too.
 /// @allocation  none, except in two-colour exchangers and channels (see `red_blue_exchanger`).
