@@ -148,7 +148,8 @@ public:
     /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
     /// during the whole call, but may overlook one that arrives while a third party takes the
     /// waiting one.
-    /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for an exchange.
+    /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
+    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }

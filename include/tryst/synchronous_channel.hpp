@@ -95,7 +95,8 @@ public:
 
     /// Hands `item` to a waiting receiver, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals.
-    /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a send.
+    /// @throws nothing.  @progress lock-free.  @sync as for a send.
+    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
     exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
@@ -131,7 +132,8 @@ public:
 
     /// Takes the item of a waiting sender, or fails at once with `no_partner` (or `closed`). Never
     /// waits.
-    /// @throws nothing.  @progress lock-free.  @allocation none.  @sync as for a receive.
+    /// @throws nothing.  @progress lock-free.  @sync as for a receive.
+    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
     exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
