@@ -62,7 +62,7 @@ public:
     template <class Handler, class Result>
     static void tell(Handler&& handler, Result&& result) {
         const error_code error(result.error());
-        std::forward<Handler>(handler)(error, item_in_the_end(std::move(result)));
+        std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
     }
 
 private:
