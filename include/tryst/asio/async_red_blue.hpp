@@ -38,8 +38,7 @@ struct exchanging_blue {
 /// The token is any completion token for `void(error_code, Item)`. If both colours bring the same
 /// type, `Item` is that type: without an error the partner's item, otherwise the caller's own. If
 /// not, `Item` is `exchange_result<Blue, Red>`, as `red` returns it: `*item` is the partner's item,
-/// `item.returned()` the caller's own. To move one out, write `*std::move(item)` or
-/// `std::move(item).returned()`.
+/// `item.returned()` the caller's own. On an rvalue, both move the item out.
 ///
 /// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
 /// where the handler runs, cancellation, synchronization, and the one frame that is allocated. For
