@@ -254,6 +254,27 @@ void task_ends_inline() {
 
 using lifo = red_blue_exchanger<int, int, order::lifo>;
 
+/// A coroutine without executor awaits a when_all, whose children end on two other threads. The
+/// last of these continues the awaiter, which reads what both tasks returned.
+void join_inline() {
+    channel first(0);
+    channel second(0);
+    int sum = 0;
+    std::array<bool, 2> met{};
+    run_threads(
+        [&] {
+            [](channel& a, channel& b, int& total) -> test::detached_coroutine {
+                const auto both = co_await when_all(nested(a), nested(b));
+                total = std::get<0>(both) + std::get<1>(both);
+            }(first, second, sum);
+        },
+        [&] { met[0] = first.try_exchange(std::make_unique<int>(2)).has_value(); },
+        [&] { met[1] = second.try_exchange(std::make_unique<int>(3)).has_value(); });
+    require(met[0] || first.try_exchange(std::make_unique<int>(2)), "nobody waits in the first");
+    require(met[1] || second.try_exchange(std::make_unique<int>(3)), "nobody waits in the second");
+    require(sum == 5, "the awaiter was not resumed");
+}
+
 /// A party destroys the exchanger once it has found it closed, while the close may still be under
 /// way.
 template <class Exchanger, auto Try>
@@ -300,6 +321,7 @@ constexpr std::array all{
     scene{"task_ends_elsewhere", "the task of a sync_wait ends on another loop",
           task_ends_elsewhere},
     scene{"join_on_two_loops", "the children of a when_all end on two loops", join_on_two_loops},
+    scene{"join_inline", "the children of a when_all end inline on two threads", join_inline},
     scene{"task_ends_inline",
           "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
     scene{"destroyed_during_close", "a party that finds the exchanger closed destroys it",
