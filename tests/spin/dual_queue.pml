@@ -170,7 +170,7 @@ inline take_ticket(p) {
   fi
 }
 
-#define HOME_LOCALS short mine, link, limit; byte n; bool stays; byte what;
+#define LIST_LOCALS short mine, link, limit; byte n; bool stays; byte what;
 #define forget_list(p) mine = 0; link = 0; limit = 0; n = 0; stays = false; what = 0
 
 #ifdef M_COUNT_FIRST
@@ -495,7 +495,7 @@ inline withdraw(p) {
 #else
 #define CLOSE_UNTIL(at) (DISTANCE(end, at) > 0)
 #endif
-inline close_home() {
+inline close_list() {
   atomic { INSIDE(); end = cursor[BLUE]; cursor[BLUE] = end | 1 }; /* [Q14] */
   atomic {
     INSIDE(); at = cursor[RED]; cursor[RED] = at | 1; /* [Q15] */
@@ -539,7 +539,7 @@ inline close_home() {
   at = 0; end = 0
 }
 
-proctype party(byte p) { HOME_LOCALS PARTY_BODY }
+proctype party(byte p) { LIST_LOCALS PARTY_BODY }
 proctype canceller(byte p) { CANCELLER_BODY }
 proctype closer() { short at, end, ended_; CLOSER_BODY }
 proctype destroyer() { short at, end, ended_; DESTROYER_BODY }

@@ -144,7 +144,7 @@ inline withdraw(p) {
   if :: ok -> release(place[p]) :: else fi
 }
 
-#define HOME_LOCALS short h, f; byte t, n, was;
+#define LIST_LOCALS short h, f; byte t, n, was;
 #define forget_list(p) h = 0; f = 0; t = 0; n = 0; was = 0
 
 #ifdef M_NODISOWN
@@ -253,7 +253,7 @@ push: \
 #define CLOSE h = head; head = 1
 #endif
 #define OWNED(w) q = w; own(q, CLOSED_ON)
-inline close_home() {
+inline close_list() {
   BEFORE_CLOSE
   atomic { INSIDE(); CLOSE; n = TOP(h); h = 0 }; /* [D7] */
   do
@@ -268,9 +268,9 @@ inline close_home() {
 
 #undef OWNED
 #define OWNED(w) q = w; swap(p, q)
-proctype party(byte p) { HOME_LOCALS PARTY_BODY }
+proctype party(byte p) { LIST_LOCALS PARTY_BODY }
 proctype canceller(byte p) { short f; CANCELLER_BODY }
-proctype closer() { HOME_LOCALS CLOSER_BODY }
-proctype destroyer() { HOME_LOCALS DESTROYER_BODY }
+proctype closer() { LIST_LOCALS CLOSER_BODY }
+proctype destroyer() { LIST_LOCALS DESTROYER_BODY }
 
 init { byte k; atomic { RUN_ALL } }

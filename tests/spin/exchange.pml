@@ -268,7 +268,7 @@ inline own(q, how) { ALIVE(q); assert(result[q] == PENDING); result[q] = how }
 #define IN_PLACE(me, q) (ALONE_HERE(me, q) && !limited[q])
 #endif
 
-/* The second half of `complete`, unless q is unstoppable and at home: the signal. Sets suspended: whether q must
+/* The second half of `complete`, unless q is unstoppable and in slot 0: the signal. Sets suspended: whether q must
  * be posted. The load before the first CAS is one step with it: a stale value only makes the CAS fail. */
 inline set_done(me, q) {
   do
@@ -765,7 +765,7 @@ end_over:
 }
 
 /* The first step of `close`, after which the waiter in slot 0 is the closer's. */
-inline close_home() {
+inline close_list() {
   CLOSE();
 #ifdef M_CLOSE_FORGETS
   first = NOBODY;
@@ -776,7 +776,7 @@ inline close_home() {
 
 /* The others. */
 inline close_spread() {
-#ifndef M_CLOSE_HOME_ONLY
+#ifndef M_CLOSE_LIST_ONLY
   do
   :: atomic {
        i < S ->
@@ -809,7 +809,7 @@ proctype closer() {
   byte me, i, s, seen, first; bool ok, suspended, counted;
 end_idle:
   BEFORE_CLOSE()
-  atomic { !destroying -> closing = true; CHOOSE_THREAD(me); close_home() };
+  atomic { !destroying -> closing = true; CHOOSE_THREAD(me); close_list() };
   close_spread();
   atomic { LEAVE(me); closing = false };
 end_over:
@@ -836,7 +836,7 @@ end_over:
 #ifdef QUIET
 #define RESTS(p) (returned[p] || (asleep[p] && !posted[p] && !stopping[p] && !firing[p]))
 #define WAITS(p) (!returned[p])
-#define WAITS_AT_HOME(p) (returned[p] || slot[0] == WORD(p))
+#define WAITS_IN_LIST(p) (returned[p] || slot[0] == WORD(p))
 #define IS_TIME (MAY_DESTROY && ALL(RESTS))
 #else
 #define IS_TIME MAY_DESTROY
@@ -847,13 +847,13 @@ proctype destroyer() {
   atomic {
     IS_TIME -> destroying = true;
 #ifdef QUIET
-    assert(ALL(WAITS_AT_HOME)); /* I2 */
+    assert(ALL(WAITS_IN_LIST)); /* I2 */
     assert(HOW_MANY(WAITS) <= 1); /* I3 */
 #endif
     CHOOSE_THREAD(me)
   };
   BEFORE_CLOSE()
-  atomic { close_home() };
+  atomic { close_list() };
   close_spread();
   i = 1;
   do

@@ -118,7 +118,7 @@ inline park(timed) {
 }
 
 proctype loop() {
-  byte node; bool ok, dozed;
+  byte node; bool ok, prepared;
   do
   :: count == P -> break
   :: else ->
@@ -133,21 +133,21 @@ proctype loop() {
         :: else -> break
         od
      :: else ->
-#ifdef M_DOZE_SPLIT
-        dozed = (word == EMPTY);
-        if :: dozed -> word = SLEEPING :: else fi;
+#ifdef M_PREPARE_SPLIT
+        prepared = (word == EMPTY);
+        if :: prepared -> word = SLEEPING :: else fi;
 #else
         atomic { /* [M3] */
-          if :: word == EMPTY -> word = SLEEPING; dozed = true :: else -> dozed = false fi
+          if :: word == EMPTY -> word = SLEEPING; prepared = true :: else -> prepared = false fi
         };
 #endif
         if
-        :: dozed -> park(false)
-        :: dozed ->
+        :: prepared -> park(false)
+        :: prepared ->
            park(true);
            if
            :: !ok ->
-#ifdef M_NOROUSE
+#ifdef M_NOCANCEL_WAIT
               ok = true;
 #else
               atomic { if :: word == SLEEPING -> word = EMPTY; ok = true :: else fi }; /* [M4] */

@@ -143,7 +143,7 @@ inline leave() {
 }
 
 proctype context() {
-  byte i; bool roused, alone, dozed;
+  byte i; bool roused, alone, prepared;
   /* Turns, until somebody stops the context. */
   do
   :: atomic { queued && running -> queued = false };
@@ -160,9 +160,9 @@ proctype context() {
         :: finished < P && word == 0 ->
            asleep = true;
            lock(); woken = false; listed = true; unlock();
-           atomic { if :: word == 0 -> word = SLEEPING; dozed = true :: else -> dozed = false fi }; /* [M3] */
+           atomic { if :: word == 0 -> word = SLEEPING; prepared = true :: else -> prepared = false fi }; /* [M3] */
            if
-           :: dozed -> break
+           :: prepared -> break
            :: else -> lock(); listed = false; unlock(); asleep = false
            fi
         :: else

@@ -4,10 +4,10 @@
  * cancellers, the guard of withdrawals, closer and destroyer (protocol.hpp, waiter.hpp, arena.hpp); slot 0 only.
  * A step (`atomic`) is as in exchange.pml. The model that includes this defines afterwards
  *
- *   HOME_LOCALS       the variables of whoever visits the home
+ *   LIST_LOCALS       the variables of whoever visits the wait list
  *   arrive_in_list(p) looks and applies the match; goes to met (with q), offered, shut, no_memory or nobody
  *   withdraw(p)       sets ok, and own(p, CANCELLED) in the step that takes p out
- *   close_home()      does `each` with every waiter, in the step that takes it out
+ *   close_list()      does `each` with every waiter, in the step that takes it out
  *
  * Parties:  -DN (2 to 4), -DREDS=mask; each makes K exchanges, or KR if red and KB if blue, one waiter (that is:
  *           one address) per party
@@ -223,7 +223,7 @@ completed: /* `await_resume`, and what its partner and it know then */ \
 end_returned: \
     false
 
-/* The step that leaves p at home, where it may be taken at once. */
+/* The step that leaves p in the wait list, where it may be taken at once. */
 inline offer_in_list(p) {
   if
   :: SIMPLE(p) -> suspend(p)
@@ -254,11 +254,11 @@ end_idle: \
 end_over: \
     false
 
-/* `close`: the last is let go when the exchanger is not needed any more. close_home does `each` with whom it has
+/* `close`: the last is let go when the exchanger is not needed any more. close_list does `each` with whom it has
  * taken out. */
 inline each(q) { if :: last != NOBODY -> complete(last) :: else fi; last = q }
 inline close_all() {
-  close_home();
+  close_list();
   if :: last != NOBODY -> complete(last); last = NOBODY :: else fi
 }
 

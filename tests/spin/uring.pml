@@ -12,8 +12,7 @@
  *
  * Claimed: no poster touches the context after its end, nor uses the numbers of its ring and eventfd, which may
  * then belong to another file (I31, I32); each node is delivered once; no wake-up is lost (else spin reports an
- * invalid end state); each wake ends the sleep that it was sent for, and none is left over (U5).
- * `dozing` and `call_owed` are the states sleeping and owed of the class `wakeup`.
+ * invalid end state); each wake ends the sleep that it was sent for, and none is left over (I33).
  *
  * Options: -DP (posters) -DMESSAGES=bits (posters that are contexts) -DSTOPPED
  * Mutants (-DM_...), each a mistake that must be found: see `run`. */
@@ -35,16 +34,16 @@ bool delivered[P];
 bool told_to_stop;  /* the node that stops the loop has been run */
 bool gone;          /* the context has been destroyed */
 
-/* What the owner knows. */
+/* The state of class `wakeup`. */
 bool watching;      /* the eventfd's poll was asked for, and has not been completed */
-bool dozing;        /* we said that we sleep, and have not been called */
-bool call_owed;     /* we woke by ourselves, but a poster is about to call */
+bool sleeping;        /* the owner has prepared to sleep, and has not been woken */
+bool owed;     /* the owner woke by itself, but a poster is about to wake it */
 
 /* The kernel's. */
 bool submitting;    /* the poll is in the submission queue */
 bool polling;       /* it is armed */
 bool polled;        /* its completion */
-byte calls;         /* the eventfd's count */
+byte wakes;         /* the eventfd's count */
 byte messages;      /* completions that others have sent */
 
 #define INSIDE() assert(!gone)
@@ -52,7 +51,7 @@ byte messages;      /* completions that others have sent */
 inline write_eventfd() {
   atomic {
     INSIDE();
-    calls++;
+    wakes++;
     if
     :: polling -> polling = false; polled = true
     :: else
@@ -76,10 +75,10 @@ proctype poster(byte node) {
 #ifdef M_NUMBERS_LATE
   INSIDE();
 #endif
-#ifdef M_CALLER_LATE
+#ifdef M_WAKER_LATE
   if :: seen == SLEEPING -> INSIDE() :: else fi;
 #endif
-#ifndef M_NOCALL
+#ifndef M_NOWAKE
   if
   :: seen == SLEEPING && (MESSAGES >> node) % 2 == 1 ->
      atomic {
@@ -98,7 +97,7 @@ proctype poster(byte node) {
         write_eventfd()
 #endif
      :: else ->
-#ifdef M_CALL_BOTH
+#ifdef M_WAKE_BOTH
         write_eventfd()
 #endif
      fi
@@ -108,13 +107,13 @@ proctype poster(byte node) {
 #endif
 }
 
-inline called() {
-  assert(dozing || call_owed);
+inline woken() {
+  assert(sleeping || owed);
   if
-  :: dozing -> dozing = false
+  :: sleeping -> sleeping = false
   :: else ->
-#ifndef M_CALL_FORGOTTEN
-     call_owed = false
+#ifndef M_WAKE_FORGOTTEN
+     owed = false
 #endif
   fi
 }
@@ -122,18 +121,18 @@ inline called() {
 /* Looks at all completions. */
 inline reap() {
   do
-  :: messages > 0 -> messages--; called()
+  :: messages > 0 -> messages--; woken()
   :: polled ->
      polled = false;
 #ifndef M_UNWATCHED
      watching = false;
 #endif
 #ifdef M_NOREAD
-     atomic { ok = (calls > 0) };
+     atomic { ok = (wakes > 0) };
 #else
-     atomic { ok = (calls > 0); calls = 0 };
+     atomic { ok = (wakes > 0); wakes = 0 };
 #endif
-     if :: ok -> called() :: else fi
+     if :: ok -> woken() :: else fi
   :: else -> break
   od
 }
@@ -148,14 +147,14 @@ inline watch() {
 inline submit() {
   atomic {
     if
-    :: submitting && calls > 0 -> submitting = false; polled = true
-    :: submitting && calls == 0 -> submitting = false; polling = true
+    :: submitting && wakes > 0 -> submitting = false; polled = true
+    :: submitting && wakes == 0 -> submitting = false; polling = true
     :: else
     fi
   }
 }
 
-/* Until a completion. `otherwise`: another than a call's may come at any time, as may a deadline or an error. */
+/* Until a completion. `otherwise`: another than that of a wake may come at any time, as may a deadline or an error. */
 inline wait(otherwise) {
   if
   :: skip ->
@@ -183,10 +182,10 @@ inline take() {
 #define LEAVES (count == P)
 #endif
 
-#ifdef M_DOZE_OWED
+#ifdef M_SLEEP_OWED
 #define OWED false
 #else
-#define OWED call_owed
+#define OWED owed
 #endif
 
 inline sleep() {
@@ -199,14 +198,14 @@ inline sleep() {
      mail = (word != EMPTY)
 #endif
   :: else ->
-#ifdef M_NODOZE
+#ifdef M_NOSLEEP
      mail = (word != EMPTY)
 #else
      atomic { /* [M3] */
-       if :: word == EMPTY -> word = SLEEPING; dozing = true; mail = false :: else -> mail = true fi
+       if :: word == EMPTY -> word = SLEEPING; sleeping = true; mail = false :: else -> mail = true fi
      }
 #endif
-#ifdef M_DOZE_BLIND
+#ifdef M_SLEEP_BLIND_TO_MAIL
      ; mail = false
 #endif
   fi;
@@ -216,12 +215,12 @@ inline sleep() {
      if :: timed = false :: timed = true fi;
      wait(timed);
      if
-     :: dozing ->
-        dozing = false;
-#ifndef M_STAY_DOZING
+     :: sleeping ->
+        sleeping = false;
+#ifndef M_STAY_ASLEEP
         atomic { if :: word == SLEEPING -> word = EMPTY; ok = true :: else -> ok = false fi }; /* [M4] */
-#ifndef M_ROUSE_BLIND
-        call_owed = !ok
+#ifndef M_CANCEL_BLIND
+        owed = !ok
 #endif
 #endif
      :: else
@@ -248,7 +247,7 @@ proctype owner() {
   /* Comes to rest. */
 #ifndef M_LEAVE_OWED
   do
-  :: call_owed -> watch(); wait(false)
+  :: owed -> watch(); wait(false)
   :: else -> break
   od;
 #endif
@@ -257,7 +256,7 @@ proctype owner() {
   :: count < P -> word != EMPTY -> take()
   :: else -> break
   od;
-  assert(calls + messages == 0);
+  assert(wakes + messages == 0);
   gone = true
 }
 
