@@ -143,8 +143,9 @@ void reactor::abandon(operation_base& operation) noexcept {
             wait(submissions_.has_cancels() ? &at_once : nullptr);
         }
     }
-    if (!operation
-             .is_over()) { // it never had a result; in a child, the parent's kernel may have it
+    if (!operation.is_over()) {
+        // It never had a result. In a child process it may be in any state, because the kernel has
+        // it for the parent.
         operation.unlink();
         operation.state_ = state::over;
         operation.result_ = -ECANCELED;

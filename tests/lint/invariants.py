@@ -12,9 +12,10 @@
 """
 
 import re
-import sys
 from pathlib import Path
 from typing import Iterator
+
+from script import run
 
 DEFINING = ("include", "src")
 CITING = (*DEFINING, "tests/spin", "tests/model", "docs")
@@ -58,12 +59,5 @@ def complaints(top: Path) -> Iterator[str]:
                 yield f"{where}: {name} is not defined"
 
 
-def main() -> int:
-    wrong = list(complaints(Path(sys.argv[1])))
-    print("\n".join(wrong))
-    print(f"{len(wrong)} complaints")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(complaints)

@@ -8,9 +8,10 @@
  2. No `clang-format off`: it hides lines that are too long and code that is aligned by columns.
 """
 
-import sys
 from pathlib import Path
 from typing import Iterator
+
+from script import run
 
 FOLDERS = ("include", "src", "tests", "examples", "bench")
 SUFFIXES = {".hpp", ".cpp"}
@@ -30,11 +31,5 @@ def complaints(top: Path) -> Iterator[str]:
         yield f"{top}: no C++ sources found"
 
 
-def main() -> int:
-    wrong = list(complaints(Path(sys.argv[1])))
-    print("\n".join([*wrong, f"{len(wrong)} complaints"]))
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(complaints)

@@ -10,11 +10,12 @@
 Links to other hosts are not followed.
 """
 
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Iterator
 from urllib.parse import unquote, urlsplit
+
+from script import run
 
 
 class Page(HTMLParser):
@@ -54,12 +55,5 @@ def complaints(folder: Path) -> Iterator[str]:
         yield f"{folder}: no HTML pages found"
 
 
-def main() -> int:
-    folder = Path(sys.argv[1]).resolve()
-    wrong = sorted(set(complaints(folder)))
-    print("\n".join([*wrong, f"{len(wrong)} broken links"]))
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(lambda folder: sorted(set(complaints(folder.resolve()))))

@@ -15,11 +15,11 @@ Which comment belongs to an operation: see atomics.py.
 """
 
 import re
-import sys
 from pathlib import Path
 from typing import Iterator
 
 from atomics import Operation, adapter_sources, core_headers, operations
+from script import run
 
 LABEL = r"\[[A-Z]\d+\]"
 ITEM = rf"(?:{LABEL}|itself)"
@@ -94,12 +94,5 @@ def complaints(top: Path) -> Iterator[str]:
         yield f"{include}: no atomic operation found"
 
 
-def main() -> int:
-    wrong = list(complaints(Path(sys.argv[1])))
-    print("\n".join(wrong))
-    print(f"{len(wrong)} complaints")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(complaints)

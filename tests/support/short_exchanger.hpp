@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A red-blue exchanger at any home: in a queue of short segments their ends are met all the time.
+/// A red-blue exchanger at any wait list: in a queue of short segments their ends are met all the
+/// time.
 #pragma once
 
 #include <tryst/detail/meet/dual_queue.hpp>

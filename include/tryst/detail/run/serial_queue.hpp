@@ -80,9 +80,10 @@ public:
     }
 
     /// Makes a coroutine that owns `work`. This queue owns the coroutine once it has started.
-    /// @returns a node that starts the coroutine; post it on `home`, the executor of this queue.
-    executor_node* spawn(executor_ref home, task<> work) {
-        return &own(*this, home, std::move(work)).promise;
+    /// @returns a node that starts the coroutine; post it on `resume_on`, the executor of this
+    /// queue.
+    executor_node* spawn(executor_ref resume_on, task<> work) {
+        return &own(*this, resume_on, std::move(work)).promise;
     }
 
     /// Whether a spawned task has started and not finished.
@@ -106,7 +107,7 @@ private:
     /// A spawned task: the promise of a coroutine that awaits it.
     struct spawned : executor_node {
         spawned(serial_queue& owner, executor_ref executor, const task<>&) noexcept
-            : queue(&owner), home(executor) {
+            : queue(&owner), resume_on(executor) {
             run = start;
         }
 
@@ -119,7 +120,7 @@ private:
 
         struct finish {
             bool await_ready() const noexcept { return false; }
-            // Runs on `home`, because the awaited task resumes its awaiter there.
+            // Runs on `resume_on`, because the awaited task resumes its awaiter there.
             void await_suspend(std::coroutine_handle<spawned> self) noexcept {
                 self.promise().destroy();
             }
@@ -129,7 +130,7 @@ private:
         void return_void() noexcept {}
         void unhandled_exception() noexcept { std::terminate(); }
 
-        executor_ref executor() const noexcept { return home; }
+        executor_ref executor() const noexcept { return resume_on; }
 
         void destroy() noexcept {
             (previous == nullptr ? queue->first_ : previous->following) = following;
@@ -153,7 +154,7 @@ private:
         }
 
         serial_queue* queue;
-        executor_ref home;
+        executor_ref resume_on;
         spawned* previous = nullptr;
         spawned* following = nullptr;
     };
