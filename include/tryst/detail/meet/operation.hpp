@@ -38,8 +38,8 @@ struct no_deadline {};
  *                          timed_by_...       or a deadline in force
  *   any     --finish-----> finished           no stop callback or timer refers to it any more
  *
- * Without an executor there is no such turn. Without a stop and a deadline, a pending operation
- * stays `offered`.
+ * Without an executor there is no such turn, nor if only the client can cancel. Without a stop, a
+ * deadline and a cancellable start, a pending operation stays `offered`.
  *
  * `try_match` returns whether the operation is complete, `start` whether it is pending. If it is
  * pending, the completion function is called later, once, on the executor. A stop or a deadline
@@ -102,25 +102,28 @@ public:
     }
 
     /// Makes the offer.
+    /// @param cancellable  whether the client may call `request_cancel`. Needs an executor.
     /// @returns whether it is pending. If so, `done` is called on the executor; without an
     ///   executor, inline by the completer. `client_of` then returns `client`.
     ///
     /// Not inlined, because it must not touch the coroutine frame once the waiter is published. If
     /// it is inlined into a coroutine, its variables may be kept in the frame (LLVM before 17 does
     /// so).
-    [[gnu::noinline]] bool start(executor_ref on, completion done, void* client) noexcept {
+    [[gnu::noinline]] bool start(executor_ref on, completion done, void* client,
+                                 bool cancellable = false) noexcept {
         this->executor = on;
         if (has_no_time(on)) {
             return false;
         }
         done_ = done;
         client_ = client;
-        this->unstoppable = !can_be_limited();
+        const bool limits_begin_later = on && can_be_limited();
+        const bool no_limits = !can_be_limited() && !cancellable;
+        this->unstoppable = no_limits;
         this->run = done;
         this->at = stage::offered;
-        const bool no_limits = this->unstoppable;
         const arrival where = protocol_->arrive(mine(), static_cast<bool>(on));
-        if (where == arrival::waiting && !no_limits && on) {
+        if (where == arrival::waiting && limits_begin_later) {
             return wait_a_turn();
         }
         return stay(where, no_limits);
@@ -168,6 +171,28 @@ public:
     /// Ends the wait for a stop or the deadline, unless a partner was faster. Call from any thread,
     /// between the start and `finish`.
     void cancel(bool by_deadline) noexcept { protocol_->cancel(mine(), by_deadline); }
+
+    /// As `cancel(false)`, for a client that has started the operation as cancellable. Call on the
+    /// executor, between the start and the call of the completion function.
+    void request_cancel() noexcept {
+        if (this->is_limited()) {
+            cancel(false);
+        } else {
+            this->at = stage::offered_cancelled; // until the offer is in the wait list
+        }
+    }
+
+    /// For an executor that serves only this operation: runs the node that was posted there. The
+    /// completion function of `start` may then be null.
+    /// @returns whether the operation is complete, and finished; if not, the caller must not use it
+    ///   any more.
+    bool run_node() noexcept {
+        if (this->run == after_turn && end_turn()) {
+            return false;
+        }
+        finish();
+        return true;
+    }
 
     /// Moves the result out. Precondition: complete.
     result take_result() noexcept {
@@ -242,19 +267,24 @@ private:
     /// the stop and the deadline come into force after that turn. With many partners, few waits
     /// last that long, and the shorter ones need neither a timer nor a callback (docs/adr/0003).
     bool wait_a_turn() noexcept {
-        this->run = end_turn;
+        this->run = after_turn;
         this->executor.post(this);
         return true;
     }
 
-    static void end_turn(executor_node* node) noexcept {
+    static void after_turn(executor_node* node) noexcept {
         operation& self = from(node);
-        const bool no_limits = self.unstoppable;
         const completion done = self.done_;
-        self.run = done;
-        if (!self.stay(self.protocol_->expire(self.mine()), no_limits)) {
+        if (!self.end_turn()) {
             done(node);
         }
+    }
+
+    /// @returns whether the operation is pending.
+    bool end_turn() noexcept {
+        const bool no_limits = this->unstoppable;
+        this->run = done_;
+        return stay(protocol_->expire(mine()), no_limits);
     }
 
     bool can_be_limited() const noexcept {
@@ -300,6 +330,7 @@ private:
 
     /// Puts the stop and the deadline into force.
     void start_limits() noexcept {
+        const bool cancelled = this->at == stage::offered_cancelled;
         this->at = !Limits::timed                ? stage::stoppable
                    : this->executor.has_timers() ? stage::timed_by_executor
                                                  : stage::timed_by_thread;
@@ -308,6 +339,9 @@ private:
             timers().arm(this);
         }
         register_stop();
+        if (cancelled) {
+            cancel(false);
+        }
     }
 
     void register_stop() noexcept {

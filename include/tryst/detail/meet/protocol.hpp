@@ -123,7 +123,8 @@ public:
         return false;
     }
 
-    /// Claims a partner, or otherwise offers `w`. Offers it in the arena only if `spread`.
+    /// After `try_match` has found no partner: claims one that has come since, or otherwise offers
+    /// `w`. Offers it in the arena only if `spread`.
     template <class W>
     arrival arrive(W& w, bool spread) noexcept {
         return arrive(w, spread, nullptr);
@@ -279,14 +280,18 @@ private:
 
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
+        // The wait list comes first (I4). The caller has just tried it, unless `w` is moving.
+        bool tried = moving == nullptr && !(WaitList::spreads && arena_.has_grown());
         while (true) {
-            // The wait list comes first (I4).
-            match_result found = arena_.list().try_match(W::side);
-            if (apply_match(w, found, moving)) {
-                return arrival::completed;
-            }
-            if (found.kind == match_result::collided) {
-                continue;
+            match_result found{match_result::own_side};
+            if (!std::exchange(tried, false)) {
+                found = arena_.list().try_match(W::side);
+                if (apply_match(w, found, moving)) {
+                    return arrival::completed;
+                }
+                if (found.kind == match_result::collided) {
+                    continue;
+                }
             }
             const std::uint32_t bound = arena_.bound();
             // If the party's own side waits in the list, partners look there first.
