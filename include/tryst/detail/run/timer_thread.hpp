@@ -5,10 +5,9 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/run/timer_heap.hpp>
+#include <tryst/detail/run/shared_timers.hpp>
 #include <tryst/executor.hpp>
 
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 
@@ -19,15 +18,12 @@ namespace tryst::detail {
 /// executor whose deadline passes continues on this thread, and delays other deadlines while it
 /// runs there. If the system cannot start the thread, `std::terminate` is called, because by then a
 /// waiter has been offered.
-class timer_thread {
+class timer_thread : shared_timers {
 public:
     static timer_thread& instance() {
         static timer_thread only;
         return only;
     }
-
-    timer_thread(const timer_thread&) = delete;
-    timer_thread& operator=(const timer_thread&) = delete;
 
     void arm(timer_node* node) noexcept {
         const std::scoped_lock lock(mutex_);
@@ -37,13 +33,9 @@ public:
         }
     }
 
-    /// Waits for a `fire` of this node to return, unless called from within it. After that, the
-    /// node is no longer used.
     void disarm(timer_node* node) noexcept {
         std::unique_lock lock(mutex_);
-        if (!heap_.remove(node) && std::this_thread::get_id() != thread_.get_id()) {
-            changed_.wait(lock, [&] { return firing_ != node; });
-        }
+        remove(lock, node);
     }
 
 private:
@@ -54,32 +46,25 @@ private:
             const std::scoped_lock lock(mutex_);
             stopping_ = true;
         }
-        changed_.notify_all();
+        changed_.notify_all(); // also signals an earlier timer
         thread_.join();
     }
 
     void run() {
         std::unique_lock lock(mutex_);
         while (!stopping_) {
+            fire_due(lock);
+            if (stopping_) {
+                return;
+            }
             if (heap_.empty()) {
                 changed_.wait(lock);
-            } else if (timer_node* const due = heap_.pop_due(clock::now())) {
-                firing_ = due;
-                lock.unlock();
-                due->fire(due); // may end the node's lifetime
-                lock.lock();
-                firing_ = nullptr;
-                changed_.notify_all();
             } else {
                 changed_.wait_until(lock, heap_.earliest());
             }
         }
     }
 
-    std::mutex mutex_;
-    std::condition_variable changed_; // signals: earliest timer, end of a `fire`, `stopping_`
-    timer_heap heap_;
-    timer_node* firing_ = nullptr;
     bool stopping_ = false;
     std::thread thread_; // last, because it uses all of the above
 };

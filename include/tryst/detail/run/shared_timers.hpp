@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Timers that any thread arms and one thread at a time fires.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/timer_heap.hpp>
+#include <tryst/executor.hpp>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace tryst::detail {
+
+/// The common part of timers behind a mutex. The derived class decides how to wait for the earliest
+/// deadline.
+class shared_timers {
+public:
+    shared_timers(const shared_timers&) = delete;
+    shared_timers& operator=(const shared_timers&) = delete;
+
+protected:
+    shared_timers() = default;
+    ~shared_timers() = default;
+
+    /// Waits for a `fire` of this node to return, unless called from within it. After that, the
+    /// node is no longer used.
+    void remove(std::unique_lock<std::mutex>& lock, timer_node* node) noexcept {
+        if (!heap_.remove(node) && firing_ == node &&
+            std::this_thread::get_id() != firing_thread_) {
+            changed_.wait(lock, [&] { return firing_ != node; });
+        }
+    }
+
+    /// Fires all timers that are due. Precondition: no other thread is in this function.
+    void fire_due(std::unique_lock<std::mutex>& lock) noexcept {
+        firing_thread_ = std::this_thread::get_id();
+        while (timer_node* const due = heap_.pop_due(clock::now())) {
+            firing_ = due;
+            lock.unlock();
+            due->fire(due); // may end the node's lifetime
+            lock.lock();
+            firing_ = nullptr;
+            changed_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_; // signals the end of a `fire`, for one
+    timer_heap heap_;
+    timer_node* firing_ = nullptr;
+    std::thread::id firing_thread_;
+};
+
+} // namespace tryst::detail
