@@ -28,9 +28,6 @@ using meeting = tryst::exchanger<buffer>;
 
 asio::awaitable<void> in_an_awaitable(meeting& ex, buffer full) {
     auto got = co_await tryst::asio::wait(ex.exchange(std::move(full)));
-    full = got ? *std::move(got) : std::move(got).returned();
-    auto next =
-        co_await tryst::asio::wait([&](auto stop) { return ex.exchange(std::move(full), stop); });
 }
 
 void keep(buffer&&) {}
@@ -65,7 +62,7 @@ struct order {
 asio::awaitable<void> members(tryst::red_blue_exchanger<question, answer>& desk,
                               tryst::synchronous_channel<order>& orders, question mine) {
     auto reply = co_await tryst::asio::wait(desk.red(std::move(mine)));
-    auto next = co_await tryst::asio::wait([&](auto stop) { return orders.receive(stop); });
+    auto next = co_await tryst::asio::wait(orders.receive());
     static_cast<void>(next);
 }
 

@@ -67,7 +67,7 @@ private:
 
     public:
         explicit core(const Executor& executor) : base(queue(executor)), executor_(executor) {
-            base::sleep_in_context();
+            base::enter_context();
             base::begin();
         }
 

@@ -4,13 +4,15 @@
 /// Asio.
 #pragma once
 
+#include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/detail/operation_state.hpp>
-#include <tryst/asio/detail/slot_stop.hpp>
-#include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/exchange_operation.hpp>
 
+#include <exception>
+#include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -21,82 +23,68 @@ template <class Operation>
 concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
-/// An exchange that belongs to an awaitable and has found no partner yet. Asio may destroy the
-/// awaitable's frame after the operation state. So the destructor of the state must abandon the
-/// exchange.
-template <class Operation>
-class borrowed_exchange {
+/// The suspended part of `wait`, in the frame of its coroutine: no allocation. The completion takes
+/// the frame off the stack of the awaitable, as Asio's own operations do, instead of resuming it.
+template <class Executor, class Operation>
+class suspended_wait final : exchange_executor<suspended_wait<Executor, Operation>> {
+    using base = exchange_executor<suspended_wait>;
+    friend base;
+    using result = result_of<Operation>;
+
 public:
-    static constexpr bool stoppable = false;
+    using handler_type =
+        typename net::async_result<net::use_awaitable_t<Executor>, void(result)>::handler_type;
 
-    borrowed_exchange(Operation* operation, slot_stop::token /*none*/) noexcept
-        : core_(&tryst::detail::operation_access::of(*operation)) {}
-    borrowed_exchange(const borrowed_exchange&) = delete;
-    borrowed_exchange& operator=(const borrowed_exchange&) = delete;
-    ~borrowed_exchange() {
-        if (core_ != nullptr) {
-            core_->abandon();
-        }
-    }
+    explicit suspended_wait(Operation& operation) noexcept
+        : core_(tryst::detail::operation_access::of(operation)) {}
+    ~suspended_wait() {} // `complete` or `dispose` has destroyed the handler
 
-    auto& core() noexcept { return *core_; }
-    bool try_match() const noexcept { return false; }
-    tryst::detail::nothing take() noexcept {
-        core_ = nullptr; // complete: there is nothing to take back
-        return {};
-    }
-
-    template <class Handler>
-    static void tell(Handler&& handler, tryst::detail::nothing /*outcome*/) {
-        std::forward<Handler>(handler)();
+    /// What Asio calls when the coroutine is suspended, as for its own `use_awaitable`, since 1.14.
+    template <class Frame>
+    handler_type* operator()(Frame* frame) {
+        std::construct_at(&handler_, frame->detach_thread());
+        base::start(handler_.get_cancellation_slot());
+        return nullptr;
     }
 
 private:
-    std::remove_reference_t<decltype(tryst::detail::operation_access::of(
-        std::declval<Operation&>()))>* core_;
-};
+    auto& core() noexcept { return core_; }
 
-struct initiate_wait {
-    template <class Handler, class Operation>
-    void operator()(Handler&& handler, Operation* operation) const {
-        using handler_type = std::decay_t<Handler>;
-        handler_type own(std::forward<Handler>(handler));
-        operation_state<handler_type, no_io_executor, borrowed_exchange<Operation>>::initiate(
-            own, no_io_executor(), operation);
+    /// The awaitable's own work keeps the context from running out of work.
+    auto queue() const { return work_queue<Executor, false>(handler_.get_executor()); }
+
+    handler_type take_handler() noexcept {
+        handler_type handler = std::move(handler_);
+        std::destroy_at(&handler_);
+        return handler;
     }
-};
 
-template <class Executor, class Operation>
-auto wait_for_end(Operation& operation) {
-    constexpr net::use_awaitable_t<Executor> token;
-    return net::async_initiate<const net::use_awaitable_t<Executor>, void()>(initiate_wait(), token,
-                                                                             &operation);
-}
+    void complete() {
+        handler_type handler = take_handler();
+        handler(core_.take_result());
+    }
+
+    /// Asio destroys the frames later, so the exchange must be abandoned here.
+    void dispose() noexcept {
+        core_.abandon();
+        take_handler();
+    }
+
+    union {
+        handler_type handler_; ///< Not before `begin`.
+    };
+    std::remove_reference_t<decltype(tryst::detail::operation_access::of(
+        std::declval<Operation&>()))>& core_;
+};
 
 template <class Executor, class Operation>
 net::awaitable<result_of<Operation>, Executor> wait(Operation& operation) {
-    if (!operation.await_ready()) {
-        co_await wait_for_end<Executor>(operation);
+    if (operation.await_ready()) {
+        co_return operation.await_resume();
     }
-    co_return operation.await_resume();
-}
-
-template <class Executor, class Start>
-net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start start) {
-    const auto cancellation = co_await net::this_coro::cancellation_state;
-    slot_stop stop(cancellation.slot());
-    auto operation = start(stop.get_token());
-    stop.listen();
-    try {
-        if (!operation.await_ready()) {
-            co_await wait_for_end<Executor>(operation);
-        }
-    } catch (...) {
-        stop.clear();
-        throw;
-    }
-    stop.clear();
-    co_return operation.await_resume();
+    suspended_wait<Executor, Operation> here(operation);
+    co_await std::ref(here);
+    std::terminate(); // never reached: `complete` removes this frame
 }
 
 } // namespace detail
@@ -111,24 +99,13 @@ net::awaitable<result_of<started_by<Start>>, Executor> wait_stoppably(Start star
 ///              place where exceptions are not allowed.
 /// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
 ///              coroutine does not suspend.
-/// @cancellation by the operation's own stop token and deadline, not by Asio; see the other
-///               overload.
-/// @allocation  frames, from Asio's recycled memory.
+/// @cancellation by the coroutine's cancellation state, as for every operation of Asio, and by the
+///              operation's own stop token and deadline. In each case the result has the item.
+/// @allocation  one frame, from Asio's recycled memory.
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
 [[nodiscard]] auto wait(Operation&& operation) {
     return detail::wait<Executor>(operation);
-}
-
-/// Awaits the operation that `start(stop)` returns:
-/// `wait([&](auto stop) { return ex.exchange(x, stop); })`.
-///
-/// @cancellation also by the coroutine's cancellation state, which `stop` follows. The type of this
-///              stop token is not `std::stop_token`.
-template <class Executor = net::any_io_executor, class Start>
-    requires detail::awaitable_operation<detail::started_by<Start>>
-[[nodiscard]] auto wait(Start start) {
-    return detail::wait_stoppably<Executor>(std::move(start));
 }
 
 TRYST_ASIO_END

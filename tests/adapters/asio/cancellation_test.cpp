@@ -94,25 +94,6 @@ TEST_F(AsioCancellation, FindsAnEmptySlotAfterAHandlersMoveThrew) {
     }
 }
 
-TEST_F(AsioCancellation, FindsAnEmptySlotAfterTheMakerOfTheOperationThrew) {
-    bool had_handler = true;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            using operation = decltype(ex.exchange(1, std::stop_token()));
-            try {
-                static_cast<void>(
-                    co_await tryst::asio::wait([&](auto /*stop*/) -> operation { throw 7; }));
-            } catch (int) {
-            }
-            const auto state = co_await net::this_coro::cancellation_state;
-            had_handler = state.slot().has_handler();
-        },
-        net::bind_cancellation_slot(signal.slot(), net::detached));
-    step(io);
-    EXPECT_FALSE(had_handler);
-}
-
 TEST_F(AsioCancellation, OfTypeNoneIsIgnored) {
     async_exchange(ex, 1, handler());
     step(io);
@@ -223,8 +204,7 @@ using result = std::optional<exchange_result<tracked>>;
 using timer = net::steady_timer;
 
 net::awaitable<void> keep(tryst::exchanger<tracked>& ex, tracked item, result& out) {
-    out.emplace(
-        co_await tryst::asio::wait([&](auto stop) { return ex.exchange(std::move(item), stop); }));
+    out.emplace(co_await tryst::asio::wait(ex.exchange(std::move(item))));
 }
 
 net::awaitable<void> keep_completion(tryst::exchanger<tracked>& ex, tracked item, result& out) {
@@ -301,7 +281,6 @@ TEST_P(AwaitableOr, HasTheOwnItemBackIfTheTimerWasFirst) {
 TEST_P(AwaitableOr, LosesNoItemWhereverThePartnerComesBetweenTwoHandlers) {
     int met = 0;
     int timed_out = 0;
-    int both = 0;
     for (int handlers = 0; handlers != 20; ++handlers) {
         start(-1s);
         for (int i = 0; i != handlers; ++i) {
@@ -312,11 +291,9 @@ TEST_P(AwaitableOr, LosesNoItemWhereverThePartnerComesBetweenTwoHandlers) {
         ASSERT_TRUE(winner);
         expect(exchanged);
         ++(exchanged ? met : timed_out);
-        both += exchanged && winner == 1U ? 1 : 0;
     }
     EXPECT_GT(met, 0);
     EXPECT_GT(timed_out, 0);
-    EXPECT_GT(both, 0) << "the exchange has never ended after the timer, and yet taken place";
 }
 
 TEST_P(AwaitableOr, LosesNoItemToAnotherThread) {

@@ -66,9 +66,8 @@ net::awaitable<void> wait_plainly(exchanger& ex, tracked item, tracked /*frame*/
     static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item))));
     ADD_FAILURE() << "went on";
 }
-net::awaitable<void> wait_stoppably(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::asio::wait(
-        [&](auto stop) { return ex.exchange_for(std::move(item), 1h, stop); }));
+net::awaitable<void> wait_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange_for(std::move(item), 1h)));
     ADD_FAILURE() << "went on";
 }
 net::awaitable<void> exchange(exchanger& ex, tracked item, tracked /*frame*/) {
@@ -109,7 +108,7 @@ const std::vector<party> parties{
      }},
     {"an awaitable in a wait with limits",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, wait_stoppably(ex, std::move(item), tracked(handlers, 0)),
+         net::co_spawn(io, wait_with_a_deadline(ex, std::move(item), tracked(handlers, 0)),
                        net::detached);
      }},
     {"an awaitable in async_exchange",

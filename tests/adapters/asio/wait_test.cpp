@@ -55,12 +55,6 @@ net::awaitable<void> awaiting(received<tracked>& got, Make make) {
     got.emplace(co_await wait(make()));
 }
 
-/// As above, if `make` takes a stop token.
-template <class Make>
-net::awaitable<void> following(received<tracked>& got, Make make) {
-    got.emplace(co_await wait(make));
-}
-
 class AsioWait : public ::testing::Test {
 protected:
     template <class Coroutine, class Token = net::detached_t>
@@ -151,7 +145,7 @@ TEST_F(AsioWait, MovesToTheWaitListAfterATurnInTheArena) {
 
 TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutine) {
     net::cancellation_signal signal;
-    start(following(got, [&](auto stop) { return ex.exchange(item(1), stop); }),
+    start(awaiting(got, [&] { return ex.exchange(item(1)); }),
           net::bind_cancellation_slot(signal.slot(), net::detached));
     ASSERT_TRUE(waits_in_list(ex));
     signal.emit(net::cancellation_type::terminal);
@@ -161,7 +155,7 @@ TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutine) {
 
 TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutineUntilAMatch) {
     net::cancellation_signal signal;
-    start(following(got, [&](auto stop) { return ex.exchange_for(item(1), 1h, stop); }),
+    start(awaiting(got, [&] { return ex.exchange_for(item(1), 1h); }),
           net::bind_cancellation_slot(signal.slot(), net::detached));
     EXPECT_EQ((*ex.try_exchange(item(2))).id(), 1);
     signal.emit(net::cancellation_type::terminal);
@@ -169,12 +163,32 @@ TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutineUntilAMatch) {
     expect_got(got, 2);
 }
 
-TEST_F(AsioWait, FollowsNothingIfTheCoroutineCannotBeCancelled) {
-    start(following(got, [&](auto stop) {
-        EXPECT_FALSE(stop.stop_possible());
-        return ex.exchange(item(1), stop);
-    }));
+TEST_F(AsioWait, FollowsTheCancellationInItsTurnInTheArena) {
+    grow(ex);
+    net::cancellation_signal signal;
+    net::co_spawn(io, awaiting(got, [&] { return ex.exchange(item(1)); }),
+                  net::bind_cancellation_slot(signal.slot(), net::detached));
+    while (!waits_in_arena(ex)) {
+        ASSERT_EQ(io.poll_one(), 1U);
+    }
+    signal.emit(net::cancellation_type::terminal);
+    signal.emit(net::cancellation_type::terminal);
+    EXPECT_FALSE(got);
+    step(io);
+    expect_failed(got, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(waits_in_list(ex));
+}
+
+TEST_F(AsioWait, MatchesInTheArenaInSpiteOfALaterCancellation) {
+    grow(ex);
+    net::cancellation_signal signal;
+    net::co_spawn(io, awaiting(got, [&] { return ex.exchange(item(1)); }),
+                  net::bind_cancellation_slot(signal.slot(), net::detached));
+    while (!waits_in_arena(ex)) {
+        ASSERT_EQ(io.poll_one(), 1U);
+    }
     EXPECT_EQ((*ex.try_exchange(item(2))).id(), 1);
+    signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_got(got, 2);
 }
@@ -184,8 +198,8 @@ TEST_F(AsioWait, LeavesTheCancellationToTheNextOperation) {
     received<tracked> second;
     start(
         [&]() -> net::awaitable<void> {
-            got.emplace(co_await wait([&](auto stop) { return ex.exchange(item(1), stop); }));
-            second.emplace(co_await wait([&](auto stop) { return ex.exchange(item(2), stop); }));
+            got.emplace(co_await wait(ex.exchange(item(1))));
+            second.emplace(co_await wait(ex.exchange(item(2))));
         },
         net::bind_cancellation_slot(signal.slot(), net::detached));
     EXPECT_EQ((*ex.try_exchange(item(3))).id(), 1);
@@ -197,28 +211,10 @@ TEST_F(AsioWait, LeavesTheCancellationToTheNextOperation) {
     expect_failed(second, exchange_errc::cancelled, 2);
 }
 
-TEST_F(AsioWait, IgnoresACancellationWithoutAStopToken) {
-    net::cancellation_signal signal;
-    start(awaiting(got, [&] { return ex.exchange(item(1)); }),
-          net::bind_cancellation_slot(signal.slot(), net::detached));
-    signal.emit(net::cancellation_type::terminal);
-    step(io);
-    EXPECT_FALSE(got);
-    EXPECT_EQ((*ex.try_exchange(item(2))).id(), 1);
-    step(io);
-    expect_got(got, 2);
-}
-
 template <class Executor>
 net::awaitable<void, Executor> awaiting_on(exchanger& ex, tracked mine, received<tracked>& got) {
     got.emplace(co_await wait<Executor>(ex.exchange(std::move(mine))));
 }
-template <class Executor>
-net::awaitable<void, Executor> following_on(exchanger& ex, tracked mine, received<tracked>& got) {
-    got.emplace(
-        co_await wait<Executor>([&](auto stop) { return ex.exchange(std::move(mine), stop); }));
-}
-
 template <class Executor>
 void exchange_on(net::io_context& io, const Executor& executor, census& items) {
     exchanger ex;
@@ -227,14 +223,14 @@ void exchange_on(net::io_context& io, const Executor& executor, census& items) {
     net::co_spawn(executor, awaiting_on<Executor>(ex, tracked(items, 1), first), net::detached);
     step(io);
     EXPECT_TRUE(waits_in_list(ex));
-    net::co_spawn(executor, following_on<Executor>(ex, tracked(items, 2), second), net::detached);
+    net::co_spawn(executor, awaiting_on<Executor>(ex, tracked(items, 2), second), net::detached);
     step(io);
     expect_got(first, 2);
     expect_got(second, 1);
 
     net::cancellation_signal signal;
     second.reset();
-    net::co_spawn(executor, following_on<Executor>(ex, tracked(items, 3), second),
+    net::co_spawn(executor, awaiting_on<Executor>(ex, tracked(items, 3), second),
                   net::bind_cancellation_slot(signal.slot(), net::detached));
     step(io);
     signal.emit(net::cancellation_type::terminal);

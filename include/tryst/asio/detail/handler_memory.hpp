@@ -11,9 +11,11 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Has room for one queue entry of an io_context, a thread_pool or a strand.
+/// Has room for one queue entry of an io_context, a thread_pool or a strand that refers to its
+/// owner by a pointer.
 struct handler_memory {
-    alignas(std::max_align_t) std::byte bytes[64];
+    static constexpr std::size_t alignment = alignof(void*);
+    alignas(alignment) std::byte bytes[5 * sizeof(void*)];
     bool taken = false;
 };
 
@@ -31,7 +33,7 @@ public:
 
     T* allocate(std::size_t count) {
         if (!memory_->taken && count * sizeof(T) <= sizeof memory_->bytes &&
-            alignof(T) <= alignof(std::max_align_t)) {
+            alignof(T) <= handler_memory::alignment) {
             memory_->taken = true;
             return reinterpret_cast<T*>(memory_->bytes);
         }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/detail/slot_stop.hpp>
 
 #include <type_traits>
 #include <utility>
@@ -15,10 +14,6 @@ namespace detail {
 
 template <class Operation>
 using result_of = decltype(std::declval<Operation&>().await_resume());
-
-/// The operation that `Start` returns when it is called with a stop token.
-template <class Start>
-using started_by = std::invoke_result_t<Start&, slot_stop::token>;
 
 /// Stands for a missing I/O executor. Everything then happens on the handler's executor.
 struct no_io_executor {};

@@ -7,8 +7,6 @@
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/operation_state.hpp>
-#include <tryst/asio/detail/slot_stop.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 
 #include <optional>
@@ -46,27 +44,12 @@ exchange_result<T, Own> item_in_the_end(exchange_result<T, Own>&& result) noexce
     return std::move(result);
 }
 
-/// An exchange that belongs to its operation state, and completes as `void(error_code, ...)`.
-template <class Operation>
-class owned_exchange {
-public:
-    static constexpr bool stoppable = true;
-
-    template <class Make>
-    owned_exchange(Make& make, slot_stop::token stop) noexcept : operation_(make(stop)) {}
-
-    auto& core() noexcept { return tryst::detail::operation_access::of(operation_); }
-    bool try_match() noexcept { return core().try_match(); }
-    auto take() noexcept { return core().take_result(); }
-
+struct tell_outcome {
     template <class Handler, class Result>
-    static void tell(Handler&& handler, Result&& result) {
+    void operator()(Handler&& handler, Result&& result) const {
         const error_code error(result.error());
         std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
     }
-
-private:
-    Operation operation_;
 };
 
 /// Makes the I/O executor, if there is one, known to completion tokens.
@@ -81,19 +64,20 @@ struct initiated_on<no_io_executor> {
     no_io_executor io;
 };
 
-/// Initiates an exchange. `start(stop)` returns the operation.
+/// Initiates the exchange that `make()` returns.
 template <class IoExecutor>
 struct initiate_exchange : initiated_on<IoExecutor> {
-    template <class Handler, class Start>
-    void operator()(Handler&& handler, Start start) const {
+    template <class Handler, class Make>
+    void operator()(Handler&& handler, Make make) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        operation_state<std::decay_t<Handler>, IoExecutor,
-                        owned_exchange<started_by<Start>>>::initiate(own, this->io, start);
+        operation_state<std::decay_t<Handler>, IoExecutor, std::invoke_result_t<Make&>,
+                        tell_outcome>::initiate(own, this->io, make);
     }
 };
 
-template <class Start>
-using completion_of = decltype(item_in_the_end(std::declval<result_of<started_by<Start>>>()));
+template <class Make>
+using completion_of =
+    decltype(item_in_the_end(std::declval<result_of<std::invoke_result_t<Make&>>>()));
 
 } // namespace detail
 TRYST_ASIO_END

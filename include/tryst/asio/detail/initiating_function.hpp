@@ -7,7 +7,6 @@
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/initiate_exchange.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/detail/slot_stop.hpp>
 #include <tryst/asio/io_executor.hpp>
 
 #include <algorithm>
@@ -54,18 +53,17 @@ struct text {
 template <class Operation, limit Limit, class IoExecutor, class Token, class Place,
           class... Arguments>
 auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... arguments) {
-    auto start = [&place,
-                  ... arguments = std::move(arguments)](slot_stop::token stop) mutable noexcept {
+    auto make = [&place, ... arguments = std::move(arguments)]() mutable noexcept {
         if constexpr (Limit == limit::none) {
-            return Operation::make(place, std::move(arguments)..., stop);
+            return Operation::make(place, std::move(arguments)...);
         } else if constexpr (Limit == limit::patience) {
-            return Operation::make_for(place, std::move(arguments)..., stop);
+            return Operation::make_for(place, std::move(arguments)...);
         } else {
-            return Operation::make_until(place, std::move(arguments)..., stop);
+            return Operation::make_until(place, std::move(arguments)...);
         }
     };
-    return net::async_initiate<Token, void(error_code, completion_of<decltype(start)>)>(
-        initiate_exchange<IoExecutor>{{io}}, token, std::move(start));
+    return net::async_initiate<Token, void(error_code, completion_of<decltype(make)>)>(
+        initiate_exchange<IoExecutor>{{io}}, token, std::move(make));
 }
 
 /* One overload set for all initiating functions. The arguments are

@@ -14,6 +14,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/defer.hpp>
@@ -28,6 +29,7 @@
 #include <boost/asio/system_context.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/wait_traits.hpp>
 #include <boost/system/error_code.hpp>
 
 namespace tryst::asio::inline boost_asio {
@@ -46,6 +48,7 @@ using error_code = ::boost::system::error_code;
 #include <asio/associated_executor.hpp>
 #include <asio/associator.hpp>
 #include <asio/async_result.hpp>
+#include <asio/basic_waitable_timer.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/defer.hpp>
@@ -60,6 +63,7 @@ using error_code = ::boost::system::error_code;
 #include <asio/system_context.hpp>
 #include <asio/system_executor.hpp>
 #include <asio/use_awaitable.hpp>
+#include <asio/wait_traits.hpp>
 
 namespace tryst::asio::inline standalone_asio {
 namespace net = ::asio;

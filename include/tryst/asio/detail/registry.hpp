@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The operations that are suspended in an execution context, and that end with the context.
+/// The operations that wait in an execution context, and that end with the context.
 /// Asio.
 #pragma once
 
+#include <tryst/asio/detail/context_timers.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/run/rundown.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <utility>
@@ -14,57 +18,128 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// An operation that is in no queue of its context until a waker queues it.
-class suspended_operation {
-public:
-    suspended_operation(const suspended_operation&) = delete;
-    suspended_operation& operator=(const suspended_operation&) = delete;
+class registry;
+class registry_list;
 
-    /// Called when the context is being destroyed. No work can be queued in it any more, but a
-    /// waker may still be about to call `registry::wake`.
+/// An operation that waits in a context without being in one of its queues, until a waker puts an
+/// entry there.
+class registered_operation {
+public:
+    registered_operation(const registered_operation&) = delete;
+    registered_operation& operator=(const registered_operation&) = delete;
+
+    /// Called when the context is being destroyed. No entry can be queued in it any more, but a
+    /// waker may still be in `registry::wake`.
     virtual void context_ends() noexcept = 0;
 
-    suspended_operation* previous = nullptr; ///< For the registry only, like the next two members.
-    suspended_operation* next = nullptr;
-    bool woken = false;
+    /// Where the only entry of the operation is.
+    enum class entry : std::uint8_t {
+        none,
+        queued, ///< In a queue of the context, which runs or destroys it.
+        stranded, ///< Nowhere, because the context has ended. No waker will come.
+    };
+
+    entry at() const noexcept {
+        // [R6] acquire, pairs with [R7].
+        return entry_.load(std::memory_order_acquire);
+    }
+    void move_to(entry where) noexcept {
+        // [R7] release, pairs with [R6]: the waker has made its last access.
+        entry_.store(where, std::memory_order_release);
+    }
+
+    registered_operation* previous = nullptr; ///< For the registry only, as are the next two.
+    registered_operation* next = nullptr;
+    registry_list* list = nullptr; ///< Null before `registry::add`.
 
 protected:
-    suspended_operation() = default;
-    ~suspended_operation() = default;
+    registered_operation() = default;
+    ~registered_operation() = default;
+
+private:
+    tryst::detail::atomic<entry> entry_{entry::none};
+};
+
+/// A list with a lock that is held for a few instructions.
+class alignas(tryst::detail::line_pair) registry_list {
+public:
+    void lock() noexcept {
+        tryst::detail::yield_until([this] {
+            // [R4] acquire, pairs with [R5].
+            return !locked_.exchange(true, std::memory_order_acquire);
+        });
+    }
+    void unlock() noexcept {
+        // [R5] release, pairs with [R4]: the list.
+        locked_.store(false, std::memory_order_release);
+    }
+
+    registry* of = nullptr;
+
+    registered_operation* first() const noexcept { return first_; }
+
+    void link(registered_operation& added) noexcept {
+        added.next = std::exchange(first_, &added);
+        if (added.next != nullptr) {
+            added.next->previous = &added;
+        }
+    }
+
+    void unlink(registered_operation& removed) noexcept {
+        if (removed.previous != nullptr) {
+            removed.previous->next = removed.next;
+        } else if (first_ == &removed) {
+            first_ = removed.next;
+        } else {
+            return; // it has left already
+        }
+        if (removed.next != nullptr) {
+            removed.next->previous = removed.previous;
+        }
+        removed.previous = removed.next = nullptr;
+    }
+
+private:
+    tryst::detail::atomic<bool> locked_{false};
+    registered_operation* first_ = nullptr;
 };
 
 /* The registry of an execution context
  *
- * I21. A suspended operation is in the list from `add` until `wake`, `remove` or `shutdown` unlinks
- *     it.
- * I22. After `shutdown` has set `ended_`, no waker queues work in the context: `wake` queues under
- *     `mutex_`, and only if `ended_` is false.
- * I23. A thread that has seen `woken` in `await_waker` may destroy the operation: `wake` sets
- *     `woken` and makes its last access under one hold of `mutex_`.
- * I24. After `shutdown` has set `open_` to false, `post_unless_ended` does not call `post`: both
- *     hold `gate_`.
+ * I21. An operation is in a list from `add` until `remove` or `shutdown` unlinks it. Its waker does
+ *     not touch the lists: the operation leaves by itself when it runs.
+ * I22. After `shutdown` has begun, no waker queues an entry in the context: `rundown` excludes it.
+ *     Then `wake` marks the operation as stranded instead.
+ * I23. A thread that has seen `stranded` may destroy the operation. The waker touches only the
+ *     rundown afterwards, and the registry's destructor waits for that.
  * I25. The registry is shut down before the strands of its context.
  *      1. Asio shuts services down in the reverse order of their construction.
  *      2. The registry's constructor creates the service of the strands first.
  *      3. Otherwise a waker could queue work in a strand that is being shut down. The strand would
  *         lose that work, and the lost handler would keep the strand alive forever.
  *
- * `gate_` is separate from `mutex_`, because a handler that is destroyed under `mutex_` may wait
- * for a thread in `post_unless_ended` (see `stop_bound_handler`). One mutex for both would
- * deadlock. */
+ * A waker that runs in the context itself needs no rundown, because nobody destroys a context while
+ * it runs a handler. `scope` marks such threads.
+ *
+ * Each thread has one of a few lists, so that threads seldom wait for each other. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
     /// Makes the service of the strands first, unless it exists (I25).
-    explicit registry(net::execution_context& context) : net::execution_context::service(context) {
-        const net::strand<anywhere> made(anywhere{&context});
+    explicit registry(net::execution_context& context)
+        : net::execution_context::service(context), timers_(context) {
+        const net::strand<context_executor> made(context_executor{&context});
+        for (registry_list& list : lists_) {
+            list.of = this;
+        }
     }
 
     /// Calls `shutdown`, because Asio does not call it if the registry was created during the
     /// context's shutdown.
     ~registry() override {
         shutdown();
+        rundown_.drain(); // a waker may be between I22 and its `leave`
         // Relaxed: a thread that uses a later context at the same address must synchronize with the
         // end of this one anyway.
         ended_contexts.fetch_add(1, std::memory_order_relaxed);
@@ -84,55 +159,70 @@ public:
         }
     }
 
+    /// Marks the thread as running work of the context; of none if null.
+    class scope {
+    public:
+        explicit scope(registry* of) noexcept : outer_(std::exchange(running_here(), of)) {}
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+        ~scope() { running_here() = outer_; }
+
+    private:
+        registry* outer_;
+    };
+
     /// @returns false if the context has ended.
-    [[nodiscard]] bool add(suspended_operation& added) noexcept {
-        const std::scoped_lock lock(mutex_);
-        if (ended_) {
+    [[nodiscard]] bool add(registered_operation& added) noexcept {
+        if (rundown_.has_ended()) {
             return false;
         }
-        added.woken = false;
-        added.next = std::exchange(first_, &added);
-        if (added.next != nullptr) {
-            added.next->previous = &added;
-        }
+        added.list = &lists_[own_list()];
+        const std::scoped_lock lock(*added.list);
+        added.list->link(added);
         return true;
     }
 
-    void remove(suspended_operation& removed) noexcept {
-        const std::scoped_lock lock(mutex_);
-        unlink(removed);
+    static void remove(registered_operation& removed) noexcept {
+        const std::scoped_lock lock(*removed.list);
+        removed.list->unlink(removed);
     }
 
-    /// Removes an operation and calls `queue`, which queues its work (I22). If the context has
-    /// ended, the operation stays for `shutdown` to find. The caller must not use the operation
-    /// afterwards.
+    /// Calls `queue`, which queues the operation's entry (I22). Call from any thread. The caller
+    /// must not use the operation afterwards.
     template <class Queue>
-    void wake(suspended_operation& operation, Queue queue) noexcept {
-        const std::scoped_lock lock(mutex_);
-        operation.woken = true;
-        if (!ended_) {
-            unlink(operation);
-            queue(); // last: the work may run, or be destroyed, at once
+    void wake(registered_operation& operation, Queue queue) noexcept {
+        const auto queue_entry = [&] {
+            operation.move_to(registered_operation::entry::queued);
+            queue(); // last: the entry may run, or be destroyed, at once
+        };
+        if (running_here() == this) {
+            queue_entry();
+            return;
         }
+        if (rundown_.enter()) {
+            queue_entry();
+        } else {
+            operation.move_to(registered_operation::entry::stranded);
+        }
+        rundown_.leave();
     }
 
-    /// Waits until the waker has left `wake` (I23).
-    void await_waker(const suspended_operation& operation) noexcept {
-        tryst::detail::yield_until([&] {
-            const std::scoped_lock lock(mutex_);
-            return operation.woken;
-        });
-    }
-
-    /// Calls `post`, which posts to the context, unless the context has ended (I24). Call from any
+    /// Calls `post`, which posts to the context, unless the context has ended (I22). Call from any
     /// thread, while the registry exists.
     template <class Post>
     void post_unless_ended(Post post) {
-        const std::scoped_lock lock(gate_);
-        if (open_) {
+        struct exit {
+            tryst::detail::rundown& from;
+            ~exit() { from.leave(); }
+        };
+        const bool open = rundown_.enter();
+        const exit at_end{rundown_};
+        if (open) {
             post();
         }
     }
+
+    context_timers& timers() noexcept { return timers_; }
 
 private:
     /// Caches the registry that a thread found last, because Asio's search takes a lock. The cache
@@ -154,56 +244,41 @@ private:
         return *latest.found;
     }
 
-    /// An executor that only knows its context.
-    struct anywhere {
-        net::execution_context& query(net::execution::context_t /*which*/) const noexcept {
-            return *context;
-        }
-        template <class Function>
-        void execute(Function&& /*never*/) const noexcept {}
-        bool operator==(const anywhere&) const noexcept = default;
-        net::execution_context* context;
+    struct innermost_scope {
+        registry* of = nullptr;
     };
+    static registry*& running_here() noexcept {
+        return tryst::detail::per_thread<innermost_scope>().of;
+    }
+
+    /// The calling thread's list. Fibonacci hashing of an address that is the thread's own (Knuth,
+    /// The Art of Computer Programming, volume 3, section 6.4).
+    static std::size_t own_list() noexcept {
+        const auto own = reinterpret_cast<std::uintptr_t>(&running_here());
+        const std::uint64_t hash = own * std::uint64_t{0x9E3779B97F4A7C15};
+        return static_cast<std::size_t>(hash >> (64 - list_bits));
+    }
 
     static constexpr net::execution::context_as_t<net::execution_context&> as_context{};
+    static constexpr unsigned list_bits = 3;
 
     void shutdown() noexcept final {
-        {
-            const std::scoped_lock lock(gate_);
-            open_ = false;
-        }
-        std::unique_lock lock(mutex_);
-        ended_ = true;
-        while (suspended_operation* const operation = first_) {
-            unlink(*operation);
-            lock.unlock();
-            operation->context_ends(); // may destroy other operations
-            lock.lock();
+        rundown_.end();
+        timers_.shutdown();
+        for (registry_list& list : lists_) {
+            std::unique_lock lock(list);
+            while (registered_operation* const operation = list.first()) {
+                list.unlink(*operation);
+                lock.unlock();
+                operation->context_ends(); // may destroy other operations
+                lock.lock();
+            }
         }
     }
 
-    void unlink(suspended_operation& removed) noexcept {
-        if (removed.previous != nullptr) {
-            removed.previous->next = removed.next;
-        } else if (first_ == &removed) {
-            first_ = removed.next;
-        } else {
-            return; // `shutdown` has unlinked it
-        }
-        if (removed.next != nullptr) {
-            removed.next->previous = removed.previous;
-        }
-        removed.previous = removed.next = nullptr;
-    }
-
-    // Recursive: a strand that was shut down before its context destroys work as soon as `wake`
-    // queues it, and the destruction may call the registry.
-    std::recursive_mutex mutex_;
-    suspended_operation* first_ = nullptr;
-    bool ended_ = false;
-
-    std::mutex gate_;
-    bool open_ = true;
+    tryst::detail::rundown rundown_;
+    registry_list lists_[1U << list_bits];
+    context_timers timers_;
 };
 
 } // namespace detail

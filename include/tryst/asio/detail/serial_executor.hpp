@@ -26,11 +26,13 @@ namespace detail {
  *   running -----------> asleep     nothing is ready
  *   running -----------> finished   `finish` was called
  *
+ * A turn is the entry of the executor as a `registered_operation`.
+ *
  * I17. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
  *     the only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
  *     executor, as in a strand.
- * I18. While asleep, the executor is in the registry of its context, and its inbox is prepared for
- *     a wait. So the next poster learns that it must wake the executor.
+ * I18. While asleep, the executor is in the registry of its context, as always, and its inbox is
+ *     prepared for a wait. So the next poster learns that it must wake the executor.
  * I19. Only the turn uses the members other than the inbox. Exceptions are the one poster that
  *     queues a turn (I17) and, while the executor is asleep, `context_ends` and the owner's
  *     `leave`.
@@ -40,7 +42,7 @@ namespace detail {
  * @tparam Queue  the queue of the Asio executor, a `work_queue`.
  * @tparam Temporary  whether the executor serves one operation only. */
 template <class Queue, bool Temporary>
-class serial_executor : private suspended_operation {
+class serial_executor : private registered_operation {
 public:
     executor_ref ref() const noexcept { return {const_cast<serial_executor*>(this), &vtable}; }
 
@@ -50,7 +52,7 @@ public:
         if (running_here()) {
             queue_.push(node);
         } else if (inbox_.post(node)) {
-            registry_->wake(*this, [this] { queue_turn(); });
+            registry_->wake(*this, [this] { push_turn(); });
         }
     }
 
@@ -68,20 +70,18 @@ protected:
     /// Called before the executor falls asleep.
     virtual void before_sleep() noexcept {}
 
-    /// Finds the registry. Must be called before the executor can fall asleep.
-    /// @throws std::bad_alloc.
-    void sleep_in_context() { registry_ = &turns_->context(); }
+    /// Enters the registry, before anything runs on the executor. @throws std::bad_alloc.
+    void enter_context() {
+        registry_ = &turns_->context();
+        registered_ = registry_->add(*this);
+    }
 
     /// Makes the current turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }
 
-    /// Enters a state of the diagram after the first nodes ran outside of a turn.
+    /// Enters a state of the diagram after the first nodes were posted outside of a turn.
     void begin() noexcept {
-        if (finished_) {
-            // A continuation of the running handler needs no lock and no other thread.
-            queued_ = true;
-            turns_->defer(turn(*this));
-        } else if (!queue_.empty() || !fall_asleep()) {
+        if (!queue_.empty() || !fall_asleep()) {
             queue_turn();
         }
     }
@@ -89,14 +89,12 @@ protected:
     /// Leaves the registry, so that no waker will come. Precondition: no turn is running.
     /// @returns true if nothing refers to this executor any more, false if a queued turn does.
     bool leave() noexcept {
-        if (asleep_) {
-            if (!inbox_.cancel_wait()) {
-                registry_->await_waker(*this);
-            }
-            registry_->remove(*this);
+        if (asleep_ && !inbox_.cancel_wait()) {
+            tryst::detail::yield_until([this] { return at() != entry::none; });
         }
         asleep_ = false;
-        return !queued_;
+        unregister();
+        return at() != entry::queued;
     }
 
     /// Destroys suspended work. Precondition: no turn will be queued any more.
@@ -123,7 +121,7 @@ private:
         turn& operator=(turn&&) = delete;
         ~turn() {
             if (owner_ != nullptr) {
-                owner_->queued_ = false;
+                owner_->move_to(entry::stranded);
                 owner_->on_shutdown();
             }
         }
@@ -137,16 +135,26 @@ private:
         allocator_type memory_;
     };
 
+    void push_turn() { turns_->push(turn(*this)); }
+
     void queue_turn() noexcept {
-        queued_ = true;
-        turns_->post(turn(*this));
+        move_to(entry::queued);
+        push_turn();
     }
 
     void run_turn() {
-        queued_ = false;
+        const registry::scope in_context(registry_);
+        move_to(entry::none);
         asleep_ = false;
         if (run_nodes()) {
+            unregister();
             complete();
+        }
+    }
+
+    void unregister() noexcept {
+        if (std::exchange(registered_, false)) {
+            registry::remove(*this);
         }
     }
 
@@ -170,25 +178,24 @@ private:
         return true;
     }
 
-    /// @returns whether the executor is asleep, or a turn is queued. Then the caller must not use
-    ///   it any more. Otherwise there is mail in the inbox.
+    /// @returns whether the executor is asleep. Then the caller must not use it any more. Otherwise
+    ///   there is mail in the inbox, or the context, which is being destroyed, will destroy a turn.
     bool fall_asleep() noexcept {
         before_sleep();
-        asleep_ = true;
-        if (!registry_->add(*this)) {
-            asleep_ = false;
-            queue_turn(); // the context, which is being destroyed, destroys the turn
+        if (!registered_) {
+            queue_turn();
             return true;
         }
+        asleep_ = true;
         if (inbox_.prepare_wait()) {
             return true;
         }
-        registry_->remove(*this);
         asleep_ = false;
         return false;
     }
 
     void context_ends() noexcept final {
+        registered_ = false;
         if (leave()) {
             on_shutdown();
         }
@@ -213,6 +220,11 @@ private:
             },
         .retract = [](void* context,
                       executor_node* node) noexcept { return self(context).retract(node); },
+        .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
+        .arm = [](void* context,
+                  timer_node* node) noexcept { self(context).registry_->timers().arm(node); },
+        .disarm = [](void* context,
+                     timer_node* node) noexcept { self(context).registry_->timers().disarm(node); },
     };
 
     // As `event_loop::turns_between_polls`, for the same reason.
@@ -221,8 +233,8 @@ private:
     registry* registry_ = nullptr;
     tryst::detail::inbox inbox_;
     handler_memory memory_;
+    bool registered_ = false;
     bool asleep_ = false;
-    bool queued_ = false;
     bool finished_ = false;
 };
 

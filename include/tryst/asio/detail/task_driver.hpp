@@ -136,7 +136,7 @@ public:
     /// Starts the task, in a turn of its own.
     void start_later() {
         try {
-            base::sleep_in_context();
+            base::enter_context();
         } catch (...) {
             stop_.clear();
             handle().destroy();

@@ -31,36 +31,28 @@ class work_queue {
 public:
     explicit work_queue(const Executor& executor) : executor_(prepared<Counts>(executor)) {}
 
+    /// Queues a function as the continuation of the running handler. If this thread runs the
+    /// context, the function goes to its private queue. The thread runs it next, unless others are
+    /// ready as well; only then is another thread woken.
     template <class Function>
-    void post(Function function) {
-        execute(std::move(function));
-    }
-
-    /// Queues the continuation of the running handler; if possible, for this thread and without a
-    /// lock.
-    template <class Function>
-    void defer(Function function) {
-        execute(std::move(function), net::execution::relationship.continuation);
+    void push(Function function) {
+        const auto memory = net::execution::allocator(function.get_allocator());
+        constexpr auto continuation = net::execution::relationship.continuation;
+        // The copy with this allocator need not count as work, because a queued function does.
+        if constexpr (net::can_require<prepared_executor, decltype(memory)>::value) {
+            net::execution::execute(net::prefer(executor_, continuation,
+                                                net::execution::outstanding_work.untracked, memory),
+                                    std::move(function));
+        } else {
+            net::execution::execute(net::prefer(executor_, continuation, memory),
+                                    std::move(function));
+        }
     }
 
     /// The registry of the executor's context. @throws std::bad_alloc.
     registry& context() const { return registry::of(executor_); }
 
 private:
-    template <class Function, class... Properties>
-    void execute(Function function, const Properties&... properties) {
-        const auto memory = net::execution::allocator(function.get_allocator());
-        // The copy with this allocator need not count as work, because a queued function does.
-        if constexpr (net::can_require<prepared_executor, decltype(memory)>::value) {
-            net::execution::execute(net::prefer(executor_, properties...,
-                                                net::execution::outstanding_work.untracked, memory),
-                                    std::move(function));
-        } else {
-            net::execution::execute(net::prefer(executor_, properties..., memory),
-                                    std::move(function));
-        }
-    }
-
     using prepared_executor = decltype(prepared<Counts>(std::declval<const Executor&>()));
     prepared_executor executor_;
 };
@@ -72,13 +64,7 @@ public:
     explicit work_queue(const Executor& executor) : executor_(executor) {}
 
     template <class Function>
-    void post(Function function) {
-        const auto memory = function.get_allocator();
-        queue().post(std::move(function), memory);
-    }
-
-    template <class Function>
-    void defer(Function function) {
+    void push(Function function) {
         const auto memory = function.get_allocator();
         queue().defer(std::move(function), memory);
     }

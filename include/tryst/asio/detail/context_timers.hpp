@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The deadlines of the operations that wait in an execution context.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/shared_timers.hpp>
+#include <tryst/executor.hpp>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// An executor that only knows its context. It runs functions at once, on a thread that already
+/// runs the context.
+struct context_executor {
+    net::execution_context& query(net::execution::context_t /*which*/) const noexcept {
+        return *context;
+    }
+    template <class Function>
+    void execute(Function&& function) const {
+        std::forward<Function>(function)();
+    }
+    bool operator==(const context_executor&) const noexcept = default;
+
+    net::execution_context* context;
+};
+
+/* Timers that the context itself serves, through one `basic_waitable_timer`, the alarm. A timer of
+ * Asio's for each operation would cost two more passes through the context's queue, and an
+ * allocation. The alarm is made with the first timer, because it brings Asio's reactor into the
+ * context, and the reactor makes each pass of the context more expensive. While an alarm is set,
+ * the context has outstanding work. So the last timer that is disarmed cancels the alarm. */
+class context_timers : tryst::detail::shared_timers {
+public:
+    explicit context_timers(net::execution_context& context) noexcept : context_{&context} {}
+
+    void arm(timer_node* node) noexcept {
+        const std::scoped_lock lock(mutex_);
+        heap_.insert(node);
+        if (node->deadline < alarm_at_) {
+            set_alarm();
+        }
+    }
+
+    void disarm(timer_node* node) noexcept {
+        std::unique_lock lock(mutex_);
+        remove(lock, node);
+        if (heap_.empty() && alarm_at_ != never) {
+            alarm_at_ = never;
+            alarm_->cancel();
+        }
+    }
+
+    /// From now on no timer fires.
+    void shutdown() noexcept {
+        const std::scoped_lock lock(mutex_);
+        ended_ = true;
+        alarm_at_ = never;
+        alarm_.reset();
+    }
+
+private:
+    using clock = tryst::detail::clock;
+    using alarm = net::basic_waitable_timer<clock, net::wait_traits<clock>, context_executor>;
+
+    static constexpr auto never = clock::time_point::max();
+
+    /// Sets the alarm for the earliest timer. Precondition: there is one.
+    void set_alarm() {
+        if (ended_) {
+            return;
+        }
+        if (!alarm_) {
+            alarm_.emplace(context_);
+        }
+        alarm_at_ = heap_.earliest();
+        alarm_->expires_at(alarm_at_);
+        alarm_->async_wait([this](const error_code& error) {
+            if (!error) {
+                ring();
+            }
+        });
+    }
+
+    void ring() {
+        std::unique_lock lock(mutex_);
+        alarm_at_ = never;
+        if (firing_ != nullptr) {
+            return; // the thread that fires sets the next alarm
+        }
+        fire_due(lock);
+        if (!heap_.empty() && heap_.earliest() < alarm_at_) {
+            set_alarm();
+        }
+    }
+
+    context_executor context_;
+    std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next two members.
+    clock::time_point alarm_at_ = never;
+    bool ended_ = false;
+};
+
+} // namespace detail
+TRYST_ASIO_END

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The executor of one exchange that waits on an Asio executor.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/handler_memory.hpp>
+#include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/registry.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/executor.hpp>
+
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/* The executor of one exchange
+ * The exchange posts its node here, and nothing else. The node goes straight into the queue of the
+ * Asio executor, as the entry of a `registered_operation`.
+ *
+ *   unregistered --start--> waiting        `none`: the offer is made
+ *   waiting      --post---> queued         by the completer, or by the exchange for one turn
+ *   queued       --run----> waiting        the node was the check at the end of the turn
+ *   queued       --run----> completed      the node was the completion: `Derived::complete`
+ *   waiting      ---------> disposed       the context ended
+ *   queued       ---------> disposed       the context destroyed the entry
+ *
+ * I39. At most one entry exists, because the exchange posts its node again only after its run.
+ * I40. Only the entry, and the initiating function before the offer, use the members other than the
+ *     base class. After the context has ended, its shutdown does.
+ *
+ * @tparam Derived  has
+ *   - `core()`, the core operation;
+ *   - `queue()`, the queue of the Asio executor, a `work_queue`;
+ *   - `complete()`, which takes the result, ends the executor's lifetime, and calls the handler;
+ *   - `dispose()`, which abandons the exchange and destroys the handler. */
+template <class Derived>
+class exchange_executor : private registered_operation {
+protected:
+    exchange_executor() = default;
+    ~exchange_executor() = default;
+
+    /// Makes the offer, or completes at once. May end the executor's lifetime.
+    /// @param slot  cancels the exchange, if it is connected. The handler must clear it at the end.
+    /// @throws std::bad_alloc. Then nothing was offered.
+    void start(net::cancellation_slot slot) {
+        registry& context = derived().queue().context();
+        const bool cancellable = slot.is_connected();
+        if (cancellable) {
+            slot.assign([this](net::cancellation_type_t type) {
+                if (type != net::cancellation_type_t::none) {
+                    derived().core().request_cancel();
+                }
+            });
+        }
+        if (!context.add(*this)) {
+            derived().dispose();
+            return;
+        }
+        registered_ = true;
+        if (!derived().core().start(ref(), nullptr, nullptr, cancellable)) {
+            leave();
+            queue_completion();
+        }
+    }
+
+    /// Calls `complete` later. Call instead of `start` if the exchange is complete already.
+    void queue_completion() noexcept {
+        // At once, because the handler's move may throw, or the context may end, before the result
+        // is taken.
+        derived().core().finish();
+        completed_ = true;
+        move_to(entry::queued);
+        push_entry();
+    }
+
+    /// Leaves the registry. Precondition: no waker will come.
+    void leave() noexcept {
+        if (std::exchange(registered_, false)) {
+            registry::remove(*this);
+        }
+    }
+
+private:
+    /// The entry in the Asio executor's queue, which the context runs or destroys.
+    class queue_entry {
+    public:
+        using allocator_type = handler_allocator<void>;
+
+        explicit queue_entry(exchange_executor& owner) noexcept : owner_(&owner) {}
+        queue_entry(queue_entry&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+        queue_entry& operator=(queue_entry&&) = delete;
+        ~queue_entry() {
+            if (owner_ != nullptr) {
+                owner_->move_to(entry::stranded);
+                owner_->leave();
+                owner_->derived().dispose();
+            }
+        }
+
+        void operator()() { std::exchange(owner_, nullptr)->run(); }
+
+        allocator_type get_allocator() const noexcept { return allocator_type(owner_->memory_); }
+
+    private:
+        exchange_executor* owner_;
+    };
+
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+    executor_ref ref() noexcept { return {this, &vtable}; }
+
+    void push_entry() { derived().queue().push(queue_entry(*this)); }
+
+    void run() {
+        const registry::scope here(list == nullptr ? nullptr : list->of);
+        move_to(entry::none);
+        if (completed_ || derived().core().run_node()) {
+            leave();
+            derived().complete();
+        }
+    }
+
+    void context_ends() noexcept final {
+        registered_ = false;
+        if (at() != entry::queued) { // else the context will destroy the entry
+            derived().dispose();
+        }
+    }
+
+    static exchange_executor& self(void* context) noexcept {
+        return *static_cast<exchange_executor*>(context);
+    }
+
+    static constexpr executor_vtable vtable{
+        .post =
+            [](void* context, executor_node*) noexcept {
+                exchange_executor& owner = self(context);
+                owner.list->of->wake(owner, [&owner] { owner.push_entry(); });
+            },
+        .temporary = true,
+        .running_here = [](const void*) noexcept { return true; }, // only the exchange asks
+        .retract = [](void* context,
+                      executor_node*) noexcept { return self(context).at() == entry::stranded; },
+        .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
+        .arm = [](void* context,
+                  timer_node* node) noexcept { self(context).list->of->timers().arm(node); },
+        .disarm = [](void* context,
+                     timer_node* node) noexcept { self(context).list->of->timers().disarm(node); },
+    };
+
+    [[no_unique_address]] handler_memory memory_;
+    bool registered_ = false;
+    bool completed_ = false;
+};
+
+} // namespace detail
+TRYST_ASIO_END
