@@ -61,6 +61,8 @@ FAMILIES = [
 ]
 # An adapter is also compared with the channel of its platform, for the same coroutines or fibers.
 PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
+# Variants of tryst on Asio, each compared with the same variant of Asio's channel. The names of both end like this.
+VARIANTS = ("any_io_executor", "locking context")
 HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
 
 
@@ -111,6 +113,9 @@ def family_section(results: Results, family: Family) -> str:
         duels = [results.duel(each, *names) for each in works]
         if any(duels):
             rows.append(duel_row(f"{platform}'s own / tryst on {platform}", works, duels))
+    for variant in VARIANTS:
+        if any(duels := [results.duel(each, variant, variant) for each in works]):
+            rows.append(duel_row(f"Asio's own / tryst on Asio, {variant}", works, duels))
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))

@@ -41,6 +41,8 @@ SMOKE: dict[str, list[Parameters]] = {
     "memory-tasks": _each(tasks=[1000]),
 }
 
+# The names of variants that are measured on one loop only end like this.
+ONE_LOOP = ("any_io_executor", "locking context")
 
 # The most tasks with which a run does not take minutes. The results name the runs that are left out.
 MOST_TASKS = {
@@ -48,6 +50,11 @@ MOST_TASKS = {
     ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
     ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
 }
+
+
+def measured(implementation: str, parameters: Parameters) -> bool:
+    """Returns whether an implementation is measured with these parameters."""
+    return parameters.get("loops", 1) == 1 or not implementation.endswith(ONE_LOOP)
 
 
 def longer(workload: str, parameters: Parameters) -> int:

@@ -76,6 +76,14 @@ inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
 }
 
+/// Whether no other thread may use the family's loop, so that its own tasks must close their meeting
+/// place.
+template <class Family>
+inline constexpr bool is_alone = false;
+template <class Family>
+    requires requires { Family::alone; }
+inline constexpr bool is_alone<Family> = Family::alone;
+
 /// Pauses in a busy loop if the time is too short for a sleep.
 inline void pause_for(std::chrono::microseconds time) {
     if (time >= std::chrono::microseconds(50)) {
@@ -93,7 +101,7 @@ struct coroutine_bodies {
     template <class Meeting>
     static task swap(Meeting& at, ledger& all, std::size_t id) {
         participant mine(all, id);
-        while (true) {
+        while (!is_alone<Family> || !all.over()) {
             if (const auto got = exchanged_at_once(at, mine.next())) {
                 mine.swapped(*got);
                 continue;
@@ -103,6 +111,9 @@ struct coroutine_bodies {
                 break;
             }
             mine.swapped(held(got));
+        }
+        if constexpr (is_alone<Family>) {
+            at.close();
         }
         mine.done();
     }

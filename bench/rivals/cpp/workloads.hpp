@@ -80,6 +80,9 @@ struct cast {
 
 template <class Family>
 cast cast_of(const parameters& p) {
+    if (is_alone<Family> && p.loops != 1) {
+        throw usage_error("this implementation has one loop");
+    }
     return Family::of_threads ? cast(p.threads, 1) : cast(p.loops, p.tasks);
 }
 
@@ -93,7 +96,11 @@ measurement swaps(const parameters& p) {
         family.spawn(who.loop_of(id),
                      [&all, &at, id] { return Family::bodies::swap(at, all, id); });
     }
-    perform(family, all, p, [&] { at.close(); });
+    perform(family, all, p, [&] {
+        if constexpr (!is_alone<Family>) {
+            at.close();
+        }
+    });
     return all.swaps();
 }
 
