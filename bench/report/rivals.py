@@ -35,6 +35,11 @@ HANDOFF = ("Half of the tasks send and half receive through one channel. Columns
            "one item handed over, in ns.")
 LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
            "does not bind goroutines to processors, so there both parties may run on one processor.")
+DEADLINES = ("Tasks swap, each time with a deadline of 1 s, which never passes, because a partner comes at once. Columns are "
+             "numbers of tasks. Time of one swap, in ns. Asio's channels swap in two hand-offs, of which only the receptions "
+             "have a deadline.")
+TIMEOUTS = ("Tasks on one loop wait, each in an exchanger or channel of its own, with a patience of 100 us, and no partner "
+            "comes. Time of one timeout, in ns.")
 TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
          "succeeded.")
 
@@ -53,6 +58,8 @@ FAMILIES = [
     Family("Cancelled", "cancel-tasks", {}, "tasks",
            "Waiting tasks on one loop are cancelled by one request. Time for each task, in ns: from the request to the end of "
            "the last task, divided by the number of tasks."),
+    Family("Swap with a deadline, one loop", "timed-tasks", {}, "tasks", DEADLINES),
+    Family("Timeouts, one loop", "timeout-tasks", {}, "tasks", TIMEOUTS),
     Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
     Family("Memory", "memory-tasks", {}, "tasks",

@@ -24,6 +24,8 @@ FULL: dict[str, list[Parameters]] = {
     # 100 us is the patience of the paper's figure 1; the others show the effect of more and less patience.
     "timed-threads": _each(patience_us=[100], threads=[2, 4, 8, 16, 32]) + _each(patience_us=[10, 1000], threads=[2, 8, 32]),
     "cancel-tasks": _each(tasks=[1000, 100000]),
+    "timed-tasks": _each(patience_us=[1000000], tasks=[2, 16, 1000]),
+    "timeout-tasks": _each(patience_us=[100], tasks=[1000]), # at most one each 100 ns
     "latency-tasks": _LATENCY,
     "latency-threads": _LATENCY,
     "memory-tasks": _each(tasks=[100000]),
@@ -36,6 +38,8 @@ SMOKE: dict[str, list[Parameters]] = {
     "handoff-threads": _each(threads=[2, 8]),
     "timed-threads": [{"patience_us": 100, "threads": 8}],
     "cancel-tasks": _each(tasks=[100]),
+    "timed-tasks": [{"patience_us": 1000000, "tasks": 16}],
+    "timeout-tasks": [{"patience_us": 100, "tasks": 100}],
     "latency-tasks": _each(pause_us=[20]),
     "latency-threads": _each(pause_us=[20]),
     "memory-tasks": _each(tasks=[1000]),

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Asio's channels between awaitables: the one without a lock on one context, the one with a lock on
-// two.
+// two; and with deadlines.
 #include "asio_channels.hpp"
 #include "workloads.hpp"
+
+#include <asio/basic_waitable_timer.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <asio/wait_traits.hpp>
+
+#include <chrono>
+#include <optional>
+#include <system_error>
+#include <tuple>
 
 namespace tryst::bench {
 namespace {
@@ -11,6 +20,33 @@ using executor = net::io_context::executor_type;
 using plain = asio_channel<unlocked<executor>>;
 using concurrent = asio_channel<locked<executor>>;
 using any = trying<asio_channel<unlocked<net::any_io_executor>>>;
+
+/// Receives with a deadline, in the usual way: whichever ends first, the wait or the timer. It sends
+/// without one, because the sender could not tell whether the item was received.
+class timed : public plain {
+public:
+    template <class Place>
+    timed(const Place& place, std::chrono::microseconds patience)
+        : plain(place), patience_(patience) {}
+
+    net::awaitable<std::optional<item>, executor> receive() {
+        using namespace net::experimental::awaitable_operators;
+        net::basic_waitable_timer<steady, net::wait_traits<steady>, executor> timer(
+            channel_.get_executor(), patience_);
+        const auto first =
+            co_await (channel_.async_receive(with_error) || timer.async_wait(with_error));
+        std::optional<item> got;
+        if (first.index() == 0 && !std::get<0>(std::get<0>(first))) {
+            got = std::get<1>(std::get<0>(first));
+        }
+        co_return got;
+    }
+    /// Waits as a party of an exchange does.
+    auto exchange(item /*unused*/) { return receive(); }
+
+private:
+    std::chrono::microseconds patience_;
+};
 
 const enrolment
     one("asio::experimental::channel",
@@ -49,6 +85,17 @@ const enrolment one_locked("asio::experimental::concurrent_channel, try_ first, 
 const enrolment
     two_locked("asio::experimental::concurrent_channel, two of them, try_ first, locking context",
                {{"swap-tasks", swap_in_two<io_contexts, trying<concurrent>>}});
+
+const enrolment one_timed("asio::experimental::channel with steady_timer",
+                          {{"timeout-tasks", time_outs<lonely_io_context, timed>}});
+
+const enrolment two_timed("asio::experimental::channel with steady_timer, two of them",
+                          {{"timed-tasks", timed_swap_in_two<lonely_io_context, timed>}});
+
+const enrolment
+    two_timed_tried("asio::experimental::channel with steady_timer, two of them, try_ "
+                    "first",
+                    {{"timed-tasks", timed_swap_in_two<lonely_io_context, trying<timed>>}});
 
 } // namespace
 } // namespace tryst::bench

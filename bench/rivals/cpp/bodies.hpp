@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <latch>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -30,12 +31,25 @@ item held(const Result& got) noexcept {
 }
 
 /// Returns whether a result holds an item.
+inline bool holds(item /*got*/) noexcept {
+    return true;
+}
 inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
     return !std::get<0>(got);
 }
 template <class Result>
 bool holds(const Result& got) noexcept {
     return got.has_value();
+}
+
+/// Returns whether an exchange failed and, if its result has an item then, handed this one back.
+template <class Result>
+bool returned(const Result& got, item mine) noexcept {
+    if constexpr (requires { got.returned(); }) {
+        return !holds(got) && got.returned() == mine;
+    } else {
+        return !holds(got);
+    }
 }
 
 /// For channels on which it is faster to try first than to wait at once.
@@ -118,6 +132,38 @@ struct coroutine_bodies {
         mine.done();
     }
 
+    template <class Meeting>
+    static task swap_for(Meeting& at, ledger& all, std::size_t id,
+                         std::chrono::microseconds patience) {
+        participant mine(all, id);
+        while (!all.over()) {
+            const auto got = co_await Family::wait(at.exchange_for(mine.next(), patience));
+            if (holds(got)) {
+                mine.swapped(held(got));
+            } else {
+                mine.failed();
+            }
+        }
+        mine.done();
+    }
+
+    /// Waits alone in its meeting place until the deadline, over and over. If an exchange ends in
+    /// another way, the participant is never done.
+    template <class Meeting>
+    static task time_out(Meeting& at, ledger& all, std::size_t id, std::latch& ended) {
+        participant mine(all, id);
+        bool conserved = true;
+        while (!all.over()) {
+            const auto got = co_await Family::wait(at.exchange(mine.next()));
+            conserved = conserved && returned(got, mine.next());
+            mine.failed();
+        }
+        if (conserved) {
+            mine.done();
+        }
+        ended.count_down();
+    }
+
     /// Participants with even numbers send first, the others receive first.
     template <class Channel>
     static task swap_in_two(both_ways<Channel>& at, ledger& all, std::size_t id) {
@@ -130,9 +176,13 @@ struct coroutine_bodies {
                 static_cast<void>(co_await Family::wait(out.send(mine.next())));
             }
             std::optional<item> got = received_at_once(in);
-            if (!got) {
+            while (!got) {
                 const auto waited = co_await Family::wait(in.receive());
-                got = held(waited);
+                if (holds(waited)) {
+                    got = held(waited);
+                } else {
+                    mine.failed();
+                }
             }
             if (got == last) {
                 break;
