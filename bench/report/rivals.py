@@ -35,6 +35,10 @@ HANDOFF = ("Half of the tasks send and half receive through one channel. Columns
            "one item handed over, in ns.")
 LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
            "does not bind goroutines to processors, so there both parties may run on one processor.")
+POOL_SWAP = ("Coroutines on one executor, which two threads serve, swap in an endless loop, each with any partner. Columns are "
+             "numbers of coroutines. Tasks of tryst are on two executors, half of them on each. Time of one swap, in ns.")
+POOL_LATENCY = ("Two threads serve one executor. One party waits there. The other pauses until a timer expires, meets it, and "
+                "waits for the timer again. Median latency in ns: until the waiting party runs, on either thread.")
 DEADLINES = ("Tasks swap, each time with a deadline of 1 s, which never passes, because a partner comes at once. Columns are "
              "numbers of tasks. Time of one swap, in ns. Asio's channels swap in two hand-offs, of which only the receptions "
              "have a deadline.")
@@ -60,8 +64,10 @@ FAMILIES = [
            "the last task, divided by the number of tasks."),
     Family("Swap with a deadline, one loop", "timed-tasks", {}, "tasks", DEADLINES),
     Family("Timeouts, one loop", "timeout-tasks", {}, "tasks", TIMEOUTS),
+    Family("Swap, a pool of two threads", "swap-pool", {}, "tasks", POOL_SWAP),
     Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
+    Family("Latency, a pool of two threads", "latency-pool", {}, "pause_us", POOL_LATENCY),
     Family("Memory", "memory-tasks", {}, "tasks",
            "Tasks wait in one exchanger or channel. Growth of resident memory for each task, in bytes, coroutine frames and "
            "stacks included.", "memory", "bytes"),
@@ -126,7 +132,7 @@ def family_section(results: Results, family: Family) -> str:
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
-    if family.workload in ("swap-tasks", "handoff-tasks"):
+    if family.workload in ("swap-tasks", "handoff-tasks", "swap-pool"):
         parts.append(extra_table(results, family, works, "fairness"))
     if family.workload.startswith("latency"):
         parts.append(extra_table(results, family, works, "p99"))

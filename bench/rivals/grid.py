@@ -26,8 +26,10 @@ FULL: dict[str, list[Parameters]] = {
     "cancel-tasks": _each(tasks=[1000, 100000]),
     "timed-tasks": _each(patience_us=[1000000], tasks=[2, 16, 1000]),
     "timeout-tasks": _each(patience_us=[100], tasks=[1000]), # at most one each 100 ns
+    "swap-pool": _each(tasks=[2, 16, 1000]),
     "latency-tasks": _LATENCY,
     "latency-threads": _LATENCY,
+    "latency-pool": _LATENCY,
     "memory-tasks": _each(tasks=[100000]),
 }
 
@@ -40,8 +42,10 @@ SMOKE: dict[str, list[Parameters]] = {
     "cancel-tasks": _each(tasks=[100]),
     "timed-tasks": [{"patience_us": 1000000, "tasks": 16}],
     "timeout-tasks": [{"patience_us": 100, "tasks": 100}],
+    "swap-pool": _each(tasks=[16]),
     "latency-tasks": _each(pause_us=[20]),
     "latency-threads": _each(pause_us=[20]),
+    "latency-pool": _each(pause_us=[20]),
     "memory-tasks": _each(tasks=[1000]),
 }
 

@@ -7,6 +7,7 @@
 #include "ledger.hpp"
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <latch>
 #include <optional>
@@ -228,11 +229,16 @@ struct coroutine_bodies {
         mine.done();
     }
 
-    template <class Channel>
-    static task send_time(Channel& to, ledger& all, std::chrono::microseconds pause) {
+    /// @param pause  a duration, or a function that returns an awaitable.
+    template <class Channel, class Pause>
+    static task send_time(Channel& to, ledger& all, Pause pause) {
         participant mine(all, 0);
         while (!all.over()) {
-            pause_for(pause);
+            if constexpr (std::invocable<Pause&>) {
+                co_await pause();
+            } else {
+                pause_for(pause);
+            }
             const item now = now_ns();
             if (!sent_at_once(to, now)) {
                 static_cast<void>(co_await Family::wait(to.send(now)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tryst in awaitables of Asio, and its own tasks on an io_context.
 #include "task_executors.hpp"
+#include "trying_tryst.hpp"
 #include "workloads.hpp"
 
 #include <tryst/tryst.hpp>
@@ -28,34 +29,6 @@ public:
 private:
     fifo channel_;
     std::stop_source source_;
-};
-
-/// Tries first, which takes no frame, and waits only without a partner.
-class trying_exchange {
-public:
-    std::optional<item> exchange_at_once(item mine) {
-        const auto got = ex_.try_exchange(mine);
-        return got ? std::optional(*got) : std::nullopt;
-    }
-    auto exchange(item mine) { return ex_.exchange(mine); }
-    void close() { ex_.close(); }
-
-private:
-    meeting ex_;
-};
-
-class trying_channel {
-public:
-    bool send_at_once(item it) { return channel_.try_send(it).has_value(); }
-    std::optional<item> receive_at_once() {
-        const auto got = channel_.try_receive();
-        return got ? std::optional(*got) : std::nullopt;
-    }
-    auto send(item it) { return channel_.send(it); }
-    auto receive() { return channel_.receive(); }
-
-private:
-    fifo channel_;
 };
 
 /// The general operation, for any completion token.

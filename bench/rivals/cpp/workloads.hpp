@@ -217,6 +217,16 @@ inline double quantile(std::vector<double>& samples, double part) {
     return *nth;
 }
 
+/// Returns the family's asynchronous timer if it has one, else the time to block.
+template <class Family>
+auto pause_of(Family& family, std::chrono::microseconds time) {
+    if constexpr (requires { family.pause(time); }) {
+        return family.pause(time);
+    } else {
+        return time;
+    }
+}
+
 template <class Family, class Channel>
 measurement latency(const parameters& p) {
     ledger all(2);
@@ -224,7 +234,7 @@ measurement latency(const parameters& p) {
     auto at = make<Channel>(family);
     std::vector<double> samples;
     family.spawn(0, [&] { return Family::bodies::receive_time(at, all, samples); });
-    family.spawn(1, [&] { return Family::bodies::send_time(at, all, p.pause); });
+    family.spawn(1, [&] { return Family::bodies::send_time(at, all, pause_of(family, p.pause)); });
     perform(family, all, p, [] {});
     measurement made = all.hand_offs();
     made.more = {{"p50", quantile(samples, 0.5)}, {"p99", quantile(samples, 0.99)}};
