@@ -9,6 +9,7 @@ import scale
 from figures import Line
 from markdown import figure as nanoseconds
 from results import Entry, Json, Results, Work, caption, work
+from rivals import VARIANTS
 from salesman import FORMS, by_form
 
 
@@ -32,11 +33,11 @@ def beside(figure, drawn: list[Line], **margins) -> None:
 
 
 def tasks(results: Results, name: str, title: str, workload: str, loops: int) -> None:
-    """Plots time against the number of tasks."""
+    """Plots time against the number of tasks, without the variants for one loop, which are only in the tables."""
     works = results.select(workload, loops=loops)
     if not works:
         return
-    drawn = lines(results, works, "tasks")
+    drawn = [line for line in lines(results, works, "tasks") if not line.label.endswith(VARIANTS)]
     figure, (axes,) = figures.sheet(title, caption(results.meta), height=max(5.2, 1.8 + 0.3 * len(drawn)))
     beside(figure, drawn)
     figures.ticks_at(axes, sorted({each["tasks"] for each in works}))

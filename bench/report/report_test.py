@@ -3,14 +3,17 @@
 """Tests of the pages: python3 bench/report/report_test.py"""
 
 import re
+import sys
 import unittest
 from pathlib import Path
 from xml.etree import ElementTree
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "rivals"))
 import appendix
 import evidence
 import floor
 import front
+import grid
 import micro
 import rivals
 import scale
@@ -48,6 +51,14 @@ class Duels(unittest.TestCase):
         self.assertEqual(score.row(), ["Swap, one loop", "0.50x", "**1 of 1**", "tryst on Asio", "asio::channel"])
         self.assertEqual(rivals.scores(found, *rivals.PLATFORMS["Boost.Fiber"]), [])
 
+    def test_a_variant_of_an_adapter_meets_the_same_variant(self):
+        found = results(run("tryst on Asio", 10), run("asio::channel", 20), run("tryst on Asio, try_ first, any_io_executor", 200),
+                        run("asio::channel, any_io_executor", 100))
+        table = rivals.family_section(found, rivals.FAMILIES[0])
+        self.assertIn("| **Asio's own / tryst on Asio** | 2.0x |\n| **Asio's own / tryst on Asio, any_io_executor** | **0.50x ▼** |\n", table)
+        self.assertNotIn("locking context", table)
+        self.assertEqual(rivals.VARIANTS, grid.ONE_LOOP)
+
     def test_samples_that_overlap_are_noise(self):
         key = work("swap-tasks", loops=1, tasks=2)
         self.assertTrue(results(run("tryst", 20, 10, 31), run("asio", 40, 30, 50)).duel(key).close)
@@ -80,7 +91,7 @@ class Page(unittest.TestCase):
 
     def test_every_workload_has_a_section(self):
         names = {family.workload for family in rivals.FAMILIES}
-        self.assertEqual(len(names), 9)
+        self.assertEqual(names, set(grid.FULL))
 
     def test_multiples_of_the_floor(self):
         steps = {"floor": {"resume": {"median": 2.0, "min": 1, "max": 3, "what": "resumed"}}}

@@ -35,6 +35,15 @@ HANDOFF = ("Half of the tasks send and half receive through one channel. Columns
            "one item handed over, in ns.")
 LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
            "does not bind goroutines to processors, so there both parties may run on one processor.")
+POOL_SWAP = ("Coroutines on one executor, which two threads serve, swap in an endless loop, each with any partner. Columns are "
+             "numbers of coroutines. Tasks of tryst are on two executors, half of them on each. Time of one swap, in ns.")
+POOL_LATENCY = ("Two threads serve one executor. One party waits there. The other pauses until a timer expires, meets it, and "
+                "waits for the timer again. Median latency in ns: until the waiting party runs, on either thread.")
+DEADLINES = ("Tasks swap, each time with a deadline of 1 s, which never passes, because a partner comes at once. Columns are "
+             "numbers of tasks. Time of one swap, in ns. Asio's channels swap in two hand-offs, of which only the receptions "
+             "have a deadline.")
+TIMEOUTS = ("Tasks on one loop wait, each in an exchanger or channel of its own, with a patience of 100 us, and no partner "
+            "comes. Time of one timeout, in ns.")
 TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
          "succeeded.")
 
@@ -53,14 +62,20 @@ FAMILIES = [
     Family("Cancelled", "cancel-tasks", {}, "tasks",
            "Waiting tasks on one loop are cancelled by one request. Time for each task, in ns: from the request to the end of "
            "the last task, divided by the number of tasks."),
+    Family("Swap with a deadline, one loop", "timed-tasks", {}, "tasks", DEADLINES),
+    Family("Timeouts, one loop", "timeout-tasks", {}, "tasks", TIMEOUTS),
+    Family("Swap, a pool of two threads", "swap-pool", {}, "tasks", POOL_SWAP),
     Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
+    Family("Latency, a pool of two threads", "latency-pool", {}, "pause_us", POOL_LATENCY),
     Family("Memory", "memory-tasks", {}, "tasks",
            "Tasks wait in one exchanger or channel. Growth of resident memory for each task, in bytes, coroutine frames and "
            "stacks included.", "memory", "bytes"),
 ]
 # An adapter is also compared with the channel of its platform, for the same coroutines or fibers.
 PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
+# Variants of tryst on Asio, each compared with the same variant of Asio's channel. The names of both end like this.
+VARIANTS = ("any_io_executor", "locking context")
 HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
 
 
@@ -111,10 +126,13 @@ def family_section(results: Results, family: Family) -> str:
         duels = [results.duel(each, *names) for each in works]
         if any(duels):
             rows.append(duel_row(f"{platform}'s own / tryst on {platform}", works, duels))
+    for variant in VARIANTS:
+        if any(duels := [results.duel(each, variant, variant) for each in works]):
+            rows.append(duel_row(f"Asio's own / tryst on Asio, {variant}", works, duels))
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
-    if family.workload in ("swap-tasks", "handoff-tasks"):
+    if family.workload in ("swap-tasks", "handoff-tasks", "swap-pool"):
         parts.append(extra_table(results, family, works, "fairness"))
     if family.workload.startswith("latency"):
         parts.append(extra_table(results, family, works, "p99"))

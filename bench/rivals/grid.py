@@ -24,8 +24,12 @@ FULL: dict[str, list[Parameters]] = {
     # 100 us is the patience of the paper's figure 1; the others show the effect of more and less patience.
     "timed-threads": _each(patience_us=[100], threads=[2, 4, 8, 16, 32]) + _each(patience_us=[10, 1000], threads=[2, 8, 32]),
     "cancel-tasks": _each(tasks=[1000, 100000]),
+    "timed-tasks": _each(patience_us=[1000000], tasks=[2, 16, 1000]),
+    "timeout-tasks": _each(patience_us=[100], tasks=[1000]), # at most one each 100 ns
+    "swap-pool": _each(tasks=[2, 16, 1000]),
     "latency-tasks": _LATENCY,
     "latency-threads": _LATENCY,
+    "latency-pool": _LATENCY,
     "memory-tasks": _each(tasks=[100000]),
 }
 
@@ -36,11 +40,17 @@ SMOKE: dict[str, list[Parameters]] = {
     "handoff-threads": _each(threads=[2, 8]),
     "timed-threads": [{"patience_us": 100, "threads": 8}],
     "cancel-tasks": _each(tasks=[100]),
+    "timed-tasks": [{"patience_us": 1000000, "tasks": 16}],
+    "timeout-tasks": [{"patience_us": 100, "tasks": 100}],
+    "swap-pool": _each(tasks=[16]),
     "latency-tasks": _each(pause_us=[20]),
     "latency-threads": _each(pause_us=[20]),
+    "latency-pool": _each(pause_us=[20]),
     "memory-tasks": _each(tasks=[1000]),
 }
 
+# The names of variants that are measured on one loop only end like this.
+ONE_LOOP = ("any_io_executor", "locking context")
 
 # The most tasks with which a run does not take minutes. The results name the runs that are left out.
 MOST_TASKS = {
@@ -48,6 +58,11 @@ MOST_TASKS = {
     ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
     ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
 }
+
+
+def measured(implementation: str, parameters: Parameters) -> bool:
+    """Returns whether an implementation is measured with these parameters."""
+    return parameters.get("loops", 1) == 1 or not implementation.endswith(ONE_LOOP)
 
 
 def longer(workload: str, parameters: Parameters) -> int:

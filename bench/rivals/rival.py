@@ -91,5 +91,6 @@ def runs(program: Path, parameters: dict[str, list[grid.Parameters]]) -> list[Ru
         implementation, _, workload = line.rpartition(" ") # a name may consist of several words
         if not implementation or workload not in parameters:
             raise Failure(f"{program} list: {line!r} is not an implementation and a known workload")
-        found += [Run(program, implementation, workload, each) for each in parameters[workload]]
+        found += [Run(program, implementation, workload, each) for each in parameters[workload]
+                  if grid.measured(implementation, each)]
     return found

@@ -58,6 +58,12 @@ class Schedule(unittest.TestCase):
     def test_smoke_covers_all_workloads(self):
         self.assertEqual(grid.SMOKE.keys(), grid.FULL.keys())
 
+    def test_variants_for_one_loop_are_not_run_on_two(self):
+        loops = lambda name: {each["loops"] for each in grid.FULL["swap-tasks"] if grid.measured(name, each)}
+        self.assertEqual(loops("tryst on Asio"), {1, 2})
+        self.assertEqual(loops("tryst on Asio, any_io_executor"), {1})
+        self.assertTrue(grid.measured("tryst on Asio, any_io_executor", {"tasks": 2}))
+
 
 class Driver(unittest.TestCase):
     def run_with(self, body):

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Asio's channels between awaitables: the one without a lock on one context, the one with a lock on
-// two.
-#include "io_contexts.hpp"
+// two; and with deadlines.
+#include "asio_channels.hpp"
 #include "workloads.hpp"
 
-#include <asio/experimental/as_tuple.hpp>
-#include <asio/experimental/basic_channel.hpp>
-#include <asio/experimental/basic_concurrent_channel.hpp>
-#include <asio/experimental/channel_error.hpp>
-#include <asio/experimental/channel_traits.hpp>
-#include <asio/use_awaitable.hpp>
+#include <asio/basic_waitable_timer.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
+#include <asio/wait_traits.hpp>
 
+#include <chrono>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -18,79 +16,86 @@
 namespace tryst::bench {
 namespace {
 
-using executor = contexts::executor;
+using executor = net::io_context::executor_type;
+using plain = asio_channel<unlocked<executor>>;
+using concurrent = asio_channel<locked<executor>>;
+using any = trying<asio_channel<unlocked<net::any_io_executor>>>;
 
-template <template <class, class, class...> class Basic>
-class asio_channel {
+/// Receives with a deadline, in the usual way: whichever ends first, the wait or the timer. It sends
+/// without one, because the sender could not tell whether the item was received.
+class timed : public plain {
 public:
-    explicit asio_channel(contexts& all) : channel_(all[0].get_executor()) {}
+    template <class Place>
+    timed(const Place& place, std::chrono::microseconds patience)
+        : plain(place), patience_(patience) {}
 
-    auto send(item it) { return channel_.async_send(std::error_code(), it, token); }
-    auto receive() { return channel_.async_receive(token); }
-
-    auto wait(std::size_t /*id*/) {
-        return channel_.async_receive(
-            net::experimental::as_tuple_t<net::use_awaitable_t<executor>>(token));
-    }
-    void cancel() { channel_.cancel(); }
-    static bool was_cancelled(const std::tuple<std::error_code, item>& got) {
-        return std::get<0>(got) == net::experimental::error::channel_cancelled;
-    }
-
-protected:
-    static constexpr net::use_awaitable_t<executor> token{};
-
-    Basic<executor, net::experimental::channel_traits<>, void(std::error_code, item)> channel_;
-};
-
-/// As an experienced user would write it: `try_` first serves a waiting partner without a turn of
-/// the context.
-template <template <class, class, class...> class Basic>
-struct trying : asio_channel<Basic> {
-    using asio_channel<Basic>::asio_channel;
-
-    bool send_at_once(item it) { return this->channel_.try_send(std::error_code(), it); }
-    std::optional<item> receive_at_once() {
+    net::awaitable<std::optional<item>, executor> receive() {
+        using namespace net::experimental::awaitable_operators;
+        net::basic_waitable_timer<steady, net::wait_traits<steady>, executor> timer(
+            channel_.get_executor(), patience_);
+        const auto first =
+            co_await (channel_.async_receive(with_error) || timer.async_wait(with_error));
         std::optional<item> got;
-        this->channel_.try_receive([&](std::error_code /*error*/, item it) { got = it; });
-        return got;
+        if (first.index() == 0 && !std::get<0>(std::get<0>(first))) {
+            got = std::get<1>(std::get<0>(first));
+        }
+        co_return got;
     }
+    /// Waits as a party of an exchange does.
+    auto exchange(item /*unused*/) { return receive(); }
+
+private:
+    std::chrono::microseconds patience_;
 };
 
-template <class Executor, class Traits, class... Signatures>
-using unlocked = net::experimental::basic_channel<Executor, Traits, Signatures...>;
-template <class Executor, class Traits, class... Signatures>
-using locked = net::experimental::basic_concurrent_channel<Executor, Traits, Signatures...>;
+const enrolment
+    one("asio::experimental::channel",
+        {
+            {"handoff-tasks",
+             on_either<hand_over<lonely_io_context, plain>, hand_over<io_contexts, concurrent>>},
+            {"cancel-tasks", cancel<lonely_io_context, plain>},
+            {"latency-tasks", latency<io_contexts, concurrent>},
+            {"memory-tasks", memory<lonely_io_context, plain>},
+        });
 
-template <template <template <class, class, class...> class> class Channel>
-measurement swap_in_either(const parameters& p) {
-    return p.loops == 1 ? swap_in_two<lonely_io_context, Channel<unlocked>>(p)
-                        : swap_in_two<io_contexts, Channel<locked>>(p);
-}
-
-template <template <template <class, class, class...> class> class Channel>
-measurement hand_over_in_either(const parameters& p) {
-    return p.loops == 1 ? hand_over<lonely_io_context, Channel<unlocked>>(p)
-                        : hand_over<io_contexts, Channel<locked>>(p);
-}
-
-const enrolment one("asio::experimental::channel",
-                    {
-                        {"handoff-tasks", hand_over_in_either<asio_channel>},
-                        {"cancel-tasks", cancel<lonely_io_context, asio_channel<unlocked>>},
-                        {"latency-tasks", latency<io_contexts, asio_channel<locked>>},
-                        {"memory-tasks", memory<lonely_io_context, asio_channel<unlocked>>},
-                    });
-
-const enrolment two("asio::experimental::channel, two of them",
-                    {{"swap-tasks", swap_in_either<asio_channel>}});
+const enrolment
+    two("asio::experimental::channel, two of them",
+        {{"swap-tasks",
+          on_either<swap_in_two<lonely_io_context, plain>, swap_in_two<io_contexts, concurrent>>}});
 
 const enrolment one_tried("asio::experimental::channel, try_ first",
-                          {{"handoff-tasks", hand_over_in_either<trying>},
-                           {"latency-tasks", latency<io_contexts, trying<locked>>}});
+                          {{"handoff-tasks", on_either<hand_over<lonely_io_context, trying<plain>>,
+                                                       hand_over<io_contexts, trying<concurrent>>>},
+                           {"latency-tasks", latency<io_contexts, trying<concurrent>>}});
 
-const enrolment two_tried("asio::experimental::channel, two of them, try_ first",
-                          {{"swap-tasks", swap_in_either<trying>}});
+const enrolment
+    two_tried("asio::experimental::channel, two of them, try_ first",
+              {{"swap-tasks", on_either<swap_in_two<lonely_io_context, trying<plain>>,
+                                        swap_in_two<io_contexts, trying<concurrent>>>}});
+
+const enrolment one_any("asio::experimental::channel, try_ first, any_io_executor",
+                        {{"handoff-tasks", hand_over<any_io_context, any>}});
+
+const enrolment two_any("asio::experimental::channel, two of them, try_ first, any_io_executor",
+                        {{"swap-tasks", swap_in_two<any_io_context, any>}});
+
+const enrolment one_locked("asio::experimental::concurrent_channel, try_ first, locking context",
+                           {{"handoff-tasks", hand_over<io_contexts, trying<concurrent>>}});
+
+const enrolment
+    two_locked("asio::experimental::concurrent_channel, two of them, try_ first, locking context",
+               {{"swap-tasks", swap_in_two<io_contexts, trying<concurrent>>}});
+
+const enrolment one_timed("asio::experimental::channel with steady_timer",
+                          {{"timeout-tasks", time_outs<lonely_io_context, timed>}});
+
+const enrolment two_timed("asio::experimental::channel with steady_timer, two of them",
+                          {{"timed-tasks", timed_swap_in_two<lonely_io_context, timed>}});
+
+const enrolment
+    two_timed_tried("asio::experimental::channel with steady_timer, two of them, try_ "
+                    "first",
+                    {{"timed-tasks", timed_swap_in_two<lonely_io_context, trying<timed>>}});
 
 } // namespace
 } // namespace tryst::bench

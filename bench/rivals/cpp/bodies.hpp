@@ -7,7 +7,9 @@
 #include "ledger.hpp"
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
+#include <latch>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -30,12 +32,25 @@ item held(const Result& got) noexcept {
 }
 
 /// Returns whether a result holds an item.
+inline bool holds(item /*got*/) noexcept {
+    return true;
+}
 inline bool holds(const std::tuple<std::error_code, item>& got) noexcept {
     return !std::get<0>(got);
 }
 template <class Result>
 bool holds(const Result& got) noexcept {
     return got.has_value();
+}
+
+/// Returns whether an exchange failed and, if its result has an item then, handed this one back.
+template <class Result>
+bool returned(const Result& got, item mine) noexcept {
+    if constexpr (requires { got.returned(); }) {
+        return !holds(got) && got.returned() == mine;
+    } else {
+        return !holds(got);
+    }
 }
 
 /// For channels on which it is faster to try first than to wait at once.
@@ -76,6 +91,14 @@ inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
 }
 
+/// Whether no other thread may use the family's loop, so that its own tasks must close their meeting
+/// place.
+template <class Family>
+inline constexpr bool is_alone = false;
+template <class Family>
+    requires requires { Family::alone; }
+inline constexpr bool is_alone<Family> = Family::alone;
+
 /// Pauses in a busy loop if the time is too short for a sleep.
 inline void pause_for(std::chrono::microseconds time) {
     if (time >= std::chrono::microseconds(50)) {
@@ -93,7 +116,7 @@ struct coroutine_bodies {
     template <class Meeting>
     static task swap(Meeting& at, ledger& all, std::size_t id) {
         participant mine(all, id);
-        while (true) {
+        while (!is_alone<Family> || !all.over()) {
             if (const auto got = exchanged_at_once(at, mine.next())) {
                 mine.swapped(*got);
                 continue;
@@ -104,7 +127,42 @@ struct coroutine_bodies {
             }
             mine.swapped(held(got));
         }
+        if constexpr (is_alone<Family>) {
+            at.close();
+        }
         mine.done();
+    }
+
+    template <class Meeting>
+    static task swap_for(Meeting& at, ledger& all, std::size_t id,
+                         std::chrono::microseconds patience) {
+        participant mine(all, id);
+        while (!all.over()) {
+            const auto got = co_await Family::wait(at.exchange_for(mine.next(), patience));
+            if (holds(got)) {
+                mine.swapped(held(got));
+            } else {
+                mine.failed();
+            }
+        }
+        mine.done();
+    }
+
+    /// Waits alone in its meeting place until the deadline, over and over. If an exchange ends in
+    /// another way, the participant is never done.
+    template <class Meeting>
+    static task time_out(Meeting& at, ledger& all, std::size_t id, std::latch& ended) {
+        participant mine(all, id);
+        bool conserved = true;
+        while (!all.over()) {
+            const auto got = co_await Family::wait(at.exchange(mine.next()));
+            conserved = conserved && returned(got, mine.next());
+            mine.failed();
+        }
+        if (conserved) {
+            mine.done();
+        }
+        ended.count_down();
     }
 
     /// Participants with even numbers send first, the others receive first.
@@ -119,9 +177,13 @@ struct coroutine_bodies {
                 static_cast<void>(co_await Family::wait(out.send(mine.next())));
             }
             std::optional<item> got = received_at_once(in);
-            if (!got) {
+            while (!got) {
                 const auto waited = co_await Family::wait(in.receive());
-                got = held(waited);
+                if (holds(waited)) {
+                    got = held(waited);
+                } else {
+                    mine.failed();
+                }
             }
             if (got == last) {
                 break;
@@ -167,11 +229,16 @@ struct coroutine_bodies {
         mine.done();
     }
 
-    template <class Channel>
-    static task send_time(Channel& to, ledger& all, std::chrono::microseconds pause) {
+    /// @param pause  a duration, or a function that returns an awaitable.
+    template <class Channel, class Pause>
+    static task send_time(Channel& to, ledger& all, Pause pause) {
         participant mine(all, 0);
         while (!all.over()) {
-            pause_for(pause);
+            if constexpr (std::invocable<Pause&>) {
+                co_await pause();
+            } else {
+                pause_for(pause);
+            }
             const item now = now_ns();
             if (!sent_at_once(to, now)) {
                 static_cast<void>(co_await Family::wait(to.send(now)));

@@ -54,6 +54,9 @@ public:
                 {{"success", ratio(counted, counted + total(&account::failed))}}};
     }
 
+    /// The result of waits that all time out.
+    measurement time_outs() const { return {total(&account::failed), elapsed_, conserved()}; }
+
     /// The result of one-way hand-offs. The receivers, which have odd numbers, count them.
     measurement hand_offs() const {
         std::uint64_t least = std::numeric_limits<std::uint64_t>::max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The family of tryst's tasks on Asio's contexts.
+/// The family of tryst's tasks on Asio.
 #pragma once
 
 #include "io_contexts.hpp"
@@ -11,14 +11,15 @@
 
 namespace tryst::bench {
 
-class task_executors : public contexts {
+template <class Place>
+class task_executors : public Place {
 public:
     using bodies = coroutine_bodies<task_executors>;
     using task = tryst::task<>;
 
-    explicit task_executors(unsigned count) : contexts(count) {
+    explicit task_executors(unsigned count, bool pinned = true) : Place(count, pinned) {
         for (unsigned i = 0; i != count; ++i) {
-            executors_.push_back(std::make_unique<asio::task_executor<executor>>((*this)[i]));
+            executors_.push_back(std::make_unique<task_executor>(this->get_executor(i)));
         }
     }
 
@@ -32,7 +33,9 @@ public:
     }
 
 private:
-    std::vector<std::unique_ptr<asio::task_executor<executor>>> executors_;
+    using task_executor = asio::task_executor<typename Place::executor>;
+
+    std::vector<std::unique_ptr<task_executor>> executors_;
 };
 
 } // namespace tryst::bench

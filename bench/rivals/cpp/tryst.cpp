@@ -55,6 +55,8 @@ const enrolment exchanges("tryst", {
                                        {"swap-tasks", swaps<run_loops, meeting>},
                                        {"swap-threads", swaps<threads, meeting>},
                                        {"timed-threads", swap_for<threads, meeting>},
+                                       {"timed-tasks", swap_for<run_loops, meeting>},
+                                       {"timeout-tasks", time_outs<run_loops, impatient<meeting>>},
                                        {"cancel-tasks", cancel<run_loops, lonely>},
                                        {"latency-tasks", latency<run_loops, one_way<meeting>>},
                                        {"latency-threads", latency<threads, one_way<meeting>>},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tryst in awaitables of Asio, and its own tasks on an io_context.
 #include "task_executors.hpp"
+#include "trying_tryst.hpp"
 #include "workloads.hpp"
 
 #include <tryst/tryst.hpp>
@@ -30,42 +31,14 @@ private:
     std::stop_source source_;
 };
 
-/// Tries first, which takes no frame, and waits only without a partner.
-class trying_exchange {
-public:
-    std::optional<item> exchange_at_once(item mine) {
-        const auto got = ex_.try_exchange(mine);
-        return got ? std::optional(*got) : std::nullopt;
-    }
-    auto exchange(item mine) { return ex_.exchange(mine); }
-    void close() { ex_.close(); }
-
-private:
-    meeting ex_;
-};
-
-class trying_channel {
-public:
-    bool send_at_once(item it) { return channel_.try_send(it).has_value(); }
-    std::optional<item> receive_at_once() {
-        const auto got = channel_.try_receive();
-        return got ? std::optional(*got) : std::nullopt;
-    }
-    auto send(item it) { return channel_.send(it); }
-    auto receive() { return channel_.receive(); }
-
-private:
-    fifo channel_;
-};
-
 /// The general operation, for any completion token.
 class by_token {
+    using use_awaitable = net::use_awaitable_t<net::io_context::executor_type>;
+
 public:
     auto exchange(item mine) {
-        return asio::async_exchange(
-            ex_, mine,
-            net::experimental::as_tuple_t<net::use_awaitable_t<contexts::executor>>(
-                net::use_awaitable_t<contexts::executor>()));
+        return asio::async_exchange(ex_, mine,
+                                    net::experimental::as_tuple_t<use_awaitable>(use_awaitable()));
     }
     void close() { ex_.close(); }
 
@@ -73,23 +46,51 @@ private:
     meeting ex_;
 };
 
-const enrolment awaitables("tryst on Asio",
-                           {
-                               {"swap-tasks", swaps<io_contexts, meeting>},
-                               {"handoff-tasks", hand_over<io_contexts, fifo>},
-                               {"cancel-tasks", cancel<io_contexts, without_sender>},
-                               {"latency-tasks", latency<io_contexts, one_way<meeting>>},
-                               {"memory-tasks", memory<io_contexts, fifo>},
-                           });
+template <class Meeting>
+constexpr workload swap_on_either =
+    on_either<swaps<lonely_io_context, Meeting>, swaps<io_contexts, Meeting>>;
+template <class Channel>
+constexpr workload hand_over_on_either =
+    on_either<hand_over<lonely_io_context, Channel>, hand_over<io_contexts, Channel>>;
+
+// Deadlines need a context with locks, because a thread of the library keeps them.
+const enrolment plain("tryst on Asio",
+                      {
+                          {"swap-tasks", swap_on_either<meeting>},
+                          {"handoff-tasks", hand_over_on_either<fifo>},
+                          {"cancel-tasks", cancel<lonely_io_context, without_sender>},
+                          {"latency-tasks", latency<io_contexts, one_way<meeting>>},
+                          {"memory-tasks", memory<lonely_io_context, fifo>},
+                          {"timed-tasks", swap_for<io_contexts, meeting>},
+                          {"timeout-tasks", time_outs<io_contexts, impatient<meeting>>},
+                      });
 
 const enrolment tried("tryst on Asio, try_ first",
-                      {{"swap-tasks", swaps<io_contexts, trying_exchange>},
-                       {"handoff-tasks", hand_over<io_contexts, trying_channel>}});
+                      {{"swap-tasks", swap_on_either<trying_exchange>},
+                       {"handoff-tasks", hand_over_on_either<trying_channel>}});
 
-const enrolment tokens("tryst on Asio, async_exchange",
-                       {{"swap-tasks", swaps<io_contexts, by_token>}});
+const enrolment any("tryst on Asio, any_io_executor",
+                    {{"swap-tasks", swaps<any_io_context, meeting>},
+                     {"handoff-tasks", hand_over<any_io_context, fifo>}});
 
-const enrolment tasks("tryst tasks on Asio", {{"swap-tasks", swaps<task_executors, meeting>}});
+const enrolment any_tried("tryst on Asio, try_ first, any_io_executor",
+                          {{"swap-tasks", swaps<any_io_context, trying_exchange>},
+                           {"handoff-tasks", hand_over<any_io_context, trying_channel>}});
+
+const enrolment locked_tried("tryst on Asio, try_ first, locking context",
+                             {{"swap-tasks", swaps<io_contexts, trying_exchange>},
+                              {"handoff-tasks", hand_over<io_contexts, trying_channel>}});
+
+const enrolment tokens("tryst on Asio, async_exchange", {{"swap-tasks", swap_on_either<by_token>}});
+
+const enrolment
+    tasks("tryst tasks on Asio",
+          {
+              {"swap-tasks", on_either<swaps<task_executors<lonely_context>, meeting>,
+                                       swaps<task_executors<locking_contexts>, meeting>>},
+              {"timed-tasks", swap_for<task_executors<locking_contexts>, meeting>},
+              {"timeout-tasks", time_outs<task_executors<locking_contexts>, impatient<meeting>>},
+          });
 
 } // namespace
 } // namespace tryst::bench

@@ -11,9 +11,12 @@
 
 #include <algorithm>
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <fstream>
 #include <functional>
+#include <latch>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -29,10 +32,13 @@ struct usage_error : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// Makes a meeting place, with the family as argument if it takes one (an `io_context`).
+/// Makes a meeting place, with the family (for its executor) and the patience as arguments if it
+/// takes them.
 template <class Meeting, class Family>
-Meeting make(Family& family) {
-    if constexpr (requires { Meeting(family); }) {
+Meeting make(Family& family, const parameters& p = {}) {
+    if constexpr (requires { Meeting(family, p.patience); }) {
+        return Meeting(family, p.patience);
+    } else if constexpr (requires { Meeting(family); }) {
         return Meeting(family);
     } else {
         return Meeting();
@@ -80,6 +86,9 @@ struct cast {
 
 template <class Family>
 cast cast_of(const parameters& p) {
+    if (is_alone<Family> && p.loops != 1) {
+        throw usage_error("this implementation has one loop");
+    }
     return Family::of_threads ? cast(p.threads, 1) : cast(p.loops, p.tasks);
 }
 
@@ -93,27 +102,35 @@ measurement swaps(const parameters& p) {
         family.spawn(who.loop_of(id),
                      [&all, &at, id] { return Family::bodies::swap(at, all, id); });
     }
-    perform(family, all, p, [&] { at.close(); });
+    perform(family, all, p, [&] {
+        if constexpr (!is_alone<Family>) {
+            at.close();
+        }
+    });
     return all.swaps();
 }
 
 /// For implementations that have only channels: one for each direction.
-template <class Family, class Channel>
+template <class Family, class Channel, auto Result = &ledger::swaps>
 measurement swap_in_two(const parameters& p) {
     const cast who = cast_of<Family>(p);
     ledger all(who.size());
     Family family(who.loops);
-    both_ways<Channel> at{make<Channel>(family), make<Channel>(family)};
+    both_ways<Channel> at{make<Channel>(family, p), make<Channel>(family, p)};
     for (std::size_t id = 0; id != who.size(); ++id) {
         family.spawn(who.loop_of(id),
                      [&all, &at, id] { return Family::bodies::swap_in_two(at, all, id); });
     }
     perform(family, all, p, [] {});
-    return all.swaps();
+    return (all.*Result)();
 }
+
+template <class Family, class Channel>
+constexpr workload timed_swap_in_two = swap_in_two<Family, Channel, &ledger::timed_swaps>;
 
 template <class Family, class Meeting>
 measurement swap_for(const parameters& p) {
+    static_assert(!is_alone<Family>, "tryst keeps deadlines in another thread");
     const cast who = cast_of<Family>(p);
     ledger all(who.size());
     Family family(who.loops);
@@ -122,8 +139,37 @@ measurement swap_for(const parameters& p) {
         family.spawn(who.loop_of(id),
                      [&, id] { return Family::bodies::swap_for(at, all, id, p.patience); });
     }
-    perform(family, all, p, [] {});
+    perform(family, all, p, [&] { at.close(); });
     return all.timed_swaps();
+}
+
+/// Exchanges with the workload's patience.
+template <class Meeting>
+class impatient {
+public:
+    template <class Family>
+    impatient(const Family& /*family*/, std::chrono::microseconds patience) : patience_(patience) {}
+
+    auto exchange(item it) { return at_.exchange_for(it, patience_); }
+
+private:
+    std::chrono::microseconds patience_;
+    Meeting at_;
+};
+
+/// Each task waits in a meeting place of its own.
+template <class Family, class Meeting>
+measurement time_outs(const parameters& p) {
+    ledger all(p.tasks);
+    Family family(1);
+    std::vector<std::unique_ptr<Meeting>> places;
+    std::latch ended(p.tasks);
+    for (std::size_t id = 0; id != p.tasks; ++id) {
+        places.emplace_back(new Meeting(make<Meeting>(family, p)));
+        family.spawn(0, [&, id] { return Family::bodies::time_out(*places[id], all, id, ended); });
+    }
+    perform(family, all, p, [&] { ended.wait(); });
+    return all.time_outs();
 }
 
 template <class Family, class Channel>
@@ -171,6 +217,16 @@ inline double quantile(std::vector<double>& samples, double part) {
     return *nth;
 }
 
+/// Returns the family's asynchronous timer if it has one, else the time to block.
+template <class Family>
+auto pause_of(Family& family, std::chrono::microseconds time) {
+    if constexpr (requires { family.pause(time); }) {
+        return family.pause(time);
+    } else {
+        return time;
+    }
+}
+
 template <class Family, class Channel>
 measurement latency(const parameters& p) {
     ledger all(2);
@@ -178,7 +234,7 @@ measurement latency(const parameters& p) {
     auto at = make<Channel>(family);
     std::vector<double> samples;
     family.spawn(0, [&] { return Family::bodies::receive_time(at, all, samples); });
-    family.spawn(1, [&] { return Family::bodies::send_time(at, all, p.pause); });
+    family.spawn(1, [&] { return Family::bodies::send_time(at, all, pause_of(family, p.pause)); });
     perform(family, all, p, [] {});
     measurement made = all.hand_offs();
     made.more = {{"p50", quantile(samples, 0.5)}, {"p99", quantile(samples, 0.99)}};

@@ -55,9 +55,20 @@ var rivals = []rival{
 	{"mutex and reply channel", "swap-tasks", func(o options, d time.Duration) result {
 		return swapTasks(&mutexSwap{}, o, d)
 	}},
+	{"select and reply channel", "swap-pool", func(o options, d time.Duration) result {
+		return swapTasks(&selectSwap{make(chan offer)}, o, d)
+	}},
+	{"mutex and reply channel", "swap-pool", func(o options, d time.Duration) result {
+		return swapTasks(&mutexSwap{}, o, d)
+	}},
 	{"unbuffered channel", "handoff-tasks", handOffTasks},
 	{"unbuffered channel", "cancel-tasks", cancelTasks},
-	{"unbuffered channel", "latency-tasks", latencyTasks},
+	{"unbuffered channel", "latency-tasks", func(o options, d time.Duration) result {
+		return latencyTasks(o, d, pause)
+	}},
+	{"unbuffered channel", "latency-pool", func(o options, d time.Duration) result {
+		return latencyTasks(o, d, time.Sleep)
+	}},
 	{"unbuffered channel", "memory-tasks", memoryTasks},
 }
 
@@ -123,18 +134,22 @@ func main() {
 		refuse("usage: rival IMPLEMENTATION WORKLOAD [--OPTION NUMBER]... | rival list")
 	}
 	chosen, o := find(words[0], words[1]), parse(words[2:])
-	if chosen.workload == "swap-tasks" && o.loops*o.tasks < 2 {
+	processors := o.loops
+	switch chosen.workload {
+	case "latency-tasks", "latency-pool":
+		processors = 2
+	case "swap-pool": // --tasks is the number of all goroutines
+		o.loops, processors = 1, 2
+	case "cancel-tasks", "memory-tasks":
+		processors = 1
+	}
+	if strings.HasPrefix(chosen.workload, "swap-") && o.loops*o.tasks < 2 {
 		refuse("a swap needs a partner: --loops x --tasks must be at least 2")
 	}
 	if chosen.workload == "handoff-tasks" && o.loops*o.tasks%2 != 0 {
 		refuse("half send, half receive: --loops x --tasks must be even")
 	}
-	if chosen.workload == "latency-tasks" {
-		o.loops = 2
-	} else if chosen.workload == "cancel-tasks" || chosen.workload == "memory-tasks" {
-		o.loops = 1
-	}
-	runtime.GOMAXPROCS(o.loops)
+	runtime.GOMAXPROCS(processors)
 	if chosen.workload == "memory-tasks" {
 		o.warmup = 0 // memory that is already allocated does not grow
 	}

@@ -60,7 +60,7 @@ func cancelTasks(o options, d time.Duration) result {
 
 // The goroutines are not bound to processors, as is usual in Go. Binding them to threads costs a switch of threads per
 // meeting.
-func latencyTasks(o options, d time.Duration) result {
+func latencyTasks(o options, d time.Duration, pause func(time.Duration)) result {
 	ch, total := make(chan int64), make(chan int64)
 	var samples []int64
 	epoch := time.Now()
