@@ -12,6 +12,7 @@ set(headers
     include/tryst/asio/wait.hpp
     include/tryst/asio/detail/handler_memory.hpp
     include/tryst/asio/detail/handler_traits.hpp
+    include/tryst/asio/detail/initiate.hpp
     include/tryst/asio/detail/initiate_exchange.hpp
     include/tryst/asio/detail/initiating_function.hpp
     include/tryst/asio/detail/net.hpp

@@ -10,6 +10,7 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 
 #include <chrono>
@@ -61,7 +62,8 @@ concept stoppable_token =
 /// @tparam Side    the items of both parties, and the place where they wait.
 /// @tparam Limits  what can end the wait besides a partner and a close.
 template <class Side, class Limits>
-class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits> {
+class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits>,
+                                         public detail::exchange_not_in_asio {
     using core = detail::operation<Side, Limits>;
 
 public:

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
 
 #include <cassert>
 #include <concepts>
@@ -243,7 +244,7 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
 /// @resumes on the executor.  @throws nothing.
 /// @sync everything before it happens-before the continuation of the coroutine.
 /// @cancellation none.  @allocation none beyond that of the executor's `post`.
-class [[nodiscard]] schedule_operation : private executor_node {
+class [[nodiscard]] schedule_operation : private executor_node, public detail::not_in_asio {
 public:
     /// Precondition: there is an executor.
     explicit schedule_operation(executor_ref executor) noexcept : executor_(executor) {

@@ -7,6 +7,7 @@
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/continuation.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
@@ -163,7 +164,7 @@ private:
 /// @cancellation  none of its own: give a stop token to the operations that the task awaits.
 /// @allocation  one coroutine frame when the coroutine is called; none when it is awaited.
 template <class T>
-class [[nodiscard]] task {
+class [[nodiscard]] task : public detail::task_not_in_asio {
     static_assert(std::is_void_v<T> || std::is_object_v<T>,
                   "tryst::task<T>: T must be an object type or void");
     static_assert(detail::fits_frames<T>,
@@ -210,7 +211,7 @@ public:
 private:
     friend promise_type;
 
-    class [[nodiscard]] ready_awaiter {
+    class [[nodiscard]] ready_awaiter : public detail::task_not_in_asio {
     public:
         explicit ready_awaiter(std::coroutine_handle<promise_type> work) noexcept : task_(work) {}
 

@@ -279,4 +279,8 @@ TEST(OperationSize, BeyondItsItemIsWithinALinePair) {
     RecordProperty("both", static_cast<int>(overhead<both>));
 }
 
+TEST(OperationSize, OfATaskIsThatOfAPointer) {
+    EXPECT_EQ(sizeof(tryst::task<int>), sizeof(void*));
+}
+
 } // namespace

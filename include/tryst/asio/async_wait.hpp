@@ -4,6 +4,7 @@
 /// Asio.
 #pragma once
 
+#include <tryst/asio/detail/initiate.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/task_driver.hpp>
 #include <tryst/task.hpp>
@@ -97,6 +98,18 @@ concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
     typename std::invoke_result_t<Work&, std::stop_token>::promise_type;
 };
 
+template <class T>
+void accept_task(const task<T>&);
+
+/// What `async_wait` runs: a task, which may be a base class, or a function that returns one.
+template <class Work>
+concept runnable_work =
+    stoppable_work<Work> || requires(const Work& work) { detail::accept_task(work); };
+
+/// In diagnostics: what `async_wait` was given.
+template <class Work>
+constexpr bool is_task = false;
+
 } // namespace detail
 
 /// Runs a task on the executor associated with the handler, one node at a time. The operations that
@@ -119,7 +132,7 @@ auto async_wait(task<T> work, Token&& token) {
     static_assert(
         std::is_void_v<T> || std::is_default_constructible_v<T>,
         "tryst::asio::async_wait: T must be default constructible, as for asio::co_spawn");
-    return net::async_initiate<Token, typename detail::task_outcome<T>::signature>(
+    return detail::initiate<typename detail::task_outcome<T>::signature, Token>(
         detail::initiate_task(), token, std::move(work));
 }
 
@@ -130,9 +143,21 @@ auto async_wait(task<T> work, Token&& token) {
 template <detail::stoppable_work Work, class Token>
 auto async_wait(Work work, Token&& token) {
     using task_type = std::invoke_result_t<Work&, std::stop_token>;
-    return net::async_initiate<
-        Token, typename detail::task_outcome<typename task_type::value_type>::signature>(
+    return detail::initiate<
+        typename detail::task_outcome<typename task_type::value_type>::signature, Token>(
         detail::initiate_task(), token, std::move(work));
 }
+
+/// @cond
+// For readable errors. The result is that of a task, so that no error about it follows.
+template <class Work, class Token>
+    requires(!detail::runnable_work<std::decay_t<Work>>)
+auto async_wait(Work&&, Token&& token) {
+    static_assert(detail::is_task<Work>,
+                  "tryst: async_wait takes a task, or a function of a std::stop_token that returns "
+                  "a task; for an exchange, use wait");
+    return async_wait(task<>(), std::forward<Token>(token));
+}
+/// @endcond
 
 TRYST_ASIO_END

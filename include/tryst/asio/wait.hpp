@@ -4,15 +4,12 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/detail/work_queue.hpp>
+#include <tryst/asio/detail/suspended_exchange.hpp>
 #include <tryst/exchange_operation.hpp>
 
-#include <exception>
-#include <functional>
-#include <memory>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -25,67 +22,9 @@ concept awaitable_operation =
 
 /// The suspended part of `wait`, in the frame of its coroutine: no allocation. The completion takes
 /// the frame off the stack of the awaitable, as Asio's own operations do, instead of resuming it.
-template <class Executor, class Operation>
-class suspended_wait final : exchange_executor<suspended_wait<Executor, Operation>> {
-    using base = exchange_executor<suspended_wait>;
-    friend base;
-    using result = result_of<Operation>;
-
-public:
-    using handler_type =
-        typename net::async_result<net::use_awaitable_t<Executor>, void(result)>::handler_type;
-
-    explicit suspended_wait(Operation& operation) noexcept
-        : core_(tryst::detail::operation_access::of(operation)) {}
-    ~suspended_wait() {} // `complete` or `dispose` has destroyed the handler
-
-    /// What Asio calls when the coroutine is suspended, as for its own `use_awaitable`, since 1.14.
-    template <class Frame>
-    handler_type* operator()(Frame* frame) {
-        std::construct_at(&handler_, frame->detach_thread());
-        base::start(handler_.get_cancellation_slot());
-        return nullptr;
-    }
-
-private:
-    auto& core() noexcept { return core_; }
-
-    /// The awaitable's own work keeps the context from running out of work.
-    auto queue() const { return work_queue<Executor, false>(handler_.get_executor()); }
-
-    handler_type take_handler() noexcept {
-        handler_type handler = std::move(handler_);
-        std::destroy_at(&handler_);
-        return handler;
-    }
-
-    void complete() {
-        handler_type handler = take_handler();
-        handler(core_.take_result());
-    }
-
-    /// Asio destroys the frames later, so the exchange must be abandoned here.
-    void dispose() noexcept {
-        core_.abandon();
-        take_handler();
-    }
-
-    union {
-        handler_type handler_; ///< Not before `begin`.
-    };
-    std::remove_reference_t<decltype(tryst::detail::operation_access::of(
-        std::declval<Operation&>()))>& core_;
-};
-
-template <class Executor, class Operation>
-net::awaitable<result_of<Operation>, Executor> wait(Operation& operation) {
-    if (operation.await_ready()) {
-        co_return operation.await_resume();
-    }
-    suspended_wait<Executor, Operation> here(operation);
-    co_await std::ref(here);
-    std::terminate(); // never reached: `complete` removes this frame
-}
+/// In diagnostics: what `wait` was given.
+template <class Argument>
+constexpr bool is_operation = false;
 
 } // namespace detail
 
@@ -105,7 +44,41 @@ net::awaitable<result_of<Operation>, Executor> wait(Operation& operation) {
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
 [[nodiscard]] auto wait(Operation&& operation) {
-    return detail::wait<Executor>(operation);
+    return detail::await_exchange<Executor, detail::as_result>(operation);
 }
+
+/// @cond
+// For readable errors. The result has the type of the right call, so that no error about it follows.
+template <class Executor = net::any_io_executor, class Argument>
+    requires(!detail::awaitable_operation<Argument> || std::is_lvalue_reference_v<Argument>)
+auto wait(Argument&&) {
+    using wrong = std::remove_reference_t<Argument>;
+    if constexpr (detail::awaitable_operation<wrong>) {
+        static_assert(detail::is_operation<Argument>,
+                      "tryst: wait takes an rvalue: co_await wait(ex.exchange(x)), or "
+                      "wait(std::move(operation))");
+        return net::awaitable<detail::result_of<wrong>, Executor>();
+    } else if constexpr (requires {
+                             typename wrong::promise_type;
+                             typename wrong::value_type;
+                         }) {
+        static_assert(detail::is_operation<Argument>,
+                      "tryst: wait takes no task: co_await async_wait(task, asio::use_awaitable)");
+        return net::awaitable<typename wrong::value_type, Executor>();
+    } else if constexpr (requires(wrong& start, std::stop_token stop) {
+                             start(stop).await_resume();
+                         }) {
+        static_assert(detail::is_operation<Argument>,
+                      "tryst: wait takes no function: co_await wait(ex.exchange(x)) follows the "
+                      "coroutine's cancellation state without one");
+        return net::awaitable<detail::result_of<std::invoke_result_t<wrong&, std::stop_token>>,
+                              Executor>();
+    } else {
+        static_assert(detail::is_operation<Argument>,
+                      "tryst: wait takes an operation: co_await wait(ex.exchange(x))");
+        return net::awaitable<void, Executor>();
+    }
+}
+/// @endcond
 
 TRYST_ASIO_END

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <tryst/asio/detail/handler_traits.hpp>
+#include <tryst/asio/detail/initiate.hpp>
 #include <tryst/asio/detail/initiate_exchange.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/suspended_exchange.hpp>
 #include <tryst/asio/io_executor.hpp>
+#include <tryst/detail/run/text.hpp>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -39,15 +40,6 @@ struct venue {
     using item = Item;
 };
 
-/// A string literal as a template argument, so that compilers quote it in diagnostics.
-template <std::size_t Size>
-struct text {
-    char characters[Size] = {};
-
-    // Implicit, because a string literal is the template argument.
-    consteval text(const char (&literal)[Size]) { std::copy_n(literal, Size, characters); }
-};
-
 /// Initiates `Operation` at a place. `arguments` are the item and the limit, if any. Not a
 /// member function: the type of its closure, and with it many symbol names, would contain `Usage`.
 template <class Operation, limit Limit, class IoExecutor, class Token, class Place,
@@ -62,8 +54,13 @@ auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... 
             return Operation::make_until(place, std::move(arguments)...);
         }
     };
-    return net::async_initiate<Token, void(error_code, completion_of<decltype(make)>)>(
-        initiate_exchange<IoExecutor>{{io}}, token, std::move(make));
+    using form = awaitable_token<std::decay_t<Token>>;
+    if constexpr (form::makes_awaitable) {
+        return await_made<typename form::executor, typename form::form>(io, std::move(make));
+    } else {
+        return detail::initiate<void(error_code, completion_of<decltype(make)>), Token>(
+            initiate_exchange<IoExecutor>{{io}}, token, std::move(make));
+    }
 }
 
 /* One overload set for all initiating functions. The arguments are
@@ -79,7 +76,7 @@ auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... 
  *
  * @tparam Limit  the kind of limit between item and token.
  * @tparam Usage  the name of the function and its parameters. */
-template <class Operation, limit Limit, text Usage>
+template <class Operation, limit Limit, tryst::detail::text Usage>
 struct initiating_function {
 private:
     template <class Place>

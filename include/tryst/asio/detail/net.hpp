@@ -9,6 +9,7 @@
 #ifdef TRYST_BOOST_ASIO
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
@@ -31,10 +32,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace tryst::asio::inline boost_asio {
 namespace net = ::boost::asio;
 using error_code = ::boost::system::error_code;
+using system_error = ::boost::system::system_error;
+using net::as_tuple_t;
 } // namespace tryst::asio::inline boost_asio
 
 #define TRYST_ASIO_BEGIN namespace tryst::asio::inline boost_asio {
@@ -61,13 +65,25 @@ using error_code = ::boost::system::error_code;
 #include <asio/recycling_allocator.hpp>
 #include <asio/strand.hpp>
 #include <asio/system_context.hpp>
+#include <asio/system_error.hpp>
 #include <asio/system_executor.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/wait_traits.hpp>
+#if __has_include(<asio/as_tuple.hpp>)
+#include <asio/as_tuple.hpp>
+#else
+#include <asio/experimental/as_tuple.hpp>
+#endif
 
 namespace tryst::asio::inline standalone_asio {
 namespace net = ::asio;
 using error_code = ::asio::error_code;
+using system_error = ::asio::system_error;
+#if __has_include(<asio/as_tuple.hpp>)
+using net::as_tuple_t;
+#else
+using net::experimental::as_tuple_t; // before Asio 1.24
+#endif
 } // namespace tryst::asio::inline standalone_asio
 
 #define TRYST_ASIO_BEGIN namespace tryst::asio::inline standalone_asio {

@@ -4,6 +4,7 @@
 /// Standard library only. Never allocates.
 #pragma once
 
+#include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/uring/detail/operation_state.hpp>
 #include <tryst/uring/detail/request.hpp>
@@ -87,7 +88,10 @@ struct list_links {
  * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null. It
  *     is posted for a stop, or to resume the coroutine. If the operation is over when the node of a
  *     stop runs, that node resumes the coroutine. */
-class operation_base : tryst::executor_node, tryst::timer_node, list_links {
+class operation_base : public tryst::detail::not_in_asio,
+                       tryst::executor_node,
+                       tryst::timer_node,
+                       list_links {
 public:
     operation_base(reactor& owner, const request& what, limits&& until) noexcept
         : reactor_(&owner), request_(what), limits_(std::move(until)) {}

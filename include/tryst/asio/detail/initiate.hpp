@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Starts an operation, with a readable error for a handler that cannot be called.
+/// Asio.
+#pragma once
+
+#include <tryst/asio/detail/net.hpp>
+
+#include <utility>
+
+TRYST_ASIO_BEGIN
+namespace detail {
+
+/// In diagnostics: what an operation was given, and the signature of its handler.
+template <class Token, class Signature>
+constexpr bool is_token_for = false;
+
+/// `net::async_initiate`, which explains its own constraint at length.
+template <class Signature, class Token, class Initiation, class... Arguments>
+auto initiate(Initiation&& initiation, Token& token, Arguments&&... arguments) {
+    if constexpr (requires {
+                      net::async_initiate<Token, Signature>(std::forward<Initiation>(initiation),
+                                                            token,
+                                                            std::forward<Arguments>(arguments)...);
+                  }) {
+        return net::async_initiate<Token, Signature>(std::forward<Initiation>(initiation), token,
+                                                     std::forward<Arguments>(arguments)...);
+    } else {
+        static_assert(is_token_for<Token, Signature>,
+                      "tryst: the last argument must be a completion token for this signature, or "
+                      "a handler that can be called with its parameters");
+    }
+}
+
+} // namespace detail
+TRYST_ASIO_END
