@@ -28,7 +28,7 @@ using completion_executor =
 template <class Handler>
 completion_executor<Handler> executor_for(const Handler& handler,
                                           const no_io_executor& /*io*/) noexcept {
-    return net::get_associated_executor(handler);
+    return net::get_associated_executor(handler, net::system_executor());
 }
 template <class Handler, class IoExecutor>
 completion_executor<Handler, IoExecutor> executor_for(const Handler& handler,
@@ -43,15 +43,26 @@ auto allocator_for(const Handler& handler) noexcept {
     return net::get_associated_allocator(handler, net::recycling_allocator<void>());
 }
 
+#if TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS
+/// Whether the handler names an executor on which it may run within the initiating function, as
+/// handlers in `bind_immediate_executor` do (since Asio 1.28).
+template <class Handler, class Executor>
+concept has_immediate_executor =
+    !std::is_same_v<net::associated_immediate_executor_t<Handler, Executor>,
+                    net::associated_immediate_executor_t<void (*)(), Executor>>;
+#endif
+
 /// Keeps the I/O executor's context from running out of work.
 template <class IoExecutor>
 struct io_work {
     explicit io_work(const IoExecutor& io) : guard(io) {}
+    IoExecutor executor() const noexcept { return guard.get_executor(); }
     net::executor_work_guard<IoExecutor> guard;
 };
 template <>
 struct io_work<no_io_executor> {
     explicit io_work(const no_io_executor& /*io*/) noexcept {}
+    no_io_executor executor() const noexcept { return {}; }
 };
 
 } // namespace detail

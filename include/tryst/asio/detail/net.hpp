@@ -22,6 +22,7 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
@@ -31,6 +32,11 @@
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/wait_traits.hpp>
+#if __has_include(<boost/asio/associated_immediate_executor.hpp>)
+#include <boost/asio/associated_immediate_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#define TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS 1
+#endif
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -59,6 +65,7 @@ using net::as_tuple_t;
 #include <asio/execution.hpp>
 #include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 #include <asio/is_executor.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
@@ -68,11 +75,17 @@ using net::as_tuple_t;
 #include <asio/system_error.hpp>
 #include <asio/system_executor.hpp>
 #include <asio/use_awaitable.hpp>
+#include <asio/version.hpp>
 #include <asio/wait_traits.hpp>
 #if __has_include(<asio/as_tuple.hpp>)
 #include <asio/as_tuple.hpp>
 #else
 #include <asio/experimental/as_tuple.hpp>
+#endif
+#if __has_include(<asio/associated_immediate_executor.hpp>)
+#include <asio/associated_immediate_executor.hpp>
+#include <asio/dispatch.hpp>
+#define TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS 1
 #endif
 
 namespace tryst::asio::inline standalone_asio {

@@ -77,12 +77,12 @@ private:
     auto slot() const noexcept { return net::get_associated_cancellation_slot(handler_); }
 
     void begin() {
+        if (core().try_match()) {
+            complete_at_once();
+            return;
+        }
         try {
-            if (core().try_match()) {
-                base::queue_completion();
-            } else {
-                base::start(slot());
-            }
+            base::start(slot());
         } catch (...) {
             slot().clear();
             owned().reset();
@@ -90,14 +90,39 @@ private:
         }
     }
 
+    /// A partner was waiting.
+    void complete_at_once() {
+#if TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS
+        using executor = completion_executor<Handler, IoExecutor>;
+        if constexpr (has_immediate_executor<Handler, executor>) {
+            const auto immediate = net::get_associated_immediate_executor(
+                handler_, executor_for(handler_, io_work_.executor()));
+            end([&](Handler&& handler, auto&& result) {
+                net::dispatch(immediate,
+                              [handler = std::move(handler), result = std::move(result)]() mutable {
+                                  Tell()(std::move(handler), std::move(result));
+                              });
+            });
+            return;
+        }
+#endif
+        base::queue_completion();
+    }
+
     void complete() {
         slot().clear();
+        end(Tell());
+    }
+
+    /// Ends the state's lifetime, and then calls `tell`.
+    template <class Call>
+    void end(Call tell) {
         owner self = owned(); // a handler's move may throw, as its call may
         [[maybe_unused]] const auto work = std::move(queue_);
         Handler handler = std::move(handler_);
         auto result = core().take_result();
         self.reset();
-        Tell()(std::move(handler), std::move(result));
+        tell(std::move(handler), std::move(result));
     }
 
     void dispose() noexcept { owned().reset(); }

@@ -101,7 +101,7 @@ public:
 
     template <class... Rest>
     explicit task_driver(task_initiation<Handler>& from, Rest&... /*rest*/)
-        : base(queue(net::get_associated_executor(from.handler))),
+        : base(queue(executor_for(from.handler, no_io_executor()))),
           handler_(std::move(from.handler)),
           stop_(net::get_associated_cancellation_slot(handler_)) {
         stop_.listen();

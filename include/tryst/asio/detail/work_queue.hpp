@@ -25,6 +25,16 @@ auto prepared(const Executor& executor) {
     }
 }
 
+/// Calls `executor.execute(function)`, which is private before Asio 1.24.
+template <class Executor, class Function>
+void execute_on(const Executor& executor, Function&& function) {
+#if !defined(TRYST_BOOST_ASIO) && ASIO_VERSION < 102400
+    net::execution::execute(executor, std::forward<Function>(function));
+#else
+    executor.execute(std::forward<Function>(function));
+#endif
+}
+
 /// The queue of an Asio executor.
 template <class Executor, bool Counts>
 class work_queue {
@@ -36,23 +46,37 @@ public:
     /// ready as well; only then is another thread woken.
     template <class Function>
     void push(Function function) {
-        const auto memory = net::execution::allocator(function.get_allocator());
-        constexpr auto continuation = net::execution::relationship.continuation;
-        // The copy with this allocator need not count as work, because a queued function does.
-        if constexpr (net::can_require<prepared_executor, decltype(memory)>::value) {
-            net::execution::execute(net::prefer(executor_, continuation,
-                                                net::execution::outstanding_work.untracked, memory),
-                                    std::move(function));
-        } else {
-            net::execution::execute(net::prefer(executor_, continuation, memory),
-                                    std::move(function));
+        if constexpr (requires { executor_.template target<prepared_executor>(); }) {
+            // The usual content of an `any_io_executor` needs no virtual function and no memory.
+            using known =
+                decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
+            if (const known* const io = executor_.template target<known>()) {
+                push(*io, std::move(function));
+                return;
+            }
         }
+        push(executor_, std::move(function));
     }
 
     /// The registry of the executor's context. @throws std::bad_alloc.
     registry& context() const { return registry::of(executor_); }
 
 private:
+    template <class Prepared, class Function>
+    static void push(const Prepared& executor, Function&& function) {
+        const auto memory = net::execution::allocator(function.get_allocator());
+        constexpr auto continuation = net::execution::relationship.continuation;
+        // The copy with this allocator need not count as work, because a queued function does.
+        if constexpr (net::can_require<Prepared, decltype(memory)>::value) {
+            execute_on(net::prefer(executor, continuation,
+                                   net::execution::outstanding_work.untracked, memory),
+                       std::forward<Function>(function));
+        } else {
+            execute_on(net::prefer(executor, continuation, memory),
+                       std::forward<Function>(function));
+        }
+    }
+
     using prepared_executor = decltype(prepared<Counts>(std::declval<const Executor&>()));
     prepared_executor executor_;
 };
