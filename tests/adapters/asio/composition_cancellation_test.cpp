@@ -168,6 +168,17 @@ TEST_F(AsioDeadlineByHand, EndsAnExchange) {
     EXPECT_FALSE(meet(ex, 2, 1));
 }
 
+TEST_F(AsioDeadlineByHand, EndsAWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        watch(past);
+        co_await keep(ex, item(1), first);
+    };
+    start(work);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(meet(ex, 2, 1));
+}
+
 TEST_F(AsioDeadlineByHand, IsTooLateAfterAMatch) {
     completed<tracked> got;
     async_exchange(ex, item(1), net::bind_cancellation_slot(outside.slot(), keep_on(io, got)));
@@ -185,9 +196,42 @@ TEST_F(AsioDeadlineByHand, IsTooLateAfterAMatch) {
     expect_got(first, 4);
 }
 
+/// One signal for a coroutine that makes one exchange after another.
+TEST_F(AsioDeadlineByHand, EndsTheExchangeThatIsWaiting) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await keep(ex, item(1), first);
+        watch(past);
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    EXPECT_TRUE(meet(ex, 3, 1));
+    step(io);
+    expect_success();
+    expect_got(first, 3);
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
+
 // ---- The cancellation state of a coroutine
 
 class AsioCancellationState : public composition_test {};
+
+TEST_F(AsioCancellationState, ThatIsDisabledProtectsAWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::reset_cancellation_state(net::disable_cancellation());
+        co_await keep(ex, item(1), first);
+        co_await net::this_coro::reset_cancellation_state(net::enable_terminal_cancellation());
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    emit();
+    EXPECT_TRUE(meet(ex, 3, 1));
+    step(io);
+    expect_got(first, 3);
+    ASSERT_TRUE(waits_in_list(ex));
+    emit();
+    expect_success();
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
 
 /// The other operand then waits for the exchange, too.
 TEST_F(AsioCancellationState, ThatIsDisabledProtectsAWaitBesideATimer) {
@@ -205,6 +249,75 @@ TEST_F(AsioCancellationState, ThatIsDisabledProtectsAWaitBesideATimer) {
     step(io);
     expect_success();
     expect_got(first, 2);
+}
+
+TEST_F(AsioCancellationState, ForwardsOnlyTerminalCancellationByDefault) {
+    auto work = [&]() -> net::awaitable<void> { co_await keep(ex, item(1), first); };
+    start(work);
+    emit(net::cancellation_type::total);
+    emit(net::cancellation_type::partial);
+    EXPECT_FALSE(done);
+    emit(net::cancellation_type::terminal);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+}
+
+TEST_F(AsioCancellationState, ForwardsTotalCancellationIfEnabled) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::reset_cancellation_state(net::enable_total_cancellation());
+        co_await keep(ex, item(1), first);
+    };
+    start(work);
+    emit(net::cancellation_type::total);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+}
+
+TEST_F(AsioCancellationState, OfAnEarlierCancellationThrowsBeforeTheWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await keep(ex, item(1), first);
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    emit();
+    expect_error(net::error::operation_aborted);
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(second);
+    EXPECT_EQ(items.alive.load(), 1); // item 2 was destroyed with the coroutine that had it
+}
+
+TEST_F(AsioCancellationState, OfAnEarlierCancellationDoesNotEndAWaitIfItDoesNotThrow) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::throw_if_cancelled(false);
+        co_await keep(ex, item(1), first);
+        co_await keep(ex, item(2), second);
+        second.reset();
+        co_await keep(ex, item(3), second);
+    };
+    start(work);
+    emit();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_TRUE(meet(ex, 4, 2));
+    step(io);
+    ASSERT_TRUE(waits_in_list(ex));
+    emit();
+    expect_success();
+    expect_failed(second, exchange_errc::cancelled, 3);
+}
+
+TEST_F(AsioCancellationState, IsAsGoodAsNewAfterAReset) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await keep(ex, item(1), first);
+        co_await net::this_coro::reset_cancellation_state();
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    emit();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_TRUE(meet(ex, 3, 2));
+    step(io);
+    expect_success();
+    expect_got(second, 3);
 }
 
 // ---- Stop tokens
@@ -246,6 +359,19 @@ TEST_F(AsioStopTokenBeside, ATimerLeavesItToTheTimerToEndTheExchange) {
     EXPECT_EQ(winner, 1U);
     EXPECT_FALSE(meet(ex, 2, 1));
     EXPECT_EQ(items.alive.load(), 0); // `||` drops the item of the slower operation
+}
+
+/// A stopped timer that throws would be a failure of `||`, which would go on waiting.
+TEST_F(AsioStopTokenBeside, AWaitStopsTheTimerAndSoTheWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        auto token = bind_stop_token(stop.get_token(), as_tuple(net::use_awaitable));
+        co_await (keep(ex, item(1), first) || never.async_wait(std::move(token)));
+    };
+    start(work);
+    stop.request_stop();
+    step(io);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
 }
 
 } // namespace

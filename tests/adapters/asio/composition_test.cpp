@@ -48,6 +48,30 @@ namespace net = tryst::test::net;
 
 class AsioOr : public composition_test {};
 
+TEST_F(AsioOr, EndsWithTheTimerAndWithdrawsTheOfferOfAWait) {
+    std::size_t winner = 0;
+    auto work = [&]() -> net::awaitable<void> {
+        const auto which =
+            co_await (wait(ex.exchange(item(1))) || past.async_wait(net::use_awaitable));
+        winner = which.index();
+    };
+    start(work);
+    expect_success();
+    EXPECT_EQ(winner, 1U);
+    EXPECT_FALSE(meet(ex, 2, 1));
+    EXPECT_EQ(items.alive.load(), 0); // `||` drops the item of the slower operation
+}
+
+TEST_F(AsioOr, EndsWithTheTimerOnTheRightOfAWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await (past.async_wait(net::use_awaitable) || keep(ex, item(1), first));
+    };
+    start(work);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(meet(ex, 2, 1));
+}
+
 TEST_F(AsioOr, EndsWithAWaitAndCancelsTheTimer) {
     auto work = [&]() -> net::awaitable<void> {
         auto which = co_await (wait(ex.exchange(item(1))) || never.async_wait(net::use_awaitable));
@@ -156,6 +180,23 @@ TEST_F(AsioOr, EndsWithAnExchangeThatFindsAPartnerAtOnce) {
     expect_got(partner, 1);
 }
 
+/// `||` starts both operands before it cancels one.
+TEST_F(AsioOr, EndsWithAnOperandThatDoesNotSuspend) {
+    auto at_once = []() -> net::awaitable<void> { co_return; };
+    auto on_the_left = [&]() -> net::awaitable<void> {
+        co_await (at_once() || keep(ex, item(1), first));
+    };
+    auto on_the_right = [&]() -> net::awaitable<void> {
+        co_await (keep(ex, item(2), second) || at_once());
+    };
+    start(on_the_left);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    start(on_the_right);
+    expect_success();
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
+
 // ---- `||` of two operations of tryst
 
 TEST_F(AsioOr, TakesFromOneOfTwoChannels) {
@@ -168,6 +209,22 @@ TEST_F(AsioOr, TakesFromOneOfTwoChannels) {
     };
     start(tokens);
     EXPECT_TRUE(right.try_send(item(1)));
+    step(io);
+    expect_success();
+    EXPECT_FALSE(left.try_send(item(2)));
+    EXPECT_FALSE(right.try_send(item(2)));
+    EXPECT_EQ(items.alive.load(), 0);
+}
+
+TEST_F(AsioOr, WaitsForOneOfTwoChannels) {
+    channel left;
+    channel right;
+    auto waits = [&]() -> net::awaitable<void> {
+        const auto which = co_await (wait(left.receive()) || wait(right.receive()));
+        EXPECT_EQ(std::get<0>(which)->id(), 1);
+    };
+    start(waits);
+    EXPECT_TRUE(left.try_send(item(1)));
     step(io);
     expect_success();
     EXPECT_FALSE(left.try_send(item(2)));
@@ -198,6 +255,58 @@ TEST_F(AsioOr, SendsToOneOfTwoChannels) {
     EXPECT_FALSE(sent);
 }
 
+/// The partners come after so many handlers each. Both exchanges may take place before either
+/// coroutine is resumed, or after the other has been cancelled.
+TEST_F(AsioOr, LosesNoStoredResultWhereverThePartnersCome) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await (keep(ex, item(1), first) || keep(other, item(2), second));
+    };
+    const auto run_some = [this](int handlers) {
+        for (int i = 0; i != handlers; ++i) {
+            io.poll_one();
+        }
+    };
+    const auto expect = [](const result& out, bool met, long theirs, long own) {
+        if (met) {
+            expect_got(out, theirs);
+        } else {
+            expect_failed(out, exchange_errc::cancelled, own);
+        }
+    };
+    int both = 0;
+    int one = 0;
+    for (int before = 0; before != 12; ++before) {
+        for (int between = 0; between != 12; ++between) {
+            first.reset();
+            second.reset();
+            done = false;
+            io.restart();
+            net::co_spawn(io, work(), [this](std::exception_ptr error) {
+                EXPECT_FALSE(error);
+                done = true;
+            });
+            run_some(before);
+            bool met_first = meet(ex, 3, 1);
+            run_some(between);
+            const bool met_second = meet(other, 4, 2);
+            io.poll();
+            if (!met_first && !met_second) {
+                ASSERT_FALSE(done);
+                met_first = meet(ex, 3, 1);
+                ASSERT_TRUE(met_first);
+                io.poll();
+            }
+            expect_success();
+            expect(first, met_first, 3, 1);
+            expect(second, met_second, 4, 2);
+            ASSERT_EQ(items.alive.load(), 2);
+            ++(met_first && met_second ? both : one);
+        }
+    }
+    EXPECT_GT(both, 0);
+    EXPECT_GT(one, 0);
+}
+
 TEST_F(AsioOr, WithOneselfCompletesBoth) {
     auto work = [&]() -> net::awaitable<void> {
         co_await (keep(ex, item(1), first) || keep(ex, item(2), second));
@@ -220,6 +329,69 @@ TEST_F(AsioOr, WithOneselfGivesTheItemOfTheFaster) {
     start(work);
     expect_success();
     EXPECT_EQ(items.alive.load(), 0);
+}
+
+TEST_F(AsioOr, CancelsBothIfItIsCancelled) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::throw_if_cancelled(false);
+        co_await (keep(ex, item(1), first) || keep(other, item(2), second));
+    };
+    start(work);
+    EXPECT_TRUE(waits_in_list(ex));
+    EXPECT_TRUE(waits_in_list(other));
+    emit();
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
+
+// ---- Nested
+
+TEST_F(AsioOr, OfTwoWaitsAndATimerEndsWithTheTimer) {
+    auto work = [&]() -> net::awaitable<void> {
+        const auto which = co_await (keep(ex, item(1), first) || keep(other, item(2), second) ||
+                                     past.async_wait(net::use_awaitable));
+        EXPECT_EQ(which.index(), 2U);
+    };
+    start(work);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
+
+TEST_F(AsioOr, OfTwoWaitsAndATimerEndsWithTheSecondWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        auto which = co_await (never.async_wait(net::use_awaitable) ||
+                               (wait(ex.exchange(item(1))) || wait(other.exchange(item(2)))));
+        auto inner = std::get<1>(std::move(which));
+        second.emplace(std::get<1>(std::move(inner)));
+    };
+    start(work);
+    EXPECT_TRUE(meet(other, 3, 2));
+    step(io);
+    expect_success();
+    expect_got(second, 3);
+    EXPECT_FALSE(meet(ex, 4, 1));
+    EXPECT_EQ(items.alive.load(), 1);
+}
+
+TEST_F(AsioOr, CancelsAnUnfinishedAnd) {
+    result last;
+    auto work = [&]() -> net::awaitable<void> {
+        co_await (keep(ex, item(1), first) ||
+                  (keep(other, item(2), second) && keep(third, item(3), last)));
+    };
+    start(work);
+    EXPECT_TRUE(meet(other, 4, 2));
+    step(io);
+    EXPECT_FALSE(done);
+    EXPECT_TRUE(meet(ex, 5, 1));
+    step(io);
+    expect_success();
+    expect_got(first, 5);
+    expect_got(second, 4);
+    expect_failed(last, exchange_errc::cancelled, 3);
+    EXPECT_EQ(items.alive.load(), 3);
 }
 
 // ---- `&&`
@@ -320,6 +492,18 @@ TEST_F(AsioAnd, WithdrawsTheOfferBesideAnExchangeThatThrows) {
     auto work = [&]() -> net::awaitable<void> {
         co_await (keep_completion(other, item(2), second) &&
                   async_exchange(ex, item(1), net::use_awaitable));
+    };
+    start(work);
+    ex.close();
+    step(io);
+    expect_error(make_error_code(exchange_errc::closed));
+    expect_failed(second, exchange_errc::cancelled, 2);
+    EXPECT_EQ(items.alive.load(), 1);
+}
+
+TEST_F(AsioAnd, EndsTheWaitBesideAnExchangeThatThrows) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await (keep(other, item(2), second) && async_exchange(ex, item(1), net::use_awaitable));
     };
     start(work);
     ex.close();
