@@ -12,10 +12,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -30,6 +32,7 @@ using tryst::asio::async_receive;
 using tryst::asio::async_send;
 using tryst::asio::wait;
 using tryst::test::as_tuple;
+using tryst::test::census;
 using tryst::test::completed;
 using tryst::test::composition_test;
 using tryst::test::error_code;
@@ -512,5 +515,109 @@ TEST_F(AsioAnd, EndsTheWaitBesideAnExchangeThatThrows) {
     expect_failed(second, exchange_errc::cancelled, 2);
     EXPECT_EQ(items.alive.load(), 1);
 }
+
+// ---- `||` with a timer, whenever the partner comes
+
+using timer = net::steady_timer;
+using keeper = net::awaitable<void> (*)(tryst::exchanger<tracked>&, tracked, result&);
+
+/// `keep(...) || timer`. Its `out` is there when `winner` is: the branch that has ended first.
+net::awaitable<void> keep_or_time_out(keeper how, tryst::exchanger<tracked>& ex, tracked item,
+                                      timer& limit, result& out,
+                                      std::optional<std::size_t>& winner) {
+    const auto which =
+        co_await (how(ex, std::move(item), out) || limit.async_wait(net::use_awaitable));
+    winner = which.index();
+}
+
+class AwaitableOr : public ::testing::TestWithParam<keeper> {
+protected:
+    void start(timer::duration patience) {
+        out.reset();
+        winner.reset();
+        limit.expires_after(patience);
+        io.restart();
+        net::co_spawn(io, keep_or_time_out(GetParam(), ex, tracked(items, 1), limit, out, winner),
+                      net::detached);
+    }
+    /// @returns whether a party waited. Then `out` must have the partner's item, otherwise its own.
+    bool meet() {
+        const auto theirs = ex.try_exchange(tracked(items, 2));
+        EXPECT_TRUE(!theirs || theirs->id() == 1);
+        return static_cast<bool>(theirs);
+    }
+    void expect(bool met) {
+        ASSERT_TRUE(out) << "the item was lost";
+        ASSERT_EQ(static_cast<bool>(*out), met);
+        EXPECT_EQ(met ? (**out).id() : out->returned().id(), met ? 2 : 1);
+        EXPECT_TRUE(met || out->error() == exchange_errc::cancelled);
+        EXPECT_EQ(items.alive.load(), 1);
+    }
+
+    census items;
+    net::io_context io;
+    tryst::exchanger<tracked> ex;
+    timer limit{io};
+    result out;
+    std::optional<std::size_t> winner;
+};
+
+TEST_P(AwaitableOr, HasThePartnersItemIfTheExchangeWasFirst) {
+    start(1h);
+    io.poll();
+    EXPECT_TRUE(meet());
+    io.run();
+    EXPECT_EQ(winner, 0U);
+    expect(true);
+}
+
+TEST_P(AwaitableOr, HasTheOwnItemBackIfTheTimerWasFirst) {
+    start(-1s);
+    io.run();
+    EXPECT_EQ(winner, 1U);
+    expect(false);
+}
+
+TEST_P(AwaitableOr, LosesNoItemWhereverThePartnerComesBetweenTwoHandlers) {
+    int met = 0;
+    int timed_out = 0;
+    int both = 0;
+    for (int handlers = 0; handlers != 20; ++handlers) {
+        start(-1s);
+        for (int i = 0; i != handlers; ++i) {
+            net::post(io, [] {}); // so that the expired timer may have to wait for its turn
+            io.poll_one();
+        }
+        const bool exchanged = meet();
+        io.run();
+        ASSERT_TRUE(winner);
+        expect(exchanged);
+        ++(exchanged ? met : timed_out);
+        both += exchanged && winner == 1U ? 1 : 0;
+    }
+    EXPECT_GT(met, 0);
+    EXPECT_GT(timed_out, 0);
+    EXPECT_GT(both, 0) << "the exchange has never ended after the timer, and yet taken place";
+}
+
+TEST_P(AwaitableOr, LosesNoItemToAnotherThread) {
+    for (int round = 0; round != 300; ++round) {
+        start(std::chrono::microseconds(round % 60));
+        std::atomic<bool> over{false};
+        bool exchanged = false;
+        std::thread partner([&] {
+            while (!exchanged && !over.load()) {
+                exchanged = meet();
+            }
+        });
+        io.run();
+        over = true;
+        partner.join();
+        expect(exchanged);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, AwaitableOr, ::testing::Values(keep<>, keep_completion),
+                         [](const auto& which) { return which.index == 0 ? "Wait" : "AsTuple"; });
 
 } // namespace
