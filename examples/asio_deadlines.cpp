@@ -20,8 +20,7 @@ using meeting = tryst::exchanger<std::string>;
 // `a || b` drops the result of the slower operation, so the result is stored outside of it.
 asio::awaitable<void> keep(meeting& ex, std::string item,
                            std::optional<tryst::exchange_result<std::string>>& result) {
-    result.emplace(
-        co_await tryst::asio::wait([&](auto stop) { return ex.exchange(std::move(item), stop); }));
+    result.emplace(co_await tryst::asio::wait(ex.exchange(std::move(item))));
 }
 
 asio::awaitable<void> offer(meeting& ex, std::string item, std::chrono::milliseconds patience) {
