@@ -35,12 +35,16 @@ using exchanger = tryst::exchanger<message>;
     static_cast<void>(got);
 }
 
-[[maybe_unused]] asio::awaitable<void> name_the_lambda(exchanger& ex, message mine) {
-    auto start = [&ex, item = std::move(mine)](auto stop) mutable {
-        return ex.exchange(std::move(item), std::move(stop));
-    };
-    auto got = co_await tryst::asio::wait(std::move(start));
+[[maybe_unused]] tryst::task<> offer(exchanger& ex, message mine, std::stop_token stop) {
+    auto got = co_await ex.exchange(std::move(mine), std::move(stop));
     static_cast<void>(got);
+}
+
+[[maybe_unused]] asio::awaitable<void> name_the_lambda(exchanger& ex, message mine) {
+    auto start = [&ex, item = std::move(mine)](std::stop_token stop) mutable {
+        return offer(ex, std::move(item), std::move(stop));
+    };
+    co_await tryst::asio::async_wait(std::move(start), asio::use_awaitable);
 }
 
 using item = std::shared_ptr<const int>;

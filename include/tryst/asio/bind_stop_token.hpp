@@ -152,12 +152,14 @@ private:
 
 template <class Initiation>
 struct stop_bound_initiation {
-    using executor_type = net::associated_executor_t<Initiation>;
+    using executor_type = net::associated_executor_t<Initiation, net::system_executor>;
 
     Initiation initiation;
 
     /// The I/O object's executor, if there is one.
-    executor_type get_executor() const noexcept { return net::get_associated_executor(initiation); }
+    executor_type get_executor() const noexcept {
+        return net::get_associated_executor(initiation, net::system_executor());
+    }
 
     template <class Handler, class... Args>
     void operator()(Handler handler, std::stop_token stop, Args&&... args) && {

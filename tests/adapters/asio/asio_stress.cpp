@@ -2,6 +2,7 @@
 // exchange with coroutines of a run_loop and with plain threads. Waits end in every way, and
 // contexts are destroyed while operations wait there. The recorded history must be possible, and
 // every path must have been taken.
+#include "adapters/asio/net.hpp"
 #include "stress/scene.hpp"
 #include "stress/step_counts.hpp"
 
@@ -11,7 +12,6 @@
 #include <asio/bind_executor.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
-#include <asio/experimental/as_tuple.hpp>
 #include <asio/io_context.hpp>
 #include <asio/strand.hpp>
 #include <asio/this_coro.hpp>
@@ -166,11 +166,10 @@ net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_p
         tracked item(s.items, given);
         maybe got;
         if (i % 3 == 0) {
-            got = co_await asio::wait(
-                [&](auto token) { return s.ex.exchange(std::move(item), token); });
+            got = co_await asio::wait(s.ex.exchange(std::move(item)));
         } else if (i % 3 == 1) {
             auto [error, end] = co_await asio::async_exchange(
-                s.ex, std::move(item), net::experimental::as_tuple(net::use_awaitable));
+                s.ex, std::move(item), tryst::test::as_tuple(net::use_awaitable));
             got = as_result(error, std::move(end));
         } else {
             auto work = [&](std::stop_token token) {

@@ -331,8 +331,8 @@ public:
             }
             gate_->posted = true;
         }
-        net::execution::execute(net::require(io_->get_executor(), net::execution::blocking.never),
-                                std::move(function));
+        const net::any_io_executor executor(io_->get_executor());
+        net::require(executor, net::execution::blocking.never).execute(std::move(function));
     }
 
     bool operator==(const hesitant_executor&) const noexcept = default;

@@ -29,8 +29,6 @@
 #include <asio/bind_executor.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
-#include <asio/experimental/as_tuple.hpp>
-#include <asio/experimental/deferred.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
@@ -39,6 +37,15 @@
 #include <asio/thread_pool.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
+#include <asio/version.hpp>
+
+#if ASIO_VERSION >= 102400
+#include <asio/as_tuple.hpp>
+#include <asio/deferred.hpp>
+#else
+#include <asio/experimental/as_tuple.hpp>
+#include <asio/experimental/deferred.hpp>
+#endif
 
 #endif
 
@@ -47,13 +54,16 @@ namespace tryst::test {
 namespace net = tryst::asio::net;
 using tryst::asio::error_code;
 
-#ifdef TRYST_BOOST_ASIO
+#if defined(TRYST_BOOST_ASIO) || ASIO_VERSION >= 102400
 using net::as_tuple;
 using net::deferred;
-using system_error = boost::system::system_error;
 #else
 using net::experimental::as_tuple;
 using net::experimental::deferred;
+#endif
+#ifdef TRYST_BOOST_ASIO
+using system_error = boost::system::system_error;
+#else
 using system_error = std::system_error;
 #endif
 

@@ -34,7 +34,7 @@ using exchanger = tryst::exchanger<int>;
 
 template <class Function>
 void spawn(net::io_context& io, Function function) {
-#ifdef TRYST_BOOST_ASIO
+#if defined(TRYST_BOOST_ASIO) || ASIO_VERSION >= 102400
     net::spawn(io, function, [](std::exception_ptr error) {
         if (error) {
             std::rethrow_exception(error);

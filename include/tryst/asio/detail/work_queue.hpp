@@ -8,6 +8,7 @@
 #include <tryst/asio/detail/registry.hpp>
 
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 TRYST_ASIO_BEGIN
@@ -46,12 +47,12 @@ public:
     /// ready as well; only then is another thread woken.
     template <class Function>
     void push(Function function) {
-        if constexpr (requires { executor_.template target<prepared_executor>(); }) {
-            // The usual content of an `any_io_executor` needs no virtual function and no memory.
-            using known =
-                decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
-            if (const known* const io = executor_.template target<known>()) {
-                push(*io, std::move(function));
+        // The usual content of an `any_io_executor` needs no virtual function and no memory.
+        using known =
+            decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
+        if constexpr (requires { executor_.target_type() == typeid(known); }) {
+            if (executor_.target_type() == typeid(known)) {
+                push(*executor_.template target<known>(), std::move(function));
                 return;
             }
         }

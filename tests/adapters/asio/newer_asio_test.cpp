@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Completion tokens that Asio 1.22 and Boost.Asio 1.81 do not have yet.
+#include "adapters/asio/composition.hpp"
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#ifdef TRYST_BOOST_ASIO
+#if __has_include(<boost/asio/bind_immediate_executor.hpp>)
+#include <boost/asio/bind_immediate_executor.hpp>
+#include <boost/asio/system_executor.hpp>
+#define TRYST_TEST_IMMEDIATE_EXECUTOR
+#endif
+#if __has_include(<boost/asio/cancel_after.hpp>)
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/cancel_at.hpp>
+#define TRYST_TEST_CANCEL_AFTER
+#endif
+#else
+#if __has_include(<asio/bind_immediate_executor.hpp>)
+#include <asio/bind_immediate_executor.hpp>
+#include <asio/system_executor.hpp>
+#define TRYST_TEST_IMMEDIATE_EXECUTOR
+#endif
+#if __has_include(<asio/cancel_after.hpp>)
+#include <asio/cancel_after.hpp>
+#include <asio/cancel_at.hpp>
+#define TRYST_TEST_CANCEL_AFTER
+#endif
+#endif
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace {
+
+#ifdef TRYST_TEST_IMMEDIATE_EXECUTOR
+
+class AsioImmediateExecutor : public tryst::test::composition_test {};
+
+/// The handler runs through the queue of its own executor, even if a partner was waiting.
+TEST_F(AsioImmediateExecutor, RunsNoHandlerOfAnExchange) {
+    using tryst::asio::async_exchange;
+    tryst::test::completed<tryst::test::tracked> partner;
+    tryst::test::completed<tryst::test::tracked> got;
+    async_exchange(ex, item(1), keep_on(io, partner));
+    async_exchange(ex, item(2),
+                   tryst::test::net::bind_immediate_executor(tryst::test::net::system_executor(),
+                                                             keep_on(io, got)));
+    EXPECT_FALSE(got);
+    tryst::test::step(io);
+    expect_got(got, 1);
+    expect_got(partner, 2);
+}
+
+#endif
+
+#ifdef TRYST_TEST_CANCEL_AFTER
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::asio::async_exchange;
+using tryst::asio::async_receive;
+using tryst::test::as_tuple;
+using tryst::test::completed;
+using tryst::test::composition_test;
+using tryst::test::error_code;
+using tryst::test::keep;
+using tryst::test::keep_on;
+using tryst::test::tracked;
+namespace net = tryst::test::net;
+
+/// Without a timer, `cancel_after` and `cancel_at` need the I/O executor of the operation.
+class AsioCancelAfter : public composition_test {
+protected:
+    /// Runs until the timer has expired, too.
+    void run() {
+        io.restart();
+        io.run();
+    }
+    completed<tracked> got;
+};
+
+TEST_F(AsioCancelAfter, HandsTheItemOfAnExchangeBack) {
+    async_exchange(io.get_executor(), ex, item(1), net::cancel_after(1ms, keep_on(io, got)));
+    run();
+    expect_failed(got, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(meet(ex, 2, 1));
+    got.reset();
+    const auto long_ago = std::chrono::steady_clock::time_point::min();
+    async_exchange(io.get_executor(), ex, item(3), net::cancel_at(long_ago, keep_on(io, got)));
+    run();
+    expect_failed(got, exchange_errc::cancelled, 3);
+}
+
+TEST_F(AsioCancelAfter, ForgetsItsTimerAfterAMatch) {
+    async_exchange(io.get_executor(), ex, item(1), net::cancel_after(1h, keep_on(io, got)));
+    tryst::test::step(io);
+    EXPECT_TRUE(meet(ex, 2, 1));
+    run();
+    expect_got(got, 2);
+}
+
+TEST_F(AsioCancelAfter, EndsTheUseOfAnAwaitable) {
+    auto work = [&]() -> net::awaitable<void> {
+        auto token = net::cancel_after(1ms, as_tuple(net::use_awaitable));
+        auto [error, kept] =
+            co_await async_exchange(io.get_executor(), ex, item(1), std::move(token));
+        got.emplace(error, std::move(kept));
+    };
+    start(work);
+    run();
+    expect_success();
+    expect_failed(got, exchange_errc::cancelled, 1);
+}
+
+TEST_F(AsioCancelAfter, EndsAReceiveWithItsOwnTimer) {
+    channel pipe;
+    error_code ended;
+    auto work = [&]() -> net::awaitable<void> {
+        auto token = net::cancel_after(never, 1ms, as_tuple(net::use_awaitable));
+        auto [error, none] = co_await async_receive(pipe, std::move(token));
+        ended = error;
+        EXPECT_FALSE(none);
+    };
+    start(work);
+    run();
+    expect_success();
+    EXPECT_EQ(ended, make_error_code(exchange_errc::cancelled));
+}
+
+TEST_F(AsioCancelAfter, EndsAWait) {
+    net::co_spawn(io, keep(ex, item(1), first), net::cancel_after(1ms, net::detached));
+    run();
+    expect_failed(first, exchange_errc::cancelled, 1);
+}
+
+#endif
+
+} // namespace
