@@ -34,8 +34,11 @@ struct context_executor {
 /* Timers that the context itself serves, through one `basic_waitable_timer`, the alarm. A timer of
  * Asio's for each operation would cost two more passes through the context's queue, and an
  * allocation. The alarm is made with the first timer, because it brings Asio's reactor into the
- * context, and the reactor makes each pass of the context more expensive. While an alarm is set,
- * the context has outstanding work. So the last timer that is disarmed cancels the alarm. */
+ * context, and the reactor makes each pass of the context more expensive.
+ *
+ * While an alarm is set, the context has outstanding work. So the alarm is cancelled when no timer
+ * has been left for a few passes through the queue. A party that always waits with a deadline, and
+ * is always served in time, therefore does not set a new alarm for each wait. */
 class context_timers : tryst::detail::shared_timers {
 public:
     explicit context_timers(net::execution_context& context) noexcept : context_{&context} {}
@@ -48,12 +51,11 @@ public:
         }
     }
 
-    void disarm(timer_node* node) noexcept {
-        std::unique_lock lock(mutex_);
-        remove(lock, node);
-        if (heap_.empty() && alarm_at_ != never) {
-            alarm_at_ = never;
-            alarm_->cancel();
+    /// @param queue  of an executor of the context, a `work_queue`.
+    template <class Queue>
+    void disarm(timer_node* node, Queue queue) noexcept {
+        if (is_last(node)) {
+            check_later(std::move(queue));
         }
     }
 
@@ -70,6 +72,54 @@ private:
     using alarm = net::basic_waitable_timer<clock, net::wait_traits<clock>, context_executor>;
 
     static constexpr auto never = clock::time_point::max();
+    static constexpr int idle_passes = 4;
+
+    /// Takes a timer out. @returns whether the alarm is to be checked now and then.
+    bool is_last(timer_node* node) noexcept {
+        std::unique_lock lock(mutex_);
+        remove(lock, node);
+        if (!heap_.empty() || alarm_at_ == never || passes_left_ != 0) {
+            return false;
+        }
+        passes_left_ = idle_passes;
+        return true;
+    }
+
+    /// Cancels the alarm if it has idled for long enough. @returns whether to check again.
+    bool check() noexcept {
+        const std::scoped_lock lock(mutex_);
+        if (!heap_.empty() || alarm_at_ == never) {
+            passes_left_ = 0;
+        } else if (--passes_left_ == 0) {
+            alarm_at_ = never;
+            alarm_->cancel();
+        }
+        return passes_left_ != 0;
+    }
+
+    /// Lets each entry check once, and queue the next.
+    template <class Queue>
+    struct checking {
+        using allocator_type = net::recycling_allocator<void>;
+        allocator_type get_allocator() const noexcept { return allocator_type(); }
+        void operator()() {
+            if (timers->check()) {
+                timers->check_later(std::move(queue));
+            }
+        }
+        context_timers* timers;
+        Queue queue;
+    };
+    template <class Queue>
+    void check_later(Queue queue) noexcept {
+        try {
+            Queue to = queue;
+            to.push(checking<Queue>{this, std::move(queue)});
+        } catch (...) { // no memory
+            while (check()) {
+            }
+        }
+    }
 
     /// Sets the alarm for the earliest timer. Precondition: there is one.
     void set_alarm() {
@@ -101,8 +151,9 @@ private:
     }
 
     context_executor context_;
-    std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next two members.
+    std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next three members.
     clock::time_point alarm_at_ = never;
+    int passes_left_ = 0;
     bool ended_ = false;
 };
 

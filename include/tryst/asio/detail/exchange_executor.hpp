@@ -146,8 +146,11 @@ private:
         .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
         .arm = [](void* context,
                   timer_node* node) noexcept { self(context).list->of->timers().arm(node); },
-        .disarm = [](void* context,
-                     timer_node* node) noexcept { self(context).list->of->timers().disarm(node); },
+        .disarm =
+            [](void* context, timer_node* node) noexcept {
+                exchange_executor& owner = self(context);
+                owner.list->of->timers().disarm(node, owner.derived().queue());
+            },
     };
 
     [[no_unique_address]] handler_memory memory_;

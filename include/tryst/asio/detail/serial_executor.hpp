@@ -223,8 +223,10 @@ private:
         .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
         .arm = [](void* context,
                   timer_node* node) noexcept { self(context).registry_->timers().arm(node); },
-        .disarm = [](void* context,
-                     timer_node* node) noexcept { self(context).registry_->timers().disarm(node); },
+        .disarm =
+            [](void* context, timer_node* node) noexcept {
+                self(context).registry_->timers().disarm(node, *self(context).turns_);
+            },
     };
 
     // As `event_loop::turns_between_polls`, for the same reason.
