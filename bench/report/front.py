@@ -27,7 +27,7 @@ COLOURS = ("**One way, or two colours, on more loops: do not share one of these 
            "cores today. In simulation, their throughput on many loops is lower than on one loop, and lower than that of a "
            "mutex. Instead use an `exchanger` if any two parties may pair, a channel for each loop or pair of loops, or lists "
            "under a mutex.")
-ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is faster than tryst's channel on Asio, cancels faster "
+ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is somewhat faster than tryst's channel on Asio, "
         "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
 NEAR = "**Two tasks that only meet each other: run both on one loop.** Across processors a swap takes several times as long."
 WON = """The tables below compare the best figure of tryst with the best figure of its rivals, for each case in [all

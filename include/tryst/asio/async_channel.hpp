@@ -41,7 +41,7 @@ struct receiving {
 /// then drops the item; `as_tuple` keeps it.
 ///
 /// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
-/// where the handler runs, cancellation, synchronization, and the one frame that is allocated. For
+/// where the handler runs, cancellation, synchronization, and the one block that is allocated. For
 /// the channel's own memory, see `red_blue_exchanger`.
 inline constexpr detail::initiating_function<
     detail::sending, detail::limit::none,

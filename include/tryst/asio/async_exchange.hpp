@@ -44,17 +44,19 @@ struct exchanging {
 /// @progress    lock-free until suspension.
 /// @resumes     the handler on its associated executor, through that executor's queue, never within
 ///              this call. Without one, the handler runs on the system executor, as in
-///              `asio::post`.
+///              `asio::post`. If a partner is waiting, an awaitable (`use_awaitable`) goes on at
+///              once, and a handler in `bind_immediate_executor` runs on that executor.
 /// @cancellation by the handler's cancellation slot. Terminal, partial and total cancellation mean
 ///              the same, because a failed exchange has no effect. A match wins over a later
 ///              cancellation. If the executor's context is destroyed first, the offer is withdrawn
 ///              and the handler is destroyed.
 /// @sync        everything before the partner's exchange happens-before the call of the handler,
 ///              and vice versa.
-/// @allocation  one frame, from the handler's associated allocator, freed before the handler is
-///              called. A polymorphic executor (`any_io_executor`) may allocate in order to queue
-///              the handler. If that fails, `std::terminate` is called, because the offer has been
-///              made already.
+/// @allocation  one block, from the handler's associated allocator, freed before the handler is
+///              called; with `use_awaitable` only the frame of the awaitable. A strand, or a
+///              polymorphic executor that holds no executor of an `io_context`, may allocate in
+///              order to queue the handler. If that fails, `std::terminate` is called, because the
+///              offer has been made already.
 inline constexpr detail::initiating_function<
     detail::exchanging, detail::limit::none,
     "async_exchange([io_executor,] exchanger<T>&, T item, token)">
@@ -62,8 +64,7 @@ inline constexpr detail::initiating_function<
 
 /// As `async_exchange`, for at most `patience`: `async_exchange_for(ex, item, patience, token)`.
 /// After that time it completes with `timed_out`, never early. The patience is any
-/// `std::chrono::duration`. The timer thread of the library serves the deadline, not the executor's
-/// context.
+/// `std::chrono::duration`. A timer of the executor's context serves the deadline.
 inline constexpr detail::initiating_function<
     detail::exchanging, detail::limit::patience,
     "async_exchange_for([io_executor,] exchanger<T>&, T item, duration, token)">

@@ -41,7 +41,7 @@ struct exchanging_blue {
 /// `item.returned()` the caller's own. On an rvalue, both move the item out.
 ///
 /// Everything else is as for `async_exchange`: an I/O executor as the first argument, exceptions,
-/// where the handler runs, cancellation, synchronization, and the one frame that is allocated. For
+/// where the handler runs, cancellation, synchronization, and the one block that is allocated. For
 /// the exchanger's own memory, see `red_blue_exchanger`.
 inline constexpr detail::initiating_function<
     detail::exchanging_red, detail::limit::none,
