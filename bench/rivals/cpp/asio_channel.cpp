@@ -21,8 +21,8 @@ using plain = asio_channel<unlocked<executor>>;
 using concurrent = asio_channel<locked<executor>>;
 using any = trying<asio_channel<unlocked<net::any_io_executor>>>;
 
-/// Receives with a deadline, in the usual way: whichever ends first, the wait or the timer. It sends
-/// without one, because the sender could not tell whether the item was received.
+/// Receives with a deadline, in the usual way: whichever ends first, the wait or the timer. It
+/// sends without one, because the sender could not tell whether the item was received.
 class timed : public plain {
 public:
     template <class Place>

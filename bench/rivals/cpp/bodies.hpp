@@ -91,8 +91,8 @@ inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
 }
 
-/// Whether no other thread may use the family's loop, so that its own tasks must close their meeting
-/// place.
+/// Whether no other thread may use the family's loop, so that its own tasks must close their
+/// meeting place.
 template <class Family>
 inline constexpr bool is_alone = false;
 template <class Family>

@@ -48,7 +48,8 @@ template <class Executor = net::any_io_executor, detail::awaitable_operation Ope
 }
 
 /// @cond
-// For readable errors. The result has the type of the right call, so that no error about it follows.
+// For readable errors. The result has the type of the right call, so that no error about it
+// follows.
 template <class Executor = net::any_io_executor, class Argument>
     requires(!detail::awaitable_operation<Argument> || std::is_lvalue_reference_v<Argument>)
 auto wait(Argument&&) {
