@@ -187,6 +187,21 @@ void bare() {
 
 // ---- Operations that their client cancels
 
+void one_cancelled() {
+    meeting m;
+    m.run(m.cancellable_loop(endless), m.requester());
+}
+
+void one_cancelled_at_once() {
+    meeting m;
+    m.run(m.cancellable_loop(until_stop, true), m.canceller());
+}
+
+void one_cancelled_at_once_in_arena() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(endless, true));
+}
+
 void cancellable() {
     meeting m;
     m.run(m.cancellable_loop(endless), m.requester(), m.loop({endless}));
@@ -383,6 +398,12 @@ constexpr std::array all{
           thread_and_coroutine, reaches(step::stop)},
     scene{"bare", "two coroutines without executor, a stop", bare, reaches(step::stop)},
 
+    scene{"one_cancelled", "one party, whose client cancels it", one_cancelled,
+          reaches(step::stop)},
+    scene{"one_cancelled_at_once", "the same, before the check runs; a stop", one_cancelled_at_once,
+          reaches(step::own_stop)},
+    scene{"one_cancelled_at_once_in_arena", "the same, slots 0 and 1, without a stop",
+          one_cancelled_at_once_in_arena, reaches(step::own_stop, step::expiry)},
     scene{"cancellable", "two parties; the client of one cancels it", cancellable,
           reaches(step::stop, step::claim_in_wait_list)},
     scene{"cancellable_and_closer", "one party; its client cancels it, and a close",
