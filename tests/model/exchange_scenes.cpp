@@ -185,6 +185,63 @@ void bare() {
     m.run(m.bare(until_stop), m.bare(endless), m.canceller());
 }
 
+// ---- Operations that their client cancels
+
+void one_cancelled() {
+    meeting m;
+    m.run(m.cancellable_loop(endless), m.requester());
+}
+
+void one_cancelled_at_once() {
+    meeting m;
+    m.run(m.cancellable_loop(until_stop, true), m.canceller());
+}
+
+void one_cancelled_at_once_in_arena() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(endless, true));
+}
+
+void cancellable() {
+    meeting m;
+    m.run(m.cancellable_loop(endless), m.requester(), m.loop({endless}));
+}
+
+void cancellable_and_closer() {
+    meeting m;
+    m.run(m.cancellable_loop(endless), m.requester(), m.closer());
+}
+
+void cancellable_and_canceller() {
+    meeting m;
+    m.run(m.cancellable_loop(until_stop), m.requester(), m.loop({endless}), m.canceller());
+}
+
+void cancellable_in_arena() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(endless), m.requester(), m.loop({endless}));
+}
+
+void cancellable_in_arena_and_closer() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(endless), m.requester(), m.loop({endless}), m.closer());
+}
+
+void cancelled_at_once() {
+    meeting m;
+    m.run(m.cancellable_loop(until_stop, true), m.loop({endless}), m.canceller());
+}
+
+void cancelled_at_once_in_arena() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(endless, true), m.loop({endless}), m.closer());
+}
+
+void cancelled_at_once_and_deadline() {
+    meeting m(1, true);
+    m.run(m.cancellable_loop(until_deadline, true), m.loop({endless}), m.time());
+}
+
 // ---- Frames destroyed while they wait, and exchangers destroyed by a party that has exchanged
 // there
 
@@ -341,6 +398,29 @@ constexpr std::array all{
           thread_and_coroutine, reaches(step::stop)},
     scene{"bare", "two coroutines without executor, a stop", bare, reaches(step::stop)},
 
+    scene{"one_cancelled", "one party, whose client cancels it", one_cancelled,
+          reaches(step::stop)},
+    scene{"one_cancelled_at_once", "the same, before the check runs; a stop", one_cancelled_at_once,
+          reaches(step::own_stop)},
+    scene{"one_cancelled_at_once_in_arena", "the same, slots 0 and 1, without a stop",
+          one_cancelled_at_once_in_arena, reaches(step::own_stop, step::expiry)},
+    scene{"cancellable", "two parties; the client of one cancels it", cancellable,
+          reaches(step::stop, step::claim_in_wait_list)},
+    scene{"cancellable_and_closer", "one party; its client cancels it, and a close",
+          cancellable_and_closer, reaches(step::stop)},
+    scene{"cancellable_and_canceller", "two parties; the client of one cancels it; a stop",
+          cancellable_and_canceller, reaches(step::stop, step::own_stop)},
+    scene{"cancellable_in_arena", "two parties, slots 0 and 1; the client of one cancels it",
+          cancellable_in_arena, reaches(step::expiry, step::claim_in_arena, step::stop)},
+    scene{"cancellable_in_arena_and_closer", "the same, with a close",
+          cancellable_in_arena_and_closer, reaches(step::expiry)},
+    scene{"cancelled_at_once", "a client cancels before the check runs; a stop", cancelled_at_once,
+          reaches(step::own_stop)},
+    scene{"cancelled_at_once_in_arena", "the same, slots 0 and 1, with a close",
+          cancelled_at_once_in_arena, reaches(step::expiry, step::own_stop)},
+    scene{"cancelled_at_once_and_deadline", "the same, slots 0 and 1, with a deadline",
+          cancelled_at_once_and_deadline, reaches(step::expiry, step::own_stop)},
+
     scene{"abandoned", "a frame is destroyed while it waits", abandoned,
           reaches(step::claim_in_wait_list)},
     scene{"abandoned_and_canceller", "the same, with a stop", abandoned_and_canceller,
@@ -359,28 +439,9 @@ constexpr std::array all{
           reaches(step::pinned)},
     scene{"destroyed_after_thread", "the same, and the other is a thread",
           destroyed_by_coroutine_that_met_a_thread, reaches(step::pinned)},
-    scene{"abandoned_at_once", "before its check runs, slots 0 and 1", abandoned_at_once,
-          reaches(step::pinned)},
-    scene{"abandoned_at_once_and_canceller", "the same, with a stop",
-          abandoned_at_once_and_canceller, reaches(step::pinned)},
-    scene{"abandoned_and_closer", "the same, slots 0 and 1, with a close", abandoned_and_closer,
-          reaches(step::pinned)},
-    scene{"destroyed", "who has returned destroys the exchanger; a stop", destroyed,
-          reaches(step::late_stop)},
-    scene{"destroyed_in_arena", "the same, slots 0 and 1, with a deadline", destroyed_in_arena,
-          reaches(step::pinned)},
-    scene{"destroyed_after_thread", "the same, and the other is a thread",
-          destroyed_by_coroutine_that_met_a_thread, reaches(step::pinned)},
-
     scene{"destroyed_inline",
           "the same, by a coroutine without executor, within its partner's post",
           destroyed_by_bare_coroutine, reaches(step::pinned)},
-    scene{"destroyed_over_one", "an exchanger is destroyed while one waits; a stop",
-          destroyed_over_one, reaches(step::late_stop, step::stop)},
-    scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline",
-          destroyed_over_one_in_arena, reaches(step::pinned)},
-    scene{"destroyed_over_two", "the same, of two who may be about to meet", destroyed_over_two,
-          reaches(step::pinned)},
     scene{"destroyed_over_one", "an exchanger is destroyed while one party waits; a stop",
           destroyed_over_one, reaches(step::late_stop, step::stop)},
     scene{"destroyed_over_one_in_arena", "the same, slots 0 and 1, with a deadline",

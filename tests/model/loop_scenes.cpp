@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // run_loop as it is shipped: its mailbox, how it sleeps, wakes up and stops; and what runs on it.
+// Also the run-down protection of what other threads use.
 #include "model/platform.hpp"
 #include "model/scenes.hpp"
 #include "support/bare_coroutine.hpp"
 
+#include <tryst/detail/run/rundown.hpp>
 #include <tryst/tryst.hpp>
 
 #include <array>
@@ -309,6 +311,36 @@ void destroyed_during_close_over_waiter() {
     require(ended, "the waiter was not resumed");
 }
 
+/// Two threads use an object under run-down protection. Its owner ends it, waits until each thread
+/// has entered or been refused, and destroys the protection. It is how Asio's registry ends.
+void run_down() {
+    auto guard = std::make_unique<detail::rundown>();
+    auto object = std::make_unique<std::array<int, 2>>();
+    std::array<detail::atomic<bool>, 2> tried{};
+    const auto user = [&](std::size_t mine) {
+        return [&tried, mine, at = guard.get(), data = object.get()] {
+            if (at->enter()) {
+                ++data->at(mine);
+                the_checker().reached(0, "used", site::current());
+            } else {
+                the_checker().reached(1, "refused", site::current());
+            }
+            tried.at(mine).store(true, std::memory_order_release); // as [R7] of the registry
+            at->leave();
+        };
+    };
+    run_threads(user(0), user(1), [&] {
+        guard->end();
+        require(guard->has_ended(), "it has not ended");
+        object.reset();
+        for (const auto& each : tried) {
+            detail::yield_until([&] { return each.load(std::memory_order_acquire); });
+        }
+        guard->drain();
+        guard.reset();
+    });
+}
+
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
@@ -330,6 +362,7 @@ constexpr std::array all{
           destroyed_during_close_over_waiter, reaches(0)},
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
           destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
+    scene{"run_down", "two threads use what its owner ends and destroys", run_down, reaches(0, 1)},
 };
 
 } // namespace

@@ -22,6 +22,7 @@ namespace {
 struct result {
     bool begun = false;
     bool ended = false;
+    bool cancelled = false; ///< Its client cancelled it while it waited.
     bool abandoned = false; ///< Its frame was destroyed while it waited.
     bool exchanged = false;
     exchange_errc error{};
@@ -34,6 +35,13 @@ bool destroyed = false;
 
 meeting::meeting(std::size_t slots, bool grown) : ex_(new channel(slots)) {
     results.fill({});
+    request_.run = [](executor_node* node) noexcept {
+        const auto& made = *static_cast<cancel_request*>(node);
+        if (made.operation != nullptr) {
+            results.at(made.party).cancelled = true;
+            made.request(made.operation);
+        }
+    };
     destroyed = false;
     closing = false;
     closing_late = false;
@@ -78,6 +86,53 @@ detached meeting::busy_party(meeting& m, serial_loop& on, std::size_t first, std
         m.enter(mine, co_await m.ex_->exchange(parcel(mine)));
     }
     on.end_work();
+}
+
+/// Awaits an operation as an adapter does that cancels it itself.
+template <class Core>
+struct meeting::cancellable_wait {
+    meeting& m;
+    Core& core;
+
+    bool await_ready() const noexcept { return core.try_match(); }
+    bool await_suspend(std::coroutine_handle<> party) const noexcept {
+        m.request_.operation = &core;
+        m.request_.request = [](void* operation) noexcept {
+            static_cast<Core*>(operation)->request_cancel();
+        };
+        const auto done = [](executor_node* node) noexcept {
+            std::coroutine_handle<>::from_address(Core::client_of(node)).resume();
+        };
+        return core.start(m.request_.loop->executor(), done, party.address(), true);
+    }
+    auto await_resume() const noexcept {
+        m.request_.operation = nullptr;
+        return core.take_result();
+    }
+};
+
+detached meeting::cancellable_party(meeting& m, std::size_t mine, patience kind) {
+    const auto wait_for = [&m](auto& operation) {
+        auto& core = detail::operation_access::of(operation);
+        return cancellable_wait<std::remove_reference_t<decltype(core)>>{m, core};
+    };
+    parcel gift(mine);
+    results.at(mine).begun = true;
+    m.request_.party = mine;
+    if (kind == patience::until_stop) {
+        auto operation = m.ex_->exchange(std::move(gift), m.token());
+        auto got = co_await wait_for(operation);
+        m.enter(mine, got);
+    } else if (kind == patience::until_deadline) {
+        auto operation = m.ex_->exchange_for(std::move(gift), wait);
+        auto got = co_await wait_for(operation);
+        m.enter(mine, got);
+    } else {
+        auto operation = m.ex_->exchange(std::move(gift));
+        auto got = co_await wait_for(operation);
+        m.enter(mine, got);
+    }
+    m.request_.loop->end_work();
 }
 
 detached meeting::destroying_party(meeting& m, serial_loop* on, std::size_t mine) {
@@ -183,7 +238,8 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
         case exchange_errc::timed_out:
             return the_checker().os().time() >= deadlines_.at(party);
         case exchange_errc::cancelled:
-            return stop_.requested() && (the_checker().limits().bare_posts || what_canceller_did_);
+            return mine.cancelled || (stop_.requested() &&
+                                      (the_checker().limits().bare_posts || what_canceller_did_));
         case exchange_errc::closed:
             // A plain access: the close happens-before the result, if posts order it.
             return closing &&
@@ -205,6 +261,7 @@ void meeting::close_at_quiescence() {
         const result& each = results[i];
         if (each.begun && !each.ended && !each.abandoned) {
             ++waiting;
+            require(!each.cancelled, "a request to cancel was lost");
             require(kinds_[i] == patience::endless ||
                         (kinds_[i] == patience::until_stop && !stop_.requested()),
                     "a stop or a deadline was lost");

@@ -131,6 +131,25 @@ public:
         return [this] { doom_.loop->executor().post(&doom_); };
     }
 
+    /// A loop whose one coroutine starts its exchange as cancellable. The exchange is cancelled on
+    /// the loop: by `requester`, or `at_once`, before its check runs.
+    auto cancellable_loop(patience kind, bool at_once = false) {
+        request_.loop = &loop_.at(loops_++);
+        return [this, mine = add(kind), kind, at_once] {
+            serial_loop& here = *request_.loop;
+            here.run([&] {
+                here.begin_work();
+                if (at_once) {
+                    here.executor().post(&request_);
+                }
+                cancellable_party(*this, mine, kind);
+            });
+        };
+    }
+    auto requester() {
+        return [this] { request_.loop->executor().post(&request_); };
+    }
+
     /// A loop whose one coroutine destroys the exchanger, if it has met somebody there.
     auto destroying_loop() {
         return [this, mine = add(patience::endless), on = loops_++] {
@@ -231,6 +250,7 @@ private:
     static detached busy_party(meeting& m, serial_loop& on, std::size_t first, std::size_t rounds);
     void thread_party(std::size_t mine, patience kind);
 
+    static detached cancellable_party(meeting& m, std::size_t mine, patience kind);
     static detached destroying_party(meeting& m, serial_loop* on, std::size_t mine);
     static void doomed_party(meeting& m, std::size_t mine, patience kind, bool at_once);
     void destroy() noexcept;
@@ -245,10 +265,21 @@ private:
         std::size_t party = 0;
     };
 
+    /// The request to cancel an operation, on its loop.
+    struct cancel_request : executor_node {
+        serial_loop* loop = nullptr;
+        void* operation = nullptr; ///< Null unless it is in progress.
+        void (*request)(void* operation) noexcept = nullptr;
+        std::size_t party = 0;
+    };
+    template <class Core>
+    struct cancellable_wait;
+
     shared_object waiting_; // its version counts who of `watched_` has begun
     std::uint32_t watched_ = 0;
     channel* ex_;
     doom doom_;
+    cancel_request request_;
     stop_source stop_;
     std::size_t parties_ = 0;
     std::size_t loops_ = 0;

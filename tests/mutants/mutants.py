@@ -266,8 +266,8 @@ def logic() -> Iterator[Mutant]:
                  "            if (q != nullptr && slot::matches(W::side, seen) && arena_.at(i).claim(seen)) {\n"
                  "                swap_with(w, q, false, nullptr);\n"
                  "                return true;\n", "            if (q != nullptr && false) {\n                return true;\n")
-    turn = "        this->run = end_turn;\n        this->executor.post(this);\n"
-    yield Mutant("the check is not posted", operation, turn, "        this->run = end_turn;\n")
+    turn = "        this->run = after_turn;\n        this->executor.post(this);\n"
+    yield Mutant("the check is not posted", operation, turn, "        this->run = after_turn;\n")
     yield Mutant("the check is posted twice", operation, turn, turn + "        this->executor.post(this);\n")
     yield Mutant("a completed check does not resume", operation, "            done(node);\n", "            (void)node;\n")
     yield Mutant("limits come into force after parking", operation,
@@ -279,7 +279,25 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the timer outlives its operation", operation,
                  "                timers().disarm(this);\n", "")
     yield Mutant("a waiter that can be limited says that it cannot", operation,
-                 "        this->unstoppable = !can_be_limited();", "        this->unstoppable = true;")
+                 "        this->unstoppable = no_limits;", "        this->unstoppable = true;")
+    yield Mutant("a waiter that its client may cancel says that it cannot be", operation,
+                 "!can_be_limited() && !cancellable;", "!can_be_limited();")
+    yield Mutant("a client's cancellation before the limits: forgotten", operation,
+                 "        if (cancelled) {\n            cancel(false);\n        }\n", "        static_cast<void>(cancelled);\n")
+    yield Mutant("a client's cancellation touches an offer in the arena", operation,
+                 "        } else if (this->at == stage::offered) {\n"
+                 "            this->at = stage::offered_cancelled;", "        } else {\n            cancel(false);")
+    rundown = "detail/run/rundown.hpp"
+    yield Mutant("rundown: a thread looks before it enters", rundown,
+                 "        return (word_.fetch_add(one_thread, std::memory_order_relaxed) & ended) == 0;\n",
+                 "        const bool open = !has_ended();\n"
+                 "        word_.fetch_add(one_thread, std::memory_order_relaxed);\n        return open;\n")
+    yield Mutant("rundown: the end does not wait", rundown,
+                 "        word_.fetch_or(ended, std::memory_order_relaxed);\n        drain();\n",
+                 "        word_.fetch_or(ended, std::memory_order_relaxed);\n")
+    yield Mutant("rundown: `drain` does not wait", rundown,
+                 "            return (word_.load(std::memory_order_acquire) & ~ended) == 0;\n",
+                 "            return word_.load(std::memory_order_acquire) != 0;\n")
     yield Mutant("a destroyed frame leaves its offer", operation,
                  "        if (protocol_->abandon(mine(), limited, queued)) {\n            return;\n        }\n",
                  "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        return;\n")

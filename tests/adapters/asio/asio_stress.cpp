@@ -23,10 +23,15 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tryst::test {
@@ -273,29 +278,74 @@ TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     }
 }
 
-/// A context whose parties are still meeting others, and being stopped, when it is stopped and
-/// destroyed.
-void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
-    constexpr std::size_t on_context = 8;
-    constexpr std::size_t threads = 2;
-    scene s(on_context + threads);
-    auto& log = s.record[on_context + threads];
-    std::barrier start(threads + 3);
-    std::atomic<bool> over{false};
-    std::vector<std::jthread> others;
-    for (std::size_t i = 0; i != threads; ++i) {
-        others.emplace_back([&s, &start, number = on_context + i] {
-            start.arrive_and_wait();
-            blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
+/// Threads that exchange from outside of a context, and one that presses the stop button. It closes
+/// in the end: while the context is being destroyed, if `early`, or after that.
+class outsiders {
+public:
+    static constexpr std::size_t threads = 2;
+
+    outsiders(scene& s, std::size_t first, bool early, std::ptrdiff_t insiders)
+        : start_(static_cast<std::ptrdiff_t>(threads) + 1 + insiders) {
+        for (std::size_t i = 0; i != threads; ++i) {
+            running_.emplace_back([this, &s, number = first + i] {
+                start();
+                blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
+            });
+        }
+        running_.emplace_back([this, &s, &log = s.record[first + threads], early] {
+            start();
+            while (!(early ? ending_ : ended_).load()) {
+                s.button.press(log);
+                std::this_thread::yield();
+            }
+            log.close(0, [&s] { s.ex.close(); });
         });
     }
-    std::jthread presser([&] {
-        start.arrive_and_wait();
-        while (!over.load()) {
-            s.button.press(log);
-            std::this_thread::yield();
+
+    void start() { start_.arrive_and_wait(); }
+
+    /// Destroys the context. Returns when all outsiders have ended.
+    template <class Context>
+    void destroy(std::unique_ptr<Context>& context) {
+        ending_ = true;
+        context.reset();
+        ended_ = true;
+        running_.clear();
+    }
+
+private:
+    std::barrier<> start_;
+    std::atomic<bool> ending_{false};
+    std::atomic<bool> ended_{false};
+    std::vector<std::jthread> running_;
+};
+
+/// What the scenes in which contexts end have seen.
+struct endings {
+    tally all;
+    std::size_t abandoned = 0;
+
+    void add(const scene& s) {
+        EXPECT_EQ(s.record.violations(), "");
+        EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
+        abandoned += s.record.abandoned();
+        all.add(s.record);
+    }
+    void expect_every_kind() const {
+        EXPECT_GT(abandoned, 10U);
+        EXPECT_GT(all.exchanges, 100U);
+        for (const auto why : {exchange_errc::cancelled, exchange_errc::timed_out}) {
+            EXPECT_GT(all.failures.at(static_cast<std::size_t>(why)), 10U)
+                << make_error_code(why).message();
         }
-    });
+    }
+};
+
+/// A context whose parties are still meeting others, and being stopped, when it is stopped and
+/// destroyed.
+void a_context_ends(std::size_t seed, endings& seen) {
+    constexpr std::size_t on_context = 8;
+    scene s(on_context + outsiders::threads);
     {
         auto context = std::make_unique<net::io_context>();
         std::optional<asio::task_executor<net::io_context::executor_type>> tasks(*context);
@@ -305,38 +355,124 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all) {
             start_cancelled(s, number++, context->get_executor());
             tasks->spawn(coroutine_party<task<>>(s, number++));
         }
-        std::jthread runner([&] {
-            start.arrive_and_wait();
-            context->run_for(std::chrono::microseconds(100 * (seed % 20)));
-        });
-        start.arrive_and_wait();
-        runner.join();
+        outsiders others(s, on_context, seed % 4 >= 2, 1);
+        others.start();
+        context->run_for(std::chrono::microseconds(100 * (seed % 20)));
         if (seed % 2 == 0) {
             tasks.reset();
         }
-        context.reset();
+        others.destroy(context);
     }
-    over = true;
-    presser.join();
-    log.close(0, [&s] { s.ex.close(); });
-    others.clear();
-    EXPECT_EQ(s.record.violations(), "");
-    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
-    abandoned += s.record.abandoned();
-    all.add(s.record);
+    seen.add(s);
 }
 
 TEST(AsioStress, AContextMayEndWhileOthersCompleteItsWaiters) {
-    tally all;
-    std::size_t abandoned = 0;
+    endings seen;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return abandoned == 0; }) && !HasFailure()) {
-        a_context_ends(seed++, abandoned, all);
+    while (time.goes_on([&] { return seen.abandoned == 0; }) && !HasFailure()) {
+        a_context_ends(seed++, seen);
     }
-    EXPECT_GT(abandoned, 10U);
+    seen.expect_every_kind();
+}
+
+/// Lets `threads` threads run an io_context for a while.
+void run_for(net::io_context& context, std::size_t threads, outsiders& others,
+             std::chrono::microseconds time) {
+    std::vector<std::jthread> running;
+    for (std::size_t i = 0; i != threads; ++i) {
+        running.emplace_back([&] {
+            others.start();
+            context.run_for(time);
+        });
+    }
+}
+
+/// The threads of a pool run already.
+void run_for(net::thread_pool& pool, std::size_t /*threads*/, outsiders& others,
+             std::chrono::microseconds time) {
+    others.start();
+    for (const auto end = steady::now() + time; steady::now() < end;) {
+        std::this_thread::yield();
+    }
+    pool.stop();
+    pool.join();
+}
+
+/// A context of several threads. Its parties wait with deadlines, and are cancelled by their slots,
+/// on strands; some awaitables wait without a strand.
+template <class Context>
+void strands_end(std::size_t threads, std::size_t seed, endings& seen) {
+    constexpr std::size_t on_context = 8;
+    scene s(on_context + outsiders::threads);
+    {
+        auto context = std::make_unique<Context>(threads);
+        for (std::size_t number = 0; number != on_context;) {
+            net::co_spawn(*context, awaitable_party(s, number++), net::detached);
+            net::co_spawn(net::make_strand(*context), awaitable_party(s, number++), net::detached);
+            start_callbacks(s, number++, net::make_strand(*context));
+            start_cancelled(s, number++, net::make_strand(*context));
+        }
+        constexpr bool is_pool = std::is_same_v<Context, net::thread_pool>;
+        outsiders others(s, on_context, seed % 4 >= 2,
+                         is_pool ? 1 : static_cast<std::ptrdiff_t>(threads));
+        run_for(*context, threads, others, std::chrono::microseconds(100 * (seed % 20)));
+        others.destroy(context);
+    }
+    seen.add(s);
+}
+
+TEST(AsioStress, StrandsMayEndWhileTheirWaitersAreCancelledAndTimedOut) {
+    endings seen;
+    std::size_t seed = 0;
+    const stress_time time;
+    while (time.goes_on([&] { return seen.abandoned == 0; }) && !HasFailure()) {
+        for (const std::size_t threads : {1U, 2U, 4U}) {
+            strands_end<net::io_context>(threads, seed, seen);
+            strands_end<net::thread_pool>(threads, seed, seen);
+        }
+        ++seed;
+    }
+    seen.expect_every_kind();
+}
+
+/// Waits with deadlines on two threads of a pool, while others match them.
+void deadlines_meet_partners(tally& all) {
+    constexpr std::size_t on_pool = 6;
+    constexpr std::size_t threads = 2;
+    scene s(on_pool + threads);
+    {
+        net::thread_pool pool(2);
+        for (std::size_t number = 0; number != on_pool;) {
+            net::co_spawn(pool, awaitable_party(s, number++), net::detached);
+            net::co_spawn(net::make_strand(pool), awaitable_party(s, number++), net::detached);
+        }
+        std::vector<std::jthread> running;
+        for (std::size_t i = 0; i != threads; ++i) {
+            running.emplace_back([&s, number = on_pool + i] {
+                blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
+            });
+        }
+        press_and_close(s, s.record[on_pool + threads]);
+        s.left.wait();
+        pool.join();
+    }
+    EXPECT_EQ(s.record.violations_at_rest(), "");
+    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
+    all.add(s.record);
+}
+
+TEST(AsioStress, DeadlinesOfAPoolTakeNoItemFromAPartner) {
+    const auto timed_out = [](const tally& all) {
+        return all.failures.at(static_cast<std::size_t>(exchange_errc::timed_out));
+    };
+    tally all;
+    const stress_time time;
+    while (time.goes_on([&] { return timed_out(all) == 0; }) && !HasFailure()) {
+        deadlines_meet_partners(all);
+    }
+    EXPECT_GT(timed_out(all), 10U);
     EXPECT_GT(all.exchanges, 100U);
-    EXPECT_GT(all.failures.at(static_cast<std::size_t>(exchange_errc::cancelled)), 10U);
 }
 
 } // namespace

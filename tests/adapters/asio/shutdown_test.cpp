@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -390,6 +391,76 @@ TEST_F(AsioShutdown, OfOneHandlerMayDestroyTheOnlyExchanger) {
     }
     EXPECT_EQ(items.alive.load(), 0);
     EXPECT_EQ(handlers.alive.load(), 0);
+}
+
+/// A context whose queue ends before its services, as a member of a context's class does.
+class context_with_queue : public net::execution_context {
+public:
+    class executor_type {
+    public:
+        explicit executor_type(context_with_queue& context) noexcept : context_(&context) {}
+        context_with_queue& query(net::execution::context_t) const noexcept { return *context_; }
+        static constexpr net::execution::blocking_t query(net::execution::blocking_t) noexcept {
+            return net::execution::blocking_t::never_t();
+        }
+        executor_type require(net::execution::blocking_t::never_t) const noexcept { return *this; }
+        template <class Function>
+        void execute(Function function) const {
+            context_->queue_.push_back(std::make_unique<queued<Function>>(std::move(function)));
+        }
+        bool operator==(const executor_type&) const noexcept = default;
+
+    private:
+        context_with_queue* context_;
+    };
+
+    executor_type get_executor() noexcept { return executor_type(*this); }
+
+    void run_one() {
+        const auto first = std::move(queue_.front());
+        queue_.pop_front();
+        first->run();
+    }
+
+private:
+    struct function {
+        virtual ~function() = default;
+        virtual void run() = 0;
+    };
+    template <class Function>
+    struct queued final : function {
+        explicit queued(Function&& made) : what(std::move(made)) {}
+        void run() override { std::move(what)(); }
+        Function what;
+    };
+    std::deque<std::unique_ptr<function>> queue_;
+};
+
+TEST_F(AsioShutdown, MayDestroyTheQueueBeforeTheServices) {
+    for (const bool has_begun : {false, true}) {
+        for (const bool with_task : {false, true}) {
+            exchanger room;
+            {
+                context_with_queue context;
+                auto handler = net::bind_executor(context.get_executor(), mourned(handlers));
+                if (with_task) {
+                    tryst::asio::async_wait(
+                        exchange_in_task(room, tracked(items, 1), tracked(handlers, 0)),
+                        std::move(handler));
+                    if (has_begun) {
+                        context.run_one();
+                    }
+                } else {
+                    async_exchange(room, tracked(items, 1), std::move(handler));
+                }
+                if (has_begun) {
+                    EXPECT_TRUE(room.try_exchange(tracked(items, 2)));
+                }
+            }
+            EXPECT_EQ(items.alive.load(), 0);
+            EXPECT_EQ(handlers.alive.load(), 0);
+        }
+    }
 }
 
 // ---- Operations that are complete, but whose handler has not been called yet.

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -191,6 +192,46 @@ TEST_F(AsioWait, MatchesInTheArenaInSpiteOfALaterCancellation) {
     signal.emit(net::cancellation_type::terminal);
     step(io);
     expect_got(got, 2);
+}
+
+/// A token that never stops, and that is counted.
+struct counted_token {
+    template <class Callback>
+    struct callback_type {
+        callback_type(counted_token /*token*/, Callback /*callback*/) noexcept {}
+    };
+    bool stop_requested() const noexcept { return false; }
+    bool stop_possible() const noexcept { return false; }
+
+    tracked life;
+};
+
+/// The operation has nothing to cancel, but its slot is connected until its handler is called.
+TEST_F(AsioWait, IgnoresACancellationAfterACompletionInTheInitiation) {
+    census tokens;
+    for (const bool destroyed : {false, true}) {
+        for (int handlers = 0; handlers != 8; ++handlers) {
+            got.reset();
+            auto context = std::make_unique<net::io_context>();
+            net::cancellation_signal signal;
+            net::co_spawn(
+                *context,
+                awaiting(got,
+                         [&] { return ex.exchange_for(item(1), 0s, counted_token{{tokens, 0}}); }),
+                net::bind_cancellation_slot(signal.slot(), net::detached));
+            for (int i = 0; i != handlers; ++i) {
+                context->poll_one();
+            }
+            signal.emit(net::cancellation_type::terminal);
+            if (!destroyed) {
+                context->poll();
+            }
+            context.reset();
+            ASSERT_EQ(tokens.alive.load(), 0) << handlers;
+            ASSERT_EQ(items.alive.load(), got ? 1 : 0) << handlers;
+        }
+        EXPECT_TRUE(got);
+    }
 }
 
 TEST_F(AsioWait, LeavesTheCancellationToTheNextOperation) {

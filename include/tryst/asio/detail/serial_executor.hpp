@@ -122,6 +122,7 @@ private:
         ~turn() {
             if (owner_ != nullptr) {
                 owner_->move_to(entry::stranded);
+                owner_->unregister(); // the queue may end before the registry
                 owner_->on_shutdown();
             }
         }

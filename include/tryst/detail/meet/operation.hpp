@@ -173,11 +173,11 @@ public:
     void cancel(bool by_deadline) noexcept { protocol_->cancel(mine(), by_deadline); }
 
     /// As `cancel(false)`, for a client that has started the operation as cancellable. Call on the
-    /// executor, between the start and the call of the completion function.
+    /// executor, after the start. Does nothing if the operation is finished.
     void request_cancel() noexcept {
         if (this->is_limited()) {
             cancel(false);
-        } else {
+        } else if (this->at == stage::offered) {
             this->at = stage::offered_cancelled; // until the offer is in the wait list
         }
     }
