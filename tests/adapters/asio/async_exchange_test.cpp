@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -174,6 +175,53 @@ TEST(AsyncExchange, AllowsTheHandlerToBlockTheThread) {
     io.run();
     partner.join();
     EXPECT_EQ(got, 3);
+}
+
+/// A handler of a pool or a callback of tryst may wait for the partner that it has completed.
+TEST(AsyncExchange, LetsAHandlerWaitForThePartnerThatItCompleted) {
+    net::thread_pool pool(2);
+    exchanger ex;
+    exchanger first;
+    std::promise<int> theirs;
+    const auto meet = [&] {
+        EXPECT_EQ(*ex.try_exchange(2), 1);
+        EXPECT_EQ(theirs.get_future().get(), 2);
+        theirs = std::promise<int>();
+    };
+    const auto wait_in_pool = [&] {
+        async_exchange(
+            ex, 1, net::bind_executor(pool, [&](error_code, int item) { theirs.set_value(item); }));
+    };
+    wait_in_pool();
+    std::promise<void> posted;
+    net::post(pool, [&] {
+        meet();
+        posted.set_value();
+    });
+    posted.get_future().wait();
+
+    wait_in_pool();
+    std::promise<void> called;
+    async_exchange(first, 5, net::bind_executor(pool, [&](error_code, int) {
+                       meet();
+                       called.set_value();
+                   }));
+    EXPECT_EQ(*first.try_exchange(6), 5);
+    called.get_future().wait();
+    pool.join();
+}
+
+TEST(AsyncExchange, CompletesThePartnerInANestedRunOfTheContext) {
+    net::io_context io;
+    exchanger ex;
+    completed<int> got;
+    async_exchange(ex, 1, keep_on(io, got));
+    net::post(io, [&] {
+        EXPECT_TRUE(ex.try_exchange(2));
+        io.poll();
+        expect_got(got, 2);
+    });
+    io.run();
 }
 
 TEST(AsyncExchange, MayBeInitiatedInATaskOfALoop) {

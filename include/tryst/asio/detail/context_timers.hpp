@@ -43,6 +43,19 @@ class context_timers : tryst::detail::shared_timers {
 public:
     explicit context_timers(net::execution_context& context) noexcept : context_{&context} {}
 
+    /// Makes the alarm, which may take file descriptors and memory. @returns whether it is there.
+    bool prepare() noexcept {
+        const std::scoped_lock lock(mutex_);
+        try {
+            make_alarm();
+        } catch (...) {
+            return false;
+        }
+        return true;
+    }
+
+    /// If `prepare` was not called, and there is no memory or file descriptor for the alarm, calls
+    /// `std::terminate`.
     void arm(timer_node* node) noexcept {
         const std::scoped_lock lock(mutex_);
         heap_.insert(node);
@@ -114,10 +127,16 @@ private:
     void check_later(Queue queue) noexcept {
         try {
             Queue to = queue;
-            to.push(checking<Queue>{this, std::move(queue)});
+            to.push(checking<Queue>{this, std::move(queue)}, false);
         } catch (...) { // no memory
             while (check()) {
             }
+        }
+    }
+
+    void make_alarm() {
+        if (!alarm_ && !ended_) {
+            alarm_.emplace(context_);
         }
     }
 
@@ -126,9 +145,7 @@ private:
         if (ended_) {
             return;
         }
-        if (!alarm_) {
-            alarm_.emplace(context_);
-        }
+        make_alarm();
         alarm_at_ = heap_.earliest();
         alarm_->expires_at(alarm_at_);
         alarm_->async_wait([this](const error_code& error) {
@@ -138,8 +155,11 @@ private:
         });
     }
 
-    void ring() {
+    void ring() noexcept {
         std::unique_lock lock(mutex_);
+        if (clock::now() < alarm_at_) {
+            return; // a cancelled alarm, whose handler was already queued
+        }
         alarm_at_ = never;
         if (firing_ != nullptr) {
             return; // the thread that fires sets the next alarm

@@ -32,6 +32,7 @@ namespace detail {
  *
  * @tparam Derived  has
  *   - `core()`, the core operation;
+ *   - `continues`, whether its handler goes on until it waits (`registry::continues`);
  *   - `queue()`, the queue of the Asio executor, a `work_queue`;
  *   - `complete()`, which takes the result, ends the executor's lifetime, and calls the handler;
  *   - `dispose()`, which abandons the exchange and destroys the handler. */
@@ -59,6 +60,9 @@ protected:
             return;
         }
         registered_ = true;
+        if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
+            has_timers_ = context.timers().prepare();
+        }
         if (!derived().core().start(ref(), nullptr, nullptr, cancellable)) {
             leave();
             queue_completion();
@@ -111,10 +115,10 @@ private:
 
     executor_ref ref() noexcept { return {this, &vtable}; }
 
-    void push_entry() { derived().queue().push(queue_entry(*this)); }
+    void push_entry() { derived().queue().push(queue_entry(*this), registry::continues()); }
 
     void run() {
-        const registry::scope here(list == nullptr ? nullptr : list->of);
+        const registry::scope here(list == nullptr ? nullptr : list->of, Derived::continues);
         move_to(entry::none);
         if (completed_ || derived().core().run_node()) {
             leave();
@@ -140,7 +144,11 @@ private:
                 owner.list->of->wake(owner, [&owner] { owner.push_entry(); });
             },
         .temporary = true,
-        .running_here = [](const void*) noexcept { return true; }, // only the exchange asks
+        // Only the exchange asks, whether it can use the timers.
+        .running_here =
+            [](const void* context) noexcept {
+                return static_cast<const exchange_executor*>(context)->has_timers_;
+            },
         .retract = [](void* context,
                       executor_node*) noexcept { return self(context).at() == entry::stranded; },
         .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
@@ -156,6 +164,7 @@ private:
     [[no_unique_address]] handler_memory memory_;
     bool registered_ = false;
     bool completed_ = false;
+    bool has_timers_ = false; ///< If not, the timer thread serves the deadline.
 };
 
 } // namespace detail

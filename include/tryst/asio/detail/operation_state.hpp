@@ -50,6 +50,8 @@ public:
     }
 
 private:
+    static constexpr bool continues = false; // the handler may block
+
     /// Destroys a state whose handler may have been moved away.
     struct deleter {
         void operator()(operation_state* ended) noexcept {

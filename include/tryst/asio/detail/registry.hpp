@@ -159,17 +159,41 @@ public:
         }
     }
 
-    /// Marks the thread as running work of the context; of none if null.
+    /// Marks the thread as running an entry of this context; of no known context if null.
     class scope {
     public:
-        explicit scope(registry* of) noexcept : outer_(std::exchange(running_here(), of)) {}
+        scope(registry* of, bool continues) noexcept : outer_(here()) { here() = {of, continues}; }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
-        ~scope() { running_here() = outer_; }
+        ~scope() { here() = outer_; }
 
     private:
-        registry* outer_;
+        friend class registry;
+        struct state {
+            registry* of = nullptr;
+            bool continues = false;
+        };
+        static state& here() noexcept { return tryst::detail::per_thread<state>(); }
+
+        state outer_;
     };
+
+    /// Marks the thread as running an awaitable.
+    class awaitable_scope {
+    public:
+        awaitable_scope() noexcept : outer_(std::exchange(scope::here().continues, true)) {}
+        awaitable_scope(const awaitable_scope&) = delete;
+        awaitable_scope& operator=(const awaitable_scope&) = delete;
+        ~awaitable_scope() { scope::here().continues = outer_; }
+
+    private:
+        bool outer_;
+    };
+
+    /// Whether what the thread queues now continues what it runs. This is so in awaitables and
+    /// tasks, which go on until they wait. Other handlers may block before the thread returns to
+    /// its context.
+    static bool continues() noexcept { return scope::here().continues; }
 
     /// @returns false if the context has ended.
     [[nodiscard]] bool add(registered_operation& added) noexcept {
@@ -195,7 +219,7 @@ public:
             operation.move_to(registered_operation::entry::queued);
             queue(); // last: the entry may run, or be destroyed, at once
         };
-        if (running_here() == this) {
+        if (scope::here().of == this) {
             queue_entry();
             return;
         }
@@ -244,17 +268,10 @@ private:
         return *latest.found;
     }
 
-    struct innermost_scope {
-        registry* of = nullptr;
-    };
-    static registry*& running_here() noexcept {
-        return tryst::detail::per_thread<innermost_scope>().of;
-    }
-
     /// The calling thread's list. Fibonacci hashing of an address that is the thread's own (Knuth,
     /// The Art of Computer Programming, volume 3, section 6.4).
     static std::size_t own_list() noexcept {
-        const auto own = reinterpret_cast<std::uintptr_t>(&running_here());
+        const auto own = reinterpret_cast<std::uintptr_t>(&scope::here());
         const std::uint64_t hash = own * std::uint64_t{0x9E3779B97F4A7C15};
         return static_cast<std::size_t>(hash >> (64 - list_bits));
     }

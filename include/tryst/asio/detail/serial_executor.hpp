@@ -136,7 +136,7 @@ private:
         allocator_type memory_;
     };
 
-    void push_turn() { turns_->push(turn(*this)); }
+    void push_turn() { turns_->push(turn(*this), registry::continues()); }
 
     void queue_turn() noexcept {
         move_to(entry::queued);
@@ -144,7 +144,7 @@ private:
     }
 
     void run_turn() {
-        const registry::scope in_context(registry_);
+        const registry::scope in_context(registry_, true);
         move_to(entry::none);
         asleep_ = false;
         if (run_nodes()) {

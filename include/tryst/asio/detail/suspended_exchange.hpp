@@ -8,6 +8,7 @@
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/item_in_the_end.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/exchange_operation.hpp>
 
@@ -94,14 +95,18 @@ public:
     ~suspended_exchange() {} // `complete` or `dispose` has destroyed the handler
 
     /// What Asio calls when the coroutine is suspended, as for its own `use_awaitable`, since 1.14.
+    /// Without memory it terminates, because some versions allow no exception here.
     template <class Frame>
-    handler_type* operator()(Frame* frame) {
+    handler_type* operator()(Frame* frame) noexcept {
+        const registry::awaitable_scope in_awaitable;
         std::construct_at(&handler_, frame->detach_thread());
         base::start(handler_.get_cancellation_slot());
         return nullptr;
     }
 
 private:
+    static constexpr bool continues = true;
+
     auto& core() noexcept { return core_; }
 
     /// The awaitable's own work keeps the context from running out of work.
@@ -134,10 +139,16 @@ private:
 template <class Form, class Operation>
 using awaited = typename Form::template value<result_of<Operation>>;
 
+template <class Operation>
+bool match_in_awaitable(Operation& operation) noexcept {
+    const registry::awaitable_scope in_awaitable;
+    return operation.await_ready();
+}
+
 /// Awaits an exchange. If a partner is waiting, the coroutine is not suspended.
 template <class Executor, class Form, class Operation>
 net::awaitable<awaited<Form, Operation>, Executor> await_exchange(Operation& operation) {
-    if (operation.await_ready()) {
+    if (match_in_awaitable(operation)) {
         co_return Form::returned(operation.await_resume());
     }
     suspended_exchange<Executor, Form, Operation> here(operation);
@@ -151,7 +162,7 @@ template <class Executor, class Form, class IoExecutor, class Make,
 net::awaitable<awaited<Form, Operation>, Executor> await_made(IoExecutor io, Make make) {
     [[maybe_unused]] const io_work<IoExecutor> work(io);
     Operation operation = make();
-    if (operation.await_ready()) {
+    if (match_in_awaitable(operation)) {
         co_return Form::returned(operation.await_resume());
     }
     suspended_exchange<Executor, Form, Operation> here(operation);

@@ -42,21 +42,21 @@ class work_queue {
 public:
     explicit work_queue(const Executor& executor) : executor_(prepared<Counts>(executor)) {}
 
-    /// Queues a function as the continuation of the running handler. If this thread runs the
-    /// context, the function goes to its private queue. The thread runs it next, unless others are
-    /// ready as well; only then is another thread woken.
+    /// Queues a function. With `continues`, as the continuation of the running handler: if this
+    /// thread runs the context, the function goes to its private queue. The thread runs it next,
+    /// unless others are ready as well; only then is another thread woken.
     template <class Function>
-    void push(Function function) {
+    void push(Function function, bool continues) {
         // The usual content of an `any_io_executor` needs no virtual function and no memory.
         using known =
             decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
         if constexpr (requires { executor_.target_type() == typeid(known); }) {
             if (executor_.target_type() == typeid(known)) {
-                push(*executor_.template target<known>(), std::move(function));
+                push_to(*executor_.template target<known>(), std::move(function), continues);
                 return;
             }
         }
-        push(executor_, std::move(function));
+        push_to(executor_, std::move(function), continues);
     }
 
     /// The registry of the executor's context. @throws std::bad_alloc.
@@ -64,16 +64,24 @@ public:
 
 private:
     template <class Prepared, class Function>
-    static void push(const Prepared& executor, Function&& function) {
+    static void push_to(const Prepared& executor, Function&& function, bool continues) {
+        if (continues) {
+            push_as(net::execution::relationship.continuation, executor,
+                    std::forward<Function>(function));
+        } else {
+            push_as(net::execution::relationship.fork, executor, std::forward<Function>(function));
+        }
+    }
+    template <class Relationship, class Prepared, class Function>
+    static void push_as(Relationship relationship, const Prepared& executor, Function&& function) {
         const auto memory = net::execution::allocator(function.get_allocator());
-        constexpr auto continuation = net::execution::relationship.continuation;
         // The copy with this allocator need not count as work, because a queued function does.
         if constexpr (net::can_require<Prepared, decltype(memory)>::value) {
-            execute_on(net::prefer(executor, continuation,
+            execute_on(net::prefer(executor, relationship,
                                    net::execution::outstanding_work.untracked, memory),
                        std::forward<Function>(function));
         } else {
-            execute_on(net::prefer(executor, continuation, memory),
+            execute_on(net::prefer(executor, relationship, memory),
                        std::forward<Function>(function));
         }
     }
@@ -89,9 +97,13 @@ public:
     explicit work_queue(const Executor& executor) : executor_(executor) {}
 
     template <class Function>
-    void push(Function function) {
+    void push(Function function, bool continues) {
         const auto memory = function.get_allocator();
-        queue().defer(std::move(function), memory);
+        if (continues) {
+            queue().defer(std::move(function), memory);
+        } else {
+            queue().post(std::move(function), memory);
+        }
     }
 
     registry& context() const { return registry::of(queue()); }
