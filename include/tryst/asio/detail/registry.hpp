@@ -122,7 +122,7 @@ private:
  * it runs a handler. `scope` marks such threads.
  *
  * Each thread has one of 64 lists, so that threads seldom wait for each other. With 8 lists the
- * simulation (bench/scale) falls below one mutex on 4 processors, and on 32 and more. */
+ * simulation (bench/scale) falls below one mutex on 4 processors and more. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
