@@ -7,11 +7,14 @@
 #include "parties.hpp"
 
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/run/rundown.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/sync_wait.hpp>
 
+#include <array>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
@@ -287,6 +290,174 @@ private:
     std::uint64_t take() noexcept { return counter_.fetch_add(1, std::memory_order_relaxed); }
 
     alignas(detail::line_pair) detail::atomic<std::uint64_t> counter_{0};
+};
+
+/// An operation that waits in an execution context.
+struct listed {
+    listed* previous = nullptr;
+    listed* next = nullptr;
+    void* list = nullptr;
+};
+
+/// The list of the operations of a context. Charges for the lines of the neighbours.
+template <class Memory>
+class listing {
+public:
+    void link(listed& added) noexcept {
+        Memory::write(&added);
+        added.previous = nullptr;
+        added.next = std::exchange(first_, &added);
+        if (added.next != nullptr) {
+            Memory::write(added.next);
+            added.next->previous = &added;
+        }
+    }
+    void unlink(listed& removed) noexcept {
+        Memory::read(&removed);
+        if (removed.previous != nullptr) {
+            Memory::write(removed.previous);
+            removed.previous->next = removed.next;
+        } else {
+            first_ = removed.next;
+        }
+        if (removed.next != nullptr) {
+            Memory::write(removed.next);
+            removed.next->previous = removed.previous;
+        }
+    }
+
+private:
+    listed* first_ = nullptr;
+};
+
+/// As in asio/detail/registry.hpp, which needs Asio: each thread has one of a few lists, behind a
+/// short lock. A waker enters the rundown. An operation leaves by itself.
+template <class Memory>
+class listed_by_thread {
+public:
+    void add(listed& added) noexcept {
+        list& mine = lists_[detail::per_thread<own_list>().probe % lists_.size()];
+        added.list = &mine;
+        mine.lock();
+        mine.operations.link(added);
+        mine.unlock();
+    }
+    template <class Queue>
+    void wake(listed& /*operation*/, Queue queue) noexcept {
+        if (rundown_.enter()) {
+            queue();
+        }
+        rundown_.leave();
+    }
+    void remove(listed& removed) noexcept {
+        list& its = *static_cast<list*>(removed.list);
+        its.lock();
+        its.operations.unlink(removed);
+        its.unlock();
+    }
+
+private:
+    struct own_list {
+        std::uint32_t probe;
+    };
+    struct alignas(detail::line_pair) list {
+        void lock() noexcept {
+            detail::yield_until(
+                [this] { return !locked.exchange(true, std::memory_order_acquire); });
+        }
+        void unlock() noexcept { locked.store(false, std::memory_order_release); }
+
+        detail::atomic<bool> locked{false};
+        listing<Memory> operations;
+    };
+
+    alignas(detail::line_pair) detail::rundown rundown_;
+    std::array<list, 64> lists_; // as in the registry
+};
+
+/// One list behind a mutex. A waker takes the operation out.
+template <class Memory>
+class listed_behind_mutex {
+public:
+    void add(listed& added) noexcept {
+        queued_lock::place& here = detail::per_thread<queued_lock::place>();
+        lock_.lock(here);
+        operations_.link(added);
+        lock_.unlock(here);
+    }
+    template <class Queue>
+    void wake(listed& operation, Queue queue) noexcept {
+        queued_lock::place& here = detail::per_thread<queued_lock::place>();
+        lock_.lock(here);
+        operations_.unlink(operation);
+        queue();
+        lock_.unlock(here);
+    }
+    void remove(listed& /*removed*/) noexcept {}
+
+private:
+    alignas(detail::line_pair) queued_lock lock_;
+    listing<Memory> operations_;
+};
+
+/// Not an exchange: each party waits in one context, and is woken as if from another.
+template <class Memory, class Registry>
+class waiting_in_context {
+    using goods = item<Memory>;
+
+public:
+    using memory = Memory;
+    static constexpr bool pairs = false;
+
+    explicit waiting_in_context(std::size_t /*capacity*/) {}
+
+    class [[nodiscard]] operation : private executor_node, private listed {
+    public:
+        operation(waiting_in_context& at, goods&& mine) noexcept : at_(at), own_(std::move(mine)) {}
+
+        bool await_ready() const noexcept { return false; }
+        bool await_suspend(std::coroutine_handle<> coroutine) noexcept {
+            coroutine_ = coroutine;
+            this->run = [](executor_node* node) noexcept {
+                static_cast<operation*>(node)->coroutine_.resume();
+            };
+            at_.registry_.add(*this);
+            at_.registry_.wake(*this, [this] { current_executor().post(this); });
+            return true;
+        }
+        std::optional<goods> await_resume() noexcept {
+            at_.registry_.remove(*this);
+            return at_.take(std::move(own_));
+        }
+
+    private:
+        waiting_in_context& at_;
+        goods own_;
+        std::coroutine_handle<> coroutine_;
+    };
+
+    template <bool>
+    auto meet(goods mine) noexcept {
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
+    }
+    template <bool>
+    std::optional<goods> wait(goods mine) noexcept {
+        listed place;
+        registry_.add(place);
+        registry_.wake(place, [] {});
+        registry_.remove(place);
+        return take(std::move(mine));
+    }
+    void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
+
+private:
+    std::optional<goods> take(goods&& mine) noexcept {
+        return closed_.load(std::memory_order_relaxed) ? std::nullopt
+                                                       : std::optional<goods>(std::move(mine));
+    }
+
+    Registry registry_;
+    alignas(detail::line_pair) detail::atomic<bool> closed_{false};
 };
 
 } // namespace tryst::scale

@@ -98,7 +98,8 @@ outcome_of_scene play(const load& what, design how, unsigned cores, const option
 
 /// Returns whether each party has a partner.
 bool is_possible(const load& what, design how, unsigned cores) {
-    return cores > 1 || how == design::ticket || what.coroutines > 1;
+    return cores > 1 || what.coroutines > 1 || how == design::ticket || how == design::lists ||
+           how == design::one_list;
 }
 
 curve draw(const load& what, design how, const options& chosen, const costs& prices) {
@@ -185,9 +186,9 @@ json to_json(const curve& line) {
             {"points", points}};
 }
 
-std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& loads,
-                    const std::vector<comparison>& check, const parameters& from,
-                    const options& chosen) {
+std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& contexts,
+                    const std::vector<curve>& loads, const std::vector<comparison>& check,
+                    const parameters& from, const options& chosen) {
     const auto ns = [](picoseconds time) { return static_cast<double>(time) / 1000; };
     const costs& c = from.prices;
     json all;
@@ -218,6 +219,10 @@ std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& 
     all["curves"] = json::array();
     for (const curve& line : curves) {
         all["curves"].push_back(to_json(line));
+    }
+    all["contexts"] = json::array();
+    for (const curve& line : contexts) {
+        all["contexts"].push_back(to_json(line));
     }
     if (chosen.loads) {
         all["loads"] = json::array();
@@ -260,13 +265,15 @@ std::string as_tables(const std::vector<curve>& curves, unsigned max_cores) {
     return text;
 }
 
-std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& loads,
-                    const std::vector<comparison>& check, const parameters& from,
-                    const options& chosen) {
+std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& contexts,
+                    const std::vector<curve>& loads, const std::vector<comparison>& check,
+                    const parameters& from, const options& chosen) {
     std::string text = fmt::format("A simulation, not a measurement; costs from {}.\nExchanges per "
                                    "microsecond.\n",
                                    from.source);
     text += as_tables(curves, chosen.max_cores) + as_tables(loads, chosen.max_cores);
+    text += "\nPairs of waits in one execution context per microsecond.\n";
+    text += as_tables(contexts, chosen.max_cores);
     text += "\nns of an exchange:            simulated  measured  ratio\n";
     for (const comparison& each : check) {
         text += fmt::format("{:>8}, {:>8}, {} core{} {:12.1f} {:9.1f} {:6.2f}\n", each.real->kind,
@@ -313,6 +320,12 @@ int run(int count, char** arguments) {
             curves.push_back(draw(what, how, chosen, from.prices));
         }
     }
+    std::vector<curve> contexts;
+    for (const load& what : balanced) {
+        for (const design how : context_designs) {
+            contexts.push_back(draw(what, how, chosen, from.prices));
+        }
+    }
     std::vector<curve> loads;
     if (chosen.loads) {
         for (const load& what : others) {
@@ -325,8 +338,8 @@ int run(int count, char** arguments) {
         std::fprintf(stderr, "\r\033[K");
     }
     const auto check = compare(curves, from);
-    const std::string text = chosen.json ? as_json(curves, loads, check, from, chosen)
-                                         : as_text(curves, loads, check, from, chosen);
+    const std::string text = chosen.json ? as_json(curves, contexts, loads, check, from, chosen)
+                                         : as_text(curves, contexts, loads, check, from, chosen);
     if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
         throw std::runtime_error("cannot write to standard output");
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests that the arena scales on simulated processors, whose figures do not depend on the machine.
+"""Tests that designs scale on simulated processors, whose figures do not depend on the machine.
 
 scale_test.py SCALE_MODEL
 """
@@ -13,13 +13,14 @@ import unittest
 MODEL = sys.argv.pop()
 
 
-class Arena(unittest.TestCase):
+class Scale(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # The program itself checks that items are conserved, and that a seed gives the same run again.
-        ran = subprocess.run([MODEL, "--json", "--max-cores", "64"], capture_output=True, text=True, check=True)
+        ran = subprocess.run([MODEL, "--json"], capture_output=True, text=True, check=True)
+        result = json.loads(ran.stdout)
         cls.throughput = {(curve["kind"], curve["design"], point["p"]): point["throughput"]
-                          for curve in json.loads(ran.stdout)["curves"] for point in curve["points"]}
+                          for curve in result["curves"] + result["contexts"] for point in curve["points"]}
 
     def test_loops_scale_to_64_processors(self):
         for processors in (2, 4, 8, 16, 32):
@@ -28,6 +29,12 @@ class Arena(unittest.TestCase):
 
     def test_threads_leave_one_slot_behind(self):
         self.assertGreater(self.throughput["threads", "arena", 64], 5 * self.throughput["threads", "one slot", 64])
+
+    def test_the_lists_of_a_context_are_no_slower_than_a_mutex(self):
+        for kind in ("loops", "threads"):
+            for processors in (1, 2, 4, 8, 16, 32, 64, 128):
+                self.assertGreater(self.throughput[kind, "lists", processors],
+                                   0.98 * self.throughput[kind, "one list", processors], (kind, processors))
 
 
 if __name__ == "__main__":

@@ -195,6 +195,13 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<locked_meeting<simulated_memory>>(capacity);
     case design::ticket:
         return here.play<ticket_meeting<simulated_memory>>(capacity);
+    case design::lists:
+        return here.play<waiting_in_context<simulated_memory, listed_by_thread<simulated_memory>>>(
+            capacity);
+    case design::one_list:
+        return here
+            .play<waiting_in_context<simulated_memory, listed_behind_mutex<simulated_memory>>>(
+                capacity);
     }
     throw std::logic_error("no such design");
 }

@@ -17,16 +17,20 @@ enum class kind : std::uint8_t {
     loops, ///< One on each core, with some coroutines each.
 };
 
-enum class design : std::uint8_t { one_slot, arena, fifo, lifo, mutex, ticket };
+enum class design : std::uint8_t { one_slot, arena, fifo, lifo, mutex, ticket, lists, one_list };
 
+/// The designs of an exchange.
 inline constexpr std::array designs{design::one_slot, design::arena, design::fifo,
                                     design::lifo,     design::mutex, design::ticket};
+/// The designs of the operations that wait in one execution context.
+inline constexpr std::array context_designs{design::lists, design::one_list};
 
 constexpr const char* name_of(kind k) noexcept {
     return k == kind::threads ? "threads" : "loops";
 }
 constexpr const char* name_of(design d) noexcept {
-    constexpr std::array names{"one slot", "arena", "fifo", "lifo", "mutex", "ticket"};
+    constexpr std::array names{"one slot", "arena",  "fifo",  "lifo",
+                               "mutex",    "ticket", "lists", "one list"};
     return names[static_cast<std::size_t>(d)];
 }
 

@@ -20,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -260,7 +261,8 @@ TEST(AsioStress, ConservesEveryItemHoweverTheWaitsEnd) {
     tally all;
     const stress_time time;
     while (time.goes_on([&] {
-        return std::apply([](auto... s) { return missing(s...); }, steps);
+        return std::apply([](auto... s) { return missing(s...); }, steps) ||
+               std::ranges::any_of(cancelled, [](const auto& way) { return way.load() <= 10; });
     }) && !HasFailure()) {
         everybody_meets(1, all);
         everybody_meets(2, all);
@@ -331,13 +333,13 @@ struct endings {
         abandoned += s.record.abandoned();
         all.add(s.record);
     }
-    void expect_every_kind() const {
-        EXPECT_GT(abandoned, 10U);
-        EXPECT_GT(all.exchanges, 100U);
-        for (const auto why : {exchange_errc::cancelled, exchange_errc::timed_out}) {
-            EXPECT_GT(all.failures.at(static_cast<std::size_t>(why)), 10U)
-                << make_error_code(why).message();
-        }
+    /// Whether each way in which a wait can end has been seen.
+    bool is_complete() const {
+        const auto failed = [&](exchange_errc why) {
+            return all.failures.at(static_cast<std::size_t>(why));
+        };
+        return abandoned > 10 && all.exchanges > 100 && failed(exchange_errc::cancelled) > 0 &&
+               failed(exchange_errc::timed_out) > 0 && failed(exchange_errc::closed) > 0;
     }
 };
 
@@ -370,10 +372,10 @@ TEST(AsioStress, AContextMayEndWhileOthersCompleteItsWaiters) {
     endings seen;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return seen.abandoned == 0; }) && !HasFailure()) {
+    while (time.goes_on([&] { return !seen.is_complete(); }) && !HasFailure()) {
         a_context_ends(seed++, seen);
     }
-    seen.expect_every_kind();
+    EXPECT_TRUE(seen.is_complete());
 }
 
 /// Lets `threads` threads run an io_context for a while.
@@ -426,14 +428,14 @@ TEST(AsioStress, StrandsMayEndWhileTheirWaitersAreCancelledAndTimedOut) {
     endings seen;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return seen.abandoned == 0; }) && !HasFailure()) {
+    while (time.goes_on([&] { return !seen.is_complete(); }) && !HasFailure()) {
         for (const std::size_t threads : {1U, 2U, 4U}) {
             strands_end<net::io_context>(threads, seed, seen);
             strands_end<net::thread_pool>(threads, seed, seen);
         }
         ++seed;
     }
-    seen.expect_every_kind();
+    EXPECT_TRUE(seen.is_complete());
 }
 
 /// Waits with deadlines on two threads of a pool, while others match them.

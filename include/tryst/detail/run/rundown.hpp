@@ -39,7 +39,8 @@ public:
         drain();
     }
 
-    /// Waits until no thread is between `enter` and `leave`.
+    /// Waits until no thread is between `enter` and `leave`. Sees the threads whose `enter`
+    /// happens-before this call.
     void drain() const noexcept {
         yield_until([this] {
             // [R3] acquire, pairs with [R2].
