@@ -145,6 +145,9 @@ struct coroutine_bodies {
                 mine.failed();
             }
         }
+        if constexpr (is_alone<Family>) {
+            at.close();
+        }
         mine.done();
     }
 

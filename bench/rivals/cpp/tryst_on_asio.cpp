@@ -53,7 +53,6 @@ template <class Channel>
 constexpr workload hand_over_on_either =
     on_either<hand_over<lonely_io_context, Channel>, hand_over<io_contexts, Channel>>;
 
-// Deadlines need a context with locks, because a thread of the library keeps them.
 const enrolment plain("tryst on Asio",
                       {
                           {"swap-tasks", swap_on_either<meeting>},
@@ -61,8 +60,8 @@ const enrolment plain("tryst on Asio",
                           {"cancel-tasks", cancel<lonely_io_context, without_sender>},
                           {"latency-tasks", latency<io_contexts, one_way<meeting>>},
                           {"memory-tasks", memory<lonely_io_context, fifo>},
-                          {"timed-tasks", swap_for<io_contexts, meeting>},
-                          {"timeout-tasks", time_outs<io_contexts, impatient<meeting>>},
+                          {"timed-tasks", swap_for<lonely_io_context, meeting>},
+                          {"timeout-tasks", time_outs<lonely_io_context, impatient<meeting>>},
                       });
 
 const enrolment tried("tryst on Asio, try_ first",
@@ -88,8 +87,8 @@ const enrolment
           {
               {"swap-tasks", on_either<swaps<task_executors<lonely_context>, meeting>,
                                        swaps<task_executors<locking_contexts>, meeting>>},
-              {"timed-tasks", swap_for<task_executors<locking_contexts>, meeting>},
-              {"timeout-tasks", time_outs<task_executors<locking_contexts>, impatient<meeting>>},
+              {"timed-tasks", swap_for<task_executors<lonely_context>, meeting>},
+              {"timeout-tasks", time_outs<task_executors<lonely_context>, impatient<meeting>>},
           });
 
 } // namespace

@@ -130,7 +130,6 @@ constexpr workload timed_swap_in_two = swap_in_two<Family, Channel, &ledger::tim
 
 template <class Family, class Meeting>
 measurement swap_for(const parameters& p) {
-    static_assert(!is_alone<Family>, "tryst keeps deadlines in another thread");
     const cast who = cast_of<Family>(p);
     ledger all(who.size());
     Family family(who.loops);
@@ -139,7 +138,11 @@ measurement swap_for(const parameters& p) {
         family.spawn(who.loop_of(id),
                      [&, id] { return Family::bodies::swap_for(at, all, id, p.patience); });
     }
-    perform(family, all, p, [&] { at.close(); });
+    perform(family, all, p, [&] {
+        if constexpr (!is_alone<Family>) {
+            at.close();
+        }
+    });
     return all.timed_swaps();
 }
 

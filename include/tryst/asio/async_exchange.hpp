@@ -40,12 +40,15 @@ struct exchanging {
 ///
 /// @returns     the token's return value.
 /// @throws      whatever the construction of the handler throws, and std::bad_alloc. Then nothing
-///              was offered, and the item is destroyed.
-/// @progress    lock-free until suspension.
-/// @resumes     the handler on its associated executor, through that executor's queue, never within
-///              this call. Without one, the handler runs on the system executor, as in
-///              `asio::post`. If a partner is waiting, an awaitable (`use_awaitable`) goes on at
-///              once, and a handler in `bind_immediate_executor` runs on that executor.
+///              was offered, and the item is destroyed. With `use_awaitable`, see `wait`.
+/// @progress    the exchange itself is lock-free. An operation that has to wait takes a lock of its
+///              context's registry for a few instructions. Queueing the handler takes the locks of
+///              its executor.
+/// @resumes     the handler on its associated executor, through that executor's queue, and not
+///              within this call. A handler without an executor runs on the system executor, as in
+///              `asio::post`. If a partner is waiting, there are two exceptions: an awaitable
+///              (`use_awaitable`) is not suspended, and a handler in `bind_immediate_executor` is
+///              dispatched on that executor, which may call it within this call.
 /// @cancellation by the handler's cancellation slot. Terminal, partial and total cancellation mean
 ///              the same, because a failed exchange has no effect. A match wins over a later
 ///              cancellation. If the executor's context is destroyed first, the offer is withdrawn
@@ -64,7 +67,10 @@ inline constexpr detail::initiating_function<
 
 /// As `async_exchange`, for at most `patience`: `async_exchange_for(ex, item, patience, token)`.
 /// After that time it completes with `timed_out`, never early. The patience is any
-/// `std::chrono::duration`. A timer of the executor's context serves the deadline.
+/// `std::chrono::duration`. A timer of the executor's context serves the deadline. If there is no
+/// memory or file descriptor to make that timer, the library's timer thread serves the deadline.
+/// Setting the timer may allocate from Asio's recycled memory; if this fails, `std::terminate` is
+/// called.
 inline constexpr detail::initiating_function<
     detail::exchanging, detail::limit::patience,
     "async_exchange_for([io_executor,] exchanger<T>&, T item, duration, token)">

@@ -112,8 +112,9 @@ constexpr bool is_task = false;
 
 } // namespace detail
 
-/// Runs a task on the executor associated with the handler, one node at a time. The operations that
-/// it awaits resume it there. Then calls the handler with the task's result or exception.
+/// Runs a task on the executor associated with the handler, one node at a time. The task is resumed
+/// there after each operation that it awaits. Then the handler is called with the task's result or
+/// exception.
 ///
 /// @tparam Token  any completion token for `void(std::exception_ptr, T)`, or
 ///   `void(std::exception_ptr)` for a `task<>`. After an exception, T is default-constructed.
@@ -138,8 +139,9 @@ auto async_wait(task<T> work, Token&& token) {
 
 /// Runs the task that `work(stop)` returns, as the overload for a task does.
 ///
-/// @cancellation by the handler's cancellation slot. A signal of any type in it requests a stop of
-///              the `std::stop_token stop`, on the handler's executor.
+/// @cancellation by the handler's cancellation slot. A signal of any type requests a stop on the
+///              `std::stop_token` that `work` received, on the handler's executor.
+/// @allocation  as for a task, and a stop state if the cancellation slot is connected.
 template <detail::stoppable_work Work, class Token>
 auto async_wait(Work work, Token&& token) {
     using task_type = std::invoke_result_t<Work&, std::stop_token>;

@@ -98,7 +98,7 @@ private:
     }
 
     Executor executor_;
-    registry& context_; // used until `forget` only
+    registry& context_; // used only until `forget`
     net::cancellation_signal signal_;
     net::cancellation_slot own_;
     bool ended_ = false;

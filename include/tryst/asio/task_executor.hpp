@@ -31,7 +31,7 @@ TRYST_ASIO_BEGIN
 /// the context if that is destroyed first. Destroy this object on the Asio executor, if that runs
 /// one handler at a time, or while no thread runs the context.
 ///
-/// A timer of the context serves the deadlines of operations that are awaited here.
+/// A timer of the context serves the deadlines of operations that its tasks await.
 template <class Executor = net::any_io_executor>
 class task_executor {
 public:

@@ -20,8 +20,6 @@ template <class Operation>
 concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
-/// The suspended part of `wait`, in the frame of its coroutine: no allocation. The completion takes
-/// the frame off the stack of the awaitable, as Asio's own operations do, instead of resuming it.
 /// In diagnostics: what `wait` was given.
 template <class Argument>
 constexpr bool is_operation = false;
@@ -37,7 +35,8 @@ constexpr bool is_operation = false;
 ///              `std::terminate` is called, because Asio's awaitables initiate operations in a
 ///              place where exceptions are not allowed.
 /// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
-///              coroutine does not suspend.
+///              coroutine does not suspend. A coroutine that completes a partner of its own context
+///              must not block its thread until that partner has run.
 /// @cancellation by the coroutine's cancellation state, as for every operation of Asio, and by the
 ///              operation's own stop token and deadline. In each case the result has the item.
 /// @allocation  one frame, from Asio's recycled memory.

@@ -31,14 +31,16 @@ struct context_executor {
     net::execution_context* context;
 };
 
-/* Timers that the context itself serves, through one `basic_waitable_timer`, the alarm. A timer of
- * Asio's for each operation would cost two more passes through the context's queue, and an
- * allocation. The alarm is made with the first timer, because it brings Asio's reactor into the
- * context, and the reactor makes each pass of the context more expensive.
+/* The context itself serves these timers, through one `basic_waitable_timer`, the alarm. An Asio
+ * timer for each operation would cost two more passes through the context's queue, and an
+ * allocation. The alarm is constructed before the first offer with a deadline (`prepare`), or, for
+ * tasks, when the first timer is armed. It brings Asio's reactor into the context, which makes each
+ * pass through the queue more expensive.
  *
- * While an alarm is set, the context has outstanding work. So the alarm is cancelled when no timer
- * has been left for a few passes through the queue. A party that always waits with a deadline, and
- * is always served in time, therefore does not set a new alarm for each wait. */
+ * While an alarm is set, the context has outstanding work. So the alarm must be cancelled when
+ * there are no timers. A party may wait with a deadline again and again, and be served in time. To
+ * spare it a new alarm for each wait, the alarm is cancelled only after there was no timer in each
+ * of `idle_passes` successive passes through the queue. */
 class context_timers : tryst::detail::shared_timers {
 public:
     explicit context_timers(net::execution_context& context) noexcept : context_{&context} {}
@@ -110,7 +112,7 @@ private:
         return passes_left_ != 0;
     }
 
-    /// Lets each entry check once, and queue the next.
+    /// A queue entry that looks for an idle alarm, and queues another such entry if necessary.
     template <class Queue>
     struct checking {
         using allocator_type = net::recycling_allocator<void>;
@@ -162,7 +164,7 @@ private:
         }
         alarm_at_ = never;
         if (firing_ != nullptr) {
-            return; // the thread that fires sets the next alarm
+            return; // `fire_due` is running; its caller sets the next alarm
         }
         fire_due(lock);
         if (!heap_.empty() && heap_.earliest() < alarm_at_) {

@@ -19,16 +19,19 @@ namespace detail {
  * The exchange posts its node here, and nothing else. The node goes straight into the queue of the
  * Asio executor, as the entry of a `registered_operation`.
  *
- *   unregistered --start--> waiting        `none`: the offer is made
- *   waiting      --post---> queued         by the completer, or by the exchange for one turn
- *   queued       --run----> waiting        the node was the check at the end of the turn
- *   queued       --run----> completed      the node was the completion: `Derived::complete`
+ *   unregistered --start--> waiting        the offer is made
+ *   unregistered ---------> queued         the exchange is complete without an offer
+ *   unregistered ---------> disposed       the context had ended
+ *   waiting      --post---> queued         by a completer, a canceller, or the exchange's own check
+ *   queued       --run----> waiting        the node was the check, and the exchange is pending
+ *   queued       --run----> completed      the exchange is complete: `Derived::complete`
  *   waiting      ---------> disposed       the context ended
  *   queued       ---------> disposed       the context destroyed the entry
  *
  * I39. At most one entry exists, because the exchange posts its node again only after its run.
- * I40. Only the entry, and the initiating function before the offer, use the members other than the
- *     base class. After the context has ended, its shutdown does.
+ * I40. The members other than the base class have one user at a time: the initiating function, then
+ *     the waker that queues the entry (I39), then the entry. If the context ends first, the last
+ *     user is its shutdown. A cancellation or a timer uses only the core operation.
  *
  * @tparam Derived  has
  *   - `core()`, the core operation;
@@ -42,8 +45,10 @@ protected:
     exchange_executor() = default;
     ~exchange_executor() = default;
 
-    /// Makes the offer, or completes at once. May end the executor's lifetime.
-    /// @param slot  cancels the exchange, if it is connected. The handler must clear it at the end.
+    /// Makes the offer. If the exchange completes without waiting, queues the completion. If the
+    /// context has ended, calls `dispose`. The caller must not use the executor afterwards.
+    /// @param slot  cancels the exchange, if it is connected. `Derived::complete` must clear it, or
+    ///   call a handler that does.
     /// @throws std::bad_alloc. Then nothing was offered.
     void start(net::cancellation_slot slot) {
         registry& context = derived().queue().context();
@@ -69,10 +74,10 @@ protected:
         }
     }
 
-    /// Calls `complete` later. Call instead of `start` if the exchange is complete already.
+    /// Queues the call of `complete`. Precondition: the exchange is complete.
     void queue_completion() noexcept {
-        // At once, because the handler's move may throw, or the context may end, before the result
-        // is taken.
+        // Detaches the stop and the timer now. Later the handler's move may throw, or the context
+        // may end, before the result is taken.
         derived().core().finish();
         completed_ = true;
         move_to(entry::queued);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Memory for the turn of a serial executor in an Asio executor's queue.
+/// Memory for one entry in an Asio executor's queue.
 /// Asio.
 #pragma once
 
@@ -11,17 +11,17 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// Has room for one queue entry of an io_context, a thread_pool or a strand that refers to its
-/// owner by a pointer.
+/// Has room for one entry in the queue of an io_context, a thread_pool or a strand, if the queued
+/// function consists of one pointer.
 struct handler_memory {
     static constexpr std::size_t alignment = alignof(void*);
     alignas(alignment) std::byte bytes[5 * sizeof(void*)];
     bool taken = false;
 };
 
-/// Allocates from a `handler_memory`, so that any thread can queue a turn without allocating.
+/// Allocates from a `handler_memory`, so that any thread can queue an entry without allocating.
 /// Larger entries come from Asio's recycled memory. Asio frees an entry before it runs it, so the
-/// memory is free for the next.
+/// memory can then hold the next entry.
 template <class T>
 class handler_allocator {
 public:

@@ -15,7 +15,7 @@ namespace detail {
 template <class Token, class Signature>
 constexpr bool is_token_for = false;
 
-/// `net::async_initiate`, which explains its own constraint at length.
+/// Calls `net::async_initiate`. Checks its constraint first, because Asio's own error is long.
 template <class Signature, class Token, class Initiation, class... Arguments>
 auto initiate(Initiation&& initiation, Token& token, Arguments&&... arguments) {
     if constexpr (requires {

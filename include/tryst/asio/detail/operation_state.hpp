@@ -19,8 +19,9 @@ namespace detail {
 /* The operation state
  * A client of the core operation (tryst/detail/meet/operation.hpp). One allocation holds the
  * handler, the exchange and its executor. The offer is made in the initiating function, so that
- * offers keep the order of initiation. The handler is called from the queue of its executor, after
- * the state has been destroyed. So it may throw, and may reuse the memory.
+ * offers keep the order of initiation. The handler is called after the state has been destroyed, so
+ * it may throw, and may reuse the memory. It is called from its executor's queue, or, if a partner
+ * is waiting, by its immediate executor.
  *
  * @tparam Tell  a function object that calls a handler with the result. */
 template <class Handler, class IoExecutor, class Operation, class Tell>
@@ -119,7 +120,7 @@ private:
     /// Ends the state's lifetime, and then calls `tell`.
     template <class Call>
     void end(Call tell) {
-        owner self = owned(); // a handler's move may throw, as its call may
+        owner self = owned(); // frees the state even if the handler's move throws
         [[maybe_unused]] const auto work = std::move(queue_);
         Handler handler = std::move(handler_);
         auto result = core().take_result();
@@ -132,7 +133,7 @@ private:
     work_queue queue_;
     [[no_unique_address]] io_work<IoExecutor> io_work_;
     Handler handler_;
-    Operation operation_; // last: its destructor needs the executor
+    Operation operation_; // last, so that it is destroyed first: its destructor uses the executor
 };
 
 } // namespace detail

@@ -28,15 +28,15 @@ public:
     registered_operation(const registered_operation&) = delete;
     registered_operation& operator=(const registered_operation&) = delete;
 
-    /// Called when the context is being destroyed. No entry can be queued in it any more, but a
-    /// waker may still be in `registry::wake`.
+    /// Called when the context is being destroyed. No entry can be queued in it any more. A waker
+    /// may still come; `registry::wake` then marks the operation as stranded.
     virtual void context_ends() noexcept = 0;
 
     /// Where the only entry of the operation is.
     enum class entry : std::uint8_t {
-        none,
-        queued, ///< In a queue of the context, which runs or destroys it.
-        stranded, ///< Nowhere, because the context has ended. No waker will come.
+        none, ///< There is no entry.
+        queued, ///< In a queue of the context, which runs or destroys it, or on the way there.
+        stranded, ///< In no queue, because the context has ended. No waker will come.
     };
 
     entry at() const noexcept {
@@ -48,9 +48,9 @@ public:
         entry_.store(where, std::memory_order_release);
     }
 
-    registered_operation* previous = nullptr; ///< For the registry only, as are the next two.
-    registered_operation* next = nullptr;
-    registry_list* list = nullptr; ///< Null before `registry::add`.
+    registered_operation* previous = nullptr; ///< For the registry only.
+    registered_operation* next = nullptr; ///< For the registry only.
+    registry_list* list = nullptr; ///< Its list. Null before `registry::add`.
 
 protected:
     registered_operation() = default;
@@ -107,22 +107,23 @@ private:
 /* The registry of an execution context
  *
  * I21. An operation is in a list from `add` until `remove` or `shutdown` unlinks it. Its waker does
- *     not touch the lists: the operation leaves by itself when it runs.
- * I22. After `shutdown` has begun, no waker queues an entry in the context: `rundown` excludes it.
- *     Then `wake` marks the operation as stranded instead.
- * I23. A thread that has seen `stranded` may destroy the operation. The waker touches only the
- *     rundown afterwards, and the registry's destructor waits for that.
- * I25. The registry is shut down before the strands of its context.
- *      1. Asio shuts services down in the reverse order of their construction.
- *      2. The registry's constructor creates the service of the strands first.
- *      3. Otherwise a waker could queue work in a strand that is being shut down. The strand would
- *         lose that work, and the lost handler would keep the strand alive forever.
+ *     not touch the lists. The operation calls `remove` itself when it runs.
+ * I22. After `rundown::end` in `shutdown`, no waker queues an entry in the context. `wake` marks
+ *     the operation as stranded instead.
+ * I23. A thread that has seen `stranded` may destroy the operation. The waker then touches only the
+ *     rundown, and the registry's destructor waits until it has left that.
+ * I25. The registry is shut down before the strands of its context. Otherwise a waker could queue
+ *     an entry in a strand that has been shut down. The strand would lose it, and the handler in
+ *     the lost entry would keep the strand alive forever.
+ *     1. Asio shuts services down in the reverse order of their construction.
+ *     2. The registry's constructor creates the service of the strands first.
  *
- * A waker that runs in the context itself needs no rundown, because nobody destroys a context while
- * it runs a handler. `scope` marks such threads.
+ * A waker on a thread that runs a handler of the context needs no rundown, because a context is not
+ * destroyed while it runs a handler. `scope` marks such threads.
  *
- * Each thread has one of 64 lists, so that threads seldom wait for each other. With 8 lists the
- * simulation (bench/scale) falls below one mutex on 4 processors and more. */
+ * There are 64 lists, and the address of a thread-local variable selects one, so threads seldom wait
+ * for each other. With 8 lists the simulation (bench/scale) falls below one mutex on 4 processors
+ * and more. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
@@ -140,13 +141,14 @@ public:
     /// context's shutdown.
     ~registry() override {
         shutdown();
-        rundown_.drain(); // a waker may be between I22 and its `leave`
+        rundown_.drain(); // a waker that was turned away may not have left yet (I23)
         // Relaxed: a thread that uses a later context at the same address must synchronize with the
         // end of this one anyway.
         ended_contexts.fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// The registry of the context of `executor`, or that of the system context if it has none.
+    /// The registry of the executor's context. An executor without a context has that of the system
+    /// context.
     template <class Executor>
     static registry& of(const Executor& executor) {
         if constexpr (requires { net::query(executor, as_context); }) {
@@ -212,8 +214,8 @@ public:
         removed.list->unlink(removed);
     }
 
-    /// Calls `queue`, which queues the operation's entry (I22). Call from any thread. The caller
-    /// must not use the operation afterwards.
+    /// Queues the operation's entry by calling `queue`, unless the context has ended (I22). Call
+    /// from any thread. The caller must not use the operation afterwards.
     template <class Queue>
     void wake(registered_operation& operation, Queue queue) noexcept {
         const auto queue_entry = [&] {

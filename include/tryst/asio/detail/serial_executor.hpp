@@ -28,11 +28,11 @@ namespace detail {
  *
  * A turn is the entry of the executor as a `registered_operation`.
  *
- * I17. At most one turn exists. `queue_turn` is called by `begin`, then by the running turn, or by
- *     the only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
+ * I17. At most one turn exists. A turn is queued by `begin`, then by the running turn, or by the
+ *     only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
  *     executor, as in a strand.
- * I18. While asleep, the executor is in the registry of its context, as always, and its inbox is
- *     prepared for a wait. So the next poster learns that it must wake the executor.
+ * I18. The executor is in the registry of its context from `enter_context` on. While it is asleep,
+ *     its inbox is prepared for a wait, so the next poster learns that it must wake the executor.
  * I19. Only the turn uses the members other than the inbox. Exceptions are the one poster that
  *     queues a turn (I17) and, while the executor is asleep, `context_ends` and the owner's
  *     `leave`.
@@ -63,8 +63,8 @@ protected:
     /// Called after the last turn; ends the executor's lifetime.
     virtual void complete() {}
 
-    /// Called when no turn will run any more: destroys suspended work (I20). Ends the executor's
-    /// lifetime.
+    /// Called when no turn will run any more. Destroys suspended work (I20), and may end the
+    /// executor's lifetime.
     virtual void on_shutdown() noexcept = 0;
 
     /// Called before the executor falls asleep.
@@ -76,10 +76,10 @@ protected:
         registered_ = registry_->add(*this);
     }
 
-    /// Makes the current turn the last; `complete` is called after it.
+    /// Makes the running or queued turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }
 
-    /// Enters a state of the diagram after the first nodes were posted outside of a turn.
+    /// Starts the executor: queues a turn if nodes are ready, and falls asleep otherwise.
     void begin() noexcept {
         if (!queue_.empty() || !fall_asleep()) {
             queue_turn();
@@ -179,8 +179,9 @@ private:
         return true;
     }
 
-    /// @returns whether the executor is asleep. Then the caller must not use it any more. Otherwise
-    ///   there is mail in the inbox, or the context, which is being destroyed, will destroy a turn.
+    /// Falls asleep, or queues a turn if the context has ended, which then destroys the turn.
+    /// @returns false if there is mail in the inbox. If true, the caller must not use the executor
+    ///   any more.
     bool fall_asleep() noexcept {
         before_sleep();
         if (!registered_) {

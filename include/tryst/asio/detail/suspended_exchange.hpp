@@ -94,8 +94,9 @@ public:
         : core_(tryst::detail::operation_access::of(operation)) {}
     ~suspended_exchange() {} // `complete` or `dispose` has destroyed the handler
 
-    /// What Asio calls when the coroutine is suspended, as for its own `use_awaitable`, since 1.14.
-    /// Without memory it terminates, because some versions allow no exception here.
+    /// Asio calls this function after it has suspended the coroutine. Its own `use_awaitable` is
+    /// called in the same way, since Asio 1.14. Without memory it terminates, because some versions
+    /// allow no exception here.
     template <class Frame>
     handler_type* operator()(Frame* frame) noexcept {
         const registry::awaitable_scope in_awaitable;
@@ -109,7 +110,7 @@ private:
 
     auto& core() noexcept { return core_; }
 
-    /// The awaitable's own work keeps the context from running out of work.
+    /// Does not count as outstanding work, because Asio's awaitable already does.
     auto queue() const { return work_queue<Executor, false>(handler_.get_executor()); }
 
     handler_type take_handler() noexcept {
@@ -123,14 +124,15 @@ private:
         Form::call(handler, core_.take_result());
     }
 
-    /// Asio destroys the frames later, so the exchange must be abandoned here.
+    /// Abandons the exchange at once, because the handler's destructor only posts the destruction
+    /// of the frames.
     void dispose() noexcept {
         core_.abandon();
         take_handler();
     }
 
     union {
-        handler_type handler_; ///< Not before the call.
+        handler_type handler_; ///< Exists from `operator()` until `take_handler`.
     };
     std::remove_reference_t<decltype(tryst::detail::operation_access::of(
         std::declval<Operation&>()))>& core_;
@@ -170,8 +172,8 @@ net::awaitable<awaited<Form, Operation>, Executor> await_made(IoExecutor io, Mak
     std::terminate(); // never reached: `complete` removes this frame
 }
 
-/// The completion tokens for which an initiating function makes the awaitable itself, because it
-/// then needs no allocation and may find a partner without being suspended.
+/// The completion tokens for which an initiating function returns an awaitable of its own. Such an
+/// awaitable needs no other allocation, and is not suspended if a partner is waiting.
 template <class Token>
 struct awaitable_token {
     static constexpr bool makes_awaitable = false;

@@ -42,12 +42,13 @@ class work_queue {
 public:
     explicit work_queue(const Executor& executor) : executor_(prepared<Counts>(executor)) {}
 
-    /// Queues a function. With `continues`, as the continuation of the running handler: if this
-    /// thread runs the context, the function goes to its private queue. The thread runs it next,
-    /// unless others are ready as well; only then is another thread woken.
+    /// Queues a function. With `continues`, queues it as the continuation of the running handler.
+    /// On a thread of the context, it first goes into the thread's private queue, and moves to the
+    /// shared queue when the handler returns. No other thread is woken for it alone.
     template <class Function>
     void push(Function function, bool continues) {
-        // The usual content of an `any_io_executor` needs no virtual function and no memory.
+        // An `any_io_executor` usually holds an `io_context` executor. Used directly, that one
+        // needs no virtual call and no allocation.
         using known =
             decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
         if constexpr (requires { executor_.target_type() == typeid(known); }) {

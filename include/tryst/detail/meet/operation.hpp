@@ -36,10 +36,12 @@ struct no_deadline {};
  *   offered --(turn)-----> complete           a partner came
  *                          stoppable,         in the wait list, with a stop
  *                          timed_by_...       or a deadline in force
+ *           --request_cancel--> offered_cancelled   is cancelled at the end of the turn
  *   any     --finish-----> finished           no stop callback or timer refers to it any more
  *
- * Without an executor there is no such turn, nor if only the client can cancel. Without a stop, a
- * deadline and a cancellable start, a pending operation stays `offered`.
+ * Without an executor there is no such turn. In the wait list there is none either if only the
+ * client can cancel. A pending operation stays `offered` if it has neither a stop nor a deadline
+ * and is not cancellable.
  *
  * `try_match` returns whether the operation is complete, `start` whether it is pending. If it is
  * pending, the completion function is called later, once, on the executor. A stop or a deadline
@@ -91,7 +93,8 @@ public:
     /// Swaps with a waiting partner, if there is one.
     /// @returns whether the operation is complete.
     bool try_match() noexcept {
-        assert(this->at == stage::created && "tryst: an exchange can be awaited only once");
+        assert(this->at == stage::created &&
+               "tryst: an exchange can be awaited only once, and not after its end");
         if constexpr (Limits::stoppable) {
             if (stop_.token.stop_requested()) {
                 mine().result = outcome::cancelled;
@@ -178,14 +181,13 @@ public:
         if (this->is_limited()) {
             cancel(false);
         } else if (this->at == stage::offered) {
-            this->at = stage::offered_cancelled; // until the offer is in the wait list
+            this->at = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
         }
     }
 
-    /// For an executor that serves only this operation: runs the node that was posted there. The
-    /// completion function of `start` may then be null.
-    /// @returns whether the operation is complete, and finished; if not, the caller must not use it
-    ///   any more.
+    /// For an executor that serves only this operation: runs the node that was posted there. With
+    /// such an executor, `done` in `start` may be null.
+    /// @returns true if the operation is `finished`. If false, the caller must not use it any more.
     bool run_node() noexcept {
         if (this->run == after_turn && end_turn()) {
             return false;

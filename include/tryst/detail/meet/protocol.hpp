@@ -280,7 +280,8 @@ private:
 
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
-        // The wait list comes first (I4). The caller has just tried it, unless `w` is moving.
+        // The wait list comes first (I4). The caller has just tried it, so the first pass skips it,
+        // unless `w` is moving, or the arena has grown: `spreads` below needs an up-to-date result.
         bool tried = moving == nullptr && !(WaitList::spreads && arena_.has_grown());
         while (true) {
             match_result found{match_result::own_side};

@@ -36,7 +36,7 @@ constexpr colour opposite(colour own) noexcept {
 enum class stage : std::uint8_t {
     created, ///< Not offered yet.
     offered, ///< Only a partner or a close can end the wait now.
-    offered_cancelled, ///< As `offered`; the client has cancelled, which takes effect later.
+    offered_cancelled, ///< As `offered`; the client has cancelled, in force after the turn.
     stoppable, ///< The stop callback, if there is one, is registered; no timer is armed.
     timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor.
     timed_by_thread, ///< As `stoppable`; a timer is armed with the timer thread.
@@ -55,7 +55,8 @@ struct waiter : executor_node {
     /// in the low 24 bits.
     std::uint32_t place = 0;
 
-    /// Whether a stop or a deadline is in force. Call on the waiter's executor.
+    /// Whether the wait can be cancelled now, by a stop, a deadline or the client. Call on the
+    /// waiter's executor.
     bool is_limited() const noexcept { return at >= stage::stoppable && at != stage::finished; }
 };
 

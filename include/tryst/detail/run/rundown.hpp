@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Protects an object from its end while other threads use it.
+/// Lets the owner of an object wait until no other thread uses the object.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -11,19 +11,20 @@
 namespace tryst::detail {
 
 /* Run-down protection
- * A thread that uses the object stands between `enter` and `leave`. The owner calls `end`, which
- * waits until no thread does. After that, `enter` returns false, and a thread may use only this
- * counter, until its `leave`. The owner must keep the counter until it has called `drain`.
+ * A thread calls `enter` before it uses the object, and `leave` afterwards. The owner calls `end`,
+ * which waits until each such thread has left. From then on `enter` returns false. A thread that
+ * got false must not use the object, but must still call `leave`. So before the owner destroys the
+ * counter, it calls `drain`.
  *
  * I24. One word holds the number of threads inside and whether the end has begun. So a thread that
  *     enters either sees the end, or is seen by it. */
 class rundown {
 public:
-    /// Call from any thread. In either case call `leave` afterwards.
+    /// Call from any thread. Call `leave` afterwards, whatever the result.
     /// @returns whether the object may be used until then.
     [[nodiscard]] bool enter() noexcept {
-        // [R1] relaxed: acquires nothing, because the object is known already. If the end does not
-        // see this entry, this entry sees the end (I24).
+        // [R1] relaxed: the thread could reach the object before, so there is nothing to acquire.
+        // I24 orders it against `end`.
         return (word_.fetch_add(one_thread, std::memory_order_relaxed) & ended) == 0;
     }
 
@@ -48,9 +49,10 @@ public:
         });
     }
 
-    /// For the owner.
+    /// Whether `end` has been called. A thread other than the owner must have synchronized with
+    /// that call, or may see false.
     bool has_ended() const noexcept {
-        // Relaxed: the owner's own store.
+        // Relaxed: acquires nothing.
         return (word_.load(std::memory_order_relaxed) & ended) != 0;
     }
 

@@ -14,8 +14,8 @@
 
 namespace tryst::detail {
 
-/// The common part of timers behind a mutex. The derived class decides how to wait for the earliest
-/// deadline.
+/// A base class for timers that a mutex guards. The derived class decides how to wait for the
+/// earliest deadline.
 class shared_timers {
 public:
     shared_timers(const shared_timers&) = delete;
@@ -25,8 +25,8 @@ protected:
     shared_timers() = default;
     ~shared_timers() = default;
 
-    /// Waits for a `fire` of this node to return, unless called from within it. After that, the
-    /// node is no longer used.
+    /// Removes a timer, whether it has fired or not. If another thread is in its `fire`, waits
+    /// until that returns. After that, the node is no longer used.
     void remove(std::unique_lock<std::mutex>& lock, timer_node* node) noexcept {
         if (!heap_.remove(node) && firing_ == node &&
             std::this_thread::get_id() != firing_thread_) {
@@ -48,7 +48,7 @@ protected:
     }
 
     std::mutex mutex_;
-    std::condition_variable changed_; // signals the end of a `fire`, for one
+    std::condition_variable changed_; // a `fire` has returned; derived classes add other events
     timer_heap heap_;
     timer_node* firing_ = nullptr;
     std::thread::id firing_thread_;

@@ -13,11 +13,11 @@
 
 namespace tryst::detail {
 
-/// A thread that fires timers, which are guarded by a mutex. It serves only the deadlines of
-/// coroutines without an executor, or on an executor without timers. A coroutine without an
-/// executor whose deadline passes continues on this thread, and delays other deadlines while it
-/// runs there. If the system cannot start the thread, `std::terminate` is called, because by then a
-/// waiter has been offered.
+/// A thread that fires timers. It serves only the deadlines of coroutines without an executor, or
+/// on an executor without timers. A coroutine without an executor whose deadline passes continues
+/// on this thread, and delays other deadlines while it runs there. If the system cannot start the
+/// thread, `std::terminate` is called, because by then a waiter has been offered. `changed_` also
+/// tells the thread of an earlier timer, and of the end.
 class timer_thread : shared_timers {
 public:
     static timer_thread& instance() {
@@ -46,7 +46,7 @@ private:
             const std::scoped_lock lock(mutex_);
             stopping_ = true;
         }
-        changed_.notify_all(); // also signals an earlier timer
+        changed_.notify_all();
         thread_.join();
     }
 

@@ -13,9 +13,9 @@ namespace tryst::detail {
 /* How the error arises
  *  1. The promise of an `asio::awaitable` has an `await_transform` for each type that it can await.
  *     If no overload accepts an operand, compilers list all of them.
- *  2. One overload takes an `asio::this_coro::throw_if_cancelled_1_t`. The classes below convert to
- *     this type, which has a member `bool value`, and to no other parameter. So overload resolution
- *     chooses it.
+ *  2. One of them takes an `asio::this_coro::throw_if_cancelled_1_t`, which has a member `bool
+ *     value`. The classes below convert to types with such a member only, so overload resolution
+ *     chooses this overload.
  *  3. The conversion is deleted. The `co_await` then has no type, so no further error follows.
  *
  * g++ quotes the template arguments. clang quotes the line of the declaration with its comment.
@@ -23,8 +23,8 @@ namespace tryst::detail {
  * Rejected: an `operator()` with a failing static assertion, for the overload that takes a
  * function. More errors follow, because it moves its argument and its `co_await` returns nothing.
  *
- * Rejected: an `await_transform` in the promise of a task, for the opposite mistake. g++ 12 then
- * copies awaitables that cannot be copied. */
+ * Rejected: an `await_transform` in the promise of a task, for an `asio::awaitable` that is awaited
+ * in a task. g++ 12 then copies awaitables that cannot be copied. */
 template <class Tag>
 concept asio_tag = requires { requires std::same_as<decltype(Tag::value), bool>; };
 
@@ -38,7 +38,7 @@ struct exchange_not_in_asio {
 struct task_not_in_asio {
     template <asio_tag Tag,
               text Instead = "co_await tryst::asio::async_wait(task, asio::use_awaitable)">
-    operator Tag() const = delete; // write: tryst::asio::async_wait(task, asio::use_awaitable)
+    operator Tag() const = delete; // co_await tryst::asio::async_wait(task, asio::use_awaitable)
 };
 
 /// A base class of other awaitables.
