@@ -121,9 +121,9 @@ private:
  * A waker on a thread that runs a handler of the context needs no rundown, because a context is not
  * destroyed while it runs a handler. `scope` marks such threads.
  *
- * There are 64 lists, and the address of a thread-local variable selects one, so threads seldom wait
- * for each other. With 8 lists the simulation (bench/scale) falls below one mutex on 4 processors
- * and more. */
+ * There are 64 lists, and the address of a thread-local variable selects one, so threads seldom
+ * wait for each other. With 8 lists the simulation (bench/scale) falls below one mutex on 4
+ * processors and more. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
