@@ -106,9 +106,9 @@ template <class Work>
 concept runnable_work =
     stoppable_work<Work> || requires(const Work& work) { detail::accept_task(work); };
 
-/// In diagnostics: what `async_wait` was given.
+/// Always false. The compiler quotes the template arguments in its error.
 template <class Work>
-constexpr bool is_task = false;
+constexpr bool not_a_task = false;
 
 } // namespace detail
 
@@ -155,7 +155,7 @@ auto async_wait(Work work, Token&& token) {
 template <class Work, class Token>
     requires(!detail::runnable_work<std::decay_t<Work>>)
 auto async_wait(Work&&, Token&& token) {
-    static_assert(detail::is_task<Work>,
+    static_assert(detail::not_a_task<Work>,
                   "tryst: async_wait takes a task, or a function of a std::stop_token that returns "
                   "a task; for an exchange, use wait");
     return async_wait(task<>(), std::forward<Token>(token));

@@ -52,7 +52,7 @@ template <class Executor>
 class stop_link : public std::enable_shared_from_this<stop_link<Executor>> {
 public:
     explicit stop_link(const Executor& executor)
-        : executor_(executor), context_(registry::of(executor)) {}
+        : executor_(executor), registry_(registry::of(executor)) {}
 
     void begin(std::stop_token stop, net::cancellation_slot own) {
         own_ = own;
@@ -83,7 +83,7 @@ private:
             // return.
             if (auto self = link->weak_from_this().lock()) {
                 // Nothing may be posted to a scheduler that is being shut down.
-                link->context_.post_unless_ended([&self] { emit_later(std::move(self)); });
+                link->registry_.post_unless_ended([&self] { emit_later(std::move(self)); });
             }
         }
     };
@@ -98,7 +98,7 @@ private:
     }
 
     Executor executor_;
-    registry& context_; // used only until `forget`
+    registry& registry_; // used only until `forget`
     net::cancellation_signal signal_;
     net::cancellation_slot own_;
     bool ended_ = false;

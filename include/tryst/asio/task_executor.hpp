@@ -67,7 +67,7 @@ private:
 
     public:
         explicit core(const Executor& executor) : base(queue(executor)), executor_(executor) {
-            base::enter_context();
+            base::enter_registry();
             base::begin();
         }
 

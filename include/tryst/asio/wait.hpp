@@ -20,9 +20,9 @@ template <class Operation>
 concept awaitable_operation =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
-/// In diagnostics: what `wait` was given.
+/// Always false. The compiler quotes the template arguments in its error.
 template <class Argument>
-constexpr bool is_operation = false;
+constexpr bool not_an_operation = false;
 
 } // namespace detail
 
@@ -54,7 +54,7 @@ template <class Executor = net::any_io_executor, class Argument>
 auto wait(Argument&&) {
     using wrong = std::remove_reference_t<Argument>;
     if constexpr (detail::awaitable_operation<wrong>) {
-        static_assert(detail::is_operation<Argument>,
+        static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes an rvalue: co_await wait(ex.exchange(x)), or "
                       "wait(std::move(operation))");
         return net::awaitable<detail::result_of<wrong>, Executor>();
@@ -62,19 +62,19 @@ auto wait(Argument&&) {
                              typename wrong::promise_type;
                              typename wrong::value_type;
                          }) {
-        static_assert(detail::is_operation<Argument>,
+        static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes no task: co_await async_wait(task, asio::use_awaitable)");
         return net::awaitable<typename wrong::value_type, Executor>();
     } else if constexpr (requires(wrong& start, std::stop_token stop) {
                              start(stop).await_resume();
                          }) {
-        static_assert(detail::is_operation<Argument>,
+        static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes no function: co_await wait(ex.exchange(x)) follows the "
                       "coroutine's cancellation state without one");
         return net::awaitable<detail::result_of<std::invoke_result_t<wrong&, std::stop_token>>,
                               Executor>();
     } else {
-        static_assert(detail::is_operation<Argument>,
+        static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes an operation: co_await wait(ex.exchange(x))");
         return net::awaitable<void, Executor>();
     }

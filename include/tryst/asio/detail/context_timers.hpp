@@ -16,9 +16,9 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// An executor that only knows its context. It runs functions at once, on a thread that already
-/// runs the context.
-struct context_executor {
+/// Runs functions inline. Its `query` names the context to which timers and strands belong. Asio
+/// uses it only on threads that run the context.
+struct inline_context_executor {
     net::execution_context& query(net::execution::context_t /*which*/) const noexcept {
         return *context;
     }
@@ -26,7 +26,7 @@ struct context_executor {
     void execute(Function&& function) const {
         std::forward<Function>(function)();
     }
-    bool operator==(const context_executor&) const noexcept = default;
+    bool operator==(const inline_context_executor&) const noexcept = default;
 
     net::execution_context* context;
 };
@@ -69,8 +69,8 @@ public:
     /// @param queue  of an executor of the context, a `work_queue`.
     template <class Queue>
     void disarm(timer_node* node, Queue queue) noexcept {
-        if (is_last(node)) {
-            check_later(std::move(queue));
+        if (remove_timer(node)) {
+            queue_idle_entry(std::move(queue));
         }
     }
 
@@ -84,13 +84,14 @@ public:
 
 private:
     using clock = tryst::detail::clock;
-    using alarm = net::basic_waitable_timer<clock, net::wait_traits<clock>, context_executor>;
+    using alarm =
+        net::basic_waitable_timer<clock, net::wait_traits<clock>, inline_context_executor>;
 
     static constexpr auto never = clock::time_point::max();
     static constexpr int idle_passes = 4;
 
-    /// Takes a timer out. @returns whether the alarm is to be checked now and then.
-    bool is_last(timer_node* node) noexcept {
+    /// @returns whether the caller must begin to look for an idle alarm, pass by pass.
+    bool remove_timer(timer_node* node) noexcept {
         std::unique_lock lock(mutex_);
         remove(lock, node);
         if (!heap_.empty() || alarm_at_ == never || passes_left_ != 0) {
@@ -101,7 +102,7 @@ private:
     }
 
     /// Cancels the alarm if it has idled for long enough. @returns whether to check again.
-    bool check() noexcept {
+    bool cancel_if_idle() noexcept {
         const std::scoped_lock lock(mutex_);
         if (!heap_.empty() || alarm_at_ == never) {
             passes_left_ = 0;
@@ -114,24 +115,24 @@ private:
 
     /// A queue entry that looks for an idle alarm, and queues another such entry if necessary.
     template <class Queue>
-    struct checking {
+    struct idle_entry {
         using allocator_type = net::recycling_allocator<void>;
         allocator_type get_allocator() const noexcept { return allocator_type(); }
         void operator()() {
-            if (timers->check()) {
-                timers->check_later(std::move(queue));
+            if (timers->cancel_if_idle()) {
+                timers->queue_idle_entry(std::move(queue));
             }
         }
         context_timers* timers;
         Queue queue;
     };
     template <class Queue>
-    void check_later(Queue queue) noexcept {
+    void queue_idle_entry(Queue queue) noexcept {
         try {
             Queue to = queue;
-            to.push(checking<Queue>{this, std::move(queue)}, false);
+            to.push(idle_entry<Queue>{this, std::move(queue)}, false);
         } catch (...) { // no memory
-            while (check()) {
+            while (cancel_if_idle()) {
             }
         }
     }
@@ -172,7 +173,7 @@ private:
         }
     }
 
-    context_executor context_;
+    inline_context_executor context_;
     std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next three members.
     clock::time_point alarm_at_ = never;
     int passes_left_ = 0;

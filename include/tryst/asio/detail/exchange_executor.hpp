@@ -17,7 +17,7 @@ namespace detail {
 
 /* The executor of one exchange
  * The exchange posts its node here, and nothing else. The node goes straight into the queue of the
- * Asio executor, as the entry of a `registered_operation`.
+ * Asio executor, as the entry of a `registered_executor`.
  *
  *   unregistered --start--> waiting        the offer is made
  *   unregistered ---------> queued         the exchange is complete without an offer
@@ -40,7 +40,7 @@ namespace detail {
  *   - `complete()`, which takes the result, ends the executor's lifetime, and calls the handler;
  *   - `dispose()`, which abandons the exchange and destroys the handler. */
 template <class Derived>
-class exchange_executor : private registered_operation {
+class exchange_executor : private registered_executor {
 protected:
     exchange_executor() = default;
     ~exchange_executor() = default;
@@ -51,7 +51,7 @@ protected:
     ///   call a handler that does.
     /// @throws std::bad_alloc. Then nothing was offered.
     void start(net::cancellation_slot slot) {
-        registry& context = derived().queue().context();
+        registry& found = derived().queue().find_registry();
         const bool cancellable = slot.is_connected();
         if (cancellable) {
             slot.assign([this](net::cancellation_type_t type) {
@@ -60,16 +60,16 @@ protected:
                 }
             });
         }
-        if (!context.add(*this)) {
+        if (!found.add(*this)) {
             derived().dispose();
             return;
         }
         registered_ = true;
         if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
-            has_timers_ = context.timers().prepare();
+            has_timers_ = found.timers().prepare();
         }
         if (!derived().core().start(ref(), nullptr, nullptr, cancellable)) {
-            leave();
+            unregister();
             queue_completion();
         }
     }
@@ -80,12 +80,12 @@ protected:
         // may end, before the result is taken.
         derived().core().finish();
         completed_ = true;
-        move_to(entry::queued);
+        set_entry(entry::queued);
         push_entry();
     }
 
     /// Leaves the registry. Precondition: no waker will come.
-    void leave() noexcept {
+    void unregister() noexcept {
         if (std::exchange(registered_, false)) {
             registry::remove(*this);
         }
@@ -102,8 +102,8 @@ private:
         queue_entry& operator=(queue_entry&&) = delete;
         ~queue_entry() {
             if (owner_ != nullptr) {
-                owner_->move_to(entry::stranded);
-                owner_->leave();
+                owner_->set_entry(entry::stranded);
+                owner_->unregister();
                 owner_->derived().dispose();
             }
         }
@@ -123,17 +123,17 @@ private:
     void push_entry() { derived().queue().push(queue_entry(*this), registry::continues()); }
 
     void run() {
-        const registry::scope here(list == nullptr ? nullptr : list->of, Derived::continues);
-        move_to(entry::none);
+        const registry::scope here(list == nullptr ? nullptr : list->owner, Derived::continues);
+        set_entry(entry::none);
         if (completed_ || derived().core().run_node()) {
-            leave();
+            unregister();
             derived().complete();
         }
     }
 
     void context_ends() noexcept final {
         registered_ = false;
-        if (at() != entry::queued) { // else the context will destroy the entry
+        if (entry_state() != entry::queued) { // else the context will destroy the entry
             derived().dispose();
         }
     }
@@ -146,7 +146,7 @@ private:
         .post =
             [](void* context, executor_node*) noexcept {
                 exchange_executor& owner = self(context);
-                owner.list->of->wake(owner, [&owner] { owner.push_entry(); });
+                owner.list->owner->wake(owner, [&owner] { owner.push_entry(); });
             },
         .temporary = true,
         // Only the exchange asks, whether it can use the timers.
@@ -154,15 +154,17 @@ private:
             [](const void* context) noexcept {
                 return static_cast<const exchange_executor*>(context)->has_timers_;
             },
-        .retract = [](void* context,
-                      executor_node*) noexcept { return self(context).at() == entry::stranded; },
+        .retract =
+            [](void* context, executor_node*) noexcept {
+                return self(context).entry_state() == entry::stranded;
+            },
         .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
         .arm = [](void* context,
-                  timer_node* node) noexcept { self(context).list->of->timers().arm(node); },
+                  timer_node* node) noexcept { self(context).list->owner->timers().arm(node); },
         .disarm =
             [](void* context, timer_node* node) noexcept {
                 exchange_executor& owner = self(context);
-                owner.list->of->timers().disarm(node, owner.derived().queue());
+                owner.list->owner->timers().disarm(node, owner.derived().queue());
             },
     };
 

@@ -11,9 +11,9 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// In diagnostics: what an operation was given, and the signature of its handler.
+/// Always false. The compiler quotes the template arguments in its error.
 template <class Token, class Signature>
-constexpr bool is_token_for = false;
+constexpr bool not_a_token_for = false;
 
 /// Calls `net::async_initiate`. Checks its constraint first, because Asio's own error is long.
 template <class Signature, class Token, class Initiation, class... Arguments>
@@ -26,7 +26,7 @@ auto initiate(Initiation&& initiation, Token& token, Arguments&&... arguments) {
         return net::async_initiate<Token, Signature>(std::forward<Initiation>(initiation), token,
                                                      std::forward<Arguments>(arguments)...);
     } else {
-        static_assert(is_token_for<Token, Signature>,
+        static_assert(not_a_token_for<Token, Signature>,
                       "tryst: the last argument must be a completion token for this signature, or "
                       "a handler that can be called with its parameters");
     }

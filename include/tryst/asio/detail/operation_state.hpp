@@ -40,14 +40,14 @@ public:
     template <class Make>
     static void initiate(Handler& handler, const IoExecutor& io, Make& make) {
         allocator memory(allocator_for(handler));
-        operation_state* const at = memory.allocate(1);
+        operation_state* const block = memory.allocate(1);
         try {
-            ::new (static_cast<void*>(at)) operation_state(handler, io, make);
+            ::new (static_cast<void*>(block)) operation_state(handler, io, make);
         } catch (...) {
-            memory.deallocate(at, 1);
+            memory.deallocate(block, 1);
             throw;
         }
-        at->begin();
+        block->begin();
     }
 
 private:
@@ -117,15 +117,15 @@ private:
         end(Tell());
     }
 
-    /// Ends the state's lifetime, and then calls `tell`.
+    /// Ends the state's lifetime, and then calls `call` with the handler and the result.
     template <class Call>
-    void end(Call tell) {
+    void end(Call call) {
         owner self = owned(); // frees the state even if the handler's move throws
         [[maybe_unused]] const auto work = std::move(queue_);
         Handler handler = std::move(handler_);
         auto result = core().take_result();
         self.reset();
-        tell(std::move(handler), std::move(result));
+        call(std::move(handler), std::move(result));
     }
 
     void dispose() noexcept { owned().reset(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The operations that wait in an execution context, and that end with the context.
+/// The executors that wait in an execution context, and that end with the context.
 /// Asio.
 #pragma once
 
@@ -21,40 +21,40 @@ namespace detail {
 class registry;
 class registry_list;
 
-/// An operation that waits in a context without being in one of its queues, until a waker puts an
-/// entry there.
-class registered_operation {
+/// An executor that is in the registry of its context. It may wait there without an entry in the
+/// context's queue, until a waker queues one.
+class registered_executor {
 public:
-    registered_operation(const registered_operation&) = delete;
-    registered_operation& operator=(const registered_operation&) = delete;
+    registered_executor(const registered_executor&) = delete;
+    registered_executor& operator=(const registered_executor&) = delete;
 
     /// Called when the context is being destroyed. No entry can be queued in it any more. A waker
-    /// may still come; `registry::wake` then marks the operation as stranded.
+    /// may still come; `registry::wake` then marks the executor as stranded.
     virtual void context_ends() noexcept = 0;
 
-    /// Where the only entry of the operation is.
+    /// Where the only entry of the executor is.
     enum class entry : std::uint8_t {
         none, ///< There is no entry.
         queued, ///< In a queue of the context, which runs or destroys it, or on the way there.
         stranded, ///< In no queue, because the context has ended. No waker will come.
     };
 
-    entry at() const noexcept {
+    entry entry_state() const noexcept {
         // [R6] acquire, pairs with [R7].
         return entry_.load(std::memory_order_acquire);
     }
-    void move_to(entry where) noexcept {
+    void set_entry(entry where) noexcept {
         // [R7] release, pairs with [R6]: the waker has made its last access.
         entry_.store(where, std::memory_order_release);
     }
 
-    registered_operation* previous = nullptr; ///< For the registry only.
-    registered_operation* next = nullptr; ///< For the registry only.
+    registered_executor* previous = nullptr; ///< For the registry only.
+    registered_executor* next = nullptr; ///< For the registry only.
     registry_list* list = nullptr; ///< Its list. Null before `registry::add`.
 
 protected:
-    registered_operation() = default;
-    ~registered_operation() = default;
+    registered_executor() = default;
+    ~registered_executor() = default;
 
 private:
     tryst::detail::atomic<entry> entry_{entry::none};
@@ -74,18 +74,18 @@ public:
         locked_.store(false, std::memory_order_release);
     }
 
-    registry* of = nullptr;
+    registry* owner = nullptr;
 
-    registered_operation* first() const noexcept { return first_; }
+    registered_executor* first() const noexcept { return first_; }
 
-    void link(registered_operation& added) noexcept {
+    void link(registered_executor& added) noexcept {
         added.next = std::exchange(first_, &added);
         if (added.next != nullptr) {
             added.next->previous = &added;
         }
     }
 
-    void unlink(registered_operation& removed) noexcept {
+    void unlink(registered_executor& removed) noexcept {
         if (removed.previous != nullptr) {
             removed.previous->next = removed.next;
         } else if (first_ == &removed) {
@@ -101,16 +101,16 @@ public:
 
 private:
     tryst::detail::atomic<bool> locked_{false};
-    registered_operation* first_ = nullptr;
+    registered_executor* first_ = nullptr;
 };
 
 /* The registry of an execution context
  *
- * I21. An operation is in a list from `add` until `remove` or `shutdown` unlinks it. Its waker does
- *     not touch the lists. The operation calls `remove` itself when it runs.
+ * I21. An executor is in a list from `add` until `remove` or `shutdown` unlinks it. Its waker does
+ *     not touch the lists. The executor calls `remove` itself when it runs.
  * I22. After `rundown::end` in `shutdown`, no waker queues an entry in the context. `wake` marks
- *     the operation as stranded instead.
- * I23. A thread that has seen `stranded` may destroy the operation. The waker then touches only the
+ *     the executor as stranded instead.
+ * I23. A thread that has seen `stranded` may destroy the executor. The waker then touches only the
  *     rundown, and the registry's destructor waits until it has left that.
  * I25. The registry is shut down before the strands of its context. Otherwise a waker could queue
  *     an entry in a strand that has been shut down. The strand would lose it, and the handler in
@@ -131,9 +131,9 @@ public:
     /// Makes the service of the strands first, unless it exists (I25).
     explicit registry(net::execution_context& context)
         : net::execution_context::service(context), timers_(context) {
-        const net::strand<context_executor> made(context_executor{&context});
+        const net::strand<inline_context_executor> made(inline_context_executor{&context});
         for (registry_list& list : lists_) {
-            list.of = this;
+            list.owner = this;
         }
     }
 
@@ -147,8 +147,8 @@ public:
         ended_contexts.fetch_add(1, std::memory_order_relaxed);
     }
 
-    /// The registry of the executor's context. An executor without a context has that of the system
-    /// context.
+    /// The registry of the context of an Asio executor. An Asio executor without a context has that
+    /// of the system context.
     template <class Executor>
     static registry& of(const Executor& executor) {
         if constexpr (requires { net::query(executor, as_context); }) {
@@ -165,7 +165,9 @@ public:
     /// Marks the thread as running an entry of this context; of no known context if null.
     class scope {
     public:
-        scope(registry* of, bool continues) noexcept : outer_(here()) { here() = {of, continues}; }
+        scope(registry* running, bool continues) noexcept : outer_(here()) {
+            here() = {running, continues};
+        }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
         ~scope() { here() = outer_; }
@@ -173,7 +175,7 @@ public:
     private:
         friend class registry;
         struct state {
-            registry* of = nullptr;
+            registry* running = nullptr;
             bool continues = false;
         };
         static state& here() noexcept { return tryst::detail::per_thread<state>(); }
@@ -199,7 +201,7 @@ public:
     static bool continues() noexcept { return scope::here().continues; }
 
     /// @returns false if the context has ended.
-    [[nodiscard]] bool add(registered_operation& added) noexcept {
+    [[nodiscard]] bool add(registered_executor& added) noexcept {
         if (rundown_.has_ended()) {
             return false;
         }
@@ -209,27 +211,27 @@ public:
         return true;
     }
 
-    static void remove(registered_operation& removed) noexcept {
+    static void remove(registered_executor& removed) noexcept {
         const std::scoped_lock lock(*removed.list);
         removed.list->unlink(removed);
     }
 
-    /// Queues the operation's entry by calling `queue`, unless the context has ended (I22). Call
-    /// from any thread. The caller must not use the operation afterwards.
+    /// Queues the executor's entry by calling `queue`, unless the context has ended (I22). Call
+    /// from any thread. The caller must not use the executor afterwards.
     template <class Queue>
-    void wake(registered_operation& operation, Queue queue) noexcept {
-        const auto queue_entry = [&] {
-            operation.move_to(registered_operation::entry::queued);
+    void wake(registered_executor& executor, Queue queue) noexcept {
+        const auto mark_and_queue = [&] {
+            executor.set_entry(registered_executor::entry::queued);
             queue(); // last: the entry may run, or be destroyed, at once
         };
-        if (scope::here().of == this) {
-            queue_entry();
+        if (scope::here().running == this) {
+            mark_and_queue();
             return;
         }
         if (rundown_.enter()) {
-            queue_entry();
+            mark_and_queue();
         } else {
-            operation.move_to(registered_operation::entry::stranded);
+            executor.set_entry(registered_executor::entry::stranded);
         }
         rundown_.leave();
     }
@@ -287,10 +289,10 @@ private:
         timers_.shutdown();
         for (registry_list& list : lists_) {
             std::unique_lock lock(list);
-            while (registered_operation* const operation = list.first()) {
-                list.unlink(*operation);
+            while (registered_executor* const executor = list.first()) {
+                list.unlink(*executor);
                 lock.unlock();
-                operation->context_ends(); // may destroy other operations
+                executor->context_ends(); // may destroy other executors
                 lock.lock();
             }
         }

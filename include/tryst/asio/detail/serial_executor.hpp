@@ -26,12 +26,12 @@ namespace detail {
  *   running -----------> asleep     nothing is ready
  *   running -----------> finished   `finish` was called
  *
- * A turn is the entry of the executor as a `registered_operation`.
+ * A turn is the entry of the executor as a `registered_executor`.
  *
  * I17. At most one turn exists. A turn is queued by `begin`, then by the running turn, or by the
  *     only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
  *     executor, as in a strand.
- * I18. The executor is in the registry of its context from `enter_context` on. While it is asleep,
+ * I18. The executor is in the registry of its context from `enter_registry` on. While it is asleep,
  *     its inbox is prepared for a wait, so the next poster learns that it must wake the executor.
  * I19. Only the turn uses the members other than the inbox. Exceptions are the one poster that
  *     queues a turn (I17) and, while the executor is asleep, `context_ends` and the owner's
@@ -42,7 +42,7 @@ namespace detail {
  * @tparam Queue  the queue of the Asio executor, a `work_queue`.
  * @tparam Temporary  whether the executor serves one operation only. */
 template <class Queue, bool Temporary>
-class serial_executor : private registered_operation {
+class serial_executor : private registered_executor {
 public:
     executor_ref ref() const noexcept { return {const_cast<serial_executor*>(this), &vtable}; }
 
@@ -71,8 +71,8 @@ protected:
     virtual void before_sleep() noexcept {}
 
     /// Enters the registry, before anything runs on the executor. @throws std::bad_alloc.
-    void enter_context() {
-        registry_ = &turns_->context();
+    void enter_registry() {
+        registry_ = &turns_->find_registry();
         registered_ = registry_->add(*this);
     }
 
@@ -90,11 +90,11 @@ protected:
     /// @returns true if nothing refers to this executor any more, false if a queued turn does.
     bool leave() noexcept {
         if (asleep_ && !inbox_.cancel_wait()) {
-            tryst::detail::yield_until([this] { return at() != entry::none; });
+            tryst::detail::yield_until([this] { return entry_state() != entry::none; });
         }
         asleep_ = false;
         unregister();
-        return at() != entry::queued;
+        return entry_state() != entry::queued;
     }
 
     /// Destroys suspended work. Precondition: no turn will be queued any more.
@@ -121,7 +121,7 @@ private:
         turn& operator=(turn&&) = delete;
         ~turn() {
             if (owner_ != nullptr) {
-                owner_->move_to(entry::stranded);
+                owner_->set_entry(entry::stranded);
                 owner_->unregister(); // the queue may end before the registry
                 owner_->on_shutdown();
             }
@@ -139,13 +139,13 @@ private:
     void push_turn() { turns_->push(turn(*this), registry::continues()); }
 
     void queue_turn() noexcept {
-        move_to(entry::queued);
+        set_entry(entry::queued);
         push_turn();
     }
 
     void run_turn() {
         const registry::scope in_context(registry_, true);
-        move_to(entry::none);
+        set_entry(entry::none);
         asleep_ = false;
         if (run_nodes()) {
             unregister();

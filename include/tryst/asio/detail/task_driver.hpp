@@ -136,7 +136,7 @@ public:
     /// Starts the task, in a turn of its own.
     void start_later() {
         try {
-            base::enter_context();
+            base::enter_registry();
         } catch (...) {
             stop_.clear();
             handle().destroy();

@@ -61,7 +61,7 @@ public:
     }
 
     /// The registry of the executor's context. @throws std::bad_alloc.
-    registry& context() const { return registry::of(executor_); }
+    registry& find_registry() const { return registry::of(executor_); }
 
 private:
     template <class Prepared, class Function>
@@ -107,7 +107,7 @@ public:
         }
     }
 
-    registry& context() const { return registry::of(queue()); }
+    registry& find_registry() const { return registry::of(queue()); }
 
 private:
     Executor queue() const noexcept {
