@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Exchanges allocate nothing once Asio has memory to recycle. A
+// SPDX-License-Identifier: MIT
+// Exchanges allocate nothing once Asio has memory to recycle. A
 // program of its own, because it counts all allocations, including Asio's own.
 #include "adapters/asio/net.hpp"
 #include "support/counted_memory.hpp"
@@ -167,6 +168,44 @@ TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoTasks) {
     io.run();
     EXPECT_EQ(allocated, 0);
     EXPECT_EQ(other, 0);
+}
+
+/// A thread that runs no context of Asio has no memory to recycle.
+TEST(AsioAllocation, IsNotNeededToWakeAPartnerFromAnotherThread) {
+    net::io_context io;
+    exchanger ex;
+    int met = 0;
+    const auto count = [&met](auto&& got) { met += got ? 1 : 0; };
+    async_exchange(ex, 1, net::bind_executor(io, [&](error_code error, int) { count(!error); }));
+    net::co_spawn(
+        io, [&]() -> net::awaitable<void> { count(co_await tryst::asio::wait(ex.exchange(2))); },
+        net::detached);
+    io.poll();
+    ASSERT_EQ(met, 2);
+    exchanger rooms[3];
+    async_exchange(rooms[0], 1,
+                   net::bind_executor(io, [&](error_code error, int) { count(!error); }));
+    net::co_spawn(
+        io,
+        [&]() -> net::awaitable<void> { count(co_await tryst::asio::wait(rooms[1].exchange(2))); },
+        net::detached);
+    tryst::asio::task_executor loop(io);
+    loop.spawn([](exchanger& room, const auto& counts) -> tryst::task<> {
+        counts(co_await room.exchange(3));
+    }(rooms[2], count));
+    io.restart();
+    io.poll();
+
+    const long before = allocations;
+    bool all = true;
+    for (exchanger& each : rooms) {
+        all = each.try_exchange(4).has_value() && all;
+    }
+    EXPECT_EQ(allocations, before);
+    EXPECT_TRUE(all);
+    io.restart();
+    io.run();
+    EXPECT_EQ(met, 5);
 }
 
 TEST(AsioAllocation, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {

@@ -115,9 +115,8 @@ private:
     public:
         using allocator_type = handler_allocator<void>;
 
-        explicit turn(serial_executor& owner) noexcept : owner_(&owner), memory_(owner.memory_) {}
-        turn(turn&& other) noexcept
-            : owner_(std::exchange(other.owner_, nullptr)), memory_(other.memory_) {}
+        explicit turn(serial_executor& owner) noexcept : owner_(&owner) {}
+        turn(turn&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
         turn& operator=(turn&&) = delete;
         ~turn() {
             if (owner_ != nullptr) {
@@ -129,11 +128,10 @@ private:
 
         void operator()() { std::exchange(owner_, nullptr)->run_turn(); }
 
-        allocator_type get_allocator() const noexcept { return memory_; }
+        allocator_type get_allocator() const noexcept { return allocator_type(owner_->memory_); }
 
     private:
         serial_executor* owner_;
-        allocator_type memory_;
     };
 
     void push_turn() { turns_->push(turn(*this), registry::continues()); }
