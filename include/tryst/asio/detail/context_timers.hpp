@@ -58,6 +58,7 @@ public:
 
     /// If `prepare` was not called, and there is no memory or file descriptor for the alarm, calls
     /// `std::terminate`.
+    // NOLINTNEXTLINE(bugprone-exception-escape) terminates, as documented
     void arm(timer_node* node) noexcept {
         const std::scoped_lock lock(mutex_);
         heap_.insert(node);
@@ -102,6 +103,7 @@ private:
     }
 
     /// Cancels the alarm if it has idled for long enough. @returns whether to check again.
+    // NOLINTNEXTLINE(bugprone-exception-escape) cancelling a timer never fails
     bool cancel_if_idle() noexcept {
         const std::scoped_lock lock(mutex_);
         if (!heap_.empty() || alarm_at_ == never) {
@@ -117,7 +119,7 @@ private:
     template <class Queue>
     struct idle_entry {
         using allocator_type = net::recycling_allocator<void>;
-        allocator_type get_allocator() const noexcept { return allocator_type(); }
+        allocator_type get_allocator() const noexcept { return {}; }
         void operator()() {
             if (timers->cancel_if_idle()) {
                 timers->queue_idle_entry(std::move(queue));
@@ -158,6 +160,7 @@ private:
         });
     }
 
+    // NOLINTNEXTLINE(bugprone-exception-escape) terminates without memory, as `arm` does
     void ring() noexcept {
         std::unique_lock lock(mutex_);
         if (clock::now() < alarm_at_) {

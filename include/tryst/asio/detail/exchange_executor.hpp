@@ -142,6 +142,11 @@ private:
         return *static_cast<exchange_executor*>(context);
     }
 
+    [[no_unique_address]] handler_memory memory_;
+    bool registered_ = false;
+    bool completed_ = false;
+    bool has_timers_ = false; ///< If not, the timer thread serves the deadline.
+
     static constexpr executor_vtable vtable{
         .post =
             [](void* context, executor_node*) noexcept {
@@ -167,11 +172,6 @@ private:
                 owner.list->owner->timers().disarm(node, owner.derived().queue());
             },
     };
-
-    [[no_unique_address]] handler_memory memory_;
-    bool registered_ = false;
-    bool completed_ = false;
-    bool has_timers_ = false; ///< If not, the timer thread serves the deadline.
 };
 
 } // namespace detail

@@ -100,8 +100,8 @@ public:
     template <class Frame>
     handler_type* operator()(Frame* frame) noexcept {
         const registry::awaitable_scope in_awaitable;
-        std::construct_at(&handler_, frame->detach_thread());
-        base::start(handler_.get_cancellation_slot());
+        std::construct_at(&stored_handler, frame->detach_thread());
+        base::start(stored_handler.get_cancellation_slot());
         return nullptr;
     }
 
@@ -111,11 +111,11 @@ private:
     auto& core() noexcept { return core_; }
 
     /// Does not count as outstanding work, because Asio's awaitable already does.
-    auto queue() const { return work_queue<Executor, false>(handler_.get_executor()); }
+    auto queue() const { return work_queue<Executor, false>(stored_handler.get_executor()); }
 
     handler_type take_handler() noexcept {
-        handler_type handler = std::move(handler_);
-        std::destroy_at(&handler_);
+        handler_type handler = std::move(stored_handler);
+        std::destroy_at(&stored_handler);
         return handler;
     }
 
@@ -132,7 +132,7 @@ private:
     }
 
     union {
-        handler_type handler_; ///< Exists from `operator()` until `take_handler`.
+        handler_type stored_handler; ///< Exists from `operator()` until `take_handler`.
     };
     std::remove_reference_t<decltype(tryst::detail::operation_access::of(
         std::declval<Operation&>()))>& core_;
