@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exchanges allocate nothing once Asio has memory to recycle. A
-// program of its own, because it counts all allocations, including Asio's own.
+// Exchanges allocate nothing once Asio has memory to recycle. A program of its own, because it
+// counts all allocations, including Asio's own.
 #include "adapters/asio/net.hpp"
 #include "support/counted_memory.hpp"
 

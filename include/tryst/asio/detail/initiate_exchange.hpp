@@ -15,14 +15,6 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-struct tell_outcome {
-    template <class Handler, class Result>
-    void operator()(Handler&& handler, Result&& result) const {
-        const error_code error(result.error());
-        std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
-    }
-};
-
 /// Makes the I/O executor, if there is one, known to completion tokens.
 template <class IoExecutor>
 struct initiated_on {
@@ -41,8 +33,8 @@ struct initiate_exchange : initiated_on<IoExecutor> {
     template <class Handler, class Make>
     void operator()(Handler&& handler, Make make) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
-        operation_state<std::decay_t<Handler>, IoExecutor, std::invoke_result_t<Make&>,
-                        tell_outcome>::initiate(own, this->io, make);
+        operation_state<std::decay_t<Handler>, IoExecutor, std::invoke_result_t<Make&>>::initiate(
+            own, this->io, make);
     }
 };
 

@@ -41,5 +41,12 @@ exchange_result<T, Own> item_in_the_end(exchange_result<T, Own>&& result) noexce
     return std::move(result);
 }
 
+/// Calls a handler with the error and the item.
+template <class Handler, class Result>
+void tell(Handler&& handler, Result&& result) {
+    const error_code error(result.error());
+    std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
+}
+
 } // namespace detail
 TRYST_ASIO_END

@@ -6,6 +6,7 @@
 
 #include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/handler_traits.hpp>
+#include <tryst/asio/detail/item_in_the_end.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/exchange_operation.hpp>
@@ -21,12 +22,9 @@ namespace detail {
  * handler, the exchange and its executor. The offer is made in the initiating function, so that
  * offers keep the order of initiation. The handler is called after the state has been destroyed, so
  * it may throw, and may reuse the memory. It is called from its executor's queue, or, if a partner
- * is waiting, by its immediate executor.
- *
- * @tparam Tell  a function object that calls a handler with the result. */
-template <class Handler, class IoExecutor, class Operation, class Tell>
-class operation_state final
-    : exchange_executor<operation_state<Handler, IoExecutor, Operation, Tell>> {
+ * is waiting, by its immediate executor. */
+template <class Handler, class IoExecutor, class Operation>
+class operation_state final : exchange_executor<operation_state<Handler, IoExecutor, Operation>> {
     using base = exchange_executor<operation_state>;
     using work_queue = detail::work_queue<completion_executor<Handler, IoExecutor>, true>;
     friend base;
@@ -102,8 +100,9 @@ private:
                 handler_, executor_for(handler_, io_work_.executor()));
             end([&](Handler&& handler, auto&& result) {
                 net::dispatch(immediate,
-                              [handler = std::move(handler), result = std::move(result)]() mutable {
-                                  Tell()(std::move(handler), std::move(result));
+                              [handler = std::move(handler),
+                               result = std::forward<decltype(result)>(result)]() mutable {
+                                  detail::tell(std::move(handler), std::move(result));
                               });
             });
             return;
@@ -114,7 +113,9 @@ private:
 
     void complete() {
         slot().clear();
-        end(Tell());
+        end([](Handler&& handler, auto&& result) {
+            detail::tell(std::move(handler), std::forward<decltype(result)>(result));
+        });
     }
 
     /// Ends the state's lifetime, and then calls `call` with the handler and the result.

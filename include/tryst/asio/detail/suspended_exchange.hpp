@@ -22,7 +22,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-// What an awaitable of an exchange returns, in three forms. Each has the `value`, the `signature`
+// Three forms of what an awaitable of an exchange returns. Each has the `value`, the `signature`
 // of the handler, how to call the handler, and how to return if there was no need to suspend.
 
 /// The result of the exchange.
@@ -49,8 +49,7 @@ struct as_item {
     using signature = void(error_code, value<Result>);
     template <class Handler, class Result>
     static void call(Handler& handler, Result&& result) {
-        const error_code error(result.error());
-        handler(error, item_in_the_end(std::forward<Result>(result)));
+        detail::tell(handler, std::forward<Result>(result));
     }
     template <class Result>
     static value<Result> returned(Result&& result) {
