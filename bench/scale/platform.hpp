@@ -133,6 +133,10 @@ T& per_thread() noexcept {
     return *static_cast<T*>(own);
 }
 
+inline void prefetch_for_write(const void* address) noexcept {
+    scale::machine::here().write(address, 0);
+}
+
 inline void spin_pause() noexcept {
     scale::machine::here().spend_about(scale::machine::here().prices().pause);
 }

@@ -149,7 +149,7 @@ public:
     /// during the whole call, but may overlook one that arrives while a third party takes the
     /// waiting one.
     /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
-    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
+    /// @allocation none.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }

@@ -96,7 +96,7 @@ public:
     /// Hands `item` to a waiting receiver, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @sync as for a send.
-    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
+    /// @allocation none.
     exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
@@ -133,7 +133,7 @@ public:
     /// Takes the item of a waiting sender, or fails at once with `no_partner` (or `closed`). Never
     /// waits.
     /// @throws nothing.  @progress lock-free.  @sync as for a receive.
-    /// @allocation none; under `fifo`, in a rare race, memory that a later waiter then uses.
+    /// @allocation none.
     exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }

@@ -125,6 +125,8 @@ T& per_thread() {
 
 inline void spin_pause() noexcept {}
 
+inline void prefetch_for_write(const void* /*address*/) noexcept {}
+
 inline void yield_thread() noexcept {
     model::the_checker().yield();
 }

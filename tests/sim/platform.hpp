@@ -165,6 +165,8 @@ T& per_thread() noexcept {
     return all.mine();
 }
 
+inline void prefetch_for_write(const void* /*address*/) noexcept {}
+
 inline void spin_pause(std::source_location at = std::source_location::current()) noexcept {
     sim::pause(at);
 }

@@ -3,8 +3,6 @@
 /// The wait list of two colours, first in, first out.
 /// Standard library only. Allocates in its constructor and for each new maximum of waiters; only
 /// the constructor throws.
-///
-/// This header is long because the steps of one algorithm are best read in one place.
 #pragma once
 
 #include <tryst/detail/meet/segment_list.hpp>
@@ -14,6 +12,8 @@
 #include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -22,313 +22,334 @@ namespace tryst::detail {
 /* The dual queue
  * After Koval, Alistarh and Elizarov, "Fast and Scalable Channels in Kotlin Coroutines" (2023),
  * section 3. The i-th red party meets the i-th blue party in the i-th cell of a segment list
- * (segment_list.hpp). Each colour has a cursor, which hands out the tickets 0, 1, 2, ... in order.
- * A ticket entitles its holder to one visit to the cell of that number:
+ * (segment_list.hpp). Each colour has a cursor, which hands out the tickets 0, 1, 2, ... in order,
+ * to a party that will wait by one fetch-and-add. A ticket entitles its holder to one visit to the
+ * cell of that number:
  *
- *   empty    --stay[Q1]------> a waiter
- *   a waiter --claim[Q2]-----> matched     by the second visitor, which completes the waiter
- *   a waiter --withdraw[Q3]--> cancelled   by its owner or a canceller
- *   empty    --pass[Q4]------> cancelled   by the first visitor, which will not wait here
+ *   empty     --stay[Q1]------> a waiter
+ *   a waiter  --claim[Q2]-----> finished    by the second visitor, which completes the waiter
+ *   a waiter  --withdraw[Q3]--> cancelled   by its owner or a canceller
+ *   empty     --pass[Q4]------> cancelled   by the first visitor, which will not wait here
+ *   cancelled --leave[Q5]-----> finished    by the second visitor
  *
- * A party that finds its cell `cancelled` takes another ticket.
+ * A party that finds its cell `cancelled` takes another ticket. So does a party whose cell does not
+ * exist, because its segment was swept or its ticket is void.
  *
- * I8. Each colour visits a cell at most once. A ticket is taken by a CAS on the colour's cursor,
- *     which never returns to an old value (I9). If only one colour has taken the ticket of a cell,
- *     the closer makes the other visit after it has closed both cursors.
+ * I8. Each colour visits a cell at most once, because it takes each ticket at most once (I9). If
+ *     only one colour has taken the ticket of a cell, the closer makes the other visit after it has
+ *     closed both cursors.
  *
  * Claim and withdraw each CAS the same word away from the waiter, so I1 holds as it does in a slot.
  *
- * A party that has taken a ticket, but has not reached its cell yet, delays no other party. If its
- * partner arrives there first, the partner waits in the cell. If later cells may hold waiters, the
- * partner passes this cell instead [Q4].
+ * A party that holds a ticket always makes its visit. Until then, its partner waits in the cell,
+ * even if other parties with later tickets wait as well. A `try_` operation does not wait: it takes
+ * a ticket only if its partner has one, by a CAS, and passes the cell if the partner has not come
+ * yet [Q4].
  *
  * @tparam CellBits  as in `segment_list`. */
 template <unsigned CellBits>
 class basic_dual_queue {
     using list = segment_list<CellBits>;
-    using segment = typename list::segment;
-    using number = typename list::number;
+    using place = typename list::place;
+    using ticket = typename list::ticket;
     using word = typename list::word;
 
 public:
-    static constexpr bool withdraws_in_one_step = false;
+    static constexpr bool withdraws_in_one_step = true;
+    /// A look at the cursors before the ticket would cost as much as the ticket.
+    static constexpr bool looks_first = false;
     /// A party that offered in the arena would be overtaken by later arrivals in the wait list.
     static constexpr bool spreads = false;
 
     /// @throws std::bad_alloc.
     basic_dual_queue() {
-        const number first = segments_.add_first();
-        // Relaxed: no other thread knows the queue yet.
-        red_.store(list::cursor_at(0, first), std::memory_order_relaxed);
-        // Relaxed: as above.
-        blue_.store(list::cursor_at(0, first), std::memory_order_relaxed);
-    }
-
-    match_result try_match(colour own) noexcept {
-        while (true) {
-            // [Q11] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16]: the segment, and
-            // everything before the close.
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
-            if (list::is_closed(mine)) {
-                return closed_to(own);
-            }
-            // Relaxed: only a ticket number; [Q10] acquires the waiters.
-            const std::int64_t lead =
-                list::distance(cursor(opposite(own)).load(std::memory_order_relaxed), mine);
-            if (lead <= 0) {
-                return {lead < 0 ? match_result::own_side : match_result::empty};
-            }
-            if (list::at_end(mine)) {
-                step_on(own, mine); // the link exists; if it is not visible yet, [Q5] fails
-                continue;
-            }
-            // Holding a ticket does not yet count as waiting. Relaxed: the visit acquires with
-            // [Q10].
-            if (segments_.cell_of(mine).load(std::memory_order_relaxed) == empty) {
-                return {match_result::empty};
-            }
-            if (take_ticket(own, mine)) {
-                if (const match_result end = visit(mine, nullptr);
-                    end.kind == match_result::partner) {
-                    return end;
-                }
-            }
+        for (auto& front : front_) {
+            // Relaxed: no other thread knows the queue yet.
+            front.store(segments_.first(), std::memory_order_relaxed);
         }
     }
+
+    match_result try_match(colour own) noexcept { return try_match_before(0, own); }
 
     match_result try_match_all(colour own) noexcept {
-        // Relaxed: only a ticket number, as in `try_match`.
-        const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
-        while (true) {
-            // [Q12] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
-            if (list::is_closed(mine)) {
-                return closed_to(own);
-            }
-            if (list::distance(limit, mine) <= 0) {
-                return try_match(own); // which does not pass the cell of a later arrival
-            }
-            if (list::at_end(mine)) {
-                step_on(own, mine);
-            } else if (take_ticket(own, mine)) {
-                if (const match_result end = visit(mine, nullptr);
-                    end.kind == match_result::partner) {
-                    return end;
-                }
-            }
-        }
+        // Read only once: two parties could pass the cells of each other forever.
+        return try_match_before(hint(opposite(own)), own);
     }
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
-        // Read only once: if the limit could move, two parties could pass each other forever.
-        // Relaxed: only a ticket number.
-        const std::uint64_t limit = cursor(opposite(own)).load(std::memory_order_relaxed);
         while (true) {
-            // [Q13] acquire, pairs with [Q6], [Q9], [Q14], [Q15] and [Q16], as [Q11].
-            const std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
-            if (list::is_closed(mine)) {
+            // [Q6] acquire, pairs with [Q9], [Q14], [Q15] and [Q16]: the links that a sweep has
+            // changed, or everything before the close.
+            const std::uint64_t mine = cursor(own).fetch_add(one_ticket, std::memory_order_acquire);
+            if (is_closed(mine)) {
                 return closed_to(own);
             }
-            if (list::at_end(mine)) {
-                if (!step_on(own, mine)) {
-                    return {match_result::out_of_memory};
+            TRYST_TRACE(step::ticket);
+            const ticket t = ticket_of(mine);
+            place at = segments_.begin(front(own));
+            bool has_memory = true;
+            if (at.id != list::id_of(t) || list::is_first(t)) {
+                at = find(own, t, has_memory);
+            }
+            if (at.id == list::id_of(t)) {
+                if (const match_result found = visit(t, at, has_memory ? &w : nullptr);
+                    found.kind != match_result::empty) {
+                    return found;
                 }
-            } else if (take_ticket(own, mine)) {
-                const bool more_behind = list::distance(limit, mine) > 1;
-                if (const match_result end = visit(mine, more_behind ? nullptr : &w);
-                    end.kind != match_result::empty) {
-                    return end;
-                }
+            }
+            if (!has_memory) { // it takes no other ticket, because it would fail again
+                return {match_result::out_of_memory};
             }
         }
     }
 
     bool withdraw(waiter& w, colour /*own*/) noexcept {
-        const number n = w.place >> CellBits;
         word seen = reinterpret_cast<word>(&w);
-        segment& here = segments_[n];
-        // [Q3] release, pairs with [Q1], [Q2], [Q4] and [Q10]: a party that finds the cell
-        // `cancelled` and then destroys the exchanger sees the pin of this withdrawal ([A3]).
-        // Failure relaxed: the waiter belongs to its partner and is not touched.
-        if (!here.cells[w.place % list::cell_count].compare_exchange_strong(
-                seen, cancelled, std::memory_order_release, std::memory_order_relaxed)) {
-            return false;
-        }
-        segments_.count(here, n, list::one_cancelled);
-        return true;
+        // [Q3] release, pairs with [Q7], [Q10], [Q12] and [Q19]: this use of the exchanger happens-before its
+        // destruction. Failure relaxed: the waiter belongs to its partner and is not touched.
+        return segments_.cell(w.place).compare_exchange_strong(
+            seen, cancelled, std::memory_order_release, std::memory_order_relaxed);
     }
 
     template <class Each>
     waiter* close(Each each) noexcept {
-        // [Q14] acquire, pairs with [Q6] and [Q9]: the segments up to here; release, pairs with
-        // [Q11], [Q12] and [Q13]: everything before the close. A closed cursor hands out no more
-        // tickets. The thread that closed blue's cursor is the closer: it makes all visits for
-        // which only one colour has a ticket (I8).
-        const std::uint64_t blue_end = blue_.fetch_or(list::closed, std::memory_order_acq_rel);
-        // [Q15] acquire, pairs with [Q6] and [Q9]; release, pairs with [Q11], [Q12], [Q13] and
-        // [Q17]: as [Q14].
-        const std::uint64_t red_end = red_.fetch_or(list::closed, std::memory_order_acq_rel);
-        if (list::is_closed(blue_end)) {
+        // [Q14] acquire, pairs with [Q9]: the links; release, pairs with [Q6], [Q8] and [Q11]:
+        // everything before the close. A closed cursor hands out no more tickets, even if it still
+        // moves. The thread that closed blue's cursor is the closer.
+        const std::uint64_t before = blue_.word.fetch_or(closed, std::memory_order_acq_rel);
+        // [Q15] acquire, pairs with [Q9]; release, pairs with [Q6], [Q8], [Q11] and [Q17]: as
+        // [Q14].
+        red_.word.fetch_or(closed, std::memory_order_acq_rel);
+        if (is_closed(before)) {
             return nullptr;
         }
-        std::uint64_t at = red_end;
-        std::uint64_t end = blue_end;
-        if (list::distance(end, at) < 0) {
-            std::swap(at, end);
-        }
+        segments_.seal();
         waiter* last = nullptr;
-        while (list::distance(end, at) > 0) {
-            if (list::at_end(at)) {
-                // Relaxed: [Q14] or [Q15] acquired the links up to the leading cursor, and every
-                // change of a link that a [Q9] has published.
-                at = segments_.start_of(list::successor(
-                    segments_[list::segment_of(at)].next.load(std::memory_order_relaxed)));
-                continue;
-            }
-            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot
-            // destroy it.
-            const word seen = segments_.cell_of(at).load(std::memory_order_relaxed);
-            if (last != nullptr && seen != empty && seen != cancelled) {
-                each(*std::exchange(last, nullptr));
-            }
-            if (const match_result found = visit(at, nullptr);
-                found.kind == match_result::partner) {
-                if (last != nullptr) {
-                    each(*last);
+        segments_.for_each_cell([&](atomic<word>& cell) {
+            // [Q19] acquire, pairs with [Q1] and [Q3]: the waiter, or a withdrawal, which uses the
+            // exchanger until then.
+            word seen = cell.load(std::memory_order_acquire);
+            while (seen == empty || seen > finished) {
+                // A waiter that this load has missed is still arriving, so `each` cannot destroy
+                // it.
+                if (last != nullptr && seen != empty) {
+                    each(*std::exchange(last, nullptr));
                 }
-                last = found.claimed;
+                // [Q12] release, pairs with [Q10]: the close. Failure acquire, as [Q19]. Success
+                // acquire, too: g++ 12 rejects a weaker order than on failure.
+                if (cell.compare_exchange_weak(seen, cancelled, std::memory_order_acq_rel,
+                                               std::memory_order_acquire)) {
+                    if (seen != empty) {
+                        last = reinterpret_cast<waiter*>(seen);
+                    }
+                    break;
+                }
             }
-            at = list::after(at);
-        }
+        });
         return last;
     }
 
     bool is_closed() const noexcept {
         // [Q17] acquire, pairs with [Q15] and [Q16]: everything before the close.
-        return list::is_closed(red_.load(std::memory_order_acquire));
+        return is_closed(red_.word.load(std::memory_order_acquire));
     }
 
 private:
-    // The states of a cell.
     static constexpr word empty = list::empty_cell;
-    static constexpr word cancelled = 1;
-    static constexpr word matched = 2;
+    static constexpr word cancelled = list::cancelled_cell;
+    static constexpr word finished = list::finished_cell;
 
-    atomic<std::uint64_t>& cursor(colour of) noexcept { return of == colour::red ? red_ : blue_; }
+    // A cursor: the next ticket, and in the lowest bit whether it is closed.
+    static constexpr std::uint64_t closed = 1;
+    static constexpr std::uint64_t one_ticket = 2;
+    struct alignas(line_pair) padded_cursor {
+        atomic<std::uint64_t> word{0};
+    };
+
+    static bool is_closed(std::uint64_t cursor) noexcept { return (cursor & closed) != 0; }
+    static ticket ticket_of(std::uint64_t cursor) noexcept { return cursor / one_ticket; }
+    static std::int64_t distance(std::uint64_t to, std::uint64_t from) noexcept {
+        return static_cast<std::int64_t>(ticket_of(to) - ticket_of(from));
+    }
+
+    atomic<std::uint64_t>& cursor(colour of) noexcept {
+        return of == colour::red ? red_.word : blue_.word;
+    }
+    typename list::front& front(colour of) noexcept { return front_[of == colour::red ? 0 : 1]; }
+
+    std::uint64_t hint(colour of) noexcept {
+        // Relaxed: only a ticket number; [Q10] acquires the waiters.
+        return cursor(of).load(std::memory_order_relaxed);
+    }
 
     /// The result for a party that found its cursor closed. Before it returns, a blue party also
     /// closes red's cursor. So no party can find the queue open after another has found it closed.
     /// A red party need not help, because red's cursor is closed second.
     match_result closed_to(colour own) noexcept {
         if (own == colour::blue) {
-            // [Q16] release, pairs with [Q11], [Q12], [Q13] and [Q17]: everything before the close
-            // of blue's cursor.
-            red_.fetch_or(list::closed, std::memory_order_release);
+            // [Q16] release, pairs with [Q6], [Q8], [Q11] and [Q17]: everything before the close of
+            // blue's cursor.
+            red_.word.fetch_or(closed, std::memory_order_release);
         }
         return {match_result::closed};
     }
 
-    bool take_ticket(colour own, std::uint64_t mine) noexcept {
-        // Relaxed: the load of `mine` acquired the segment. The next user of the cursor acquires
-        // what [Q6] released, because all changes of a cursor are read-modify-writes. Failure
-        // relaxed: retried.
-        if (!cursor(own).compare_exchange_strong(mine, list::after(mine), std::memory_order_relaxed,
-                                                 std::memory_order_relaxed)) {
-            return false;
+    /// Finds the segment of `t`, a ticket of this party, or appends it. If there is no memory,
+    /// clears `has_memory`, and makes the ticket void unless another party has appended the segment.
+    /// @returns the segment. If there is none, another one; then the party needs another ticket.
+    /// Not inlined, because few tickets need it.
+    [[gnu::noinline]] place find(colour own, ticket t, bool& has_memory) noexcept {
+        const auto wanted = list::id_of(t);
+        place at = segments_.find(wanted, front(own));
+        while (list::is_before(at.id, wanted)) {
+            if (segments_.is_sealed(at)) {
+                return at;
+            }
+            if (!append(at)) {
+                has_memory = false;
+                if (segments_.make_void(t + 1, at)) {
+                    return at;
+                }
+            }
+            at = segments_.find(wanted, front(own));
         }
-        TRYST_TRACE(step::ticket);
-        return true;
+        if (at.id != wanted) {
+            skip(own, t, at);
+            return at;
+        }
+        segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
+        if (list::is_first(t)) {
+            extend(at);
+        }
+        return at;
     }
 
-    /// Makes the visit that `ticket` is for (I8). A first visitor leaves `w` in the cell, or passes
-    /// the cell if `w` is null.
+    /// Appends a segment, if necessary after the release of others.
+    bool append(place last) noexcept {
+        return segments_.append(last) || (tidy(), segments_.append(last));
+    }
+
+    /// Appends a segment in advance, so that only one party does it; may fail.
+    void extend(place at) noexcept {
+        if (segments_.append(segments_.two_behind(at))) {
+            tidy();
+        }
+    }
+
+    void tidy() noexcept {
+        const bool red_trails = distance(hint(colour::blue), hint(colour::red)) > 0;
+        segments_.tidy(cursor(red_trails ? colour::red : colour::blue));
+    }
+
+    /// Moves the cursor from `t` to the first ticket of `at`, because there is no segment between.
+    void skip(colour own, ticket t, place at) noexcept {
+        const std::uint64_t target = list::first_of(at.id, t) * one_ticket;
+        std::uint64_t seen = hint(own);
+        while (!is_closed(seen) && seen < target) {
+            // Relaxed: it publishes nothing. Failure relaxed: retried.
+            if (cursor(own).compare_exchange_weak(seen, target, std::memory_order_relaxed,
+                                                  std::memory_order_relaxed)) {
+                return;
+            }
+        }
+    }
+
+    /// Claims a waiting partner, for a party that will not wait. If a partner with a ticket before
+    /// the cursor `limit` has not come yet, passes its cell.
+    match_result try_match_before(std::uint64_t limit, colour own) noexcept {
+        while (true) {
+            // [Q11] acquire, pairs with [Q14], [Q15] and [Q16]: everything before the close.
+            std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
+            if (is_closed(mine)) {
+                return closed_to(own);
+            }
+            const std::int64_t lead = distance(hint(opposite(own)), mine);
+            if (lead <= 0) {
+                return {lead < 0 ? match_result::own_side : match_result::empty};
+            }
+            const ticket t = ticket_of(mine);
+            const auto wanted = list::id_of(t);
+            place at = segments_.find(wanted, front(own));
+            if (list::is_before(at.id, wanted)) {
+                return {match_result::empty};
+            }
+            // Holding a ticket does not yet count as waiting. This party has no ticket yet, so its
+            // segment may be swept and reused. [Q18] acquire, pairs with [G14]: if the segment is in
+            // use again, `is_listed` sees that.
+            if (distance(limit, mine) <= 0 && at.id == wanted &&
+                segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {
+                if (segments_.is_listed(at)) {
+                    return {match_result::empty};
+                }
+                continue;
+            }
+            // [Q8] acquire, pairs with [Q9], [Q14], [Q15] and [Q16], as [Q6]. Failure relaxed:
+            // retried.
+            if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
+                                                     std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+                continue;
+            }
+            TRYST_TRACE(step::ticket);
+            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
+            if (at.id != wanted) {
+                skip(own, t, at);
+                continue;
+            }
+            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
+            if (const match_result found = visit(t, at, nullptr);
+                found.kind == match_result::partner) {
+                return found;
+            }
+        }
+    }
+
+    /// Makes the visit that `t` is for (I8). A first visitor leaves `w` in the cell, or passes the
+    /// cell if `w` is null or the ticket is void.
     /// @returns `partner` or `offered`; `empty` if the partner has withdrawn or passed, or if this
     ///   party has passed.
-    match_result visit(std::uint64_t ticket, waiter* w) noexcept {
-        const number n = list::segment_of(ticket);
-        segment& here = segments_[n];
-        atomic<word>& cell = here.cells[list::ticket_of(ticket) % list::cell_count];
-        // [Q10] acquire, pairs with [Q1] and [Q3]: the first visitor's waiter, or its withdrawal.
+    match_result visit(ticket t, place at, waiter* w) noexcept {
+        atomic<word>& cell = segments_.cell(at.n, t);
+        prefetch_for_write(&cell);
+        // [Q10] acquire, pairs with [Q1], [Q3] and [Q4]: the first visitor's waiter, or its
+        // withdrawal.
         word seen = cell.load(std::memory_order_acquire);
         if (seen == empty) {
-            if (w != nullptr) {
-                w->place = (n << CellBits) |
-                           static_cast<number>(list::ticket_of(ticket) % list::cell_count);
-                // [Q1] release, pairs with [Q2], [Q4] and [Q10]: publishes *w to the second
-                // visitor. Failure acquire, pairs with [Q1] and [Q3].
+            if (w != nullptr && !segments_.is_void(t)) {
+                w->place = list::cell_number(at.n, t);
+                // [Q1] release, pairs with [Q2] and [Q10]: publishes *w to the second visitor.
+                // Failure acquire, pairs with [Q1], [Q3] and [Q4].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),
                                                  std::memory_order_release,
                                                  std::memory_order_acquire)) {
                     return {match_result::offered};
                 }
-                // [Q4] publishes only that this party does not use the cell. Failure acquire, pairs
-                // with [Q1] and [Q3]. Success acquire, too: g++ 12 rejects a weaker order than on
-                // failure.
-            } else if (cell.compare_exchange_strong(seen, cancelled, std::memory_order_acquire,
+                // [Q4] release, pairs with [Q7] and [Q10]: this visit. Failure acquire, pairs with
+                // [Q1] and [Q3].
+            } else if (cell.compare_exchange_strong(seen, cancelled, std::memory_order_acq_rel,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);
-                segments_.count(here, n, list::one_cancelled);
                 return {match_result::empty};
             }
         }
-        // [Q2] claims the waiter, which the read of `seen` has acquired. Failure acquire, pairs
-        // with [Q1] and [Q3]: the waiter has withdrawn. Success acquire, too: g++ 12 rejects a
-        // weaker order than on failure.
-        if (seen != cancelled &&
-            cell.compare_exchange_strong(seen, matched, std::memory_order_acquire,
+        // [Q2] release, pairs with [Q7]: this visit. Acquire, pairs with [Q1]: the waiter. Failure
+        // acquire, pairs with [Q3]: the waiter has withdrawn.
+        if (seen > finished &&
+            cell.compare_exchange_strong(seen, finished, std::memory_order_acq_rel,
                                          std::memory_order_acquire)) {
-            segments_.count(here, n, list::one_ended);
             return {match_result::partner, reinterpret_cast<waiter*>(seen)};
         }
         TRYST_TRACE(step::vacancy);
-        segments_.count(here, n, list::one_ended - list::one_cancelled);
+        // [Q5] release, pairs with [Q7]: both visits. A plain store, because no other party will
+        // write anything else to the cell. (A closer may have voided it, and the partner have left
+        // it: then it is `finished` already.)
+        cell.store(finished, std::memory_order_release);
         return {match_result::empty};
     }
 
-    /// Moves a cursor from the end of its segment to the start of the next, unless another party
-    /// has done so.
-    /// @returns false if there is no next segment and no memory for it.
-    bool step_on(colour own, std::uint64_t mine) noexcept {
-        segment& here = segments_[list::segment_of(mine)];
-        const std::uint64_t id = list::id_of(mine);
-        std::uint64_t link = list::link_of(here);
-        if (link == list::link_to(id, list::none)) {
-            // Relaxed: only a count.
-            if (until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1) {
-                // Relaxed: as above.
-                until_sweep_.store(sweep(), std::memory_order_relaxed);
-            }
-            if (!segments_.append(here, id, link)) {
-                return false;
-            }
-        }
-        if (list::owner_of(link) != id) {
-            return true; // the segment was released: the link belongs to a later use of it
-        }
-        // [Q6] release, pairs with [Q11], [Q12], [Q13], [Q14] and [Q15]: the segment that begins
-        // here. Failure relaxed: another party has moved the cursor.
-        if (cursor(own).compare_exchange_strong(mine, segments_.start_of(list::successor(link)),
-                                                std::memory_order_release,
-                                                std::memory_order_relaxed)) {
-            segments_.count(here, list::segment_of(mine), list::one_ended);
-        }
-        return true;
-    }
-
-    /// Sweeps the segment list from the trailing cursor on.
-    /// @returns by how many segments the list may grow before the next sweep.
-    std::uint32_t sweep() noexcept {
-        // Relaxed: only where to begin. A segment that is in use again has another id.
-        const std::uint64_t red = red_.load(std::memory_order_relaxed);
-        // Relaxed: as above.
-        const std::uint64_t blue = blue_.load(std::memory_order_relaxed);
-        return list::distance(red, blue) < 0 ? segments_.sweep(red, red_)
-                                             : segments_.sweep(blue, blue_);
-    }
-
-    alignas(line_pair) atomic<std::uint64_t> red_{0};
-    atomic<std::uint64_t> blue_{0};
-    atomic<std::uint32_t> until_sweep_{list::min_growth};
+    padded_cursor red_;
+    padded_cursor blue_;
+    alignas(line_pair) std::array<typename list::front, 2> front_;
     list segments_;
 };
 

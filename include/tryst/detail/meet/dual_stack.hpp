@@ -54,6 +54,7 @@ class dual_stack {
 
 public:
     static constexpr bool withdraws_in_one_step = false;
+    static constexpr bool looks_first = true;
     static constexpr bool spreads = true;
 
     match_result try_match(colour own) noexcept {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <array>
@@ -127,9 +128,11 @@ private:
         return true;
     }
 
-    atomic<std::uint64_t> free_{0}; // the number of changes, and the number of the first free node
-    atomic<number> fresh_{1}; // the first number that has never been allocated
+    // Read by every access to a node, and written once for each block.
     std::array<atomic<std::uintptr_t>, Bits> blocks_{};
+    // The number of changes, and the number of the first free node.
+    alignas(line_pair) atomic<std::uint64_t> free_{0};
+    atomic<number> fresh_{1}; // the first number that has never been allocated
 };
 
 } // namespace tryst::detail

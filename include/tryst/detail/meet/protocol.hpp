@@ -91,11 +91,12 @@ public:
 
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
-    /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS.
+    /// Step 1 of `arrive` alone, if arrivals begin with a look at the wait list. In a
+    /// `single_slot`: one load and, if a partner waits, one CAS.
     /// @returns whether `w` is completed.
     template <class W>
     bool try_match(W& w) noexcept {
-        return apply_match(w, arena_.list().try_match(W::side), nullptr);
+        return WaitList::looks_first && apply_match(w, arena_.list().try_match(W::side), nullptr);
     }
 
     /// Swaps with a partner that waits in any slot; offers nothing.

@@ -44,8 +44,7 @@ struct match_result {
 /// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving.
 /// - `try_match_all` is for a party that will not wait. A partner that is still arriving does not
 ///   hide another one that waits.
-/// - `enqueue_or_match` follows a `try_match` that found no partner. It claims a partner that has
-///   arrived since, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
+/// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters. It passes each but the last to a
 ///   function, and returns the last. It calls the function before it claims the next suspended
@@ -62,6 +61,9 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, void (*eac
     { seen.is_closed() } -> std::same_as<bool>;
     /// Whether a withdrawal's CAS is its last access to the list.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
+    /// Whether an arrival that may wait begins with `try_match`. If not, it begins with
+    /// `enqueue_or_match`.
+    { List::looks_first } -> std::convertible_to<bool>;
     /// Whether arrivals may use the arena while the list has no waiter of their own side.
     { List::spreads } -> std::convertible_to<bool>;
 };

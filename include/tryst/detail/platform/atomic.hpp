@@ -67,6 +67,15 @@ inline void spin_pause() noexcept {
 #endif
 }
 
+/// Fetches a cache line for a write that follows a read, so that the line moves only once.
+inline void prefetch_for_write(const void* address) noexcept {
+#if defined(__x86_64__) // for a generic x86-64, compilers emit a prefetch for reading
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 inline void yield_thread() noexcept {
     std::this_thread::yield();
 }

@@ -31,7 +31,7 @@ enum class step : std::uint8_t {
     disowning, ///< An arrival of the other colour could not use such a position.
     ticket, ///< A ticket was taken, but its cell has not been visited yet.
     passing_over, ///< A party passed a cell whose other visitor had not reached it yet.
-    recycling, ///< A segment was released because its counter was complete.
+    recycling, ///< A segment was released, because all its cells were finished.
     sweeping, ///< A segment was released by a sweep.
 };
 
