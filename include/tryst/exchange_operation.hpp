@@ -68,7 +68,7 @@ class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits>
 
 public:
     /// For `co_await`: swaps with a waiting partner, if there is one.
-    bool await_ready() noexcept { return core::try_match(); }
+    bool await_ready() noexcept { return core::prepare_start(); }
 
     /// For `co_await`: makes the offer.
     template <class Promise>

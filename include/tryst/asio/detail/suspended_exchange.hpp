@@ -143,7 +143,7 @@ using awaited = typename Form::template value<result_of<Operation>>;
 template <class Operation>
 bool match_in_awaitable(Operation& operation) noexcept {
     const registry::awaitable_scope in_awaitable;
-    return operation.await_ready();
+    return tryst::detail::operation_access::of(operation).try_match();
 }
 
 /// Awaits an exchange. If a partner is waiting, the coroutine is not suspended.

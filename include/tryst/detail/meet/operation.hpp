@@ -92,16 +92,12 @@ public:
 
     /// Swaps with a waiting partner, if there is one.
     /// @returns whether the operation is complete.
-    bool try_match() noexcept {
-        assert(this->at == stage::created &&
-               "tryst: an exchange can be awaited only once, and not after its end");
-        if constexpr (Limits::stoppable) {
-            if (stop_.token.stop_requested()) {
-                mine().result = outcome::cancelled;
-                return true;
-            }
-        }
-        return protocol_->try_match(mine());
+    bool try_match() noexcept { return has_been_stopped() || protocol_->try_match(mine()); }
+
+    /// As above, for a client to which `start` costs little: leaves the match to `start` if that
+    /// takes fewer steps.
+    bool prepare_start() noexcept {
+        return protocol::looks_first ? try_match() : has_been_stopped();
     }
 
     /// Makes the offer.
@@ -206,7 +202,7 @@ public:
 
     /// Swaps with a waiting partner, or makes the offer.
     arrival begin(executor_ref on) noexcept {
-        if (try_match() || has_no_time({})) {
+        if (prepare_start() || has_no_time({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
@@ -287,6 +283,19 @@ private:
         const bool no_limits = this->unstoppable;
         this->run = done_;
         return stay(protocol_->expire(mine()), no_limits);
+    }
+
+    /// Whether a stop was requested before the start; then the operation is complete.
+    bool has_been_stopped() noexcept {
+        assert(this->at == stage::created &&
+               "tryst: an exchange can be awaited only once, and not after its end");
+        if constexpr (Limits::stoppable) {
+            if (stop_.token.stop_requested()) {
+                mine().result = outcome::cancelled;
+                return true;
+            }
+        }
+        return false;
     }
 
     bool can_be_limited() const noexcept {

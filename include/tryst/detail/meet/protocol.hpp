@@ -91,12 +91,14 @@ public:
 
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
-    /// Step 1 of `arrive` alone, if arrivals begin with a look at the wait list. In a
-    /// `single_slot`: one load and, if a partner waits, one CAS.
+    /// Whether an arrival that can wait should begin with `try_match` (wait_list.hpp).
+    static constexpr bool looks_first = WaitList::looks_first;
+
+    /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS.
     /// @returns whether `w` is completed.
     template <class W>
     bool try_match(W& w) noexcept {
-        return WaitList::looks_first && apply_match(w, arena_.list().try_match(W::side), nullptr);
+        return apply_match(w, arena_.list().try_match(W::side), nullptr);
     }
 
     /// Swaps with a partner that waits in any slot; offers nothing.
