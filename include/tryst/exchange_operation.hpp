@@ -70,10 +70,10 @@ public:
     /// For `co_await`: swaps with a waiting partner, if there is one.
     bool await_ready() noexcept { return core::prepare_start(); }
 
-    /// For `co_await`: makes the offer.
+    /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::start(executor_of(coroutine), resume, coroutine.address());
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        return core::template start<resume>(executor_of(coroutine), coroutine.address());
     }
 
     /// For `co_await`: returns the result. Precondition: the operation is complete.

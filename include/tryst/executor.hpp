@@ -20,8 +20,9 @@ namespace tryst {
 /// A piece of work in an executor's queue. It is part of the waiting object, usually in a coroutine
 /// frame. So queueing a node allocates nothing and cannot fail.
 struct executor_node {
-    executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
-    void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's lifetime.
+    executor_node* next; ///< Owned by the executor from `post` to `run`.
+    /// Does the work; may end the node's lifetime. Set it before the post.
+    void (*run)(executor_node*) noexcept;
 };
 
 /// An entry in an executor's timer queue.
@@ -135,6 +136,7 @@ namespace detail {
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
+    std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
     int spins = max_spins / 2; ///< How often this thread checks for a partner before it yields.
 };

@@ -95,19 +95,21 @@ struct meeting::cancellable_wait {
     Core& core;
 
     bool await_ready() const noexcept { return core.try_match(); }
-    bool await_suspend(std::coroutine_handle<> party) const noexcept {
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> party) const noexcept {
         m.request_.operation = &core;
         m.request_.request = [](void* operation) noexcept {
             static_cast<Core*>(operation)->request_cancel();
         };
-        const auto done = [](executor_node* node) noexcept {
-            std::coroutine_handle<>::from_address(Core::client_of(node)).resume();
-        };
-        return core.start(m.request_.loop->executor(), done, party.address(), true);
+        return core.template start<resume>(m.request_.loop->executor(), party.address(), true);
     }
     auto await_resume() const noexcept {
         m.request_.operation = nullptr;
         return core.take_result();
+    }
+
+private:
+    static void resume(executor_node* node) noexcept {
+        std::coroutine_handle<>::from_address(Core::client_of(node)).resume();
     }
 };
 

@@ -167,8 +167,8 @@ def logic() -> Iterator[Mutant]:
                  "        w.swap_items(q);\n", "")
     yield Mutant("the partner's outcome: dropped", protocol, "        q.result = how;\n", "")
     yield Mutant("the outcome is written after `done`", protocol,
-                 "        return q.state.complete(arena_).is_parked();\n",
-                 "        const bool parked = q.state.complete(arena_).is_parked();\n"
+                 "        return in_list ? complete_limited(q) : complete_by_signal(q);\n",
+                 "        const bool parked = in_list ? complete_limited(q) : complete_by_signal(q);\n"
                  "        q.result = how;\n        return parked;\n")
     yield Mutant("a completion posts whether or not its waiter is parked", protocol,
                  "        return q.state.complete(arena_).is_parked();\n",
@@ -266,10 +266,10 @@ def logic() -> Iterator[Mutant]:
                  "            if (q != nullptr && slot::matches(W::side, seen) && arena_.at(i).claim(seen)) {\n"
                  "                swap_with(w, q, false, nullptr);\n"
                  "                return true;\n", "            if (q != nullptr && false) {\n                return true;\n")
-    turn = "        this->run = after_turn;\n        this->executor.post(this);\n"
-    yield Mutant("the check is not posted", operation, turn, "        this->run = after_turn;\n")
+    turn = "        this->run = after_turn<Done>;\n        this->executor.post(this);\n"
+    yield Mutant("the check is not posted", operation, turn, "        this->run = after_turn<Done>;\n")
     yield Mutant("the check is posted twice", operation, turn, turn + "        this->executor.post(this);\n")
-    yield Mutant("a completed check does not resume", operation, "            done(node);\n", "            (void)node;\n")
+    yield Mutant("a completed check does not resume", operation, "            Done(node);\n", "            (void)node;\n")
     yield Mutant("limits come into force after parking", operation,
                  "            start_limits();\n            return protocol_->park(mine());\n",
                  "            if (protocol_->park(mine())) {\n                start_limits();\n"

@@ -19,7 +19,8 @@
  * waits, in slot 0, and none once closed.
  *
  * Options: -DN -DS (slots) -DK -DCANCELS -DTIMERS -DCLOSER
- *   -DBARE=mask   parties without executor: in slot 0 only, and resumed by whoever completes them
+ *   -DBARE=mask   parties without executor: they wait in slot 0 only, and whoever completes them resumes
+ *                 them
  *   -DTHREADS=mask parties that are threads: they spin, then sleep; below TIMERS, their own timers
  *   -DTAKERS=mask parties that only `take`: they offer nothing
  *   -DPICK        one stop callback in all, of any one party below CANCELS
@@ -436,7 +437,8 @@ arrive:
 #endif
     :: seen == EMPTY && TAKES(p) -> look_further(p)
     :: seen == EMPTY && !TAKES(p) -> goto offer
-    :: seen == EMPTY && spread && S > 1 -> choose_slot(); goto look_above
+    :: seen == EMPTY && (spread || !HAS_EXECUTOR(p)) && !TAKES(p) && S > 1 ->
+       choose_slot(); goto look_above
     :: seen == CLOSED -> result[p] = CLOSED_ON; goto completed
     :: OFFERED(seen) -> goto claim
     fi
@@ -449,8 +451,9 @@ look_above:
     if
     :: OFFERED(seen) -> goto claim
     :: !OFFERED(seen) && TAKES(p) -> look_further(p)
-    :: seen == EMPTY && !TAKES(p) -> goto offer
-    :: seen == MOVING && !TAKES(p) -> spread = false; goto arrive
+    :: seen == EMPTY && !TAKES(p) && spread -> goto offer
+    :: seen == MOVING && !TAKES(p) && spread -> spread = false; goto arrive
+    :: !OFFERED(seen) && !TAKES(p) && !spread -> i = 0; goto offer
     fi
   };
 

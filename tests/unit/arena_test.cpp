@@ -185,7 +185,7 @@ TEST(ArenaIndex, StaysWhenTheThreadLosesARaceAtHome) {
 }
 
 TEST(ArenaIndex, OfFewThreadsIsAnotherWhenTheBoundChanges) {
-    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    auto& here = tryst::detail::per_thread<tryst::detail::thread_state>();
     constexpr std::uint32_t threads = 1'000;
     arena a(255);
     grow_to(a, 1);
@@ -193,7 +193,8 @@ TEST(ArenaIndex, OfFewThreadsIsAnotherWhenTheBoundChanges) {
         const std::uint32_t before = a.bound();
         a.grow();
         std::set<std::uint32_t> left;
-        for (probe = 1; probe <= threads; ++probe) {
+        for (here.probe = 1; here.probe <= threads; ++here.probe) {
+            here.place = 0;
             if (arena::index(before) != arena::index(a.bound())) {
                 left.insert(arena::index(before));
                 EXPECT_EQ(arena::index(a.bound()), slots + 1);

@@ -65,8 +65,13 @@ void complete_by_hand(party& w, int item) {
     }
 }
 
+/// The steps of an arrival that waits if nobody else does.
+arrival arrive(protocol& p, party& w, bool spread) {
+    return p.try_match(w) ? arrival::completed : p.arrive(w, spread);
+}
+
 void offer_in_arena(protocol& p, party& w) {
-    ASSERT_EQ(p.arrive(w, true), arrival::offered);
+    ASSERT_EQ(arrive(p, w, true), arrival::offered);
     ASSERT_EQ(arena::index_of(w.place), 1U);
 }
 
@@ -119,15 +124,22 @@ TEST(ProtocolTryMatch, SwapsWithWhoeverWaitsAtHome) {
     EXPECT_TRUE(quiet(p));
 }
 
-TEST(ProtocolTryMatch, DoesNotLookAboveHome) {
+TEST(ProtocolTryMatch, LooksAtTheWaitListAndThenAtTheThreadsOwnSlot) {
     protocol p(1);
     grow(p);
-    party a(1);
-    party b(2);
-    offer_in_arena(p, a);
-    EXPECT_FALSE(p.try_match(b));
-    EXPECT_EQ(p.expire(a), arrival::waiting);
-    EXPECT_TRUE(p.try_match(b));
+    party in_arena(1);
+    offer_in_arena(p, in_arena);
+    party in_list(2);
+    park_at_home(p, in_list);
+    party first(3);
+    EXPECT_TRUE(p.try_match(first));
+    expect_swapped(in_list, 2, first, 3);
+    party second(4);
+    EXPECT_TRUE(p.try_match(second));
+    EXPECT_EQ(p.expire(in_arena), arrival::completed);
+    expect_swapped(in_arena, 1, second, 4);
+    party third(5);
+    EXPECT_FALSE(p.try_match(third));
 }
 
 TEST(ProtocolTryMatch, SettlesWithClosedAfterAClose) {
@@ -141,7 +153,7 @@ TEST(ProtocolTryMatch, SettlesWithClosedAfterAClose) {
 TEST(ProtocolArrive, OffersAtHomeWhileTheArenaHasNotGrown) {
     protocol p(4);
     party a(1);
-    EXPECT_EQ(p.arrive(a, true), arrival::waiting);
+    EXPECT_EQ(arrive(p, a, true), arrival::waiting);
     EXPECT_EQ(arena::index_of(a.place), 0U);
     EXPECT_TRUE(waits_in_list(p));
     EXPECT_TRUE(p.park(a));
@@ -152,7 +164,7 @@ TEST(ProtocolArrive, OffersAboveHomeOnceTheArenaHasGrown) {
     protocol p(4);
     grow(p);
     party a(1);
-    EXPECT_EQ(p.arrive(a, true), arrival::offered);
+    EXPECT_EQ(arrive(p, a, true), arrival::offered);
     EXPECT_FALSE(waits_in_list(p));
     EXPECT_TRUE(waits_in_arena(p));
     EXPECT_EQ(p.expire(a), arrival::waiting);
@@ -163,7 +175,7 @@ TEST(ProtocolArrive, StaysAtHomeIfItMayNotSpread) {
     protocol p(4);
     grow(p, 4);
     party a(1);
-    EXPECT_EQ(p.arrive(a, false), arrival::waiting);
+    EXPECT_EQ(arrive(p, a, false), arrival::waiting);
     EXPECT_TRUE(waits_in_list(p));
     p.close();
 }
@@ -176,7 +188,7 @@ TEST(ProtocolArrive, PrefersTheWaiterAtHomeToOneInItsOwnSlot) {
     party offered(2);
     offer_by_hand(p, offered, 1);
     party arriving(3);
-    EXPECT_EQ(p.arrive(arriving, true), arrival::completed);
+    EXPECT_EQ(arrive(p, arriving, true), arrival::completed);
     expect_swapped(parked, 1, arriving, 3);
     EXPECT_EQ(offered.result, outcome::pending);
     p.close();
@@ -188,7 +200,7 @@ TEST(ProtocolArrive, ClaimsABoundedOfferWithoutAPost) {
     party a(1);
     party b(2);
     offer_in_arena(p, a);
-    EXPECT_EQ(p.arrive(b, true), arrival::completed);
+    EXPECT_EQ(arrive(p, b, true), arrival::completed);
     EXPECT_EQ(a.posted, 0); // its own check finds the outcome
     EXPECT_EQ(p.expire(a), arrival::completed);
     expect_swapped(a, 1, b, 2);
@@ -203,7 +215,7 @@ TEST(ProtocolArrive, GoesHomeIfItsOwnSlotIsBeingLeft) {
     offer_in_arena(p, leaving);
     ASSERT_TRUE(arena_of(p).at(1).begin_move(&leaving));
     party b(2);
-    EXPECT_EQ(p.arrive(b, true), arrival::waiting);
+    EXPECT_EQ(arrive(p, b, true), arrival::waiting);
     EXPECT_TRUE(waits_in_list(p));
     arena_of(p).at(1).end_move();
     EXPECT_TRUE(p.try_match(leaving)); // as the rest of the move would
@@ -216,7 +228,7 @@ TEST(ProtocolArrive, IsSettledByAClosedExchangerAtAnySize) {
         grow(p, slots);
         p.close();
         party a(1);
-        EXPECT_EQ(p.arrive(a, true), arrival::completed);
+        EXPECT_EQ(arrive(p, a, true), arrival::completed);
         expect_failed(a, outcome::closed, 1);
     }
 }
@@ -225,7 +237,7 @@ TEST(ProtocolPark, GoesOnAtOnceIfAPartnerHasBeenFaster) {
     protocol p(1);
     party a(1);
     party b(2);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     ASSERT_TRUE(p.try_match(b));
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
@@ -235,7 +247,7 @@ TEST(ProtocolPark, GoesOnAtOnceIfAPartnerHasBeenFaster) {
 TEST(ProtocolPark, GoesOnAtOnceIfACloseHasBeenFaster) {
     protocol p(1);
     party a(1);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.close();
     EXPECT_FALSE(p.park(a));
     EXPECT_EQ(a.posted, 0);
@@ -245,7 +257,7 @@ TEST(ProtocolPark, GoesOnAtOnceIfACloseHasBeenFaster) {
 TEST(ProtocolPark, StaysForAPartnerWhoHasClaimedButNotFinished) {
     protocol p(1);
     party a(1);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     claim_by_hand(arena_of(p).list(), a);
     EXPECT_TRUE(p.park(a));
     complete_by_hand(a, 2);
@@ -258,7 +270,7 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
     party a(1);
     party b(2);
     a.unstoppable = true;
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     EXPECT_TRUE(p.try_match(b));
     EXPECT_EQ(a.posted, 1);
     EXPECT_TRUE(a.state.begin_withdraw().is_clear());
@@ -269,7 +281,7 @@ TEST(ProtocolSimple, IsPostedByAClose) {
     protocol p(1);
     party a(1);
     a.unstoppable = true;
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.close();
     EXPECT_EQ(a.posted, 1);
     expect_failed(a, outcome::closed, 1);
@@ -282,7 +294,7 @@ TEST(ProtocolSimple, UsesTheSignalAboveHome) {
     party b(2);
     a.unstoppable = true;
     offer_in_arena(p, a);
-    EXPECT_EQ(p.arrive(b, true), arrival::completed);
+    EXPECT_EQ(arrive(p, b, true), arrival::completed);
     EXPECT_EQ(a.posted, 0);
     EXPECT_EQ(p.expire(a), arrival::completed);
     expect_swapped(a, 1, b, 2);
@@ -304,7 +316,7 @@ TEST(ProtocolSimple, NeedsNoSignalAgainAfterItHasGoneHome) {
 TEST(ProtocolCancel, BeforeTheOwnerParksIsServedByTheOwner) {
     protocol p(1);
     party a(1);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.cancel(a, false);
     EXPECT_TRUE(waits_in_list(p));
     EXPECT_FALSE(p.park(a));
@@ -326,7 +338,7 @@ TEST(ProtocolCancel, AfterTheOwnerParkedWithdrawsAndPosts) {
 TEST(ProtocolCancel, ByADeadlineIsATimeOut) {
     protocol p(1);
     party early(1);
-    ASSERT_EQ(p.arrive(early, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, early, false), arrival::waiting);
     p.cancel(early, true);
     EXPECT_FALSE(p.park(early));
     expect_failed(early, outcome::timed_out, 1);
@@ -382,7 +394,7 @@ TEST(ProtocolCancel, BetweenTheMatchAndTheParkChangesNothing) {
     protocol p(1);
     party a(1);
     party b(2);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     ASSERT_TRUE(p.try_match(b));
     p.cancel(a, false);
     EXPECT_FALSE(p.park(a));
@@ -394,7 +406,7 @@ TEST(ProtocolCancel, BeforeTheMatchChangesNothingUntilTheOwnerParks) {
     protocol p(1);
     party a(1);
     party b(2);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.cancel(a, false);
     ASSERT_TRUE(p.try_match(b));
     EXPECT_FALSE(p.park(a));
@@ -417,7 +429,7 @@ TEST(ProtocolCancel, LosesToAClaimThatIsNotFinished) {
 TEST(ProtocolCancel, ServedByTheOwnerLosesToAClaimThatIsNotFinished) {
     protocol p(1);
     party a(1);
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.cancel(a, false);
     claim_by_hand(arena_of(p).list(), a);
     EXPECT_TRUE(p.park(a)); // suspended: the partner posts it
@@ -462,7 +474,7 @@ TEST(ProtocolExpire, ShrinksTheArena) {
     protocol p(4);
     grow(p, 3);
     party a(1);
-    ASSERT_EQ(p.arrive(a, true), arrival::offered);
+    ASSERT_EQ(arrive(p, a, true), arrival::offered);
     EXPECT_EQ(p.expire(a), arrival::waiting);
     EXPECT_EQ(p.spread(), 2U);
     p.close();
@@ -472,7 +484,7 @@ TEST(ProtocolExpire, DoesNotShrinkAnArenaThatHasChangedSinceTheOffer) {
     protocol p(4);
     grow(p, 3);
     party a(1);
-    ASSERT_EQ(p.arrive(a, true), arrival::offered);
+    ASSERT_EQ(arrive(p, a, true), arrival::offered);
     grow(p);
     EXPECT_EQ(p.expire(a), arrival::waiting);
     EXPECT_EQ(p.spread(), 4U);
@@ -577,13 +589,17 @@ TEST(ProtocolTryMatchAll, SettlesWithClosedAfterAClose) {
 TEST(ProtocolTryMatchAll, FindsAnOfferAboveABoundThatHasShrunk) {
     protocol with(2);
     grow(with, 2);
-    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    const auto set_probe = [](std::uint32_t probe) {
+        auto& here = tryst::detail::per_thread<tryst::detail::thread_state>();
+        here.probe = probe;
+        here.place = 0;
+    };
     party low(1);
     party high(2);
-    probe = 2; // slot 1 of two
-    ASSERT_EQ(with.arrive(low, true), arrival::offered);
-    probe = ~0U; // slot 2
-    ASSERT_EQ(with.arrive(high, true), arrival::offered);
+    set_probe(2); // slot 1 of two
+    ASSERT_EQ(arrive(with, low, true), arrival::offered);
+    set_probe(~0U); // slot 2
+    ASSERT_EQ(arrive(with, high, true), arrival::offered);
     ASSERT_EQ(with.expire(low), arrival::waiting); // and there is one slot
     ASSERT_EQ(with.spread(), 1U);
     party first(3);
@@ -675,7 +691,7 @@ TEST(ProtocolAbandon, TakesBackASimpleOfferAtHome) {
     protocol p(1);
     party a(1);
     a.unstoppable = true;
-    ASSERT_EQ(p.arrive(a, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     EXPECT_TRUE(p.abandon(a, a.is_limited(), false));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
@@ -701,7 +717,7 @@ TEST(ProtocolAbandon, WaitsForThePostOfAClaimAtHome) {
 
     party simple(3);
     simple.unstoppable = true;
-    ASSERT_EQ(p.arrive(simple, false), arrival::waiting);
+    ASSERT_EQ(arrive(p, simple, false), arrival::waiting);
     claim_by_hand(arena_of(p).list(), simple);
     EXPECT_FALSE(p.abandon(simple, simple.is_limited(), false));
 }
@@ -709,7 +725,7 @@ TEST(ProtocolAbandon, WaitsForThePostOfAClaimAtHome) {
 TEST(ProtocolAbandon, TakesBackAnOfferAtHomeInItsFirstTurn) {
     protocol p(1);
     party a(1);
-    ASSERT_EQ(p.arrive(a, true), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, true), arrival::waiting);
     EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
@@ -719,7 +735,7 @@ TEST(ProtocolAbandon, AcceptsThatAnOfferAtHomeWasTakenInItsFirstTurn) {
     protocol p(1);
     party a(1);
     party b(2);
-    ASSERT_EQ(p.arrive(a, true), arrival::waiting);
+    ASSERT_EQ(arrive(p, a, true), arrival::waiting);
     ASSERT_TRUE(p.try_match(b));
     EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_EQ(a.posted, 0);
@@ -749,7 +765,7 @@ TEST(ProtocolAbandon, AcceptsThatABoundedOfferWasTaken) {
     party a(1);
     party b(2);
     offer_in_arena(p, a);
-    ASSERT_EQ(p.arrive(b, true), arrival::completed);
+    ASSERT_EQ(arrive(p, b, true), arrival::completed);
     EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
     EXPECT_TRUE(quiet(p));
 }
@@ -926,7 +942,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
     party in_wait_list(1);
     party b(2);
     in_wait_list.executor = loop.ref();
-    ASSERT_EQ(p.arrive(in_wait_list, true), arrival::waiting);
+    ASSERT_EQ(arrive(p, in_wait_list, true), arrival::waiting);
     ASSERT_TRUE(p.try_match(b));
     EXPECT_EQ(loop.posts, 0);
     EXPECT_EQ(p.expire(in_wait_list), arrival::completed);
@@ -937,7 +953,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopLeavesItToItsPendingCheck) {
     party c(4);
     above.executor = loop.ref();
     offer_in_arena(p, above);
-    EXPECT_EQ(p.arrive(c, true), arrival::completed);
+    EXPECT_EQ(arrive(p, c, true), arrival::completed);
     EXPECT_EQ(loop.posts, 0);
     EXPECT_EQ(p.expire(above), arrival::completed);
     expect_swapped(above, 3, c, 4);
@@ -950,7 +966,7 @@ TEST(ProtocolComplete, OnTheWaitersOwnLoopStillPostsOneThatIsParked) {
     party limited(1);
     party b(2);
     limited.executor = loop.ref();
-    ASSERT_EQ(p.arrive(limited, true), arrival::waiting);
+    ASSERT_EQ(arrive(p, limited, true), arrival::waiting);
     ASSERT_EQ(p.expire(limited), arrival::waiting);
     limited.at = tryst::detail::stage::stoppable;
     ASSERT_TRUE(p.park(limited));
@@ -1017,7 +1033,7 @@ TEST(ProtocolLifetime, APartnerResumedInlineMayDestroyTheExchanger) {
             EXPECT_EQ(p.expire(b), arrival::completed);
         } else {
             park_at_home(p, a);
-            EXPECT_EQ(p.arrive(b, true), arrival::completed);
+            EXPECT_EQ(arrive(p, b, true), arrival::completed);
         }
         EXPECT_EQ(a.all, nullptr);
         expect_swapped(a, 1, b, 2);

@@ -50,7 +50,7 @@ protected:
     /// @param slot  cancels the exchange, if it is connected. `Derived::complete` must clear it, or
     ///   call a handler that does.
     /// @throws std::bad_alloc. Then nothing was offered.
-    void start(net::cancellation_slot slot) {
+    [[gnu::noinline]] void start(net::cancellation_slot slot) {
         registry& found = derived().queue().find_registry();
         const bool cancellable = slot.is_connected();
         if (cancellable) {
@@ -68,7 +68,7 @@ protected:
         if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
             has_timers_ = found.timers().prepare();
         }
-        if (!derived().core().start(ref(), nullptr, nullptr, cancellable)) {
+        if (!derived().core().template start<nullptr>(ref(), nullptr, cancellable)) {
             unregister();
             queue_completion();
         }

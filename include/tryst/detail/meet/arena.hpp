@@ -69,15 +69,12 @@ public:
 
     /// The calling thread's slot under `bound`; 0 if `bound` admits no other slot.
     static std::uint32_t index(std::uint32_t bound) noexcept {
-        const std::uint32_t slots = highest(bound);
-        if (slots == 0) {
-            return 0;
+        // The thread remembers its latest place, because the bound changes rarely.
+        std::uint32_t& known = per_thread<thread_state>().place;
+        if ((known & bound_mask) != bound) {
+            known = place(bound, choose_index(bound));
         }
-        // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980,
-        // section 2): if the bound changes by one, only the threads of one slot move.
-        const std::uint32_t range = std::bit_ceil(slots);
-        const std::uint32_t i = probe() & (range - 1);
-        return 1 + (i < slots ? i : i - range / 2);
+        return index_of(known);
     }
 
     /// The slot `index` under `bound`, packed into one word for `expired` and `index_of`.
@@ -156,6 +153,18 @@ private:
         return counted != 0 ? counted : sequence; // 0 means that the arena has never grown
     }
 
+    [[gnu::noinline, gnu::cold]] static std::uint32_t choose_index(std::uint32_t bound) noexcept {
+        const std::uint32_t slots = highest(bound);
+        if (slots == 0) {
+            return 0;
+        }
+        // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980,
+        // section 2): if the bound changes by one, only the threads of one slot move.
+        const std::uint32_t range = std::bit_ceil(slots);
+        const std::uint32_t i = probe() & (range - 1);
+        return 1 + (i < slots ? i : i - range / 2);
+    }
+
     static std::uint32_t probe() noexcept {
         std::uint32_t& probe = per_thread<thread_state>().probe;
         return probe != 0 ? probe : next_probe();
@@ -174,6 +183,7 @@ private:
         x ^= x << 13U;
         x ^= x >> 17U;
         x ^= x << 5U;
+        per_thread<thread_state>().place = 0; // the place under a bound of 0, whatever the probe
         return probe = x;
     }
 

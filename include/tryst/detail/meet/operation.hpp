@@ -101,31 +101,31 @@ public:
     }
 
     /// Makes the offer.
+    /// @tparam Done        the completion function; null with `run_node`.
     /// @param cancellable  whether the client may call `request_cancel`. Needs an executor.
-    /// @returns whether it is pending. If so, `done` is called on the executor; without an
+    /// @returns whether it is pending. If so, `Done` is called on the executor; without an
     ///   executor, inline by the completer. `client_of` then returns `client`.
     ///
-    /// Not inlined, because it must not touch the coroutine frame once the waiter is published. If
-    /// it is inlined into a coroutine, its variables may be kept in the frame (LLVM before 17 does
-    /// so).
-    [[gnu::noinline]] bool start(executor_ref on, completion done, void* client,
-                                 bool cancellable = false) noexcept {
+    /// A coroutine must call this in a function that is not inlined, because its frame must not be
+    /// touched once the waiter is published. If this is inlined into the coroutine, its variables
+    /// may be kept in the frame (LLVM before 17 does so).
+    template <completion Done>
+    bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
         this->executor = on;
         if (has_no_time(on)) {
             return false;
         }
-        done_ = done;
         client_ = client;
         const bool limits_begin_later = on && can_be_limited();
         const bool no_limits = !can_be_limited() && !cancellable;
         this->unstoppable = no_limits;
-        this->run = done;
+        this->run = Done;
         this->at = stage::offered;
         const arrival where = protocol_->arrive(mine(), static_cast<bool>(on));
         if (where == arrival::waiting && limits_begin_later) {
-            return wait_a_turn();
+            return wait_a_turn<Done>();
         }
-        return stay(where, no_limits);
+        return stay<Done>(where, no_limits);
     }
 
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
@@ -181,11 +181,11 @@ public:
         }
     }
 
-    /// For an executor that serves only this operation: runs the node that was posted there. With
-    /// such an executor, `done` in `start` may be null.
+    /// For an executor that serves only this operation, and an operation without a completion
+    /// function: runs the node that was posted there.
     /// @returns true if the operation is `finished`. If false, the caller must not use it any more.
     bool run_node() noexcept {
-        if (this->run == after_turn && end_turn()) {
+        if (this->run == after_turn<nullptr> && end_turn<nullptr>()) {
             return false;
         }
         finish();
@@ -244,6 +244,7 @@ private:
     /// Continues from the result of a step of the protocol. `no_limits` is a copy of the waiter's
     /// `unstoppable`, because an unstoppable waiter must not be read once it is in the wait list.
     /// @returns whether the operation is pending.
+    template <completion Done>
     bool stay(arrival where, bool no_limits) noexcept {
         switch (where) {
         case arrival::completed:
@@ -256,7 +257,7 @@ private:
             return protocol_->park(mine());
         case arrival::offered:
         case arrival::claimed:
-            return wait_a_turn();
+            return wait_a_turn<Done>();
         }
         return false;
     }
@@ -264,25 +265,28 @@ private:
     /// Waits for one turn of the executor: the patience of an offer in the arena. In the wait list,
     /// the stop and the deadline come into force after that turn. With many partners, few waits
     /// last that long, and the shorter ones need neither a timer nor a callback (docs/adr/0003).
+    template <completion Done>
     bool wait_a_turn() noexcept {
-        this->run = after_turn;
+        this->run = after_turn<Done>;
         this->executor.post(this);
         return true;
     }
 
+    template <completion Done>
     static void after_turn(executor_node* node) noexcept {
         operation& self = from(node);
-        const completion done = self.done_;
-        if (!self.end_turn()) {
-            done(node);
+        if (self.is_complete() || !self.template end_turn<Done>()) {
+            Done(node);
         }
     }
 
+    /// Not inlined, because most partners come within the turn.
     /// @returns whether the operation is pending.
-    bool end_turn() noexcept {
+    template <completion Done>
+    [[gnu::noinline]] bool end_turn() noexcept {
         const bool no_limits = this->unstoppable;
-        this->run = done_;
-        return stay(protocol_->expire(mine()), no_limits);
+        this->run = Done;
+        return stay<Done>(protocol_->expire(mine()), no_limits);
     }
 
     /// Whether a stop was requested before the start; then the operation is complete.
@@ -370,8 +374,7 @@ private:
     }
 
     protocol* protocol_;
-    completion done_ = nullptr;
-    void* client_ = nullptr;
+    void* client_;
     /// The token until the limits come into force, then the callback.
     [[no_unique_address]] stop_state<typename Limits::token, stop_request> stop_;
 };

@@ -94,11 +94,16 @@ public:
     /// Whether an arrival that can wait should begin with `try_match` (wait_list.hpp).
     static constexpr bool looks_first = WaitList::looks_first;
 
-    /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS.
+    /// Claims a partner that waits in the list or, if none does, in this thread's slot of the arena.
+    /// In a `single_slot`: one load and, if a partner waits, one CAS. Inlined, because half of all
+    /// exchanges end here.
     /// @returns whether `w` is completed.
     template <class W>
-    bool try_match(W& w) noexcept {
-        return apply_match(w, arena_.list().try_match(W::side), nullptr);
+    [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
+        const match_result found = arena_.list().try_match(W::side);
+        return apply_match(w, found, nullptr) ||
+               (WaitList::spreads && found.kind == match_result::empty && arena_.has_grown() &&
+                try_match_in_arena(w));
     }
 
     /// Swaps with a partner that waits in any slot; offers nothing.
@@ -130,6 +135,17 @@ public:
     /// `w`. Offers it in the arena only if `spread`.
     template <class W>
     arrival arrive(W& w, bool spread) noexcept {
+        if constexpr (W::side == colour::none) {
+            // `try_match` has just found the wait list empty, and this thread's slot of the arena.
+            if (!arena_.has_grown()) {
+                w.place = 0;
+                if (arena_.list().enqueue_or_match(w, W::side).kind == match_result::offered) {
+                    return arrival::waiting;
+                }
+            } else if (spread && offer_in_arena(w)) {
+                return arrival::offered;
+            }
+        }
         return arrive(w, spread, nullptr);
     }
 
@@ -281,11 +297,50 @@ private:
         return true;
     }
 
+    /// Offers `w` in this thread's slot of the arena, if that is empty. This and the next function
+    /// are not inlined, because most exchangers stay at slot 0.
+    /// @returns whether `w` is offered.
+    template <class W>
+    [[gnu::noinline]] bool offer_in_arena(W& w) noexcept {
+        const std::uint32_t bound = arena_.bound();
+        const std::uint32_t index = arena::index(bound);
+        w.place = arena::place(bound, index);
+        if (index == 0 || !arena_.at(index).offer(std::addressof(w), W::side)) {
+            return false;
+        }
+        TRYST_TRACE(step::offer_in_arena);
+        return true;
+    }
+
+    /// Claims a partner in this thread's slot of the arena.
+    /// @returns whether `w` is completed.
+    template <class W>
+    [[gnu::noinline]] bool try_match_in_arena(W& w) noexcept {
+        const std::uint32_t index = arena::index(arena_.bound());
+        if (index == 0) {
+            return false;
+        }
+        slot& here = arena_.at(index);
+        const slot::word offer = here.peek();
+        waiter* const q = slot::offered(offer);
+        if (q == nullptr || !slot::matches(W::side, offer)) {
+            return false;
+        }
+        if (!here.claim(offer)) {
+            arena_.collided();
+            return false;
+        }
+        swap_with(w, q, false, nullptr);
+        return true;
+    }
+
     template <class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
-        // The wait list comes first (I4). The caller has just tried it, so the first pass skips it,
-        // unless `w` is moving, or the arena has grown: `spreads` below needs an up-to-date result.
-        bool tried = moving == nullptr && !(WaitList::spreads && arena_.has_grown());
+        // The wait list comes first (I4). With two colours, the caller has just tried it, so the
+        // first pass skips it, unless `w` is moving, or the arena has grown: `spreads` below needs
+        // an up-to-date result.
+        bool tried = W::side != colour::none && moving == nullptr &&
+                     !(WaitList::spreads && arena_.has_grown());
         while (true) {
             match_result found{match_result::own_side};
             if (!std::exchange(tried, false)) {
@@ -412,6 +467,13 @@ private:
         if (in_list && q.unstoppable) {
             return true;
         }
+        return in_list ? complete_limited(q) : complete_by_signal(q);
+    }
+
+    /// Not inlined, so that it does not slow down the completion of unstoppable waiters.
+    [[gnu::noinline]] bool complete_limited(waiter& q) noexcept { return complete_by_signal(q); }
+
+    bool complete_by_signal(waiter& q) noexcept {
         if (q.executor.alone_here() && !q.is_limited()) {
             // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
             // so during this call, because the executor of `q` runs nothing else.
@@ -433,9 +495,14 @@ private:
         if (q.executor) {
             q.executor.post(&q);
         } else {
-            const inline_scope here;
-            q.run(&q);
+            resume_inline(q);
         }
+    }
+
+    /// Not inlined, so that it does not slow down a post.
+    [[gnu::noinline]] static void resume_inline(waiter& q) noexcept {
+        const inline_scope here;
+        q.run(&q);
     }
 
     arena arena_;

@@ -37,10 +37,10 @@ enum class stage : std::uint8_t {
     created, ///< Not offered yet.
     offered, ///< Only a partner or a close can end the wait now.
     offered_cancelled, ///< As `offered`; the client has cancelled, in force after the turn.
+    finished, ///< No stop callback or timer refers to the operation any more.
     stoppable, ///< The stop callback, if there is one, is registered; no timer is armed.
     timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor.
     timed_by_thread, ///< As `stoppable`; a timer is armed with the timer thread.
-    finished, ///< No stop callback or timer refers to the operation any more.
 };
 
 /// The part of a waiter that does not depend on the item. Its fields are not atomic. They belong to
@@ -57,7 +57,7 @@ struct waiter : executor_node {
 
     /// Whether the wait can be cancelled now, by a stop, a deadline or the client. Call on the
     /// waiter's executor.
-    bool is_limited() const noexcept { return at >= stage::stoppable && at != stage::finished; }
+    bool is_limited() const noexcept { return at >= stage::stoppable; }
 };
 
 /// A waiter with its own item or, after success, its partner's item in the same place.
