@@ -162,6 +162,8 @@ void yield_until(Done done) noexcept {
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
+inline constexpr int arena_rounds = 2;
+inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 
 inline unsigned processor_count() noexcept {
     return scale::machine::here().cores();

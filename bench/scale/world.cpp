@@ -164,8 +164,19 @@ private:
 
 void step_taken(unsigned step) noexcept {
     ++now.steps[step];
-    if (step == static_cast<unsigned>(detail::step::expiry) && now.how->who == kind::loops) {
-        simulated_memory::turn(); // the check, and a resumption to come
+    if (now.how->who != kind::loops) {
+        return;
+    }
+    switch (static_cast<detail::step>(step)) {
+    case detail::step::expiry: // the check, and a resumption to come
+        simulated_memory::turn();
+        break;
+    case detail::step::another_turn: // another check, which takes about a pause to read the clock
+        simulated_memory::turn();
+        detail::spin_pause();
+        break;
+    default:
+        break;
     }
 }
 

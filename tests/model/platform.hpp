@@ -147,6 +147,8 @@ void yield_until(Done done) {
 inline constexpr int min_spins = 1;
 inline constexpr int max_spins = 1;
 inline constexpr int spin_rounds = 1;
+inline constexpr int arena_rounds = 1;
+inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise
 
 inline unsigned processor_count() noexcept {
     return 1; // one slot beside slot 0

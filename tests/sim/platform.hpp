@@ -165,11 +165,11 @@ T& per_thread() noexcept {
     return all.mine();
 }
 
-inline void prefetch_for_write(const void* /*address*/) noexcept {}
-
 inline void spin_pause(std::source_location at = std::source_location::current()) noexcept {
     sim::pause(at);
 }
+
+inline void prefetch_for_write(const void* /*address*/) noexcept {}
 
 inline void yield_thread() noexcept {
     sim::yield();
@@ -191,6 +191,8 @@ void yield_until(Done done) noexcept {
 inline constexpr int min_spins = 1;
 inline constexpr int max_spins = 4;
 inline constexpr int spin_rounds = 3;
+inline constexpr int arena_rounds = 2;
+inline constexpr std::chrono::nanoseconds lone_patience{50};
 
 inline unsigned processor_count() noexcept {
     return sim::processors();

@@ -42,6 +42,7 @@ T& per_thread() noexcept {
 inline void spin_pause() noexcept {
     ++test::the_script().pauses;
 }
+inline void prefetch_for_write(const void* /*address*/) noexcept {}
 inline void yield_thread() noexcept {
     ++test::the_script().yields;
 }
@@ -58,6 +59,8 @@ void yield_until(Done done) noexcept {
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
+inline constexpr int arena_rounds = 2;
+inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 
 inline unsigned processor_count() noexcept {
     return 2;

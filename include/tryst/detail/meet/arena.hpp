@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace tryst::detail {
 
@@ -77,6 +78,11 @@ public:
         return index_of(known);
     }
 
+    /// The place of a waiter in slot 0, for `follow`.
+    static std::uint32_t place_in_list(std::uint32_t bound) noexcept {
+        return highest(bound) == 0 ? 0 : probe() & bound_mask;
+    }
+
     /// The slot `index` under `bound`, packed into one word for `expired` and `index_of`.
     static std::uint32_t place(std::uint32_t bound, std::uint32_t index) noexcept {
         return bound | (index << bound_bits);
@@ -98,6 +104,25 @@ public:
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(step::growth);
             }
+        }
+    }
+
+    /// After a thread has claimed an offer above slot 0: selects another slot, and grows, if the
+    /// thread has met one stranger after the other there.
+    void met(executor_ref partner) noexcept {
+        acquaintance& latest = per_thread<acquaintance>();
+        if (std::exchange(latest.partner, partner) == partner) {
+            latest.strangers = 0;
+        } else if (++latest.strangers == most_strangers) {
+            latest.strangers = 0;
+            collided();
+        }
+    }
+
+    /// Selects the same slots as the thread of a waiter whose place in the wait list is `place`.
+    static void follow(std::uint32_t place) noexcept {
+        if (place != 0) {
+            per_thread<thread_state>().probe = place;
         }
     }
 
@@ -147,6 +172,12 @@ private:
     static constexpr std::uint32_t index_mask = sequence - 1;
     static constexpr unsigned bound_bits = 24;
     static constexpr std::uint32_t bound_mask = (1U << bound_bits) - 1;
+
+    struct acquaintance {
+        executor_ref partner; ///< Of the thread's latest claim above slot 0.
+        int strangers = 0; ///< Claims in a row, each with another partner than the one before.
+    };
+    static constexpr int most_strangers = 3;
 
     static std::uint32_t next(std::uint32_t changed) noexcept {
         const std::uint32_t counted = (changed + sequence) & bound_mask;

@@ -44,8 +44,12 @@ typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) 
     bool waited_in_list = false;
     while (where != arrival::completed && !waited_in_list) {
         waited_in_list = where == arrival::waiting;
+        int rounds = waited_in_list ? 0 : arena_rounds; // 0: no limit
         strategy.await_partner([&] { return op.is_complete(); },
                                [&] {
+                                   if (--rounds == 0) {
+                                       return true;
+                                   }
                                    if constexpr (Operation::is_timed) {
                                        return clock::now() >= op.time_limit();
                                    }

@@ -6,6 +6,7 @@
 /// This header is long because its steps share the lifetime of the item, the stop and the timer.
 #pragma once
 
+#include <tryst/detail/meet/patience.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/stop_state.hpp>
@@ -96,8 +97,10 @@ public:
 
     /// As above, for a client to which `start` costs little: leaves the match to `start` if that
     /// takes fewer steps.
+    template <bool Spins = false>
     bool prepare_start() noexcept {
-        return protocol::looks_first ? try_match() : has_been_stopped();
+        return has_been_stopped() ||
+               (protocol::looks_first && protocol_->template try_match<Spins>(mine()));
     }
 
     /// Makes the offer.
@@ -202,19 +205,22 @@ public:
 
     /// Swaps with a waiting partner, or makes the offer.
     arrival begin(executor_ref on) noexcept {
-        if (prepare_start() || has_no_time({})) {
+        if (prepare_start<true>() || has_no_time({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
         this->executor = on;
-        return protocol_->arrive(mine(), true);
+        return protocol_->arrive_to_spin(mine());
     }
 
     /// After `begin` and a bounded wait: checks for completion, and ends a bounded offer
     /// (`protocol::expire`).
-    arrival look_again() noexcept { return protocol_->expire(mine()); }
+    arrival look_again() noexcept { return protocol_->template expire<true>(mine()); }
 
-    bool is_complete() const noexcept { return this->state.is_done(); }
+    bool is_complete() const noexcept {
+        prefetch_for_write(&this->state); // it soon begins another exchange at the same address
+        return this->state.is_done();
+    }
 
     /// Registers the stop callback and parks the waiter.
     /// @returns whether it is suspended.
@@ -256,6 +262,8 @@ private:
             start_limits();
             return protocol_->park(mine());
         case arrival::offered:
+            patience::begin(this);
+            return wait_a_turn<Done>();
         case arrival::claimed:
             return wait_a_turn<Done>();
         }
@@ -284,6 +292,11 @@ private:
     /// @returns whether the operation is pending.
     template <completion Done>
     [[gnu::noinline]] bool end_turn() noexcept {
+        if (this->at == stage::offered && protocol_->is_in_arena(mine()) && patience::lasts(this)) {
+            TRYST_TRACE(step::another_turn);
+            this->executor.post(this);
+            return true;
+        }
         const bool no_limits = this->unstoppable;
         this->run = Done;
         return stay<Done>(protocol_->expire(mine()), no_limits);

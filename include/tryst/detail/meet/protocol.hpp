@@ -94,16 +94,16 @@ public:
     /// Whether an arrival that can wait should begin with `try_match` (wait_list.hpp).
     static constexpr bool looks_first = WaitList::looks_first;
 
-    /// Claims a partner that waits in the list or, if none does, in this thread's slot of the arena.
-    /// In a `single_slot`: one load and, if a partner waits, one CAS. Inlined, because half of all
-    /// exchanges end here.
+    /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS. For
+    /// a party that does not spin, also looks at this thread's slot of the arena. Inlined, because
+    /// half of all exchanges end here.
     /// @returns whether `w` is completed.
-    template <class W>
+    template <bool Spins = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         const match_result found = arena_.list().try_match(W::side);
         return apply_match(w, found, nullptr) ||
-               (WaitList::spreads && found.kind == match_result::empty && arena_.has_grown() &&
-                try_match_in_arena(w));
+               (!Spins && WaitList::spreads && found.kind == match_result::empty &&
+                arena_.has_grown() && try_match_in_arena(w));
     }
 
     /// Swaps with a partner that waits in any slot; offers nothing.
@@ -146,12 +146,18 @@ public:
                 return arrival::offered;
             }
         }
-        return arrive(w, spread, nullptr);
+        return arrive<false>(w, spread, nullptr);
+    }
+
+    /// `arrive` for a thread or fiber, which spins or yields until it calls `expire<true>`.
+    template <class W>
+    arrival arrive_to_spin(W& w) noexcept {
+        return arrive<true>(w, true, nullptr);
     }
 
     /// Ends the bounded offer of `w` in the arena (I2). If `w` is in the wait list, where it may
     /// stay, only checks whether it is complete. Call on the owner's executor or thread.
-    template <class W>
+    template <bool Spins = false, class W>
     arrival expire(W& w) noexcept {
         if (w.state.is_done()) {
             return arrival::completed;
@@ -174,7 +180,13 @@ public:
         TRYST_TRACE(step::expiry);
         arena_.expired(w.place);
         w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
-        return arrive(w, false, &here);
+        return arrive<Spins>(w, false, &here);
+    }
+
+    /// Whether `w`, which has been offered, is in the arena and not complete. Call as `expire`.
+    template <class W>
+    bool is_in_arena(const W& w) const noexcept {
+        return arena::index_of(w.place) != 0 && !w.state.is_done();
     }
 
     /// Suspends `w`, which is `waiting` and not `unstoppable`.
@@ -334,7 +346,7 @@ private:
         return true;
     }
 
-    template <class W>
+    template <bool Spins, class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         // The wait list comes first (I4). With two colours, the caller has just tried it, so the
         // first pass skips it, unless `w` is moving, or the arena has grown: `spreads` below needs
@@ -345,6 +357,11 @@ private:
             match_result found{match_result::own_side};
             if (!std::exchange(tried, false)) {
                 found = arena_.list().try_match(W::side);
+                if constexpr (Spins && WaitList::withdraws_in_one_step) {
+                    if (moving != nullptr && found.kind == match_result::partner) {
+                        arena::follow(found.claimed->place);
+                    }
+                }
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
                 }
@@ -356,8 +373,8 @@ private:
             // If the party's own side waits in the list, partners look there first.
             const bool spreads = WaitList::spreads && spread && found.kind == match_result::empty;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
-            w.place = arena::place(bound, index);
             if (index == 0) {
+                w.place = arena::place_in_list(bound);
                 found = arena_.list().enqueue_or_match(w, W::side);
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
@@ -370,12 +387,22 @@ private:
                 }
                 continue;
             }
+            w.place = arena::place(bound, index);
             slot& here = arena_.at(index);
+            if constexpr (Spins) {
+                prefetch_for_write(&here);
+            }
             const slot::word offer = here.peek();
             if (waiter* const q = slot::offered(offer)) {
+                if constexpr (Spins) {
+                    prefetch_for_write(q); // no dereference (I1)
+                }
                 if (!slot::matches(W::side, offer)) {
                     spread = false; // its own side is here already: both wait in the list
                 } else if (here.claim(offer)) {
+                    if constexpr (Spins) {
+                        arena_.met(q->executor);
+                    }
                     swap_with(w, q, false, nullptr);
                     return arrival::completed;
                 } else {

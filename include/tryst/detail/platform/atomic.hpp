@@ -67,7 +67,8 @@ inline void spin_pause() noexcept {
 #endif
 }
 
-/// Fetches a cache line for a write that follows a read, so that the line moves only once.
+/// Fetches a cache line for a write that follows a read, so that the line moves only once. The
+/// address need not be valid.
 inline void prefetch_for_write(const void* address) noexcept {
 #if defined(__x86_64__) // for a generic x86-64, compilers emit a prefetch for reading
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
@@ -106,6 +107,13 @@ void yield_until(Done done) noexcept {
 inline constexpr int min_spins = 4;
 inline constexpr int max_spins = 128;
 inline constexpr int spin_rounds = 16;
+
+/// Rounds of spinning that a thread's offer in an arena lasts (docs/adr/0008).
+inline constexpr int arena_rounds = 2;
+
+/// How long an offer in an arena lasts if its party seems to be alone on its executor
+/// (docs/adr/0008).
+inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 
 /// The number of processors; 1 if it is not known.
 inline unsigned processor_count() noexcept {

@@ -17,6 +17,7 @@ enum class step : std::uint8_t {
     claim_in_arena, ///< A partner was claimed in another slot.
     completion_in_place, ///< A partner was completed on its own executor, by a plain store.
     offer_in_arena, ///< A bounded offer was made.
+    another_turn, ///< The bounded offer of a lone party was prolonged by a turn.
     expiry, ///< A bounded offer expired without a partner.
     growth, ///< The bound went up.
     shrinkage, ///< The bound went down.
