@@ -72,7 +72,11 @@ public:
 
     unsigned core() const noexcept { return current_; }
     unsigned cores() const noexcept { return cores_; }
-    picoseconds now() const noexcept { return current_ == nobody ? 0 : all_[current_].time; }
+    picoseconds now() const noexcept {
+        return current_ == nobody ? outside_time_ : all_[current_].time;
+    }
+    /// Outside of all cores, lets time pass, so that patience ends there, too.
+    void pass_outside() noexcept { outside_time_ += 1'000'000; }
     const costs& prices() const noexcept { return prices_; }
     std::uint64_t accesses() const noexcept { return accesses_; }
     std::uint64_t transfers() const noexcept { return transfers_; }
@@ -132,6 +136,7 @@ private:
     std::uint64_t transfers_ = 0;
     boost::context::fiber outside_;
     std::vector<core_state> all_;
+    picoseconds outside_time_ = 0;
     std::vector<line> lines_;
     std::vector<std::vector<void*>> owned_;
     std::vector<picoseconds> times_;

@@ -110,6 +110,7 @@ struct clock {
     static constexpr bool is_steady = true;
 
     static time_point now() noexcept {
+        scale::machine::here().pass_outside();
         return time_point(duration(scale::machine::here().now() / 1000));
     }
 };

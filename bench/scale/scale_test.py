@@ -30,6 +30,17 @@ class Scale(unittest.TestCase):
     def test_threads_leave_one_slot_behind(self):
         self.assertGreater(self.throughput["threads", "arena", 64], 5 * self.throughput["threads", "one slot", 64])
 
+    def test_two_colours_eliminate_as_the_exchanger_does(self):
+        for processors in (4, 8, 16, 32, 64, 128):
+            lifo = self.throughput["loops", "lifo", processors]
+            self.assertGreater(lifo, self.throughput["loops", "mutex", processors], processors)
+            self.assertGreater(lifo, self.throughput["loops", "arena", processors] / 2, processors)
+
+    def test_threads_of_two_colours_leave_a_mutex_behind(self):
+        for processors in (8, 16, 32, 64, 128):
+            self.assertGreater(self.throughput["threads", "lifo", processors],
+                               self.throughput["threads", "mutex", processors], processors)
+
     def test_the_lists_of_a_context_are_no_slower_than_a_mutex(self):
         for kind in ("loops", "threads"):
             for processors in (1, 2, 4, 8, 16, 32, 64, 128):

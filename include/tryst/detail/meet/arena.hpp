@@ -37,22 +37,33 @@ namespace tryst::detail {
  * The thread keeps to that slot until it collides there or its offer expires, as threads do with
  * the cells of LongAdder (JDK 8). A collision at slot 0, which all threads visit, does not change
  * the probe. Otherwise a few collisions there would drive every thread away from the slot that only
- * it and its partners use (docs/adr/0008). */
+ * it and its partners use (docs/adr/0008).
+ *
+ * With colours, a slot is of no use to a party whose own colour has an offer there. So each index
+ * has a group of slots, in one cache line, which a party searches for a partner and then for an
+ * empty slot. The coroutines of a loop are mostly of alternating colours, because they run in the
+ * order in which their offers were claimed. The group lets them differ from that a little. */
 template <wait_list WaitList>
 class alignas(line_pair) basic_arena {
 public:
     static constexpr std::size_t max_capacity = 255;
 
+    /// The number of slots at each index.
+    static constexpr std::uint32_t group_size = WaitList::eliminates ? 4 : 1;
+
     explicit basic_arena(std::size_t capacity)
         : capacity_(static_cast<std::uint32_t>(std::min(capacity, max_capacity))),
-          spread_(capacity_ == 0 ? nullptr : std::make_unique<padded_slot[]>(capacity_)) {}
+          spread_(capacity_ == 0 ? nullptr : std::make_unique<group[]>(capacity_)) {}
 
     /// Slot 0, where waiters may stay.
     WaitList& list() noexcept { return list_; }
     const WaitList& list() const noexcept { return list_; }
 
-    /// Slot `index`, from 1 to `capacity()`.
-    slot& at(std::size_t index) noexcept { return spread_[index - 1]; }
+    /// Slot `index`, from 1 to `capacity()`; or, if the wait list eliminates, one of the
+    /// `group_size` slots there.
+    slot& at(std::size_t index, std::uint32_t member = 0) noexcept {
+        return spread_[index - 1].members[member];
+    }
 
     std::uint32_t capacity() const noexcept { return capacity_; }
 
@@ -83,11 +94,27 @@ public:
         return highest(bound) == 0 ? 0 : probe() & bound_mask;
     }
 
-    /// The slot `index` under `bound`, packed into one word for `expired` and `index_of`.
-    static std::uint32_t place(std::uint32_t bound, std::uint32_t index) noexcept {
-        return bound | (index << bound_bits);
+    /// A slot under `bound`, packed into one word for `expired`, `index_of` and `member_of`.
+    static std::uint32_t place(std::uint32_t bound, std::uint32_t index,
+                               std::uint32_t member = 0) noexcept {
+        return bound | (member << bound_bits) | (index << index_at);
     }
-    static std::uint32_t index_of(std::uint32_t place) noexcept { return place >> bound_bits; }
+    static std::uint32_t index_of(std::uint32_t place) noexcept { return place >> index_at; }
+    static std::uint32_t member_of(std::uint32_t place) noexcept {
+        return (place >> bound_bits) % group_size;
+    }
+
+    /// Whether an arrival may skip the wait list, because the arena is in use: on each thread, 63
+    /// of 64. The sequence is Weyl's (multiples of the golden ratio), so that a thread that visits
+    /// several exchangers in turn looks at each list.
+    bool skips_list() const noexcept {
+        if (highest(bound()) == 0) {
+            return false;
+        }
+        std::uint32_t& visits = per_thread<thread_state>().visits;
+        visits += 0x9E3779B9U;
+        return visits >> (32U - 6U) != 0;
+    }
 
     /// After a failed claim in the thread's slot above 0: selects another slot, and grows.
     void collided() noexcept {
@@ -123,6 +150,7 @@ public:
     static void follow(std::uint32_t place) noexcept {
         if (place != 0) {
             per_thread<thread_state>().probe = place;
+            per_thread<thread_state>().place = 0; // as in `next_probe`
         }
     }
 
@@ -157,20 +185,24 @@ public:
     /// exchanger is closed, and no more operations arrive.
     void drain() const noexcept {
         for (std::size_t i = 0; i != capacity_; ++i) {
-            yield_until([&] { return !spread_[i].is_moving(); });
+            for (const slot& each : spread_[i].members) {
+                yield_until([&] { return !each.is_moving(); });
+            }
         }
         // [A5] acquire, pairs with [A4].
         yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });
     }
 
 private:
-    struct alignas(line_pair) padded_slot : slot {};
+    struct alignas(line_pair) group {
+        slot members[group_size];
+    };
 
-    // The lowest byte of the bound is the highest slot in use. The next two bytes count its
-    // changes.
+    // The lowest byte of the bound is the highest slot in use. The next 14 bits count its changes.
     static constexpr std::uint32_t sequence = 1U << 8U;
     static constexpr std::uint32_t index_mask = sequence - 1;
-    static constexpr unsigned bound_bits = 24;
+    static constexpr unsigned bound_bits = 22;
+    static constexpr unsigned index_at = 24; // below it a wait list may use `waiter::place`
     static constexpr std::uint32_t bound_mask = (1U << bound_bits) - 1;
 
     struct acquaintance {
@@ -223,7 +255,7 @@ private:
     WaitList list_;
     atomic<std::uint32_t> bound_{0};
     std::uint32_t capacity_;
-    std::unique_ptr<padded_slot[]> spread_;
+    std::unique_ptr<group[]> spread_;
     atomic<std::int32_t> pins_{0};
 };
 

@@ -60,6 +60,7 @@ public:
     static constexpr bool looks_first = false;
     /// A party that offered in the arena would be overtaken by later arrivals in the wait list.
     static constexpr bool spreads = false;
+    static constexpr bool eliminates = false;
 
     /// @throws std::bad_alloc.
     basic_dual_queue() {

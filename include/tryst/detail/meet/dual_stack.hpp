@@ -45,7 +45,25 @@ namespace tryst::detail {
  *     empty stack or on its own colour, and refills only nodes that are vacant in its own colour.
  *
  * I12. A node is released once after each allocation: by the withdrawer that made it vacant, by the
- *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it. */
+ *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it.
+ *
+ * Elimination
+ * The head is one cache line, which all parties write. When many do, pairs form in the arena
+ * instead, whoever waits on the stack (after Hendler, Shavit and Yerushalmi, "A Scalable Lock-free
+ * Stack Algorithm", 2004, for two colours). This keeps the order of a stack:
+ *   1. When a red and a blue party meet in the arena, both are within their calls, and neither is
+ *      on the stack.
+ *   2. At that instant, take the party whose colour the stack has to push itself (either of them,
+ *      if the stack is empty), and the other one to pop it at once. Both steps are permitted
+ *      (I11).
+ *   3. The stack is then as it was. So the meeting does not depend on the parties that wait there,
+ *      and does not change what they can see.
+ *   4. So everything that parties can see with the arena they can see without it.
+ *      (tests/unit/elimination_test.cpp plays all histories of up to four parties.)
+ *   5. Offers in the arena are bounded, and expire into the stack (I2). So I3 holds.
+ *   6. Others may pass a waiter on the stack for as long as they meet in the arena, as they may by
+ *      meeting above it on the stack. But of 64 arrivals on a thread, one looks at the stack first,
+ *      and an offer that expires does so, too. */
 class dual_stack {
     struct node;
     using pool = node_pool<node, 24>;
@@ -56,6 +74,7 @@ public:
     static constexpr bool withdraws_in_one_step = false;
     static constexpr bool looks_first = true;
     static constexpr bool spreads = true;
+    static constexpr bool eliminates = true;
 
     match_result try_match(colour own) noexcept {
         // [D1] acquire, pairs with [D2] and [D7]: the top node and all below it, or everything
@@ -74,7 +93,8 @@ public:
                 return {match_result::own_side};
             }
             // Relaxed: acquired with the head. If the node is not on top any more (I7), [D9] fails.
-            const number next = nodes_[top].next.load(std::memory_order_relaxed);
+            node& on_top = nodes_[top];
+            const number next = on_top.next.load(std::memory_order_relaxed);
             // [D9] relaxed: [D1] acquired all nodes. The next user of the head acquires what [D2]
             // released, because all changes of the head are read-modify-writes. Failure relaxed:
             // nothing was taken.
@@ -82,7 +102,7 @@ public:
                                              std::memory_order_relaxed)) {
                 return {match_result::collided};
             }
-            if (waiter* const q = empty(top)) {
+            if (waiter* const q = empty(top, on_top)) {
                 return {match_result::partner, q};
             }
             TRYST_TRACE(step::vacancy);
@@ -99,7 +119,8 @@ public:
                 return {match_result::out_of_memory};
             }
             w.place = n;
-            atomic<word>& place = nodes_[n].content;
+            node& here = nodes_[n];
+            atomic<word>& place = here.content;
             // [D10] acquire, pairs with [D4]: if the node is free, its popper no longer reads it.
             // (If the popper itself released it, [N3] has acquired that.)
             word seen = place.load(std::memory_order_acquire);
@@ -126,7 +147,7 @@ public:
             std::uint64_t head = head_.load(std::memory_order_relaxed);
             while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
                 // Relaxed: published by the head.
-                nodes_[n].next.store(top_of(head), std::memory_order_relaxed);
+                here.next.store(top_of(head), std::memory_order_relaxed);
                 // [D2] release, pairs with [D1] and [D7]: *w and its node. Failure relaxed:
                 // retried.
                 if (head_.compare_exchange_weak(head, changed(head, n, own),
@@ -137,22 +158,23 @@ public:
             }
             // Relaxed: released with the node ([N4]).
             place.store(free, std::memory_order_relaxed);
-            nodes_.release(n);
+            nodes_.release(n, here);
             return {match_result::empty};
         }
     }
 
     bool withdraw(waiter& w, colour own) noexcept {
         const number n = w.place;
+        node& its = nodes_[n];
         word seen = reinterpret_cast<word>(&w);
         // [D6] release, pairs with [D4]: a party that finds the node vacant and then destroys the
         // exchanger sees the pin of this withdrawal ([A3]). Failure relaxed: the waiter belongs to
         // its partner and is not touched.
-        if (!nodes_[n].content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
-                                                       std::memory_order_relaxed)) {
+        if (!its.content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
+                                                 std::memory_order_relaxed)) {
             return false;
         }
-        nodes_.release(n);
+        nodes_.release(n, its);
         return true;
     }
 
@@ -164,13 +186,14 @@ public:
         waiter* last = nullptr;
         for (number n = top_of(head); n != pool::none;) {
             // Relaxed: acquired with the head.
-            const number next = nodes_[n].next.load(std::memory_order_relaxed);
+            node& here = nodes_[n];
+            const number next = here.next.load(std::memory_order_relaxed);
             // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot
             // destroy it.
-            if (last != nullptr && nodes_[n].content.load(std::memory_order_relaxed) > disowned) {
+            if (last != nullptr && here.content.load(std::memory_order_relaxed) > disowned) {
                 each(*std::exchange(last, nullptr));
             }
-            if (waiter* const q = empty(n)) {
+            if (waiter* const q = empty(n, here)) {
                 if (last != nullptr) {
                     each(*last);
                 }
@@ -221,15 +244,15 @@ private:
 
     /// Empties a node that the caller has popped. @returns its waiter, which the caller now owns,
     /// or null.
-    waiter* empty(number n) noexcept {
+    waiter* empty(number n, node& popped) noexcept {
         // [D4] acquire, pairs with [D3], [D5] and [D6]: the waiter, and everything that the node's
         // last user did; release, pairs with [D3], [D5] and [D10]: this party has read `next`,
         // which an arrival that finds the node free may change.
-        const word was = nodes_[n].content.exchange(free, std::memory_order_acq_rel);
+        const word was = popped.content.exchange(free, std::memory_order_acq_rel);
         if (was == vacant(colour::red) || was == vacant(colour::blue)) {
             return nullptr; // already released, and perhaps allocated again (I12)
         }
-        nodes_.release(n);
+        nodes_.release(n, popped);
         return was == disowned ? nullptr : reinterpret_cast<waiter*>(was);
     }
 

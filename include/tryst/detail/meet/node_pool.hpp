@@ -78,12 +78,13 @@ public:
     }
 
     /// Releases a node. Precondition: no other party writes to it any more.
-    void release(number n) noexcept {
+    void release(number n) noexcept { release(n, (*this)[n]); }
+    void release(number n, Node& node) noexcept {
         // Relaxed: the CAS re-reads it.
         std::uint64_t head = free_.load(std::memory_order_relaxed);
         do {
             // Relaxed: released by [N4].
-            (*this)[n].link.store(number_of(head), std::memory_order_relaxed);
+            node.link.store(number_of(head), std::memory_order_relaxed);
             // [N4] release, pairs with [N3] and [N5]: the link, and everything that the node's user
             // did. Failure relaxed: retried.
         } while (!free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,

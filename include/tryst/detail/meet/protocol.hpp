@@ -39,6 +39,7 @@ enum class arrival : std::uint8_t {
  *            2. If the arena has grown, look at this thread's slot there. Claim a partner likewise,
  *               or offer the party's own waiter in the empty slot, for a bounded time.
  *            3. Otherwise offer the party's own waiter in the wait list.
+ *            If the list eliminates, step 2 comes first.
  *   expire   The bounded time is over: leave the arena's slot, and arrive again in the wait list.
  *   park     In the wait list: tell the completer that it must post the waiter. If a stop came
  *            first, withdraw the waiter instead.
@@ -56,7 +57,8 @@ enum class arrival : std::uint8_t {
  *     in the wait list, too, before the stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is.
+ *     is. Each arrival looks; but if the list eliminates, and the arena is in use, only one in 64 on
+ *     each thread looks before it tries the arena (dual_stack.hpp).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
  *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
@@ -100,9 +102,14 @@ public:
     /// @returns whether `w` is completed.
     template <bool Spins = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
+        if constexpr (WaitList::eliminates) {
+            if (arena_.skips_list()) {
+                return false;
+            }
+        }
         const match_result found = arena_.list().try_match(W::side);
         return apply_match(w, found, nullptr) ||
-               (!Spins && WaitList::spreads && found.kind == match_result::empty &&
+               (!Spins && WaitList::spreads && !WaitList::eliminates && found.kind == match_result::empty &&
                 arena_.has_grown() && try_match_in_arena(w));
     }
 
@@ -121,10 +128,7 @@ public:
             return false;
         }
         for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
-            const slot::word seen = arena_.at(i).peek();
-            waiter* const q = slot::offered(seen);
-            if (q != nullptr && slot::matches(W::side, seen) && arena_.at(i).claim(seen)) {
-                swap_with(w, q, false, nullptr);
+            if (match_in_group(w, i).kind == group_visit::matched) {
                 return true;
             }
         }
@@ -257,10 +261,11 @@ public:
     void close() noexcept {
         arena_.pin();
         waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
-        for (std::uint32_t i = 1; i <= arena_.capacity(); ++i) {
-            const slot::word seen = arena_.at(i).peek();
+        for (std::uint32_t i = 0; i != arena_.capacity() * arena::group_size; ++i) {
+            slot& here = arena_.at(1 + i / arena::group_size, i % arena::group_size);
+            const slot::word seen = here.peek();
             waiter* const q = slot::offered(seen);
-            if (q != nullptr && arena_.at(i).claim(seen)) {
+            if (q != nullptr && here.claim(seen)) {
                 complete(*q, outcome::closed, false);
             }
             // A later offer here expires, and its party then finds the wait list closed.
@@ -307,6 +312,93 @@ private:
             moving->end_move();
         }
         return true;
+    }
+
+    /// What a party found in the slots at one index of the arena.
+    struct group_visit {
+        enum kind_type : std::uint8_t {
+            matched, ///< The party is completed.
+            collided, ///< No partner but those that other parties claimed first.
+            vacant, ///< No partner; a slot is empty.
+            full, ///< No partner, and no slot is empty.
+        };
+        kind_type kind;
+        std::uint32_t empty_slot = 0;
+    };
+
+    /// Claims a partner in the slots at `index`, if there is one.
+    template <class W>
+    group_visit match_in_group(W& w, std::uint32_t index) noexcept {
+        group_visit result{group_visit::full};
+        bool collided = false;
+        for (std::uint32_t i = 0; i != arena::group_size; ++i) {
+            slot& here = arena_.at(index, i);
+            const slot::word offer = here.peek();
+            waiter* const q = slot::offered(offer);
+            if (q == nullptr) {
+                if (slot::is_empty(offer) && result.kind == group_visit::full) {
+                    result = {group_visit::vacant, i};
+                }
+            } else if (slot::matches(W::side, offer)) {
+                if (here.claim(offer)) {
+                    swap_with(w, q, false, nullptr);
+                    return {group_visit::matched};
+                }
+                collided = true;
+            }
+        }
+        return collided ? group_visit{group_visit::collided} : result;
+    }
+
+    /// With a wait list that eliminates: the arena comes first.
+    template <bool /*Spins*/, class W>
+    arrival arrive(W& w, bool spread, slot* moving) noexcept
+        requires WaitList::eliminates
+    {
+        // `try_match` has just tried the list, unless it skipped it.
+        bool tried = moving == nullptr && !arena_.has_grown();
+        while (true) {
+            const std::uint32_t bound = arena_.bound();
+            const std::uint32_t index = spread ? arena::index(bound) : 0;
+            if (index != 0) {
+                const group_visit seen = match_in_group(w, index);
+                if (seen.kind == group_visit::matched) {
+                    return arrival::completed;
+                }
+                if (seen.kind == group_visit::collided) {
+                    arena_.collided();
+                } else if (seen.kind == group_visit::full) {
+                    spread = false;
+                } else {
+                    w.place = arena::place(bound, index, seen.empty_slot);
+                    if (slot_of(w).offer(std::addressof(w), W::side)) {
+                        TRYST_TRACE(step::offer_in_arena);
+                        return arrival::offered;
+                    }
+                    arena_.grow();
+                }
+                continue;
+            }
+            if (!std::exchange(tried, false)) {
+                const match_result found = arena_.list().try_match(W::side);
+                if (apply_match(w, found, moving)) {
+                    return arrival::completed;
+                }
+                if (found.kind == match_result::collided) {
+                    continue; // the arena has grown
+                }
+            }
+            const match_result found = arena_.list().enqueue_or_match(w, W::side);
+            if (apply_match(w, found, moving)) {
+                return arrival::completed;
+            }
+            if (found.kind == match_result::offered) {
+                if (moving != nullptr) {
+                    moving->end_move();
+                }
+                return arrival::waiting;
+            }
+        }
     }
 
     /// Offers `w` in this thread's slot of the arena, if that is empty. This and the next function
@@ -357,7 +449,7 @@ private:
             match_result found{match_result::own_side};
             if (!std::exchange(tried, false)) {
                 found = arena_.list().try_match(W::side);
-                if constexpr (Spins && WaitList::withdraws_in_one_step) {
+                if constexpr (Spins && !WaitList::eliminates) {
                     if (moving != nullptr && found.kind == match_result::partner) {
                         arena::follow(found.claimed->place);
                     }
@@ -397,9 +489,7 @@ private:
                 if constexpr (Spins) {
                     prefetch_for_write(q); // no dereference (I1)
                 }
-                if (!slot::matches(W::side, offer)) {
-                    spread = false; // its own side is here already: both wait in the list
-                } else if (here.claim(offer)) {
+                if (here.claim(offer)) {
                     if constexpr (Spins) {
                         arena_.met(q->executor);
                     }
@@ -420,7 +510,9 @@ private:
     }
 
     /// The arena's slot of the latest offer of `w`.
-    slot& slot_of(const waiter& w) noexcept { return arena_.at(arena::index_of(w.place)); }
+    slot& slot_of(const waiter& w) noexcept {
+        return arena_.at(arena::index_of(w.place), arena::member_of(w.place));
+    }
 
     /// Takes `w` out of the wait list, if it has not been claimed.
     template <class W>

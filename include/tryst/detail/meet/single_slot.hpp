@@ -15,6 +15,7 @@ public:
     static constexpr bool withdraws_in_one_step = true;
     static constexpr bool looks_first = true;
     static constexpr bool spreads = true;
+    static constexpr bool eliminates = false;
 
     match_result try_match(colour /*own*/) noexcept {
         const word seen = peek();

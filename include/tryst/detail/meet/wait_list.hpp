@@ -64,8 +64,11 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, void (*eac
     /// Whether an arrival that may wait begins with `try_match`. If not, it begins with
     /// `enqueue_or_match`.
     { List::looks_first } -> std::convertible_to<bool>;
-    /// Whether arrivals may use the arena while the list has no waiter of their own side.
+    /// Whether arrivals may use the arena.
     { List::spreads } -> std::convertible_to<bool>;
+    /// Whether they use it first, whoever waits in the list; otherwise they use it only if nobody
+    /// does.
+    { List::eliminates } -> std::convertible_to<bool>;
 };
 
 } // namespace tryst::detail
