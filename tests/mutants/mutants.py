@@ -198,7 +198,7 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("an expired offer does not reset its signal", protocol,
                  "        w.state.reset(); // no stop and no deadline is in force before it waits in the wait list\n", "")
     yield Mutant("an expired offer waits in slot 1", protocol,
-                 "        return arrive(w, false, &here);", "        return arrive(w, true, &here);",
+                 "        return arrive<OwnsThread>(w, false, &here);", "        return arrive<OwnsThread>(w, true, &here);",
                  known="it only offers again above slot 0, which its own expiry has shrunk")
     yield Mutant("`moving` is left at once", protocol,
                  "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")

@@ -216,6 +216,52 @@ TEST(ArenaIndex, VisitsEverySlotAsTheThreadCollides) {
     EXPECT_EQ(visited.size(), slots);
 }
 
+TEST(ArenaMet, MovesAThreadThatMeetsOnlyStrangers) {
+    arena a(4);
+    int contexts[5];
+    const tryst::executor_vtable table{};
+    for (int& each : contexts) {
+        a.met({&each, &table});
+    }
+    EXPECT_GE(highest(a), 1U);
+}
+
+TEST(ArenaMet, LeavesAThreadThatMeetsOnePartnerWhereItIs) {
+    arena a(4);
+    int contexts[2];
+    const tryst::executor_vtable table{};
+    a.met({&contexts[0], &table});
+    a.met({&contexts[0], &table}); // forgets the partners of other tests
+    const std::uint32_t before = highest(a);
+    for (int i = 0; i != 100; ++i) { // now and then another thread comes by
+        a.met({&contexts[i % 4 == 0 ? 1 : 0], &table});
+    }
+    EXPECT_EQ(highest(a), before);
+}
+
+TEST(ArenaFollow, SelectsTheSlotOfTheThreadThatIsFollowed) {
+    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    arena a(255);
+    grow_to(a, 255);
+    const std::uint32_t followed = arena::index(a.bound());
+    const std::uint32_t place = arena::place_in_list(a.bound());
+    EXPECT_EQ(arena::index_of(place), 0U);
+    while (arena::index(a.bound()) == followed) {
+        a.collided();
+    }
+    arena::follow(place);
+    EXPECT_EQ(arena::index(a.bound()), followed);
+    EXPECT_NE(probe, 0U);
+}
+
+TEST(ArenaFollow, ChangesNothingIfThatThreadHasNoSlot) {
+    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    const arena a(4);
+    probe = 7;
+    arena::follow(arena::place_in_list(a.bound()));
+    EXPECT_EQ(probe, 7U);
+}
+
 TEST(ArenaIndex, DiffersBetweenThreads) {
     constexpr int threads = 16;
     arena a(255);

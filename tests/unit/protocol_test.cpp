@@ -620,6 +620,21 @@ TEST(ProtocolTryMatchAll, PassesOverASlotThatIsBeingLeft) {
     arena_of(p).at(1).end_move();
 }
 
+TEST(ProtocolExpire, FollowsThePartnerThatAThreadFindsInTheWaitList) {
+    protocol with(4);
+    grow(with, 4);
+    auto& probe = tryst::detail::per_thread<tryst::detail::thread_state>().probe;
+    party first(1);
+    probe = 2;
+    ASSERT_EQ(with.arrive<true>(first, false), arrival::waiting);
+    party second(2);
+    probe = 3;
+    second.place = arena::place(arena_of(with).bound(), 4);
+    ASSERT_TRUE(arena_of(with).at(4).offer(&second));
+    EXPECT_EQ(with.expire<true>(second), arrival::completed);
+    EXPECT_EQ(probe, 2U);
+}
+
 TEST(ProtocolClose, CompletesWhoeverWaitsAnywhere) {
     protocol p(2);
     grow(p, 2);

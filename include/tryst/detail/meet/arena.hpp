@@ -42,7 +42,14 @@ namespace tryst::detail {
  * With colours, a slot is of no use to a party whose own colour has an offer there. So each index
  * has a group of slots, in one cache line, which a party searches for a partner and then for an
  * empty slot. The coroutines of a loop are mostly of alternating colours, because they run in the
- * order in which their offers were claimed. The group lets them differ from that a little. */
+ * order in which their offers were claimed. The group lets them differ from that a little.
+ *
+ * Two rules bring threads together in pairs. They are for threads with one party each, because such
+ * a party needs a partner of another thread, and always the same one is best:
+ *   met      a thread that meets only strangers in its slot shares it with more than one partner.
+ *            It counts this as a collision
+ *   follow   a thread whose offer has expired, and which then finds a waiter in the wait list,
+ *            takes the probe of that waiter's thread. Both use the same slot from then on */
 template <wait_list WaitList>
 class alignas(line_pair) basic_arena {
 public:
@@ -89,7 +96,8 @@ public:
         return index_of(known);
     }
 
-    /// The place of a waiter in slot 0, for `follow`.
+    /// The place in slot 0 of a waiter that another thread may follow: this thread's probe, or 0 if
+    /// the arena has not grown.
     static std::uint32_t place_in_list(std::uint32_t bound) noexcept {
         return highest(bound) == 0 ? 0 : probe() & bound_mask;
     }
@@ -146,7 +154,7 @@ public:
         }
     }
 
-    /// Selects the same slots as the thread of a waiter whose place in the wait list is `place`.
+    /// Selects the same slots as the thread of a waiter whose place in slot 0 is `place`.
     static void follow(std::uint32_t place) noexcept {
         if (place != 0) {
             per_thread<thread_state>().probe = place;

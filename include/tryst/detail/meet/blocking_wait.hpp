@@ -24,6 +24,7 @@ namespace tryst::detail {
  *                              passed)
  *   sleep()                    blocks until the post
  *   sleep_until(deadline)      blocks until the post or the deadline; returns whether it was posted
+ *   owns_thread                whether the party is the only one of its thread
  *   step(f)                    calls f(), a step of the protocol that does not suspend the party
  *
  * The poster must not touch the strategy once the party may have continued. So `sleep` waits for
@@ -39,12 +40,12 @@ template <class Operation, class WaitStrategy>
 typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) noexcept {
     arrival where = strategy.step([&] {
         assert(may_block() && "tryst: a thread that runs a loop must not block; use co_await");
-        return op.begin(strategy.executor());
+        return op.template begin<WaitStrategy::owns_thread>(strategy.executor());
     });
     bool waited_in_list = false;
     while (where != arrival::completed && !waited_in_list) {
         waited_in_list = where == arrival::waiting;
-        int rounds = waited_in_list ? 0 : arena_rounds; // 0: no limit
+        int rounds = waited_in_list ? 0 : arena_rounds; // 0: as many as the strategy makes
         strategy.await_partner([&] { return op.is_complete(); },
                                [&] {
                                    if (--rounds == 0) {
@@ -55,7 +56,7 @@ typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) 
                                    }
                                    return false;
                                });
-        where = strategy.step([&] { return op.look_again(); });
+        where = strategy.step([&] { return op.template look_again<WaitStrategy::owns_thread>(); });
     }
     if (where != arrival::completed && strategy.step([&] { return op.park(); })) {
         if constexpr (Operation::is_timed) {

@@ -32,7 +32,7 @@ struct no_deadline {};
  *
  *   created --try_match--> complete           a partner was waiting, or a stop was requested
  *   created --start------> complete           a partner was waiting, or the deadline had passed
- *                          offered            for one turn of the executor, in which only a
+ *                          offered            for a turn of the executor, in which only a
  *                                             partner or a close can end the wait
  *   offered --(turn)-----> complete           a partner came
  *                          stoppable,         in the wait list, with a stop
@@ -97,10 +97,10 @@ public:
 
     /// As above, for a client to which `start` costs little: leaves the match to `start` if that
     /// takes fewer steps.
-    template <bool Spins = false>
+    template <bool OwnsThread = false>
     bool prepare_start() noexcept {
         return has_been_stopped() ||
-               (protocol::looks_first && protocol_->template try_match<Spins>(mine()));
+               (protocol::looks_first && protocol_->template try_match<OwnsThread>(mine()));
     }
 
     /// Makes the offer.
@@ -204,18 +204,23 @@ public:
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
     /// Swaps with a waiting partner, or makes the offer.
+    /// @tparam OwnsThread  as in the wait strategy.
+    template <bool OwnsThread>
     arrival begin(executor_ref on) noexcept {
-        if (prepare_start<true>() || has_no_time({})) {
+        if (prepare_start<OwnsThread>() || has_no_time({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
         this->executor = on;
-        return protocol_->arrive_to_spin(mine());
+        return protocol_->template arrive<OwnsThread>(mine(), true);
     }
 
     /// After `begin` and a bounded wait: checks for completion, and ends a bounded offer
     /// (`protocol::expire`).
-    arrival look_again() noexcept { return protocol_->template expire<true>(mine()); }
+    template <bool OwnsThread>
+    arrival look_again() noexcept {
+        return protocol_->template expire<OwnsThread>(mine());
+    }
 
     bool is_complete() const noexcept {
         prefetch_for_write(&this->state); // it soon begins another exchange at the same address
@@ -270,7 +275,8 @@ private:
         return false;
     }
 
-    /// Waits for one turn of the executor: the patience of an offer in the arena. In the wait list,
+    /// Waits for a turn of the executor: the patience of an offer in the arena, unless the party is
+    /// alone there, which takes several turns (patience.hpp). In the wait list,
     /// the stop and the deadline come into force after that turn. With many partners, few waits
     /// last that long, and the shorter ones need neither a timer nor a callback (docs/adr/0003).
     template <completion Done>

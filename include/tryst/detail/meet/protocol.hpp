@@ -8,6 +8,7 @@
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/patience.hpp>
 #include <tryst/detail/meet/signal.hpp>
 #include <tryst/detail/meet/slot.hpp>
 #include <tryst/detail/meet/wait_list.hpp>
@@ -51,7 +52,7 @@ enum class arrival : std::uint8_t {
  * I2. Only the wait list (slot 0) holds waiters for an unbounded time. Two waiters that stayed in
  *     different slots would miss each other forever. In the arena a thread spins for a bounded
  *     time, as in the paper. A coroutine must not spin on its loop. Its patience is one turn of the
- *     loop: it posts a check, which is a node that calls `expire`, and suspends. When the check
+ *     loop, or a few microseconds if it is alone there (patience.hpp): it posts a check, which is a node that calls `expire`, and suspends. When the check
  *     runs, either a partner has come, without having to post the waiter, or the offer expires.
  *     During that turn no stop or deadline is in force. A waiter on an executor spends such a turn
  *     in the wait list, too, before the stop and the deadline come into force (docs/adr/0003).
@@ -100,7 +101,7 @@ public:
     /// a party that does not spin, also looks at this thread's slot of the arena. Inlined, because
     /// half of all exchanges end here.
     /// @returns whether `w` is completed.
-    template <bool Spins = false, class W>
+    template <bool OwnsThread = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         if constexpr (WaitList::eliminates) {
             if (arena_.skips_list()) {
@@ -109,8 +110,8 @@ public:
         }
         const match_result found = arena_.list().try_match(W::side);
         return apply_match(w, found, nullptr) ||
-               (!Spins && WaitList::spreads && !WaitList::eliminates && found.kind == match_result::empty &&
-                arena_.has_grown() && try_match_in_arena(w));
+               (!OwnsThread && WaitList::spreads && !WaitList::eliminates &&
+                found.kind == match_result::empty && arena_.has_grown() && try_match_in_arena(w));
     }
 
     /// Swaps with a partner that waits in any slot; offers nothing.
@@ -137,9 +138,11 @@ public:
 
     /// After `try_match` has found no partner: claims one that has come since, or otherwise offers
     /// `w`. Offers it in the arena only if `spread`.
-    template <class W>
+    /// @tparam OwnsThread  whether the party is the only one of its thread. Then it moves with its
+    ///   partners (arena.hpp).
+    template <bool OwnsThread = false, class W>
     arrival arrive(W& w, bool spread) noexcept {
-        if constexpr (W::side == colour::none) {
+        if constexpr (W::side == colour::none && !OwnsThread) {
             // `try_match` has just found the wait list empty, and this thread's slot of the arena.
             if (!arena_.has_grown()) {
                 w.place = 0;
@@ -150,18 +153,12 @@ public:
                 return arrival::offered;
             }
         }
-        return arrive<false>(w, spread, nullptr);
-    }
-
-    /// `arrive` for a thread or fiber, which spins or yields until it calls `expire<true>`.
-    template <class W>
-    arrival arrive_to_spin(W& w) noexcept {
-        return arrive<true>(w, true, nullptr);
+        return arrive<OwnsThread>(w, spread, nullptr);
     }
 
     /// Ends the bounded offer of `w` in the arena (I2). If `w` is in the wait list, where it may
     /// stay, only checks whether it is complete. Call on the owner's executor or thread.
-    template <bool Spins = false, class W>
+    template <bool OwnsThread = false, class W>
     arrival expire(W& w) noexcept {
         if (w.state.is_done()) {
             return arrival::completed;
@@ -184,7 +181,7 @@ public:
         TRYST_TRACE(step::expiry);
         arena_.expired(w.place);
         w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
-        return arrive<Spins>(w, false, &here);
+        return arrive<OwnsThread>(w, false, &here);
     }
 
     /// Whether `w`, which has been offered, is in the arena and not complete. Call as `expire`.
@@ -351,7 +348,7 @@ private:
     }
 
     /// With a wait list that eliminates: the arena comes first.
-    template <bool /*Spins*/, class W>
+    template <bool /*OwnsThread*/, class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept
         requires WaitList::eliminates
     {
@@ -438,7 +435,7 @@ private:
         return true;
     }
 
-    template <bool Spins, class W>
+    template <bool OwnsThread, class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
         // The wait list comes first (I4). With two colours, the caller has just tried it, so the
         // first pass skips it, unless `w` is moving, or the arena has grown: `spreads` below needs
@@ -449,7 +446,8 @@ private:
             match_result found{match_result::own_side};
             if (!std::exchange(tried, false)) {
                 found = arena_.list().try_match(W::side);
-                if constexpr (Spins && !WaitList::eliminates) {
+                if constexpr (OwnsThread && WaitList::spreads) {
+                    // A longer wait list stores a number of its own in `place`.
                     if (moving != nullptr && found.kind == match_result::partner) {
                         arena::follow(found.claimed->place);
                     }
@@ -466,7 +464,7 @@ private:
             const bool spreads = WaitList::spreads && spread && found.kind == match_result::empty;
             const std::uint32_t index = spreads ? arena::index(bound) : 0;
             if (index == 0) {
-                w.place = arena::place_in_list(bound);
+                w.place = OwnsThread ? arena::place_in_list(bound) : 0;
                 found = arena_.list().enqueue_or_match(w, W::side);
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
@@ -481,16 +479,16 @@ private:
             }
             w.place = arena::place(bound, index);
             slot& here = arena_.at(index);
-            if constexpr (Spins) {
+            if constexpr (OwnsThread) {
                 prefetch_for_write(&here);
             }
             const slot::word offer = here.peek();
             if (waiter* const q = slot::offered(offer)) {
-                if constexpr (Spins) {
+                if constexpr (OwnsThread) {
                     prefetch_for_write(q); // no dereference (I1)
                 }
                 if (here.claim(offer)) {
-                    if constexpr (Spins) {
+                    if constexpr (OwnsThread) {
                         arena_.met(q->executor);
                     }
                     swap_with(w, q, false, nullptr);

@@ -51,8 +51,8 @@ struct waiter : executor_node {
     outcome result = outcome::pending;
     bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
     stage at = stage::created;
-    /// Where the latest offer is: `basic_arena::place`. A wait list may store a number of its own
-    /// in the low 24 bits.
+    /// Where the latest offer is: `basic_arena::place` or `place_in_list`. A wait list may store a
+    /// number of its own in the low 24 bits.
     std::uint32_t place = 0;
 
     /// Whether the wait can be cancelled now, by a stop, a deadline or the client. Call on the

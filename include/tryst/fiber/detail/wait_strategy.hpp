@@ -40,6 +40,8 @@ namespace tryst::fiber::detail {
  * suspends, but it cannot provide I26. */
 class wait_strategy {
 public:
+    static constexpr bool owns_thread = false;
+
     wait_strategy() = default;
     wait_strategy(const wait_strategy&) = delete;
     wait_strategy& operator=(const wait_strategy&) = delete;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// How long the offer of a coroutine or thread in an arena lasts.
+#include <tryst/detail/meet/patience.hpp>
+
+#include "support/insides.hpp"
+
+#include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/exchanger.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace {
+
+using tryst::detail::clock;
+using tryst::detail::lone_patience;
+using tryst::detail::patience;
+using tryst::test::grow;
+using tryst::test::waits_in_arena;
+using tryst::test::waits_in_list;
+
+TEST(Patience, OfALonePartyLastsForItsTime) {
+    const int party = 0;
+    patience::begin(&party);
+    const auto start = clock::now();
+    while (patience::lasts(&party)) {
+    }
+    EXPECT_GE(clock::now() - start, lone_patience);
+    EXPECT_FALSE(patience::lasts(&party));
+}
+
+TEST(Patience, BeginsAnewWithTheNextOffer) {
+    const int party = 0;
+    patience::begin(&party);
+    while (patience::lasts(&party)) {
+    }
+    patience::begin(&party);
+    EXPECT_TRUE(patience::lasts(&party));
+}
+
+TEST(Patience, EndsWhenAnotherPartyOfTheThreadMakesAnOffer) {
+    const int first = 0;
+    const int second = 0;
+    patience::begin(&first);
+    EXPECT_TRUE(patience::lasts(&first));
+    patience::begin(&second);
+    EXPECT_FALSE(patience::lasts(&first));
+    EXPECT_TRUE(patience::lasts(&second));
+}
+
+tryst::task<> swap_once(tryst::exchanger<int>& with, int mine, int& got) {
+    auto exchange = with.exchange(mine);
+    const auto result = co_await exchange;
+    got = result ? *result : -1;
+}
+
+/// A task on the same loop that looks at the exchanger in each of `turns` turns.
+tryst::task<> watch(tryst::exchanger<int>& with, tryst::run_loop& loop, int turns, int& in_arena) {
+    for (int i = 0; i != turns; ++i) {
+        in_arena += waits_in_arena(with) ? 1 : 0;
+        auto turn = loop.schedule();
+        co_await turn;
+    }
+}
+
+TEST(Patience, OfALoneCoroutineIsMoreThanATurnOfItsLoop) {
+    // The clock may end the offer early in some runs, if this thread loses its core; not in all.
+    int most = 0;
+    for (int i = 0; i != 1'000 && most < 3; ++i) {
+        tryst::exchanger<int> with(1);
+        grow(with);
+        tryst::run_loop loop;
+        int got = 0;
+        int in_arena = 0;
+        loop.spawn(swap_once(with, 1, got));
+        loop.spawn(watch(with, loop, 3, in_arena));
+        loop.run_until_idle();
+        most = std::max(most, in_arena);
+        EXPECT_TRUE(waits_in_list(with)) << "the offer has not ended";
+        with.close();
+        loop.run_until_idle();
+        EXPECT_EQ(got, -1);
+    }
+    EXPECT_EQ(most, 3);
+}
+
+/// Counts the rounds for which a wait lasts.
+struct counting_strategy {
+    static constexpr bool owns_thread = true;
+
+    static tryst::executor_ref executor() noexcept { return {}; }
+    template <class Done, class Late>
+    void await_partner(Done /*is_done*/, Late is_late) noexcept {
+        int& rounds = in_list ? rounds_in_list : rounds_in_arena;
+        while (rounds != 100 && !is_late()) {
+            ++rounds;
+        }
+        if (in_list) {
+            with->close();
+        }
+        in_list = true;
+    }
+    void sleep() noexcept {}
+    template <class Step>
+    auto step(Step step) noexcept {
+        return step();
+    }
+
+    tryst::exchanger<int>* with;
+    bool in_list = false;
+    int rounds_in_arena = 0;
+    int rounds_in_list = 0;
+};
+
+TEST(Patience, OfAThreadIsShorterInTheArenaThanInTheWaitList) {
+    tryst::exchanger<int> with(1);
+    grow(with);
+    auto exchange = with.exchange(1);
+    counting_strategy strategy{&with};
+    const auto result =
+        tryst::detail::blocking_wait(tryst::detail::operation_access::of(exchange), strategy);
+    EXPECT_FALSE(result);
+    EXPECT_EQ(strategy.rounds_in_arena, tryst::detail::arena_rounds - 1);
+    EXPECT_EQ(strategy.rounds_in_list, 100);
+}
+
+} // namespace
