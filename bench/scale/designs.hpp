@@ -55,7 +55,7 @@ public:
     static constexpr bool pairs = true;
 
     explicit two_coloured_meeting(std::size_t capacity)
-        requires(Order == order::lifo)
+        requires(Order != order::fifo)
         : exchanger_(capacity) {}
     explicit two_coloured_meeting(std::size_t /*capacity*/)
         requires(Order == order::fifo)
@@ -125,14 +125,16 @@ private:
 };
 
 /// The simplest exchanger. Under a lock, a party that finds a waiter swaps with it; otherwise it
-/// waits.
-template <class Memory>
+/// waits. With `Colours`, even parties are red, odd parties are blue.
+template <class Memory, bool Colours>
 class locked_meeting {
     using goods = item<Memory>;
 
     struct party : executor_node {
-        explicit party(goods&& mine) noexcept : own(std::move(mine)) {}
+        party(goods&& mine, bool red) noexcept : own(std::move(mine)), even(red) {}
         goods own;
+        bool even;
+        party* below = nullptr; ///< In the stack of waiters.
         detail::atomic<bool> done{false};
         bool met = false;
         executor_ref executor;
@@ -147,7 +149,8 @@ public:
 
     class [[nodiscard]] operation : private party {
     public:
-        operation(locked_meeting& at, goods&& mine) noexcept : party(std::move(mine)), at_(at) {}
+        operation(locked_meeting& at, goods&& mine, bool even) noexcept
+            : party(std::move(mine), even), at_(at) {}
 
         bool await_ready() const noexcept { return false; }
         template <class Promise>
@@ -176,24 +179,24 @@ public:
         locked_meeting& at_;
     };
 
-    template <bool>
+    template <bool Even>
     auto meet(goods mine) noexcept {
-        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine), Even); });
     }
-    template <bool>
+    template <bool Even>
     auto wait(goods mine) noexcept {
-        return operation(*this, std::move(mine)).wait();
+        return operation(*this, std::move(mine), Even).wait();
     }
 
     void close() noexcept {
         queued_lock::place here;
         lock_.lock(here);
         closed_.store(true, std::memory_order_relaxed);
-        party* const last = waiting_.load(std::memory_order_relaxed);
+        party* last = waiting_.load(std::memory_order_relaxed);
         waiting_.store(nullptr, std::memory_order_relaxed);
         lock_.unlock(here);
-        if (last != nullptr) {
-            complete(*last);
+        while (last != nullptr) {
+            complete(*std::exchange(last, last->below));
         }
     }
 
@@ -203,15 +206,19 @@ private:
         queued_lock::place& here = detail::per_thread<queued_lock::place>();
         lock_.lock(here);
         party* const partner = waiting_.load(std::memory_order_relaxed);
-        if (partner == nullptr) {
+        if (Colours && partner != nullptr) {
+            Memory::read(&partner->below);
+        }
+        if (partner == nullptr || (Colours && partner->even == mine.even)) {
             const bool waits = !closed_.load(std::memory_order_relaxed);
             if (waits) {
+                mine.below = partner;
                 waiting_.store(&mine, std::memory_order_relaxed);
             }
             lock_.unlock(here);
             return waits;
         }
-        waiting_.store(nullptr, std::memory_order_relaxed);
+        waiting_.store(partner->below, std::memory_order_relaxed);
         lock_.unlock(here); // the partner is ours
         std::swap(mine.own, partner->own);
         mine.met = true;

@@ -42,6 +42,7 @@ struct load {
     kind who;
     std::size_t coroutines;
     picoseconds (*work)(unsigned core); ///< Null: none.
+    bool (*even)(unsigned core, std::size_t party) = nullptr; ///< Null: every second party.
 };
 
 constexpr load balanced[] = {{"balanced", kind::loops, 16, nullptr},
@@ -69,6 +70,24 @@ constexpr load others[] = {
     {"one fast, the others 2 us of work", kind::threads, 1, one_is_fast},
 };
 
+bool two_of_three(unsigned core, std::size_t party) {
+    return (core + party) % 3 != 2;
+}
+bool one_of_sixteen(unsigned /*core*/, std::size_t party) {
+    return party == 0;
+}
+bool even_core(unsigned core, std::size_t /*party*/) {
+    return core % 2 == 0;
+}
+
+/// Loads of two colours, of which one is in surplus.
+constexpr load surplus[] = {
+    {"two red for each blue", kind::loops, 16, nullptr, two_of_three},
+    {"one red, 15 blue", kind::loops, 16, nullptr, one_of_sixteen},
+    {"a loop of red for each loop of blue", kind::loops, 16, nullptr, even_core},
+    {"two red for each blue", kind::threads, 1, nullptr, two_of_three},
+};
+
 struct point {
     unsigned cores;
     outcome_of_scene result;
@@ -88,6 +107,7 @@ outcome_of_scene play(const load& what, design how, unsigned cores, const option
                      .how = how,
                      .cores = cores,
                      .coroutines = what.coroutines,
+                     .even = what.even,
                      .work = what.work,
                      .warm_up = duration / 2,
                      .duration = duration,
@@ -98,8 +118,9 @@ outcome_of_scene play(const load& what, design how, unsigned cores, const option
 
 /// Returns whether each party has a partner.
 bool is_possible(const load& what, design how, unsigned cores) {
-    return cores > 1 || what.coroutines > 1 || how == design::ticket || how == design::lists ||
-           how == design::one_list;
+    return (cores > 1 && (what.even != two_of_three || what.coroutines > 1 || cores > 2)) ||
+           (what.coroutines > 1 && what.even != even_core) || how == design::ticket ||
+           how == design::lists || how == design::one_list;
 }
 
 curve draw(const load& what, design how, const options& chosen, const costs& prices) {
@@ -186,9 +207,10 @@ json to_json(const curve& line) {
             {"points", points}};
 }
 
-std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& contexts,
-                    const std::vector<curve>& loads, const std::vector<comparison>& check,
-                    const parameters& from, const options& chosen) {
+std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& coloured,
+                    const std::vector<curve>& contexts, const std::vector<curve>& loads,
+                    const std::vector<comparison>& check, const parameters& from,
+                    const options& chosen) {
     const auto ns = [](picoseconds time) { return static_cast<double>(time) / 1000; };
     const costs& c = from.prices;
     json all;
@@ -219,6 +241,10 @@ std::string as_json(const std::vector<curve>& curves, const std::vector<curve>& 
     all["curves"] = json::array();
     for (const curve& line : curves) {
         all["curves"].push_back(to_json(line));
+    }
+    all["coloured"] = json::array();
+    for (const curve& line : coloured) {
+        all["coloured"].push_back(to_json(line));
     }
     all["contexts"] = json::array();
     for (const curve& line : contexts) {
@@ -265,13 +291,15 @@ std::string as_tables(const std::vector<curve>& curves, unsigned max_cores) {
     return text;
 }
 
-std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& contexts,
-                    const std::vector<curve>& loads, const std::vector<comparison>& check,
-                    const parameters& from, const options& chosen) {
+std::string as_text(const std::vector<curve>& curves, const std::vector<curve>& coloured,
+                    const std::vector<curve>& contexts, const std::vector<curve>& loads,
+                    const std::vector<comparison>& check, const parameters& from,
+                    const options& chosen) {
     std::string text = fmt::format("A simulation, not a measurement; costs from {}.\nExchanges per "
                                    "microsecond.\n",
                                    from.source);
-    text += as_tables(curves, chosen.max_cores) + as_tables(loads, chosen.max_cores);
+    text += as_tables(curves, chosen.max_cores) + as_tables(coloured, chosen.max_cores) +
+            as_tables(loads, chosen.max_cores);
     text += "\nPairs of waits in one execution context per microsecond.\n";
     text += as_tables(contexts, chosen.max_cores);
     text += "\nns of an exchange:            simulated  measured  ratio\n";
@@ -326,6 +354,12 @@ int run(int count, char** arguments) {
             contexts.push_back(draw(what, how, chosen, from.prices));
         }
     }
+    std::vector<curve> coloured;
+    for (const load& what : surplus) {
+        for (const design how : coloured_designs) {
+            coloured.push_back(draw(what, how, chosen, from.prices));
+        }
+    }
     std::vector<curve> loads;
     if (chosen.loads) {
         for (const load& what : others) {
@@ -338,8 +372,9 @@ int run(int count, char** arguments) {
         std::fprintf(stderr, "\r\033[K");
     }
     const auto check = compare(curves, from);
-    const std::string text = chosen.json ? as_json(curves, contexts, loads, check, from, chosen)
-                                         : as_text(curves, contexts, loads, check, from, chosen);
+    const std::string text = chosen.json
+                                 ? as_json(curves, coloured, contexts, loads, check, from, chosen)
+                                 : as_text(curves, coloured, contexts, loads, check, from, chosen);
     if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
         throw std::runtime_error("cannot write to standard output");
     }

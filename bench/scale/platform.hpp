@@ -160,8 +160,7 @@ void yield_until(Done done) noexcept {
 }
 
 // The values of a real machine.
-inline constexpr int min_spins = 4;
-inline constexpr int max_spins = 128;
+inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{3'000};

@@ -36,10 +36,10 @@ public:
     template <class Meeting>
     outcome_of_scene play(std::size_t capacity) {
         const auto at = std::make_unique<Meeting>(capacity);
-        const std::size_t each = how_.who == kind::loops ? how_.coroutines : 1;
-        tallies_.resize(how_.cores * each);
+        parties_ = how_.who == kind::loops ? how_.coroutines : 1;
+        tallies_.resize(how_.cores * parties_);
         if (how_.who == kind::loops) {
-            play_loops(*at, each);
+            play_loops(*at);
         } else {
             play_threads(*at);
         }
@@ -51,13 +51,15 @@ public:
 
 private:
     template <class Meeting>
-    void play_loops(Meeting& at, std::size_t each) {
+    void play_loops(Meeting& at) {
+        const std::size_t each = parties_;
         std::vector<std::unique_ptr<run_loop>> loops;
         for (unsigned i = 0; i != how_.cores; ++i) {
             loops.push_back(std::make_unique<run_loop>());
             for (std::size_t j = i * each; j != (i + 1) * each; ++j) {
-                loops.back()->spawn(j % 2 == 0 ? meet_for_ever<true>(at, j, tallies_[j])
-                                               : meet_for_ever<false>(at, j, tallies_[j]));
+                loops.back()->spawn(is_even(i, j - i * each)
+                                        ? meet_for_ever<true>(at, j, tallies_[j])
+                                        : meet_for_ever<false>(at, j, tallies_[j]));
             }
             machine_.add(start_of(i), [&loop = *loops.back()] { loop.run(); });
         }
@@ -79,7 +81,7 @@ private:
         for (unsigned i = 0; i != how_.cores; ++i) {
             machine_.add(start_of(i), [this, &at, &over = *over, i] {
                 const auto is_over = [&] { return over.load(std::memory_order_relaxed); };
-                if (i % 2 == 0) {
+                if (is_even(i, 0)) {
                     meet_until<true>(at, i, tallies_[i], is_over);
                 } else {
                     meet_until<false>(at, i, tallies_[i], is_over);
@@ -91,6 +93,10 @@ private:
             at.close(); // ends the last waits
         });
         machine_.run(most_accesses);
+    }
+
+    bool is_even(unsigned core, std::size_t party) const {
+        return how_.even ? how_.even(core, party) : (core * parties_ + party) % 2 == 0;
     }
 
     /// Cores begin at different times.
@@ -113,9 +119,8 @@ private:
 
     std::vector<std::int64_t> exchanges() const {
         std::vector<std::int64_t> of_cores(how_.cores);
-        const std::size_t each = tallies_.size() / how_.cores;
         for (std::size_t i = 0; i != tallies_.size(); ++i) {
-            of_cores[i / each] += tallies_[i].exchanges;
+            of_cores[i / parties_] += tallies_[i].exchanges;
         }
         return of_cores;
     }
@@ -152,6 +157,7 @@ private:
 
     const scene& how_;
     machine machine_;
+    std::size_t parties_ = 0; ///< On each core.
     std::vector<tally> tallies_;
     std::vector<std::int64_t> before_;
     std::vector<std::int64_t> after_;
@@ -202,8 +208,12 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<two_coloured_meeting<simulated_memory, order::fifo>>(capacity);
     case design::lifo:
         return here.play<two_coloured_meeting<simulated_memory, order::lifo>>(capacity);
+    case design::any:
+        return here.play<two_coloured_meeting<simulated_memory, order::any>>(capacity);
     case design::mutex:
-        return here.play<locked_meeting<simulated_memory>>(capacity);
+        return here.play<locked_meeting<simulated_memory, false>>(capacity);
+    case design::mutex_of_two_colours:
+        return here.play<locked_meeting<simulated_memory, true>>(capacity);
     case design::ticket:
         return here.play<ticket_meeting<simulated_memory>>(capacity);
     case design::lists:

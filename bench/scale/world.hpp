@@ -17,11 +17,25 @@ enum class kind : std::uint8_t {
     loops, ///< One on each core, with some coroutines each.
 };
 
-enum class design : std::uint8_t { one_slot, arena, fifo, lifo, mutex, ticket, lists, one_list };
+enum class design : std::uint8_t {
+    one_slot,
+    arena,
+    fifo,
+    lifo,
+    any,
+    mutex,
+    mutex_of_two_colours,
+    ticket,
+    lists,
+    one_list,
+};
 
 /// The designs of an exchange.
-inline constexpr std::array designs{design::one_slot, design::arena, design::fifo,
-                                    design::lifo,     design::mutex, design::ticket};
+inline constexpr std::array designs{design::one_slot, design::arena, design::fifo,  design::lifo,
+                                    design::any,      design::mutex, design::ticket};
+/// The designs of an exchange of two colours.
+inline constexpr std::array coloured_designs{design::fifo, design::lifo, design::any,
+                                             design::mutex_of_two_colours};
 /// The designs of the operations that wait in one execution context.
 inline constexpr std::array context_designs{design::lists, design::one_list};
 
@@ -29,8 +43,8 @@ constexpr const char* name_of(kind k) noexcept {
     return k == kind::threads ? "threads" : "loops";
 }
 constexpr const char* name_of(design d) noexcept {
-    constexpr std::array names{"one slot", "arena",  "fifo",  "lifo",
-                               "mutex",    "ticket", "lists", "one list"};
+    constexpr std::array names{"one slot", "arena", "fifo",   "lifo",  "any",
+                               "mutex",    "mutex", "ticket", "lists", "one list"};
     return names[static_cast<std::size_t>(d)];
 }
 
@@ -39,6 +53,8 @@ struct scene {
     design how = design::arena;
     unsigned cores = 2;
     std::size_t coroutines = 16; ///< On each loop.
+    /// Returns whether a party is even, that is red.
+    std::function<bool(unsigned core, std::size_t party)> even;
     /// Returns the work of a party on a core between exchanges.
     std::function<picoseconds(unsigned)> work;
     picoseconds warm_up = 0;

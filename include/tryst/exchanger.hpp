@@ -54,7 +54,8 @@ public:
     /// Makes an open exchanger.
     /// @param capacity  the number of slots in addition to slot 0, which is the number of further
     ///   pairs that can meet at the same time. Each slot takes two cache lines. The default, the
-    ///   number of processors, is usually right. 0 means only slot 0; the maximum is 255.
+    ///   number of processors that the process may use, is usually right. 0 means only slot 0; the
+    ///   maximum is 255.
     /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
     explicit exchanger(std::size_t capacity = detail::processor_count())
         : protocol_(std::make_unique<protocol>(capacity)) {}

@@ -139,7 +139,6 @@ struct [[gnu::visibility("default")]] thread_state {
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
     std::uint32_t visits = 0; ///< Decides which arrivals skip a wait list (arena.hpp).
-    int spins = max_spins / 2; ///< How often this thread checks for a partner before it yields.
 };
 
 } // namespace detail

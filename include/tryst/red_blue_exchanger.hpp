@@ -30,6 +30,8 @@ enum class order : unsigned char {
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
     /// position of a waiter that withdrew.
     lifo,
+    /// No order. Pairs of one core come first, if many cores use the exchanger at the same time.
+    any,
 };
 
 namespace detail {
@@ -38,7 +40,9 @@ namespace detail {
 /// item.
 template <class Red, class Blue, order Order>
 struct two_sides {
-    using wait_list = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
+    using wait_list = std::conditional_t<
+        Order == order::fifo, dual_queue,
+        std::conditional_t<Order == order::lifo, dual_stack, unordered_dual_queue>>;
     using protocol = detail::protocol<wait_list>;
     using red = factory<side<wait_list, Red, Blue, colour::red>>;
     using blue = factory<side<wait_list, Blue, Red, colour::blue>>;
@@ -98,7 +102,7 @@ public:
     ///   arrivals would overtake waiting parties.
     /// @throws std::bad_alloc.
     explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
-        requires(Order == order::lifo)
+        requires(Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity)) {}
 
     red_blue_exchanger(const red_blue_exchanger&) = delete;

@@ -55,7 +55,7 @@ public:
     ///   in `red_blue_exchanger`. It does not count items: a channel stores none.
     /// @throws std::bad_alloc.
     explicit synchronous_channel(std::size_t capacity = detail::processor_count())
-        requires(Order == order::lifo)
+        requires(Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity)) {}
 
     synchronous_channel(const synchronous_channel&) = delete;

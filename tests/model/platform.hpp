@@ -144,8 +144,7 @@ void yield_until(Done done) {
 }
 
 /// A thread looks once: more looks show nothing new.
-inline constexpr int min_spins = 1;
-inline constexpr int max_spins = 1;
+inline constexpr int spin_pauses = 1;
 inline constexpr int spin_rounds = 1;
 inline constexpr int arena_rounds = 1;
 inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise

@@ -177,7 +177,7 @@ inline void yield_thread() noexcept {
 
 inline bool yield_core() noexcept {
     sim::yield();
-    return true;
+    return sim::choices().one_in(2);
 }
 
 template <class Done>
@@ -188,8 +188,7 @@ void yield_until(Done done) noexcept {
 }
 
 // Enough for each path through the code.
-inline constexpr int min_spins = 1;
-inline constexpr int max_spins = 4;
+inline constexpr int spin_pauses = 2;
 inline constexpr int spin_rounds = 3;
 inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{50};

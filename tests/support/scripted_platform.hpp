@@ -15,6 +15,7 @@ struct script {
     int pauses = 0;
     int yields = 0;
     bool core_is_wanted = false;
+    unsigned processors = 2;
 };
 
 inline script& the_script() {
@@ -56,14 +57,13 @@ void yield_until(Done done) noexcept {
     }
 }
 
-inline constexpr int min_spins = 4;
-inline constexpr int max_spins = 128;
+inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 
 inline unsigned processor_count() noexcept {
-    return 2;
+    return test::the_script().processors;
 }
 
 /// Nobody sleeps here.

@@ -40,11 +40,12 @@ struct in_order {
     using wait_list = typename tryst::detail::two_sides<int, int, Order>::wait_list;
     using meeting = tryst::red_blue_exchanger<int, int, Order>;
     using channel = tryst::synchronous_channel<int, Order>;
-    static constexpr std::size_t bytes_per_waiter = Order == order::fifo ? 10 : 16;
+    static constexpr std::size_t bytes_per_waiter = Order == order::lifo ? 16 : 10;
 };
 template <class Order>
 class RedBlueAllocation : public testing::Test {};
-using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>>;
+using orders =
+    testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
 TYPED_TEST_SUITE(RedBlueAllocation, orders);
 
 template <class Channel>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a thread spins for a partner before it yields, on a platform where both are scripted.
+// How long a thread spins and yields for a partner before it sleeps, on a platform where both are
+// scripted.
 #include <tryst/detail/run/thread_wait_strategy.hpp>
 
 #include <gtest/gtest.h>
@@ -7,76 +8,70 @@
 namespace tryst::test {
 namespace {
 
-using detail::max_spins;
-using detail::min_spins;
+using detail::spin_pauses;
 using detail::spin_rounds;
 
 bool in_time() {
     return false;
 }
 
-class ThreadSleeper : public ::testing::Test {
+class ThreadWait : public ::testing::Test {
 protected:
-    ThreadSleeper() {
-        the_script() = {};
-        spins() = max_spins / 2;
-    }
+    ThreadWait() { the_script() = {}; }
 
-    static int& spins() { return detail::per_thread<detail::thread_state>().spins; }
-
-    /// Waits for a partner that comes after so many pauses.
-    static void wait_for_pauses(int pauses) {
-        the_script().pauses = 0;
-        detail::thread_wait_strategy().await_partner(
-            [pauses] { return the_script().pauses == pauses; }, in_time);
-    }
-    /// Waits for a partner that comes while this thread yields for that time.
-    static void wait_for_yields(int yields) {
-        the_script().yields = 0;
-        detail::thread_wait_strategy().await_partner(
-            [yields] { return the_script().yields == yields; }, in_time);
+    template <class Done>
+    static void wait_until(Done is_done) {
+        detail::thread_wait_strategy().await_partner(is_done, in_time);
     }
     static void wait_in_vain() {
-        detail::thread_wait_strategy().await_partner([] { return false; }, in_time);
+        wait_until([] { return false; });
     }
 };
 
-TEST_F(ThreadSleeper, SpinsLongerWhenThatHelped) {
-    wait_for_pauses(3);
-    EXPECT_EQ(spins(), max_spins);
+TEST_F(ThreadWait, DoesNotYieldIfThePartnerComesDuringTheSpins) {
+    wait_until([] { return the_script().pauses == spin_pauses - 1; });
     EXPECT_EQ(the_script().yields, 0);
-    wait_for_pauses(3);
-    EXPECT_EQ(spins(), max_spins);
 }
 
-TEST_F(ThreadSleeper, SpinsLessWhenOthersWantTheCore) {
-    the_script().core_is_wanted = true;
-    wait_for_yields(1);
-    EXPECT_EQ(spins(), max_spins / 4);
-    wait_in_vain();
-    EXPECT_EQ(spins(), min_spins);
-    wait_for_yields(1);
-    EXPECT_EQ(spins(), min_spins);
+TEST_F(ThreadWait, GoesOnSpinningWhileNobodyElseWantsTheCore) {
+    wait_until([] { return the_script().pauses == 3 * spin_pauses; });
+    EXPECT_EQ(the_script().yields, 2);
 }
 
-// A thread whose partner is on another core, and takes a little longer than the spins, must not
-// yield for ever.
-TEST_F(ThreadSleeper, SpinsLongerWhenNobodyElseWantsTheCore) {
-    spins() = min_spins;
-    wait_for_yields(1);
-    EXPECT_EQ(spins(), 2 * min_spins);
-    wait_in_vain();
-    EXPECT_EQ(spins(), max_spins);
-    wait_for_pauses(max_spins - 1);
-    EXPECT_EQ(the_script().yields, 1 + spin_rounds);
-}
-
-TEST_F(ThreadSleeper, YieldsABoundedNumberOfTimes) {
+TEST_F(ThreadWait, EndsAfterABoundedTimeAlthoughNobodyElseWantsTheCore) {
     wait_in_vain();
     EXPECT_EQ(the_script().yields, spin_rounds);
+    EXPECT_EQ(the_script().pauses, spin_rounds * spin_pauses);
 }
 
-TEST_F(ThreadSleeper, LooksAtTheClockOnlyBeforeItYields) {
+// A second yield could give the core to a busy thread for a whole time slice.
+TEST_F(ThreadWait, YieldsOnceIfAnotherThreadWantsTheCore) {
+    the_script().core_is_wanted = true;
+    wait_in_vain();
+    EXPECT_EQ(the_script().yields, 1);
+    EXPECT_EQ(the_script().pauses, spin_pauses);
+}
+
+// Short spins would be too short for a partner on another core, so that every wait would have to
+// yield, even when the core is no longer wanted.
+TEST_F(ThreadWait, SpinsNoLessAfterManyYieldsToOtherThreads) {
+    the_script().core_is_wanted = true;
+    for (int i = 0; i != 100; ++i) {
+        wait_in_vain();
+    }
+    the_script() = {};
+    wait_until([] { return the_script().pauses == spin_pauses - 1; });
+    EXPECT_EQ(the_script().yields, 0);
+}
+
+TEST_F(ThreadWait, YieldsWithoutSpinningOnASingleProcessor) {
+    the_script().processors = 1;
+    wait_until([] { return the_script().yields == 2; });
+    EXPECT_EQ(the_script().yields, 2);
+    EXPECT_EQ(the_script().pauses, 0);
+}
+
+TEST_F(ThreadWait, LooksAtTheClockOnlyBeforeItYields) {
     int looks = 0;
     detail::thread_wait_strategy().await_partner([] { return false; },
                                                  [&] {
@@ -84,7 +79,7 @@ TEST_F(ThreadSleeper, LooksAtTheClockOnlyBeforeItYields) {
                                                      return true;
                                                  });
     EXPECT_EQ(looks, 1);
-    EXPECT_EQ(the_script().pauses, max_spins / 2);
+    EXPECT_EQ(the_script().pauses, spin_pauses);
     EXPECT_EQ(the_script().yields, 0);
 }
 

@@ -356,4 +356,12 @@ private:
 
 using dual_queue = basic_dual_queue<6>;
 
+/// The wait list of two colours without an order: a dual queue behind an arena. Pairs may form in
+/// the arena, whoever waits in the queue, as with a dual stack (dual_stack.hpp).
+class unordered_dual_queue : public dual_queue {
+public:
+    static constexpr bool spreads = true;
+    static constexpr bool eliminates = true;
+};
+
 } // namespace tryst::detail

@@ -145,6 +145,7 @@ public:
             place.store(mine, std::memory_order_relaxed);
             // Relaxed: the CAS re-reads it.
             std::uint64_t head = head_.load(std::memory_order_relaxed);
+            back_off contended;
             while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {
                 // Relaxed: published by the head.
                 here.next.store(top_of(head), std::memory_order_relaxed);
@@ -155,6 +156,7 @@ public:
                                                 std::memory_order_relaxed)) {
                     return {match_result::offered};
                 }
+                contended.pause();
             }
             // Relaxed: released with the node ([N4]).
             place.store(free, std::memory_order_relaxed);

@@ -8,6 +8,7 @@
 #include <tryst/detail/platform/cpu.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -16,6 +17,20 @@
 #include <new>
 
 namespace tryst::detail {
+
+/// Waits longer after each failed attempt on a contended word, up to a bound.
+class back_off {
+public:
+    void pause() noexcept {
+        for (unsigned i = 0; i != pauses_; ++i) {
+            spin_pause();
+        }
+        pauses_ = std::min(2 * pauses_, 128U);
+    }
+
+private:
+    unsigned pauses_ = 1;
+};
 
 /* The pool
  * Free nodes form a stack (Treiber, "Systems Programming: Coping with Parallelism", 1986). Its head
@@ -54,6 +69,7 @@ public:
     number allocate() noexcept {
         // [N3] acquire, pairs with [N4]: the link, and everything that the node's last user did.
         std::uint64_t head = free_.load(std::memory_order_acquire);
+        back_off contended;
         while (number_of(head) != none) {
             const number n = number_of(head);
             // Relaxed: acquired with the head. If the node is not free any more (I7), [N5] fails.
@@ -64,6 +80,8 @@ public:
                                             std::memory_order_acquire)) {
                 return n;
             }
+            contended.pause();
+            head = free_.load(std::memory_order_acquire);
         }
         // Relaxed: the CAS re-reads it.
         number fresh = fresh_.load(std::memory_order_relaxed);
@@ -82,13 +100,16 @@ public:
     void release(number n, Node& node) noexcept {
         // Relaxed: the CAS re-reads it.
         std::uint64_t head = free_.load(std::memory_order_relaxed);
-        do {
+        for (back_off contended;; contended.pause()) {
             // Relaxed: released by [N4].
             node.link.store(number_of(head), std::memory_order_relaxed);
             // [N4] release, pairs with [N3] and [N5]: the link, and everything that the node's user
             // did. Failure relaxed: retried.
-        } while (!free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
-                                              std::memory_order_relaxed));
+            if (free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
+                                            std::memory_order_relaxed)) {
+                return;
+            }
+        }
     }
 
     /// The number of nodes, free or not.

@@ -291,6 +291,11 @@ private:
     bool apply_match(W& w, match_result found, slot* moving) noexcept {
         switch (found.kind) {
         case match_result::partner:
+            if constexpr (WaitList::eliminates && !WaitList::looks_first) {
+                if (!found.claimed->executor.alone_here()) {
+                    arena_.grow(); // the pair crosses cores
+                }
+            }
             swap_with(w, found.claimed, true, moving);
             return true;
         case match_result::closed:
@@ -353,7 +358,10 @@ private:
         requires WaitList::eliminates
     {
         // `try_match` has just tried the list, unless it skipped it.
-        bool tried = moving == nullptr && !arena_.has_grown();
+        bool tried = (moving == nullptr && !arena_.has_grown()) || !WaitList::looks_first;
+        if constexpr (!WaitList::looks_first) {
+            spread = spread && arena_.skips_list();
+        }
         while (true) {
             const std::uint32_t bound = arena_.bound();
             const std::uint32_t index = spread ? arena::index(bound) : 0;

@@ -3,7 +3,7 @@
 /// The platform: every atomic, clock, stop token and thread-local of the core comes from here, and
 /// every kernel wait except those of the timer thread. A checker or simulator may define
 /// TRYST_PLATFORM as a header that supplies the same names.
-/// Standard library, and on Linux the futex system call.
+/// Standard library, and on Linux the system calls futex and sched_getaffinity.
 #pragma once
 
 #ifdef TRYST_PLATFORM
@@ -20,6 +20,9 @@
 #include <stop_token>
 #endif
 
+#ifdef __linux__
+#include <sched.h>
+#endif
 #if defined(__linux__) && !defined(TRYST_NO_FUTEX)
 #define TRYST_HAS_FUTEX 1
 #include <climits>
@@ -83,7 +86,7 @@ inline void yield_thread() noexcept {
 
 /// Yields.
 /// @returns whether another thread has probably used this core in the meantime. On the machine
-///   measured, a system call without a switch took 0.5 us, and two switches at least 2.3 us
+///   measured, a system call without a switch took 0.45 us, and two switches at least 2.5 us
 ///   (docs/adr/0004).
 inline bool yield_core() noexcept {
     const auto before = clock::now();
@@ -101,11 +104,10 @@ void yield_until(Done done) noexcept {
 }
 
 /// Bounds on a thread's spinning before it sleeps, chosen with the benchmark swap-threads of
-/// bench/rivals on two cores. `max_spins` gives a partner on another core time to complete an
-/// exchange. `min_spins` leaves an overloaded core to other threads. All rounds together take about
-/// as long as a wake-up.
-inline constexpr int min_spins = 4;
-inline constexpr int max_spins = 128;
+/// bench/rivals on two cores. `spin_pauses` before each yield give a partner on another core time
+/// to complete some exchanges; 32, 64 and 256 were measured too (docs/adr/0004). All rounds
+/// together take about as long as a wake-up.
+inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 
 /// Rounds of spinning that a thread's offer in an arena lasts (docs/adr/0008).
@@ -115,14 +117,24 @@ inline constexpr int arena_rounds = 2;
 /// (docs/adr/0008).
 inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 
-/// The number of processors; 1 if it is not known.
+/// The number of processors that this process may use; 1 if it is not known.
 inline unsigned processor_count() noexcept {
     static const unsigned count = [] {
+#ifdef CPU_COUNT // Linux. The call fails on machines with more processors than a cpu_set_t holds.
+        cpu_set_t usable;
+        if (::sched_getaffinity(0, sizeof usable, &usable) == 0) {
+            return static_cast<unsigned>(CPU_COUNT(&usable));
+        }
+#endif
         const unsigned n = std::thread::hardware_concurrency();
         return n == 0 ? 1U : n;
     }();
     return count;
 }
+
+/// Counts the processors when the program starts, because later a thread that calls
+/// `processor_count` may be pinned.
+inline const unsigned processors_at_start = processor_count();
 
 /// A word that one thread sleeps on. With a futex, `store_and_wake` uses only the word's address
 /// after its store, because a sleeper that has returned may already have ended the word's lifetime.

@@ -8,17 +8,13 @@
 #include <tryst/detail/run/parker.hpp>
 #include <tryst/executor.hpp>
 
-#include <algorithm>
-
 namespace tryst::detail {
 
 /// The wait strategy of a thread (blocking_wait.hpp): it spins for a moment, then sleeps. Its
-/// parker and its current number of spins are thread-local. The bounds of spinning are in
-/// platform/atomic.hpp. A thread that runs a loop spins in event_loop.hpp instead.
+/// parker is thread-local. The bounds of spinning are in platform/atomic.hpp, and the reasons in
+/// docs/adr/0004. A thread that runs a loop spins in event_loop.hpp instead.
 class thread_wait_strategy {
 public:
-    static constexpr bool owns_thread = true;
-
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
             static_cast<parker*>(context)->unpark();
@@ -26,30 +22,15 @@ public:
         return {&per_thread<parker>(), &vtable};
     }
 
-    /// Spins for a partner that runs on another core, and yields to a partner that waits for this
-    /// core. Spins longer next time if that helped, or if no other thread wants this core;
-    /// otherwise shorter.
+    /// Spins for a partner that runs on another core, then yields to a partner that waits for this
+    /// core. Repeats this for about as long as a wake-up takes, unless another thread has used the
+    /// core: then either it was the partner, or the core is wanted.
     template <class Done, class Late>
     void await_partner(Done is_done, Late is_late) noexcept {
-        int& spins = per_thread<thread_state>().spins;
-        const auto longer = [&] { spins = std::min(2 * spins, max_spins); };
         for (int round = 0; round != spin_rounds; ++round) {
-            for (int i = 0; i != spins; ++i) {
-                if (is_done()) {
-                    if (round == 0) {
-                        longer();
-                    }
-                    return;
-                }
-                spin_pause();
-            }
-            if (is_late()) { // after the spins, so that a prompt partner costs no clock read
+            // The clock is read after the spins, so that a prompt partner costs no clock read.
+            if (spin(is_done) || is_late() || yield_core()) {
                 return;
-            }
-            if (yield_core()) {
-                spins = std::max(spins / 2, min_spins);
-            } else {
-                longer();
             }
         }
     }
@@ -63,6 +44,21 @@ public:
     template <class Step>
     auto step(Step step) noexcept {
         return step();
+    }
+
+private:
+    /// On a single processor, only looks once, because the partner cannot run meanwhile.
+    /// @returns whether the partner has come.
+    template <class Done>
+    static bool spin(Done is_done) noexcept {
+        const int pauses = processor_count() > 1 ? spin_pauses : 0;
+        for (int i = 0; i != pauses; ++i) {
+            if (is_done()) {
+                return true;
+            }
+            spin_pause();
+        }
+        return is_done();
     }
 };
 
