@@ -6,10 +6,13 @@
 
 #include <tryst/run_loop.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace tryst::probe {
 namespace {
@@ -109,32 +112,36 @@ double on_threads(unsigned processors, std::size_t capacity) {
 }
 
 template <class Meeting>
-void measure(const char* design, bool arena, int samples, std::vector<exchange_measurement>& into) {
+void add(const char* design, bool arena, std::vector<exchange>& into) {
     const unsigned most = std::min(2U, detail::processor_count());
     for (unsigned processors = 1; processors <= most; ++processors) {
         // The capacity that an exchanger chooses with this number of processors.
         const std::size_t capacity = arena ? processors : 0;
-        into.push_back({"loops", design, processors, spread_of(samples, [&] {
-                            return on_loops<Meeting>(processors, capacity);
-                        })});
+        const auto add_one = [&](const char* kind, std::function<double()> sample) {
+            exchange one;
+            one.processors = processors;
+            one.sample = std::move(sample);
+            one.kind = kind;
+            one.design = design;
+            into.push_back(std::move(one));
+        };
+        add_one("loops", [=] { return on_loops<Meeting>(processors, capacity); });
         if (processors > 1 || !Meeting::pairs) {
-            into.push_back({"threads", design, processors, spread_of(samples, [&] {
-                                return on_threads<Meeting>(processors, capacity);
-                            })});
+            add_one("threads", [=] { return on_threads<Meeting>(processors, capacity); });
         }
     }
 }
 
 } // namespace
 
-void measure_exchanges(int samples, std::vector<exchange_measurement>& into) {
+void add_exchanges(std::vector<exchange>& into) {
     using plain = scale::plain_meeting<real_memory>;
-    measure<plain>("one slot", false, samples, into);
-    measure<plain>("arena", true, samples, into);
-    measure<scale::two_coloured_meeting<real_memory, order::fifo>>("fifo", true, samples, into);
-    measure<scale::two_coloured_meeting<real_memory, order::lifo>>("lifo", true, samples, into);
-    measure<scale::locked_meeting<real_memory>>("mutex", false, samples, into);
-    measure<scale::ticket_meeting<real_memory>>("ticket", false, samples, into);
+    add<plain>("one slot", false, into);
+    add<plain>("arena", true, into);
+    add<scale::two_coloured_meeting<real_memory, order::fifo>>("fifo", true, into);
+    add<scale::two_coloured_meeting<real_memory, order::lifo>>("lifo", true, into);
+    add<scale::locked_meeting<real_memory>>("mutex", false, into);
+    add<scale::ticket_meeting<real_memory>>("ticket", false, into);
 }
 
 } // namespace tryst::probe

@@ -88,9 +88,15 @@ void yield_for_a_while() {
 
 } // namespace
 
-void measure_kernel(int samples, std::vector<measurement>& into) {
+void add_kernel(std::vector<step>& into) {
+    unsigned processors = 1;
     const auto add = [&](const char* key, const char* what, const std::function<double()>& sample) {
-        into.push_back({key, what, spread_of(samples, sample)});
+        step one;
+        one.processors = processors;
+        one.sample = sample;
+        one.key = key;
+        one.what = what;
+        into.push_back(std::move(one));
     };
     add("yield", "a thread yields, and no other thread runs",
         [] { return timed(0, rounds, yield_for_a_while); });
@@ -102,6 +108,7 @@ void measure_kernel(int samples, std::vector<measurement>& into) {
     add("eventfd_wake_here", "an eventfd wake-up of a thread on the same core",
         [] { return wake<eventfd_bed>(0, 0); });
     if (std::thread::hardware_concurrency() > 1) {
+        processors = 2;
         add("futex_wake", "a futex wake-up of a thread on another core",
             [] { return wake<futex_bed>(0, 1); });
         add("eventfd_wake", "an eventfd wake-up of a thread on another core",

@@ -2,6 +2,7 @@
 #include "probe.hpp"
 
 #include <tryst/run_loop.hpp>
+#include <tryst/task.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -98,6 +99,22 @@ double post_and_run() {
     return timed(0, rounds, [&] { loop.run(); });
 }
 
+task<> take_turns(run_loop& loop, std::int64_t& left) {
+    while (--left > 0) {
+        co_await loop.schedule();
+    }
+    loop.stop();
+}
+
+double turn() {
+    run_loop loop;
+    std::int64_t left = rounds;
+    for (int i = 0; i != 16; ++i) {
+        loop.spawn(take_turns(loop, left));
+    }
+    return timed(0, rounds, [&] { loop.run(); });
+}
+
 double post_elsewhere() {
     const run_loop_options awake{.max_spins = 1'000'000};
     run_loop one(awake);
@@ -128,18 +145,26 @@ double asio_post_and_run() {
 
 } // namespace
 
-void measure_loops(int samples, std::vector<measurement>& into) {
+void add_loops(std::vector<step>& into) {
+    unsigned processors = 1;
     const auto add = [&](const char* key, const char* what, double (*sample)()) {
-        into.push_back({key, what, spread_of(samples, sample)});
+        step one;
+        one.processors = processors;
+        one.sample = sample;
+        one.key = key;
+        one.what = what;
+        into.push_back(std::move(one));
     };
     add("resume", "a coroutine is resumed and suspends again", resumption);
     add("symmetric_transfer", "symmetric transfer from coroutine to coroutine", symmetric_transfer);
+    add("turn", "run_loop: one of 16 coroutines suspends, is posted and resumed", turn);
     add("post_and_run", "run_loop: a node is posted and run", post_and_run);
 #ifdef TRYST_PROBE_ASIO
     add("asio_post_and_run", "asio::io_context with one thread: a handler is posted and run",
         asio_post_and_run);
 #endif
     if (std::thread::hardware_concurrency() > 1) {
+        processors = 2;
         add("post_elsewhere", "run_loop: a node is posted to a loop that is awake on another core",
             post_elsewhere);
     }

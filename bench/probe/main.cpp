@@ -15,14 +15,14 @@
 
 namespace {
 
-using tryst::probe::exchange_measurement;
-using tryst::probe::measurement;
+using tryst::probe::exchange;
 using tryst::probe::spread;
+using tryst::probe::step;
 using json = nlohmann::ordered_json;
 
 struct findings {
-    std::vector<measurement> floor;
-    std::vector<exchange_measurement> exchanges;
+    std::vector<step> floor;
+    std::vector<exchange> exchanges;
 };
 
 std::string processor_name() {
@@ -39,7 +39,7 @@ json to_json(const spread& ns) {
     return {{"median", ns.median}, {"min", ns.least}, {"max", ns.most}};
 }
 
-std::string as_json(const findings& found, int samples) {
+std::string as_json(const findings& found, int samples, double distance) {
     json all;
     all["meta"] = {{"program", "probe"},
                    {"cpu", processor_name()},
@@ -47,12 +47,15 @@ std::string as_json(const findings& found, int samples) {
                    {"compiler", __VERSION__},
                    {"time", fmt::format("{}", std::time(nullptr))},
                    {"samples", samples},
+                   {"distance", distance}, // 0 if it does not matter
                    {"unit", "ns; an exchange serves two parties"}};
-    for (const measurement& each : found.floor) {
+    all["floor"] = json::object();
+    all["exchanges"] = json::array();
+    for (const step& each : found.floor) {
         all["floor"][each.key] = to_json(each.ns);
         all["floor"][each.key]["what"] = each.what;
     }
-    for (const exchange_measurement& each : found.exchanges) {
+    for (const exchange& each : found.exchanges) {
         json entry = to_json(each.ns);
         entry["kind"] = each.kind;
         entry["design"] = each.design;
@@ -68,10 +71,10 @@ std::string as_table(const findings& found) {
     const auto row = [&](const spread& ns, const std::string& what) {
         text += fmt::format("{:9.1f} {:9.1f} {:9.1f}  {}\n", ns.median, ns.least, ns.most, what);
     };
-    for (const measurement& each : found.floor) {
+    for (const step& each : found.floor) {
         row(each.ns, each.what);
     }
-    for (const exchange_measurement& each : found.exchanges) {
+    for (const exchange& each : found.exchanges) {
         row(each.ns, fmt::format("an exchange, {} on {} processor{}, {}", each.kind,
                                  each.processors, each.processors == 1 ? "" : "s", each.design));
     }
@@ -83,11 +86,21 @@ int run(int count, char** arguments) {
         "Measures the costs of this machine's steps, and of exchanges on one and two processors.",
         "probe");
     bool json_wanted = false;
+    bool only_hop = false;
     int samples = 9;
+    double distance = 0; // the usual one
     app.add_flag("--json", json_wanted, "print JSON instead of a table");
+    app.add_flag("--hop", only_hop,
+                 "measure only the line hop, at the distance that the processors have now");
     app.add_option("--samples", samples, "samples of each measurement; the median is printed")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    app.add_option(
+           "--distance", distance,
+           "ns in which a line moves between the two processors; samples at other distances, "
+           "to which a virtual machine may move its processors, are taken again (default: "
+           "the median of a second)")
+        ->check(CLI::PositiveNumber);
     try {
         app.parse(count, arguments);
     } catch (const CLI::ParseError& problem) {
@@ -95,11 +108,27 @@ int run(int count, char** arguments) {
     }
 
     findings found;
-    tryst::probe::measure_memory(samples, found.floor);
-    tryst::probe::measure_loops(samples, found.floor);
-    tryst::probe::measure_kernel(samples, found.floor);
-    tryst::probe::measure_exchanges(samples, found.exchanges);
-    const std::string text = json_wanted ? as_json(found, samples) : as_table(found);
+    tryst::probe::add_memory(found.floor);
+    if (only_hop) {
+        std::erase_if(found.floor, [](const step& each) { return each.key != "line_hop"; });
+        distance = tryst::probe::any_distance;
+    } else {
+        tryst::probe::add_loops(found.floor);
+        tryst::probe::add_kernel(found.floor);
+        tryst::probe::add_exchanges(found.exchanges);
+        if (distance == 0 && std::thread::hardware_concurrency() > 1) {
+            distance = tryst::probe::usual_distance();
+        }
+    }
+    std::vector<tryst::probe::measurement*> all;
+    for (step& each : found.floor) {
+        all.push_back(&each);
+    }
+    for (exchange& each : found.exchanges) {
+        all.push_back(&each);
+    }
+    tryst::probe::measure(samples, distance, all);
+    const std::string text = json_wanted ? as_json(found, samples, distance) : as_table(found);
     if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
         throw std::runtime_error("cannot write to standard output");
     }

@@ -67,10 +67,10 @@ private:
     std::unique_ptr<line[]> lines_;
 };
 
-/// The time to `visit` a line in the state in which `prepare_here` and then, on another core,
-/// `prepare_there` left it.
+/// The time to `visit` a line in the state in which `prepare_here`, then, on another core,
+/// `prepare_there`, and then, if not null, `prepare_again` left it.
 double visit(void (many_lines::*prepare_here)(), void (many_lines::*prepare_there)(),
-             void (many_lines::*visit)()) {
+             void (many_lines::*prepare_again)(), void (many_lines::*visit)()) {
     constexpr int turns = 300;
     many_lines lines;
     std::barrier turn(2);
@@ -87,6 +87,9 @@ double visit(void (many_lines::*prepare_here)(), void (many_lines::*prepare_ther
             (lines.*prepare_here)();
             turn.arrive_and_wait();
             turn.arrive_and_wait();
+            if (prepare_again != nullptr) {
+                (lines.*prepare_again)();
+            }
             const auto begin = steady::now();
             (lines.*visit)();
             elapsed += steady::now() - begin;
@@ -140,10 +143,16 @@ double contended() {
 
 } // namespace
 
-void measure_memory(int samples, std::vector<measurement>& into) {
+void add_memory(std::vector<step>& into) {
+    unsigned processors = 1;
     const auto add_one = [&](const char* key, const char* what,
                              const std::function<double()>& sample) {
-        into.push_back({key, what, spread_of(samples, sample)});
+        step one;
+        one.processors = processors;
+        one.sample = sample;
+        one.key = key;
+        one.what = what;
+        into.push_back(std::move(one));
     };
     add_one("load", "a load of a line that this core has", alone<load>);
     add_one("store", "a store to a line that this core owns", alone<store>);
@@ -154,14 +163,18 @@ void measure_memory(int samples, std::vector<measurement>& into) {
     if (std::thread::hardware_concurrency() < 2) {
         return;
     }
+    processors = 2;
     using m = many_lines;
     add_one("line_hop", "a line moves from core to core (half a round trip)", hop);
+    // Prepared by additions: after a pass of loads, the prefetcher would fetch half of the lines.
     add_one("read_written", "a load of a line that another core wrote",
-            [] { return visit(&m::read_all, &m::add_to_all, &m::read_all); });
+            [] { return visit(&m::add_to_all, &m::add_to_all, nullptr, &m::read_all); });
+    add_one("reread", "a load of a line that this core wrote and another core then read",
+            [] { return visit(&m::add_to_all, &m::read_all, nullptr, &m::read_all); });
     add_one("add_written", "a fetch-and-add on a line that another core wrote",
-            [] { return visit(&m::read_all, &m::add_to_all, &m::add_to_all); });
-    add_one("add_shared", "a fetch-and-add on a line that another core read",
-            [] { return visit(&m::add_to_all, &m::read_all, &m::add_to_all); });
+            [] { return visit(&m::read_all, &m::add_to_all, nullptr, &m::add_to_all); });
+    add_one("add_shared", "a fetch-and-add on a line that two cores have read",
+            [] { return visit(&m::add_to_all, &m::read_all, &m::read_all, &m::add_to_all); });
     add_one("contended_fetch_add", "a fetch-and-add on a line that two cores use", contended<add>);
     add_one("contended_compare_exchange",
             "a load and a compare-and-exchange on a line that two cores use", contended<replace>);

@@ -25,22 +25,40 @@ struct spread {
     double most = 0;
 };
 
-/// Takes `samples` samples, after one to warm up. `sample` returns nanoseconds.
-spread spread_of(int samples, const std::function<double()>& sample);
-
 struct measurement {
-    std::string key;
-    std::string what; ///< For people.
+    unsigned processors; ///< 1 or 2
+    std::function<double()> sample; ///< Returns nanoseconds.
     spread ns;
 };
 
-/// An exchange of the real library, with which a model's figures are compared.
-struct exchange_measurement {
+/// One step of the machine.
+struct step : measurement {
+    std::string key;
+    std::string what; ///< For people.
+};
+
+/// An exchange of the real library, with which a model's figures are compared. The time is that of
+/// one completed exchange, two participants served.
+struct exchange : measurement {
     std::string kind; ///< threads or loops
     std::string design;
-    unsigned processors;
-    spread ns; ///< Of one completed exchange, two participants served.
 };
+
+/// Takes every sample.
+inline constexpr double any_distance = 0;
+
+/// Takes samples of all measurements in turn, so that a disturbance spreads over all of them. The
+/// first round is to warm up. A virtual machine may move its processors while it runs, closer to
+/// each other or farther apart. So a sample of two processors is taken again unless the
+/// `distance_now` before and after it was about `distance`.
+/// @throws std::runtime_error if the processors are at another distance for too long.
+void measure(int samples, double distance, const std::vector<measurement*>& all);
+
+/// The time in nanoseconds in which a line moves between two processors that spin.
+double distance_now();
+
+/// The median of `distance_now` during a second.
+double usual_distance();
 
 /// Returns the processor time of the calling thread.
 steady::duration processor_time();
@@ -54,12 +72,12 @@ double timed_together(unsigned one, unsigned other, std::int64_t count,
                       const std::function<void()>& body, const std::function<void()>& companion);
 
 // Cache lines and atomic steps. On one processor, measurements that need two are left out.
-void measure_memory(int samples, std::vector<measurement>& into);
+void add_memory(std::vector<step>& into);
 // Coroutines and loops.
-void measure_loops(int samples, std::vector<measurement>& into);
+void add_loops(std::vector<step>& into);
 // Wake-ups and switches of the kernel.
-void measure_kernel(int samples, std::vector<measurement>& into);
-/// @throws std::runtime_error if items were lost or made up.
-void measure_exchanges(int samples, std::vector<exchange_measurement>& into);
+void add_kernel(std::vector<step>& into);
+/// Their samples throw std::runtime_error if items were lost or made up.
+void add_exchanges(std::vector<exchange>& into);
 
 } // namespace tryst::probe

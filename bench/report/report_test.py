@@ -212,6 +212,27 @@ class Words(unittest.TestCase):
         self.assertEqual(front.advice(files), [])
 
 
+class Simulation(unittest.TestCase):
+    CURVES = [{"kind": "loops", "design": "arena", "points": [{"p": 2, "throughput": 7.25}, {"p": 4, "throughput": 14.5}]}]
+    DATA = {"meta": {"seed": 1, "coroutines": 16}, "parameters": {"source": "a file", "far_percent": 275}, "curves": CURVES}
+
+    def section(self, **more):
+        return scale.sections({**self.DATA, **more})[0]
+
+    def test_several_sockets_have_a_table_of_their_own(self):
+        self.assertNotIn("sockets", self.section())
+        text = self.section(sockets={"count": 2, "curves": self.CURVES})
+        self.assertIn("on 2 sockets of equal size; a line that moves between sockets takes 2.75 times as long", text)
+        self.assertEqual(text.count("| arena | 7.2 | 14.5 |"), 2)
+
+    def test_designs_far_from_their_measurements_are_named(self):
+        def check(*times):
+            return [{"kind": "threads", "design": "mutex", "p": 2, "simulated_ns": ns, "measured_ns": 100} for ns in times]
+        self.assertNotIn("Do not trust", self.section(check=check(70, 149)))
+        for ns in (60, 160):
+            self.assertIn("Do not trust the simulation of: threads, mutex. ", self.section(check=check(100, ns, ns)))
+
+
 class Pictures(unittest.TestCase):
     """The drawings in bench/results."""
 

@@ -18,6 +18,7 @@ def title(data: Json, kind: str) -> str:
 
 
 def throughputs(found: list[Json]) -> str:
+    """Returns a table with a row for each curve."""
     places = sorted({point["p"] for curve in found for point in curve["points"]})
     rows = []
     for curve in found:
@@ -39,6 +40,14 @@ def arena_scales(data: Json) -> bool:
 
 
 MANY = 8 # loops
+NEAR = 1.5 # times as long or as short as measured
+
+
+def doubtful(data: Json) -> list[str]:
+    """Returns the kinds and designs whose simulated times are far from the measured ones."""
+    far = [f"{each['kind']}, {each['design']}" for each in data["check"]
+           if not 1 / NEAR <= each["simulated_ns"] / each["measured_ns"] <= NEAR]
+    return list(dict.fromkeys(far))
 
 
 def colours_do_not_scale(data: Json) -> bool:
@@ -52,7 +61,8 @@ def colours_do_not_scale(data: Json) -> bool:
 def sections(data: Json) -> list[str]:
     note = ("**This is a simulation, not a measurement.** The library's own headers run on a simulated machine. Each atomic "
             "access costs what an access to its cache line costs on the real machine, and a line serves one processor at a "
-            "time. "
+            "time. The other instructions of an exchange cost what is left of a real exchange on one processor, so the rows of "
+            "one processor agree by construction. "
             "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo` and `lifo` are a "
             "`red_blue_exchanger` of either order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
             "one word, which bounds every design in which all parties update one word. Swaps per microsecond: more is "
@@ -61,10 +71,19 @@ def sections(data: Json) -> list[str]:
     for kind in KINDS:
         if found := curves(data, kind):
             parts += [f"Simulated, {title(data, kind)}; columns are processors:\n", throughputs(found)]
+    if several := data.get("sockets"):
+        for kind in KINDS:
+            if found := curves(several, kind):
+                parts += [f"Simulated, {title(data, kind)}, on {several['count']} sockets of equal size; a line that moves "
+                          f"between sockets takes {data['parameters']['far_percent'] / 100:g} times as long:\n",
+                          throughputs(found)]
     if data.get("check"):
         parts += ["The simulation compared with measurements, for as many processors as the machine has:\n",
                   table(["", "processors", "simulated, ns", "measured, ns", "ratio"],
                         [[f"{each['kind']}, {each['design']}", str(each["p"]), figure(each["simulated_ns"]),
                           figure(each["measured_ns"]), f"{each['simulated_ns'] / each['measured_ns']:.2f}x"]
                          for each in data["check"]])]
+        if names := doubtful(data):
+            parts.append(f"Do not trust the simulation of: {'; '.join(names)}. It is off by more than {NEAR}x there, mostly "
+                         "because a real processor fetches several lines at once.\n")
     return [section("Simulated: more processors", note, *parts)]

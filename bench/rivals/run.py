@@ -74,9 +74,9 @@ def measure(these: list[Run], options: argparse.Namespace, hop: Callable[[], lis
     return hops
 
 
-def probe(samples: int) -> Json:
+def probe(*options: str) -> Json:
     """Returns the costs of the machine's steps. @throws Failure"""
-    status, out, err = execute("probe", [str(PROBE), "--json", "--samples", str(samples)])
+    status, out, err = execute("probe", [str(PROBE), "--json", *options])
     if status != 0:
         raise Failure(f"probe: failed\nexit status {status}\n{err}")
     return json.loads(out)
@@ -84,7 +84,7 @@ def probe(samples: int) -> Json:
 
 def line_hop() -> list[float]:
     """Returns the line hop between processors 0 and 1 in ns, which changes over time on a virtual machine."""
-    hop = probe(1)["floor"].get("line_hop")
+    hop = probe("--hop")["floor"].get("line_hop")
     return [hop["median"]] if hop else []
 
 
@@ -114,6 +114,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0.3, metavar="S", help="duration of a sample")
     parser.add_argument("--warmup", type=float, default=0.1, metavar="S", help="duration of the warm-up before each sample")
     parser.add_argument("--minutes", type=float, default=21, metavar="M", help="repeat less often if it would take longer")
+    parser.add_argument("--distance", type=float, metavar="NS", help="as for the probe, which measures the machine's floor")
     parser.add_argument("--output", type=Path, metavar="FILE", help="default: bench/results/rivals.json for complete runs, else build/rivals.json")
     parser.add_argument("--program", type=Path, action="append", metavar="FILE", help="run only this program")
     parser.add_argument("--packages", action="store_true", help="only print the Debian packages that the rivals need")
@@ -154,7 +155,7 @@ def main() -> None:
     try:
         these, left_out = chosen(options)
         if kept: # the report compares our figures with the floor
-            floor = probe(9)
+            floor = probe(*([f"--distance={options.distance}"] if options.distance else []))
             floor["meta"] |= machine.describe()
             write(machine.RESULTS / "floor.json", json.dumps(floor, indent=1) + "\n")
         hops = measure(these, options, line_hop if PROBE.exists() and not options.smoke else list)

@@ -47,7 +47,7 @@ private:
     exchanger<item<Memory>> exchanger_;
 };
 
-/// The two-colour exchanger: even parties are red, odd parties are blue.
+/// The two-colour exchanger.
 template <class Memory, order Order>
 class two_coloured_meeting {
 public:
@@ -61,17 +61,17 @@ public:
         requires(Order == order::fifo)
     {}
 
-    template <bool Even>
+    template <bool Red>
     auto meet(item<Memory> mine) noexcept {
-        if constexpr (Even) {
+        if constexpr (Red) {
             return in_turns<Memory>([&] { return exchanger_.red(std::move(mine)); });
         } else {
             return in_turns<Memory>([&] { return exchanger_.blue(std::move(mine)); });
         }
     }
-    template <bool Even>
+    template <bool Red>
     auto wait(item<Memory> mine) noexcept {
-        if constexpr (Even) {
+        if constexpr (Red) {
             return sync_wait(exchanger_.red(std::move(mine)));
         } else {
             return sync_wait(exchanger_.blue(std::move(mine)));
@@ -125,16 +125,14 @@ private:
 };
 
 /// The simplest exchanger. Under a lock, a party that finds a waiter swaps with it; otherwise it
-/// waits. With `Colours`, even parties are red, odd parties are blue.
-template <class Memory, bool Colours>
+/// waits.
+template <class Memory>
 class locked_meeting {
     using goods = item<Memory>;
 
     struct party : executor_node {
-        party(goods&& mine, bool red) noexcept : own(std::move(mine)), even(red) {}
+        explicit party(goods&& mine) noexcept : own(std::move(mine)) {}
         goods own;
-        bool even;
-        party* below = nullptr; ///< In the stack of waiters.
         detail::atomic<bool> done{false};
         bool met = false;
         executor_ref executor;
@@ -149,8 +147,7 @@ public:
 
     class [[nodiscard]] operation : private party {
     public:
-        operation(locked_meeting& at, goods&& mine, bool even) noexcept
-            : party(std::move(mine), even), at_(at) {}
+        operation(locked_meeting& at, goods&& mine) noexcept : party(std::move(mine)), at_(at) {}
 
         bool await_ready() const noexcept { return false; }
         template <class Promise>
@@ -179,24 +176,24 @@ public:
         locked_meeting& at_;
     };
 
-    template <bool Even>
+    template <bool>
     auto meet(goods mine) noexcept {
-        return in_turns<Memory>([&] { return operation(*this, std::move(mine), Even); });
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
     }
-    template <bool Even>
+    template <bool>
     auto wait(goods mine) noexcept {
-        return operation(*this, std::move(mine), Even).wait();
+        return operation(*this, std::move(mine)).wait();
     }
 
     void close() noexcept {
         queued_lock::place here;
         lock_.lock(here);
         closed_.store(true, std::memory_order_relaxed);
-        party* last = waiting_.load(std::memory_order_relaxed);
+        party* const last = waiting_.load(std::memory_order_relaxed);
         waiting_.store(nullptr, std::memory_order_relaxed);
         lock_.unlock(here);
-        while (last != nullptr) {
-            complete(*std::exchange(last, last->below));
+        if (last != nullptr) {
+            complete(*last);
         }
     }
 
@@ -206,19 +203,15 @@ private:
         queued_lock::place& here = detail::per_thread<queued_lock::place>();
         lock_.lock(here);
         party* const partner = waiting_.load(std::memory_order_relaxed);
-        if (Colours && partner != nullptr) {
-            Memory::read(&partner->below);
-        }
-        if (partner == nullptr || (Colours && partner->even == mine.even)) {
+        if (partner == nullptr) {
             const bool waits = !closed_.load(std::memory_order_relaxed);
             if (waits) {
-                mine.below = partner;
                 waiting_.store(&mine, std::memory_order_relaxed);
             }
             lock_.unlock(here);
             return waits;
         }
-        waiting_.store(partner->below, std::memory_order_relaxed);
+        waiting_.store(nullptr, std::memory_order_relaxed);
         lock_.unlock(here); // the partner is ours
         std::swap(mine.own, partner->own);
         mine.met = true;

@@ -34,11 +34,16 @@ struct stack_of_region {
 
 machine* machine::here_ = nullptr;
 
-machine::machine(unsigned cores, const costs& prices, std::uint64_t seed, double jitter)
-    : cores_(cores), prices_(prices), jitter_(jitter), random_(seed * 2 + 1),
-      lines_(region::line_count), owned_(64, std::vector<void*>(max_cores + 2, nullptr)),
-      times_(leaves, never), winners_(std::size_t{2} * leaves) {
+machine::machine(unsigned cores, unsigned sockets, const costs& prices, std::uint64_t seed,
+                 double jitter)
+    : cores_(cores), sockets_(sockets), prices_(prices), jitter_(jitter), random_(seed * 2 + 1),
+      lines_(region::line_count), on_socket_(sockets),
+      owned_(64, std::vector<void*>(max_cores + 2, nullptr)), times_(leaves, never),
+      winners_(std::size_t{2} * leaves) {
     all_.reserve(max_cores + 1);
+    for (unsigned i = 0; i != cores; ++i) {
+        on_socket_[socket_of(i)].set(i);
+    }
     for (unsigned i = 0; i != leaves; ++i) {
         winners_[leaves + i] = static_cast<std::uint16_t>(i);
     }
@@ -110,7 +115,7 @@ machine::line& machine::line_of(const void* address) {
     return lines_[number];
 }
 
-void machine::access(const void* address, bool write, picoseconds local) {
+void machine::access(const void* address, use how, picoseconds local) {
     if (current_ == nobody) {
         return; // before and after the simulation
     }
@@ -120,13 +125,27 @@ void machine::access(const void* address, bool write, picoseconds local) {
         return; // an observer
     }
     line& of = line_of(address);
-    const bool has = write ? of.owner == current_ : of.readers[current_];
-    if (!has && of.touched) {
-        fetch(of, write);
-    } else if (!has) {
+    if (how == use::update) {
+        core_state& me = all_[current_];
+        me.time = std::max(me.time, me.stored_at) + std::exchange(local, 0);
+        wait_for_turn();
+    }
+    const bool has = how == use::read ? of.readers[current_] : of.owner == current_;
+    if (has) {
+        of.written |= how != use::read;
+    } else if (!of.touched) {
         of.touched = true;
+        of.written = how != use::read;
+        of.latest = static_cast<std::uint16_t>(current_);
         of.owner = static_cast<std::uint16_t>(current_);
         of.readers.set(current_);
+    } else if (how == use::store) {
+        fetch_for_store(of);
+    } else {
+        core_state& me = all_[current_];
+        const picoseconds asked = me.time;
+        fetch(of, how != use::read);
+        me.ahead = how == use::update ? std::min(me.time - asked, prices_.run_ahead) : 0;
     }
     // The access takes place now, and no other core sees the line before this core continues.
     spend(local);
@@ -136,31 +155,66 @@ void machine::fetch(line& of, bool write) {
     ++transfers_;
     core_state& me = all_[current_];
     const picoseconds start = std::max(me.time, of.free_at);
-    const picoseconds time = !write                 ? prices_.read_line
-                             : of.readers[current_] ? prices_.upgrade_line
-                                                    : prices_.take_line;
-    of.free_at = start + (write ? time : std::min(prices_.read_service, time));
-    me.time = start + std::min(prices_.request, time);
+    const picoseconds time = time_to_fetch(of, write);
+    const bool takes = write || (prices_.reads_take && of.written);
+    of.written = write;
+    if (takes) {
+        of.latest = static_cast<std::uint16_t>(current_);
+    }
+    of.free_at = start + (takes ? time : std::min(prices_.read_service, time));
+    me.time = start + std::min(about(prices_.request), time);
     wait_for_turn();
     of.owner = none;
-    if (write) {
+    if (takes) {
         of.moving = true;
         of.readers.reset();
     }
     me.time = start + time;
     wait_for_turn();
-    if (write) {
+    if (takes) {
         of.moving = false;
         of.owner = static_cast<std::uint16_t>(current_);
+        of.written = write;
         of.readers.set(current_);
     } else if (!of.moving && of.owner == none) {
         of.readers.set(current_);
     }
 }
 
-void machine::spend_about(picoseconds time) noexcept {
+void machine::fetch_for_store(line& of) {
+    ++transfers_;
+    core_state& me = all_[current_];
+    while (of.moving || of.free_at > me.time) {
+        me.time = std::max(me.time + 1, of.free_at);
+        wait_for_turn();
+    }
+    of.free_at = me.time + time_to_fetch(of, true);
+    of.owner = static_cast<std::uint16_t>(current_);
+    of.latest = of.owner;
+    of.written = true;
+    of.readers.reset();
+    of.readers.set(current_);
+    me.stored_at = std::max(me.stored_at, of.free_at);
+}
+
+picoseconds machine::time_to_fetch(const line& of, bool write) const noexcept {
+    const picoseconds time = !write                 ? prices_.read_line
+                             : of.readers[current_] ? prices_.upgrade_line
+                                                    : prices_.take_line;
+    return is_far(of, write) ? time * prices_.far_percent / 100 : time;
+}
+
+bool machine::is_far(const line& of, bool write) const noexcept {
+    const core_set& near = on_socket_[socket_of(current_)];
+    if (of.readers.none()) { // it moves to another core first
+        return !near[of.latest];
+    }
+    return write ? (of.readers & ~near).any() : (of.readers & near).none();
+}
+
+picoseconds machine::about(picoseconds time) noexcept {
     const double unit = static_cast<double>(random() >> 11U) * 0x1.0p-53;
-    spend(static_cast<picoseconds>(static_cast<double>(time) * (1 + jitter_ * (2 * unit - 1))));
+    return static_cast<picoseconds>(static_cast<double>(time) * (1 + jitter_ * (2 * unit - 1)));
 }
 
 void machine::idle_until(picoseconds time) {

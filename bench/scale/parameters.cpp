@@ -36,14 +36,20 @@ parameters derived(const json& probe, const std::string& source) {
     c.read_line = to_picoseconds(ns("read_written"));
     c.take_line = to_picoseconds(take);
     c.upgrade_line = to_picoseconds(std::max(ns("add_shared") - update, 0.0));
-    // Two cores that add to one line make so many steps per transfer. All but the first step are
-    // made while the other core's request is on its way.
+    // Two cores that add to one line make so many steps per transfer. The first step is made when
+    // the line comes, and the others while the other core's request is on its way. On average, the
+    // request comes in the middle of a step.
     const double steps = take / ns("contended_fetch_add");
-    c.request = to_picoseconds(std::clamp((steps - 1) * update, 0.0, take));
+    c.request = to_picoseconds(std::clamp((steps - 0.5) * update, 0.0, take));
     // An assumption, as two cores cannot show it: a core that reads a line delays the next reader
     // for a quarter of the time of a read.
     c.read_service = c.read_line / 4;
-    c.turn = to_picoseconds(ns("post_and_run") + ns("resume"));
+    // Then a line that this core wrote is no longer here after another core has read it.
+    c.reads_take = ns("reread") > ns("read_written") / 2;
+    // Fitted to the measured tickets. A core could hide all of it, but guesses wrongly how every
+    // other update ends.
+    c.run_ahead = c.take_line / 3;
+    c.turn = to_picoseconds(ns("turn"));
     c.pause = to_picoseconds(ns("pause"));
     c.yield = to_picoseconds(ns("yield"));
     c.wake_call = to_picoseconds(ns("futex_wake_nobody"));

@@ -109,14 +109,14 @@ auto in_turns(Make make) noexcept {
     return taking_turns<Memory, Make>(make);
 }
 
-/// A coroutine that meets others until the meeting is closed. `Even` is its side, if there are two.
-template <bool Even, class Meeting>
+/// A coroutine that meets others until the meeting is closed. `Red` is its side, if there are two.
+template <bool Red, class Meeting>
 task<> meet_for_ever(Meeting& at, std::size_t party, tally& mine) {
     using memory = typename Meeting::memory;
     numbers next(party);
     while (true) {
         const std::uint64_t own = next.next();
-        auto got = co_await at.template meet<Even>(item<memory>(own));
+        auto got = co_await at.template meet<Red>(item<memory>(own));
         if (!got) {
             break;
         }
@@ -126,13 +126,13 @@ task<> meet_for_ever(Meeting& at, std::size_t party, tally& mine) {
 }
 
 /// The same on a thread.
-template <bool Even, class Meeting, class Over>
+template <bool Red, class Meeting, class Over>
 void meet_until(Meeting& at, std::size_t party, tally& mine, Over over) {
     using memory = typename Meeting::memory;
     numbers next(party);
     while (!over()) {
         const std::uint64_t own = next.next();
-        auto got = at.template wait<Even>(item<memory>(own));
+        auto got = at.template wait<Red>(item<memory>(own));
         if (got) {
             mine.success(own, (*got).value());
         }

@@ -36,7 +36,7 @@ public:
         return value_;
     }
     void store(T desired, order /*o*/) noexcept {
-        machine::here().write(this, machine::here().prices().store);
+        machine::here().store(this, machine::here().prices().store);
         value_ = desired;
     }
     T exchange(T desired, order /*o*/) noexcept {
@@ -73,7 +73,7 @@ public:
     T peek() const noexcept { return value_; }
 
 private:
-    void update() noexcept { machine::here().write(this, machine::here().prices().update); }
+    void update() noexcept { machine::here().update(this, machine::here().prices().update); }
 
     T value_{};
 };
@@ -88,7 +88,7 @@ inline const std::size_t type_of_own = types_of_own++;
 struct simulated_memory {
     /// Accesses to plain memory, which are free if the core has the line.
     static void read(const void* address) noexcept { machine::here().read(address, 0); }
-    static void write(const void* address) noexcept { machine::here().write(address, 0); }
+    static void write(const void* address) noexcept { machine::here().store(address, 0); }
     static void turn() noexcept { machine::here().spend_about(machine::here().prices().turn); }
     /// The work between two exchanges.
     static void work() noexcept;
@@ -134,12 +134,15 @@ T& per_thread() noexcept {
     return *static_cast<T*>(own);
 }
 
-inline void prefetch_for_write(const void* address) noexcept {
-    scale::machine::here().write(address, 0);
-}
-
 inline void spin_pause() noexcept {
     scale::machine::here().spend_about(scale::machine::here().prices().pause);
+}
+
+/// Fetches the line now, so that the next load and compare-and-exchange find it.
+inline void prefetch_for_write(const void* address) noexcept {
+    if (scale::region::line_of(address) != scale::region::line_count) { // any address is allowed
+        scale::machine::here().own(address);
+    }
 }
 
 inline void yield_thread() noexcept {

@@ -13,14 +13,20 @@ import unittest
 MODEL = sys.argv.pop()
 
 
+def simulate(*options):
+    # The program itself checks that items are conserved, and that a seed gives the same run again.
+    return json.loads(subprocess.run([MODEL, "--json", *options], capture_output=True, text=True, check=True).stdout)
+
+
+def throughputs(curves):
+    return {(curve["kind"], curve["design"], point["p"]): point["throughput"] for curve in curves for point in curve["points"]}
+
+
 class Scale(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # The program itself checks that items are conserved, and that a seed gives the same run again.
-        ran = subprocess.run([MODEL, "--json", "--loads"], capture_output=True, text=True, check=True)
-        result = json.loads(ran.stdout)
-        cls.throughput = {(curve["kind"], curve["design"], point["p"]): point["throughput"]
-                          for curve in result["curves"] + result["contexts"] for point in curve["points"]}
+        result = simulate("--loads", "--time", "150")
+        cls.throughput = throughputs(result["curves"] + result["contexts"])
         cls.loads = {(curve["load"], curve["design"], point["p"]): point["throughput"]
                      for curve in result["loads"] if curve["kind"] == "loops" for point in curve["points"]}
 
@@ -31,7 +37,7 @@ class Scale(unittest.TestCase):
 
     def test_threads_leave_one_slot_behind(self):
         self.assertGreater(self.throughput["threads", "arena", 64], 5 * self.throughput["threads", "one slot", 64])
-        self.assertGreater(self.throughput["threads", "arena", 128], 500)
+        self.assertGreater(self.throughput["threads", "arena", 128], 200)
 
     def test_two_colours_eliminate_as_the_exchanger_does(self):
         for processors in (4, 8, 16, 32, 64, 128):
@@ -39,22 +45,44 @@ class Scale(unittest.TestCase):
             self.assertGreater(lifo, self.throughput["loops", "mutex", processors], processors)
             self.assertGreater(lifo, self.throughput["loops", "arena", processors] / 2, processors)
 
-    def test_threads_of_two_colours_leave_a_mutex_behind(self):
+    def test_no_order_is_slower_than_a_mutex(self):
+        for order in ("fifo", "lifo", "any"):
+            for kind, few in (("loops", 4), ("threads", 16)):
+                for processors in (4, 8, 16, 32, 64, 128):
+                    if processors >= few:
+                        self.assertGreater(self.throughput[kind, order, processors],
+                                           self.throughput[kind, "mutex", processors], (kind, order, processors))
+
+    def test_tickets_reach_half_of_a_bare_counter(self):
         for processors in (8, 16, 32, 64, 128):
-            self.assertGreater(self.throughput["threads", "lifo", processors],
-                               self.throughput["threads", "mutex", processors], processors)
+            self.assertGreater(self.throughput["loops", "fifo", processors],
+                               self.throughput["loops", "ticket", processors] / 2, processors)
+
+    def test_an_order_is_worth_nothing_to_colours_that_are_apart(self):
+        apart = "reds on one half, blues on the other"
+        for processors in (4, 8, 16, 32, 64, 128):
+            self.assertGreater(self.loads[apart, "any", processors], 0.8 * self.loads[apart, "fifo", processors], processors)
 
     def test_loops_with_one_coroutine_are_no_slower_in_an_arena(self):
         for load in ("one coroutine on each", "one coroutine on each, 0.5 us of work"):
             for processors in (2, 4, 8, 16, 32, 64, 128):
                 self.assertGreater(self.loads[load, "arena", processors],
-                                   0.98 * self.loads[load, "one slot", processors], (load, processors))
+                                   0.85 * self.loads[load, "one slot", processors], (load, processors))
 
     def test_the_lists_of_a_context_are_no_slower_than_a_mutex(self):
         for kind in ("loops", "threads"):
             for processors in (1, 2, 4, 8, 16, 32, 64, 128):
                 self.assertGreater(self.throughput[kind, "lists", processors],
                                    0.98 * self.throughput[kind, "one list", processors], (kind, processors))
+
+    def test_two_sockets_slow_down_what_crosses_them(self):
+        result = simulate("--time", "100", "--max-cores", "8", "--sockets", "2", "--loads")
+        one, two = throughputs(result["curves"]), throughputs(result["sockets"]["curves"])
+        for kind in ("loops", "threads"):
+            self.assertLess(two[kind, "one slot", 2], 0.6 * one[kind, "one slot", 2], kind)
+        self.assertGreater(two["loops", "arena", 8], 0.9 * one["loops", "arena", 8]) # each loop has a slot of its own
+        surplus = [curve["design"] for curve in result["loads"] if curve["load"] == "two reds for each blue"]
+        self.assertEqual(surplus, ["fifo", "lifo", "any"] * 2)
 
 
 if __name__ == "__main__":

@@ -29,17 +29,17 @@ records now;
 class stage {
 public:
     stage(const scene& how, const costs& prices)
-        : how_(how), machine_(how.cores, prices, how.seed, how.jitter) {
+        : how_(how), machine_(how.cores, how.sockets, prices, how.seed, how.jitter) {
         now = {&how, {}};
     }
 
     template <class Meeting>
     outcome_of_scene play(std::size_t capacity) {
         const auto at = std::make_unique<Meeting>(capacity);
-        parties_ = how_.who == kind::loops ? how_.coroutines : 1;
-        tallies_.resize(how_.cores * parties_);
+        const std::size_t each = how_.who == kind::loops ? how_.coroutines : 1;
+        tallies_.resize(how_.cores * each);
         if (how_.who == kind::loops) {
-            play_loops(*at);
+            play_loops(*at, each);
         } else {
             play_threads(*at);
         }
@@ -51,15 +51,15 @@ public:
 
 private:
     template <class Meeting>
-    void play_loops(Meeting& at) {
-        const std::size_t each = parties_;
+    void play_loops(Meeting& at, std::size_t each) {
         std::vector<std::unique_ptr<run_loop>> loops;
         for (unsigned i = 0; i != how_.cores; ++i) {
             loops.push_back(std::make_unique<run_loop>());
-            for (std::size_t j = i * each; j != (i + 1) * each; ++j) {
-                loops.back()->spawn(is_even(i, j - i * each)
-                                        ? meet_for_ever<true>(at, j, tallies_[j])
-                                        : meet_for_ever<false>(at, j, tallies_[j]));
+            for (std::size_t j = 0; j != each; ++j) {
+                const std::size_t party = i * each + j;
+                loops.back()->spawn(how_.is_red(i, j)
+                                        ? meet_for_ever<true>(at, party, tallies_[party])
+                                        : meet_for_ever<false>(at, party, tallies_[party]));
             }
             machine_.add(start_of(i), [&loop = *loops.back()] { loop.run(); });
         }
@@ -81,7 +81,7 @@ private:
         for (unsigned i = 0; i != how_.cores; ++i) {
             machine_.add(start_of(i), [this, &at, &over = *over, i] {
                 const auto is_over = [&] { return over.load(std::memory_order_relaxed); };
-                if (is_even(i, 0)) {
+                if (how_.is_red(i, 0)) {
                     meet_until<true>(at, i, tallies_[i], is_over);
                 } else {
                     meet_until<false>(at, i, tallies_[i], is_over);
@@ -93,10 +93,6 @@ private:
             at.close(); // ends the last waits
         });
         machine_.run(most_accesses);
-    }
-
-    bool is_even(unsigned core, std::size_t party) const {
-        return how_.even ? how_.even(core, party) : (core * parties_ + party) % 2 == 0;
     }
 
     /// Cores begin at different times.
@@ -119,8 +115,9 @@ private:
 
     std::vector<std::int64_t> exchanges() const {
         std::vector<std::int64_t> of_cores(how_.cores);
+        const std::size_t each = tallies_.size() / how_.cores;
         for (std::size_t i = 0; i != tallies_.size(); ++i) {
-            of_cores[i / parties_] += tallies_[i].exchanges;
+            of_cores[i / each] += tallies_[i].exchanges;
         }
         return of_cores;
     }
@@ -157,7 +154,6 @@ private:
 
     const scene& how_;
     machine machine_;
-    std::size_t parties_ = 0; ///< On each core.
     std::vector<tally> tallies_;
     std::vector<std::int64_t> before_;
     std::vector<std::int64_t> after_;
@@ -170,26 +166,13 @@ private:
 
 void step_taken(unsigned step) noexcept {
     ++now.steps[step];
-    if (now.how->who != kind::loops) {
-        return;
-    }
-    switch (static_cast<detail::step>(step)) {
-    case detail::step::expiry: // the check, and a resumption to come
-        simulated_memory::turn();
-        break;
-    case detail::step::another_turn: // another check, which takes about a pause to read the clock
-        simulated_memory::turn();
-        detail::spin_pause();
-        break;
-    default:
-        break;
+    if (step == static_cast<unsigned>(detail::step::expiry) && now.how->who == kind::loops) {
+        simulated_memory::turn(); // the check, and a resumption to come
     }
 }
 
 void simulated_memory::work() noexcept {
-    if (now.how->how != design::ticket) {
-        machine::here().spend_about(machine::here().prices().instructions);
-    }
+    machine::here().spend_about(machine::here().prices().instructions);
     if (now.how->work) {
         machine::here().spend_about(now.how->work(machine::here().core()));
     }
@@ -211,9 +194,7 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
     case design::any:
         return here.play<two_coloured_meeting<simulated_memory, order::any>>(capacity);
     case design::mutex:
-        return here.play<locked_meeting<simulated_memory, false>>(capacity);
-    case design::mutex_of_two_colours:
-        return here.play<locked_meeting<simulated_memory, true>>(capacity);
+        return here.play<locked_meeting<simulated_memory>>(capacity);
     case design::ticket:
         return here.play<ticket_meeting<simulated_memory>>(capacity);
     case design::lists:

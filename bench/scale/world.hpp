@@ -24,18 +24,14 @@ enum class design : std::uint8_t {
     lifo,
     any,
     mutex,
-    mutex_of_two_colours,
     ticket,
     lists,
-    one_list,
+    one_list
 };
 
 /// The designs of an exchange.
 inline constexpr std::array designs{design::one_slot, design::arena, design::fifo,  design::lifo,
                                     design::any,      design::mutex, design::ticket};
-/// The designs of an exchange of two colours.
-inline constexpr std::array coloured_designs{design::fifo, design::lifo, design::any,
-                                             design::mutex_of_two_colours};
 /// The designs of the operations that wait in one execution context.
 inline constexpr std::array context_designs{design::lists, design::one_list};
 
@@ -43,18 +39,23 @@ constexpr const char* name_of(kind k) noexcept {
     return k == kind::threads ? "threads" : "loops";
 }
 constexpr const char* name_of(design d) noexcept {
-    constexpr std::array names{"one slot", "arena", "fifo",   "lifo",  "any",
-                               "mutex",    "mutex", "ticket", "lists", "one list"};
+    constexpr std::array names{"one slot", "arena",  "fifo",  "lifo",    "any",
+                               "mutex",    "ticket", "lists", "one list"};
     return names[static_cast<std::size_t>(d)];
+}
+
+/// The colours of parties, if a design has two colours: half of them are red.
+inline bool half_are_red(unsigned core, std::size_t party) {
+    return (core + party) % 2 == 0;
 }
 
 struct scene {
     kind who = kind::loops;
     design how = design::arena;
     unsigned cores = 2;
+    unsigned sockets = 1;
     std::size_t coroutines = 16; ///< On each loop.
-    /// Returns whether a party is even, that is red.
-    std::function<bool(unsigned core, std::size_t party)> even;
+    bool (*is_red)(unsigned core, std::size_t party) = half_are_red; ///< `party` on its core.
     /// Returns the work of a party on a core between exchanges.
     std::function<picoseconds(unsigned)> work;
     picoseconds warm_up = 0;

@@ -276,9 +276,9 @@ private:
     }
 
     /// Waits for a turn of the executor: the patience of an offer in the arena, unless the party is
-    /// alone there, which takes several turns (patience.hpp). In the wait list,
-    /// the stop and the deadline come into force after that turn. With many partners, few waits
-    /// last that long, and the shorter ones need neither a timer nor a callback (docs/adr/0003).
+    /// alone there, which takes several turns (patience.hpp). In the wait list, the stop and the
+    /// deadline come into force after that turn. With many partners, few waits last that long, and
+    /// the shorter ones need neither a timer nor a callback (docs/adr/0003).
     template <completion Done>
     bool wait_a_turn() noexcept {
         this->run = after_turn<Done>;

@@ -52,10 +52,11 @@ enum class arrival : std::uint8_t {
  * I2. Only the wait list (slot 0) holds waiters for an unbounded time. Two waiters that stayed in
  *     different slots would miss each other forever. In the arena a thread spins for a bounded
  *     time, as in the paper. A coroutine must not spin on its loop. Its patience is one turn of the
- *     loop, or a few microseconds if it is alone there (patience.hpp): it posts a check, which is a node that calls `expire`, and suspends. When the check
- *     runs, either a partner has come, without having to post the waiter, or the offer expires.
- *     During that turn no stop or deadline is in force. A waiter on an executor spends such a turn
- *     in the wait list, too, before the stop and the deadline come into force (docs/adr/0003).
+ *     loop, or a few microseconds if it is alone there (patience.hpp): it posts a check, which is a
+ *     node that calls `expire`, and suspends. When the check runs, either a partner has come,
+ *     without having to post the waiter, or the offer expires. During that turn no stop or deadline
+ *     is in force. A waiter on an executor spends such a turn in the wait list, too, before the
+ *     stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
  *     is. Each arrival looks; but if the list eliminates, and the arena is in use, only one in 64 on

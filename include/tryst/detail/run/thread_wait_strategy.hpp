@@ -15,6 +15,8 @@ namespace tryst::detail {
 /// docs/adr/0004. A thread that runs a loop spins in event_loop.hpp instead.
 class thread_wait_strategy {
 public:
+    static constexpr bool owns_thread = true;
+
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
             static_cast<parker*>(context)->unpark();
