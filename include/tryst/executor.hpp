@@ -20,9 +20,8 @@ namespace tryst {
 /// A piece of work in an executor's queue. It is part of the waiting object, usually in a coroutine
 /// frame. So queueing a node allocates nothing and cannot fail.
 struct executor_node {
-    executor_node* next; ///< Owned by the executor from `post` to `run`.
-    /// Does the work; may end the node's lifetime. Set it before the post.
-    void (*run)(executor_node*) noexcept;
+    executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
+    void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's lifetime.
 };
 
 /// An entry in an executor's timer queue.

@@ -30,7 +30,8 @@ enum class order : unsigned char {
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
     /// position of a waiter that withdrew.
     lifo,
-    /// No order. Pairs of one core come first, if many cores use the exchanger at the same time.
+    /// No order. While many cores use the exchanger, parties of one core meet first, and on each
+    /// thread one arrival in about 64 goes to the party that has waited longest. Otherwise `fifo`.
     any,
 };
 

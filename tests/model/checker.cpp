@@ -158,6 +158,7 @@ void checker::begin_execution() {
     preemptions_ = 0;
     stale_reads_ = 0;
     spurious_ = limits_.spurious_failures;
+    starve(0);
     forbidden_ = 0;
     cut_ = false;
     if (choices_.mode() == choices::how::random) {
@@ -758,6 +759,16 @@ void* checker::allocate(std::size_t size, std::size_t alignment) {
     }
     enter(access::allocation, block, size);
     return block;
+}
+
+void* checker::try_allocate(std::size_t size, std::size_t alignment) {
+    if (failures_ != 0 && (fails_surely_ || choose(2) == 1)) {
+        --failures_;
+        observe(1);
+        note(site::current(), [] { return std::string("no memory"); });
+        return nullptr;
+    }
+    return allocate(size, alignment);
 }
 
 void checker::release(void* block) {

@@ -107,6 +107,12 @@ public:
         return choices_.choose(count);
     }
     const bounds& limits() const noexcept { return limits_; }
+    /// From now on at most `most` of the allocations that may fail do: the first ones if `surely`,
+    /// otherwise any.
+    void starve(unsigned most, bool surely = false) noexcept {
+        failures_ = most;
+        fails_surely_ = surely;
+    }
 
     // ---- For the platform, on a model thread.
 
@@ -175,6 +181,8 @@ public:
     static checker* of_this_thread() noexcept { return active; }
     void enter(access kind, const void* address, std::size_t size);
     void* allocate(std::size_t size, std::size_t alignment);
+    /// As above; null if this allocation fails (`starve`).
+    void* try_allocate(std::size_t size, std::size_t alignment);
     void release(void* block);
     plain_memory& memory() noexcept { return memory_; }
 
@@ -293,6 +301,8 @@ private:
     unsigned preemptions_ = 0;
     unsigned spurious_ = 0;
     unsigned stale_reads_ = 0;
+    unsigned failures_ = 0; ///< Of allocations, still to come.
+    bool fails_surely_ = false;
     bool cut_ = false;
     std::size_t steps_ = 0;
     std::array<std::uint32_t, max_threads> priorities_{};

@@ -2,6 +2,7 @@
 // Two colours: the wait lists alone, and below the protocol.
 #include "model/meeting.hpp"
 #include "model/scenes.hpp"
+#include "support/opened_stack.hpp"
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
@@ -30,7 +31,16 @@ using stack = detail::dual_stack;
 
 // ---- Wait lists without a protocol: a claimed waiter is not completed.
 
-enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody };
+detail::atomic<std::uint64_t>& red_cursor_of(queue& list);
+
+/// Finds the cursor, which is private: an explicit instantiation may name it ([temp.spec.general]).
+template <auto Cursor>
+struct opened {
+    friend detail::atomic<std::uint64_t>& red_cursor_of(queue& list) { return (list.*Cursor).word; }
+};
+template struct opened<&queue::red_>;
+
+enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody, no_memory };
 
 // Not in the model's memory: checks may look at it without being ordered after the write.
 struct record {
@@ -38,18 +48,26 @@ struct record {
     colour side = none;
     std::size_t mate = 0;
 };
-std::array<record, 8> records;
+std::array<record, 12> records;
 
 /// What a party does.
 enum class plan : std::uint8_t {
     waits,
     quits, ///< withdraws at once
+    looks, ///< offers nothing, and passes no cell
     tries, ///< offers nothing
 };
 
 template <class WaitList>
+constexpr unsigned cells_of = 0;
+template <unsigned CellBits>
+constexpr unsigned cells_of<detail::basic_dual_queue<CellBits>> = 1U << CellBits;
+
+template <class WaitList>
 class crowd {
 public:
+    static constexpr unsigned cells = cells_of<WaitList>; ///< in a segment
+
     crowd() : list_(new WaitList) { records.fill({}); }
     ~crowd() {
         delete list_;
@@ -59,6 +77,13 @@ public:
     }
     crowd(const crowd&) = delete;
     crowd& operator=(const crowd&) = delete;
+
+    /// At most `most` of the following allocations of segments fail: the first if `surely`,
+    /// otherwise any.
+    void starve(unsigned most, bool surely = false) {
+        starves_ = true;
+        the_checker().starve(most, surely);
+    }
 
     /// The next party arrives, now.
     void arrive(colour own, plan p = plan::waits) { arrive(add(own), own, p); }
@@ -85,32 +110,51 @@ public:
         };
     }
 
+    /// A thread that arrives as a party of each of these colours, in turn. The last one does `p`.
+    template <std::size_t N>
+    auto parties(const colour (&own)[N], plan p = plan::waits) {
+        std::array<std::size_t, N> mine{};
+        for (std::size_t i = 0; i != N; ++i) {
+            mine[i] = add(own[i]);
+        }
+        return [this, mine, p] {
+            for (const std::size_t i : mine) {
+                arrive(i, records[i].side, i == mine.back() ? p : plan::waits);
+            }
+        };
+    }
+
     auto closer() {
         return [this] {
             closing_ = true;
             close();
         };
     }
+    /// One of several.
+    auto one_closer() {
+        closing_ = true;
+        return [this] { close(); };
+    }
 
-    /// A thread that runs `body` before those of `afterwards`, and orders nothing of it before what
-    /// they do.
-    template <class Body>
-    auto before(Body body) {
-        return [this, body] {
-            body();
-            the_checker().use(bell_, true, "rings", site::current());
-            count(rung_, 1);
-        };
+    /// A red that has taken its ticket, and is not seen again before the end.
+    void arrive_slowly() {
+        red_cursor_of(*list_).fetch_add(2, std::memory_order_relaxed);
+        slow_ = true;
     }
-    template <class Body>
-    auto afterwards(Body body) {
-        return [this, body] {
-            the_checker().use_when(
-                bell_, [](void* rung) { return count(*static_cast<int*>(rung), 0) != 0; }, &rung_,
-                "listens", site::current(), false);
-            body();
-        };
+
+    /// After `run`: the first party that has arrived has met somebody.
+    void require_first_met() const {
+        require(records[0].end == fate::met, "another was preferred to the first");
     }
+    /// After `run`: this party has met somebody, or this one.
+    static void require_met(std::size_t which) {
+        require(records.at(which).end == fate::met, "a party has missed another");
+    }
+    static void require_met(std::size_t which, std::size_t mate) {
+        require_met(which);
+        require(records[which].mate == mate, "another was preferred to the first");
+    }
+    std::size_t count() const { return count_; }
 
     /// A thread that only asks whether all is closed.
     auto asker() {
@@ -134,7 +178,8 @@ public:
                         return; // claimed: its withdrawal fails, which the protocol waits for
                     }
                 }
-                while (pins_->load(std::memory_order_acquire) != 0) {
+                while (!WaitList::withdraws_in_one_step &&
+                       pins_->load(std::memory_order_acquire) != 0) {
                     the_checker().wait_for_change(site::current());
                 }
                 delete std::exchange(list_, nullptr);
@@ -142,9 +187,13 @@ public:
         };
     }
 
-    /// Runs the threads, and checks what they leave.
+    /// Runs the threads, and checks what they leave. Meanwhile no segment may be released if a slow
+    /// party is about to visit it.
     template <class... Body>
     void run(Body... bodies) {
+        if (slow_) {
+            the_checker().forbid(reaches(step::recycling, step::sweeping));
+        }
         run_threads(bodies...);
         the_checker().forbid(0);
         finish();
@@ -187,10 +236,15 @@ private:
         guest& w = *guests_[mine];
         w.touched = mine;
         while (true) {
-            match_result seen =
-                p == plan::tries ? list_->try_match_all(own) : list_->try_match(own);
-            if (seen.kind != match_result::partner && seen.kind != match_result::closed &&
-                seen.kind != match_result::collided && p != plan::tries) {
+            const bool offers = p != plan::tries && p != plan::looks;
+            match_result seen{match_result::empty};
+            if (p == plan::tries) {
+                seen = list_->try_match_all(own);
+            } else if (WaitList::looks_first || !offers) {
+                seen = list_->try_match(own);
+            }
+            if (offers &&
+                (seen.kind == match_result::empty || seen.kind == match_result::own_side)) {
                 seen = list_->enqueue_or_match(w, own);
             }
             switch (seen.kind) {
@@ -217,10 +271,11 @@ private:
                 }
                 return;
             case match_result::out_of_memory:
-                require(false, "out of memory");
+                require(starves_, "out of memory");
+                end(w, fate::no_memory);
                 return;
             default:
-                if (p == plan::tries && seen.kind != match_result::collided) {
+                if (!offers && seen.kind != match_result::collided) {
                     end(w, fate::nobody);
                     return;
                 }
@@ -228,13 +283,17 @@ private:
         }
     }
 
-    /// Withdraws as the protocol does, where that matters: counted, and then uncounted.
+    /// Withdraws as the protocol does, where that matters: counted and then uncounted, unless it is
+    /// one step.
     bool withdraw(guest& w, colour own) {
         if (!pins_) {
             return list_->withdraw(w, own);
         }
         the_checker().use(bell_, true, "rings", site::current());
         count(rung_, 1);
+        if (WaitList::withdraws_in_one_step) {
+            return list_->withdraw(w, own);
+        }
         pins_->fetch_add(1, std::memory_order_relaxed);
         const bool out = list_->withdraw(w, own);
         pins_->fetch_sub(1, std::memory_order_release);
@@ -268,7 +327,9 @@ private:
     std::unique_ptr<detail::atomic<std::uint32_t>> pins_; // only if there is a destroyer
     std::size_t count_ = 0;
     bool closing_ = false;
-    std::array<guest*, 8> guests_{};
+    bool starves_ = false;
+    bool slow_ = false;
+    std::array<guest*, 12> guests_{};
     guest nobody_;
 };
 
@@ -351,6 +412,54 @@ void quit_and_try_and_destroy() {
     c.run(c.party(red, plan::quits), c.destroyer(blue, plan::tries));
 }
 
+// One waits before the others come: whoever is the first of the other colour must meet it.
+
+template <class WaitList>
+void first_of_two() {
+    crowd<WaitList> c;
+    c.arrive(red);
+    c.run(c.party(red), c.party(blue));
+    c.require_first_met();
+}
+
+template <class WaitList>
+void met_by_try() {
+    crowd<WaitList> c;
+    c.arrive(red);
+    c.run(c.party(red, plan::quits), c.party(blue, plan::tries));
+    c.require_first_met();
+}
+
+template <class WaitList>
+void met_by_one_of_two() {
+    crowd<WaitList> c;
+    c.arrive(red);
+    c.run(c.party(blue, plan::tries), c.party(blue, plan::tries));
+    c.require_first_met();
+}
+
+// The second blue waits when the red tries; the first may still be on its way to an earlier place.
+template <class WaitList>
+void try_behind_another() {
+    crowd<WaitList> c;
+    const auto blue_and_red = c.parties({blue, red}, plan::tries);
+    c.run(blue_and_red, c.party(blue));
+    c.require_met(1);
+}
+
+template <class WaitList>
+void two_close() {
+    crowd<WaitList> c;
+    c.run(c.party(red), c.one_closer(), c.one_closer());
+}
+
+template <class WaitList>
+void close_over_two() {
+    crowd<WaitList> c;
+    c.arrive(red);
+    c.run(c.party(blue), c.party(red), c.closer());
+}
+
 // Segments used again.
 void recycled() {
     crowd<queue> c;
@@ -373,18 +482,171 @@ void recycled_for_another() {
     c.run(c.party(red), c.party(red));
 }
 
+void recycled_and_closed() {
+    crowd<queue> c;
+    c.arrive(red);
+    c.arrive(blue);
+    c.arrive(red);
+    c.arrive(blue);
+    c.run(c.party(red), c.party(blue), c.closer());
+}
+
+// The only segment to be recycled belongs to a red that is late, although its cell is finished.
+void recycled_too_early() {
+    crowd<queue> c;
+    c.arrive_slowly();
+    c.run(c.party(blue), c.closer(), c.party(blue));
+}
+
+// The last red walks along segments that are finished, released, and used again meanwhile.
+void walk_over_recycled() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.arrive(blue);
+    c.arrive(red);
+    c.run(c.party(red), c.parties({red, blue, blue}));
+}
+
+void try_over_recycled() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.arrive(blue);
+    c.arrive(blue);
+    c.run(c.parties({red, red, blue}), c.party(red, plan::tries));
+    c.require_first_met();
+}
+
+// Five blues have left three vacant segments and two waiters; the next sweeps one segment, to which
+// the reds are coming.
+
+template <class WaitList>
+void leave_one(crowd<WaitList>& c, colour own) {
+    c.come_and_go(own, 3);
+    c.arrive(own);
+    c.arrive(own);
+}
+
+void swept_one() {
+    crowd<queue> c;
+    leave_one(c, blue);
+    c.run(c.party(blue), c.party(red));
+    c.require_first_met();
+}
+
+void swept_one_of_red() {
+    crowd<queue> c;
+    leave_one(c, red);
+    c.run(c.party(red), c.party(blue));
+    c.require_first_met();
+}
+
+void swept_one_and_tried() {
+    crowd<queue> c;
+    leave_one(c, blue);
+    c.run(c.party(blue, plan::waits, 2), c.party(red, plan::tries));
+    c.require_first_met();
+}
+
+void swept_one_and_reused() {
+    crowd<queue> c;
+    leave_one(c, blue);
+    c.run(c.party(red), c.party(blue, plan::waits, 2));
+    c.require_first_met();
+}
+
+void swept_one_and_closed() {
+    crowd<queue> c;
+    leave_one(c, blue);
+    c.run(c.party(blue), c.party(red), c.closer());
+}
+
+// Two looks meet the blues that wait first. The third must meet another one, behind the segment
+// that is swept.
+void swept_one_and_looked() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.arrive(blue);
+    c.come_and_go(blue);
+    c.arrive(blue);
+    c.arrive(blue);
+    const std::size_t first = c.count();
+    const auto reds = c.party(red, plan::looks, 3);
+    c.run(reds, c.party(blue, plan::waits, 2));
+    for (std::size_t i = 0; i != 3; ++i) {
+        c.require_met(first + i, i);
+    }
+}
+
+// No memory for some segments. The first red and the first blue have used the only segment.
+
+template <class WaitList>
+void use_first_segment(crowd<WaitList>& c) {
+    c.starve(8, true);
+    for (unsigned i = 0; i != c.cells; ++i) {
+        c.arrive(red);
+        c.arrive(blue);
+    }
+}
+
+/// A party of each colour comes when there is memory again.
+template <class WaitList>
+void come_afterwards(crowd<WaitList>& c) {
+    c.starve(0);
+    c.arrive(blue);
+    c.arrive(red);
+    c.finish();
+}
+
+template <class WaitList>
+void poor_meet() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(3);
+    run_threads(c.party(red), c.party(blue));
+    come_afterwards(c);
+}
+
+template <class WaitList>
+void two_poor() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(4);
+    run_threads(c.party(red), c.party(red));
+    come_afterwards(c);
+}
+
+template <class WaitList>
+void starved() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(1'000, true);
+    run_threads(c.party(red), c.party(blue));
+    come_afterwards(c);
+}
+
+template <class WaitList>
+void poor_try() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(2);
+    run_threads(c.party(red), c.party(blue, plan::tries));
+    come_afterwards(c);
+}
+
+template <class WaitList>
+void poor_close() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(3);
+    c.run(c.party(red), c.closer());
+}
+
 // Each blue that has withdrawn has left a segment; the next arrival grows the list, and sweeps.
 
 void swept() {
     crowd<queue> c;
     c.come_and_go(blue, 5);
     c.run(c.party(blue), c.party(red));
-}
-
-void swept_and_used_again() {
-    crowd<queue> c;
-    c.come_and_go(blue, 5);
-    c.run(c.party(blue, plan::waits, 2), c.party(red, plan::waits, 2));
 }
 
 void swept_and_closed() {
@@ -412,22 +674,6 @@ void swept_before_waiter() {
     c.come_and_go(blue, 4);
     c.arrive(blue);
     c.run(c.party(blue, plan::quits), c.closer());
-}
-
-// One blue links a segment that was swept before, while another sweeps.
-void swept_again() {
-    crowd<queue> c;
-    c.come_and_go(blue, 7);
-    c.run(c.party(blue), c.party(blue));
-}
-
-// The red steps on from where the second blue sweeps, to the segment that the first has linked.
-void swept_ahead() {
-    crowd<queue> c;
-    c.come_and_go(blue, 7);
-    run_threads(c.before(c.party(blue)), c.afterwards(c.party(red)), c.afterwards(c.party(blue)));
-    c.arrive(red);
-    c.finish();
 }
 
 void refilled() {
@@ -474,9 +720,15 @@ constexpr auto until_stop = patience::until_stop;
 template <class WaitList>
 class salon {
 public:
-    salon() : protocol_(new protocol(0)) {
+    /// @param slots  of the arena. If there are any, arrivals use it from the start.
+    explicit salon(std::size_t slots = 0) : protocol_(new protocol(slots)) {
         records.fill({});
         destroyed = false;
+        if constexpr (WaitList::eliminates) {
+            if (slots != 0) {
+                test::arena_of(*protocol_).grow();
+            }
+        }
     }
     ~salon() { destroy(); }
     salon(const salon&) = delete;
@@ -493,6 +745,12 @@ public:
             });
         };
     }
+    /// A party without an executor, which waits in the list now, before the threads start.
+    template <colour Own>
+    void wait_below() {
+        guest<Own>(*this, parties_++);
+    }
+
     /// As above, for `destroyer` to know that it has begun to wait.
     template <colour Own>
     auto watched_loop(patience kind) {
@@ -568,6 +826,13 @@ private:
         on.end_work();
     }
 
+    template <colour Own>
+    static detached guest(salon& s, std::size_t mine) {
+        records.at(mine).side = Own;
+        records.at(mine).end = fate::waits;
+        s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine)));
+    }
+
     template <class Result>
     void enter(std::size_t mine, Result got) {
         record& its = records.at(mine);
@@ -641,15 +906,62 @@ void destroyed_over_two_reds() {
           s.destroyer(), s.canceller());
 }
 
+// Elimination: the arena is in use from the start.
+
+void in_arena() {
+    salon<stack> s(1);
+    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+}
+
+void in_arena_over_red() {
+    salon<stack> s(1);
+    s.wait_below<red>();
+    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+}
+
+void in_arena_over_blue() {
+    salon<stack> s(1);
+    s.wait_below<blue>();
+    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+}
+
+void in_arena_over_red_and_canceller() {
+    salon<stack> s(1);
+    s.wait_below<red>();
+    s.run(s.loop<red>(until_stop), s.loop<blue>(endless), s.canceller());
+}
+
+void in_arena_over_red_and_closer() {
+    salon<stack> s(1);
+    s.wait_below<red>();
+    s.run(s.loop<red>(endless), s.loop<blue>(endless), s.closer());
+}
+
+void two_reds_in_arena() {
+    salon<stack> s(1);
+    s.run(s.loop<red>(endless), s.loop<red>(endless), s.loop<blue>(endless));
+}
+
+void two_reds_in_arena_over_blue() {
+    salon<stack> s(1);
+    s.wait_below<blue>();
+    s.run(s.loop<red>(endless), s.loop<red>(endless), s.loop<blue>(endless));
+}
+
+void in_arena_destroyed_by_red() {
+    salon<stack> s(1);
+    s.run(s.loop<red>(endless, true), s.loop<blue>(until_stop), s.canceller());
+}
+
 constexpr std::array all{
     scene{"fifo_meet", "dual queue: red and blue", meet<queue>},
     scene{"fifo_quit", "dual queue: red withdraws", meet_or_quit<queue>, reaches(step::vacancy)},
     scene{"fifo_two_meet_one", "dual queue: two reds and a blue", two_meet_one<wide_queue>},
     scene{"fifo_two_meet_two", "dual queue: two reds and two blues", two_meet_two<wide_queue>},
-    scene{"fifo_close", "dual queue: red, blue and a close", meet_or_close<queue>,
-          reaches(step::passing_over)},
+    scene{"fifo_close", "dual queue: red, blue and a close", meet_or_close<queue>},
     scene{"fifo_quit_close", "dual queue: red withdraws twice; a close", quit_or_close<queue>},
-    scene{"fifo_try", "dual queue: a red that only tries", one_tries<queue>},
+    scene{"fifo_try", "dual queue: a red that only tries", one_tries<queue>,
+          reaches(step::passing_over)},
     scene{"fifo_ask_close", "dual queue: one party asks whether it is closed", one_asks<queue>},
     scene{"fifo_try_close", "dual queue: a red that only tries, and a close",
           one_tries_or_closes<queue>},
@@ -664,20 +976,64 @@ constexpr std::array all{
     scene{"fifo_recycled", "dual queue: segments are recycled", recycled, reaches(step::recycling)},
     scene{"fifo_recycled_for", "dual queue: a segment that another red has linked",
           recycled_for_another},
+    scene{"fifo_first", "dual queue: red waits; red and blue", first_of_two<queue>},
+    scene{"fifo_first_tried", "dual queue: red waits; red withdraws, and a blue tries",
+          met_by_try<queue>},
+    scene{"fifo_first_tried_twice", "dual queue: red waits; two blues try",
+          met_by_one_of_two<queue>},
+    scene{"fifo_wide_first", "the same with two cells in a segment", first_of_two<wide_queue>},
+    scene{"fifo_wide_first_tried", "the same", met_by_try<wide_queue>},
+    scene{"fifo_wide_meet", "the same: red and blue", meet<wide_queue>},
+    scene{"fifo_wide_quit", "the same: red withdraws", meet_or_quit<wide_queue>,
+          reaches(step::vacancy)},
+    scene{"fifo_wide_close", "the same: red, blue and a close", meet_or_close<wide_queue>},
+    scene{"fifo_wide_quit_close", "the same: red withdraws twice; a close",
+          quit_or_close<wide_queue>},
+    scene{"fifo_wide_try", "the same: a red that only tries", one_tries<wide_queue>,
+          reaches(step::passing_over)},
+    scene{"fifo_try_behind", "dual queue: blue; blue, and then a red that tries",
+          try_behind_another<queue>, reaches(step::passing_over)},
+    scene{"fifo_two_close", "dual queue: red, and two close it", two_close<queue>},
+    scene{"fifo_close_two", "dual queue: a close over a red and two more parties",
+          close_over_two<queue>},
+    scene{"fifo_recycled_close", "dual queue: segments are recycled; a close", recycled_and_closed,
+          reaches(step::recycling)},
+    scene{"fifo_recycled_early", "dual queue: two blues and a close; a red is late",
+          recycled_too_early},
+    scene{"fifo_walked", "dual queue: a red walks along segments that are used again",
+          walk_over_recycled, reaches(step::recycling)},
+    scene{"fifo_walked_tried", "dual queue: the same, and it tries", try_over_recycled,
+          reaches(step::recycling)},
+    scene{"fifo_swept_one", "dual queue: one segment is swept, and a red in the way", swept_one,
+          reaches(step::sweeping)},
+    scene{"fifo_swept_one_of_red", "dual queue: the same with the colours swapped",
+          swept_one_of_red, reaches(step::sweeping)},
+    scene{"fifo_swept_one_tried", "dual queue: the same, reused; a red tries", swept_one_and_tried,
+          reaches(step::sweeping)},
+    scene{"fifo_swept_one_reused", "dual queue: the same, reused; a red", swept_one_and_reused,
+          reaches(step::sweeping)},
+    scene{"fifo_swept_one_closed", "dual queue: one segment is swept; a red, and a close",
+          swept_one_and_closed, reaches(step::sweeping)},
+    scene{"fifo_swept_one_looked", "dual queue: one segment is swept and reused; a red looks twice",
+          swept_one_and_looked, reaches(step::sweeping)},
+    scene{"fifo_poor", "dual queue, no memory at times: red and blue", poor_meet<queue>},
+    scene{"fifo_poor_two", "dual queue, no memory at times: two reds", two_poor<queue>},
+    scene{"fifo_starved", "dual queue, no memory for red and blue", starved<queue>},
+    scene{"fifo_poor_try", "dual queue, no memory at times: a red, and a blue tries",
+          poor_try<queue>},
+    scene{"fifo_poor_close", "dual queue, no memory at times: a red and a close",
+          poor_close<queue>},
+    scene{"fifo_wide_poor_two", "two cells, no memory at times: two reds", two_poor<wide_queue>},
+    scene{"fifo_wide_poor_close", "two cells, no memory at times: a red and a close",
+          poor_close<wide_queue>},
     scene{"fifo_swept", "dual queue: a sweep, and a red in the way", swept,
           reaches(step::sweeping)},
-    scene{"fifo_swept_reused", "dual queue: the same, and the swept segment is used again",
-          swept_and_used_again, reaches(step::sweeping)},
     scene{"fifo_swept_closed", "dual queue: a sweep and a close", swept_and_closed,
           reaches(step::sweeping)},
     scene{"fifo_swept_over", "dual queue: a sweep on both sides of a waiter", swept_over_waiter,
           reaches(step::sweeping)},
     scene{"fifo_swept_before", "dual queue: a sweep before a waiter, and a close",
           swept_before_waiter, reaches(step::sweeping)},
-    scene{"fifo_swept_again", "dual queue: a sweep comes to a segment that was swept before",
-          swept_again, reaches(step::sweeping)},
-    scene{"fifo_swept_ahead", "dual queue: a sweep links a segment that another has linked",
-          swept_ahead, reaches(step::sweeping)},
     scene{"fifo_swept_quit", "dual queue: a sweep, withdrawals, and a red that tries",
           swept_while_quitting},
 
@@ -715,12 +1071,6 @@ constexpr std::array all{
           reaches(step::claim_in_wait_list)},
     scene{"fifo_three_canceller", "dual queue, coroutines: two reds and a blue, a stop",
           two_reds_and_blue_and_canceller<queue>, reaches(step::stop)},
-    scene{"fifo_destroyed", "who has returned destroys the dual queue; a stop",
-          destroyed_by_red<queue>, reaches(step::late_stop)},
-    scene{"fifo_destroyed_over_one", "the dual queue is destroyed while one waits; a stop",
-          destroyed_over_red<queue>, reaches(step::stop, step::late_stop)},
-    scene{"fifo_destroyed_over_two", "the same, of two", destroyed_over_two_reds<queue>,
-          reaches(step::stop)},
     scene{"fifo_destroyed", "the party that has returned destroys the dual queue; a stop",
           destroyed_by_red<queue>, reaches(step::late_stop)},
     scene{"fifo_destroyed_over_one", "the dual queue is destroyed while one party waits; a stop",
@@ -741,6 +1091,22 @@ constexpr std::array all{
           destroyed_over_red<stack>, reaches(step::stop, step::late_stop)},
     scene{"lifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<stack>,
           reaches(step::stop)},
+    scene{"lifo_arena", "dual stack with an arena, coroutines: red and blue", in_arena,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"lifo_arena_over_red", "the same, while a red waits in the stack", in_arena_over_red,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"lifo_arena_over_blue", "the same, while a blue waits in the stack", in_arena_over_blue,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"lifo_arena_canceller", "the same over a red, and a stop",
+          in_arena_over_red_and_canceller, reaches(step::claim_in_arena, step::stop)},
+    scene{"lifo_arena_closer", "the same over a red, and a close", in_arena_over_red_and_closer,
+          reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"lifo_arena_two_reds", "dual stack with an arena: two reds and a blue", two_reds_in_arena,
+          reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"lifo_arena_two_reds_over", "the same, while a blue waits in the stack",
+          two_reds_in_arena_over_blue, reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"lifo_arena_destroyed", "the party that has returned destroys both; a stop",
+          in_arena_destroyed_by_red, reaches(step::claim_in_arena)},
 };
 
 } // namespace

@@ -33,6 +33,11 @@ void* allocate(std::size_t size, std::size_t alignment) {
     return block;
 }
 
+void* try_allocate(std::size_t size, std::size_t alignment) {
+    checker* const c = checker::of_this_thread();
+    return c != nullptr ? c->try_allocate(size, alignment) : allocate(size, alignment);
+}
+
 void release(void* block) {
     checker* const c = checker::of_this_thread();
     if (c != nullptr && c->memory().contains(block)) {
@@ -127,7 +132,14 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
     return allocate(size, static_cast<std::size_t>(alignment));
 }
 void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
-    return allocate(size, 0);
+    return try_allocate(size, 0);
+}
+void* operator new[](std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
+    return try_allocate(size, 0);
+}
+void* operator new[](std::size_t size, std::align_val_t alignment,
+                     const std::nothrow_t& /*unused*/) noexcept {
+    return try_allocate(size, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* block) noexcept {
     release(block);

@@ -12,7 +12,7 @@
 namespace tryst::model {
 
 inline constexpr std::size_t max_threads = 8;
-inline constexpr std::size_t max_atomics = 64; ///< In one execution, the dead included.
+inline constexpr std::size_t max_atomics = 128; ///< In one execution, the dead included.
 inline constexpr std::size_t max_stores = 64; ///< To one atomic.
 
 using moment = std::uint16_t; ///< The number of an event within its thread.

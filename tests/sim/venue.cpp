@@ -2,35 +2,9 @@
 #include "sim/venue.hpp"
 
 #include "support/insides.hpp"
-
-#include <tryst/detail/meet/arena.hpp>
-#include <tryst/detail/meet/dual_stack.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include "support/opened_stack.hpp"
 
 namespace tryst::sim {
-
-namespace {
-
-using stack_protocol = detail::protocol<detail::dual_stack>;
-using stack_arena = detail::basic_arena<detail::dual_stack>;
-
-/// An explicit instantiation may name private members ([temp.spec.general]).
-struct arena_member {
-    friend constexpr stack_arena stack_protocol::* member_of(arena_member /*of*/) noexcept;
-};
-template <stack_arena stack_protocol::* Arena>
-struct opened {
-    friend constexpr stack_arena stack_protocol::* member_of(arena_member /*of*/) noexcept {
-        return Arena;
-    }
-};
-template struct opened<&stack_protocol::arena_>;
-
-stack_arena& arena_of(lifo_exchanger& ex) noexcept {
-    return ex.inside().*member_of(arena_member());
-}
-
-} // namespace
 
 void venue::make(kind which, std::size_t capacity) {
     what_ = which;
@@ -58,7 +32,7 @@ void venue::grow(std::size_t times) noexcept {
         if (const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_)) {
             test::grow(**plain);
         } else if (const auto* const lifo = std::get_if<std::unique_ptr<lifo_exchanger>>(&owned_)) {
-            arena_of(**lifo).collided();
+            test::arena_of((*lifo)->inside()).collided();
         }
     }
 }
@@ -73,9 +47,11 @@ bool venue::all_are_in_wait_list() noexcept {
         return test::waits_in_list(**plain);
     }
     if (const auto* const lifo = std::get_if<std::unique_ptr<lifo_exchanger>>(&owned_)) {
-        stack_arena& arena = arena_of(**lifo);
-        for (std::uint32_t i = 1; i <= arena.capacity(); ++i) {
-            if (detail::slot::offered(arena.at(i).peek()) != nullptr) {
+        test::stack_arena& arena = test::arena_of((*lifo)->inside());
+        for (std::uint32_t i = 0; i != arena.capacity() * test::stack_arena::group_size; ++i) {
+            const detail::slot& each =
+                arena.at(1 + i / test::stack_arena::group_size, i % test::stack_arena::group_size);
+            if (detail::slot::offered(each.peek()) != nullptr) {
                 return false;
             }
         }

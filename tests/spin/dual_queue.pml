@@ -3,469 +3,642 @@
  * The dual queue: dual_queue.hpp, below what two_colours.h has of the protocol. Labels in brackets are the
  * headers'. Sequentially consistent.
  *
- *   segments   of CELLS cells each; the pool has SEGS, and hands out the one with the lowest number, so that what
- *              has been released is used again at once
- *   sweeping   may come whenever the list grows and nobody else sweeps: any history of until_sweep_
+ *   segments   of CELLS cells each; the pool has SEGS (at most 5), and hands out the one that was released last
+ *   tidying    by each party that holds the first ticket of a segment, or has no memory, if nobody else tidies
  *
- * Claimed, besides what two_colours.h asserts (I1, I3; each waiter is completed once, by its canceller, a closer or
- * a partner of the other colour; nobody waits for ever; nobody is inside after the end): nobody visits, or counts
- * in, a segment that has been released, or that is another's by now; none is released twice, or with a cursor in it, or never, unless a sweep
- * leaves it;
- * with FIFO, whoever begins when another of its colour waits comes behind it, and no waiter is left behind by the
- * other colour's cursor without a partner who is on the way to it.
+ * Claimed, besides what two_colours.h asserts: the holder of a ticket visits no segment that has been released, or that
+ * is another's by now; none is released twice, or is lost; at rest every cell of an open list before both cursors is
+ * finished, unless somebody has had no memory; no scene takes more than LAST_TICKET tickets, so nobody takes them for
+ * ever; a taker overlooks no waiter that waits all the time and that no partner is on the way to; with FIFO, a party
+ * that begins when another of its colour waits takes a later ticket.
  *
- * Options: -DCELLS (a power of 2) -DSEGS -DFIFO, -DTICKETS=b: tickets of b bits, which wrap, for `--cycles`. */
+ * Options: -DCELLS (1 or 2) -DSEGS -DFIFO, -DNOTIDY, -DNOSWEEP, -DTIDYINGS=n: at most n tidyings, at any time,
+ * -DAHEAD: segments are appended in advance, -DLAGS: a party may leave the front where it is. */
 #ifndef CELLS
 #define CELLS 2
 #endif
 #ifndef SEGS
 #define SEGS 4
 #endif
-#ifndef TICKETS
-#define TICKETS 9
+#ifndef LAST_TICKET
+#define LAST_TICKET 12
 #endif
 
-#ifdef FIFO
+#if defined(FIFO) || TAKERS
 #define BEGUN(p) note_waiters(p)
-#define ENDED(p) ahead[p] = 0
+#define ENDED(p) forget_notes(p)
 #endif
 
 #define is_shut() (cursor[RED] & 1)
 #define AT_THE_END() check_memory()
-#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to [Q16] */
+#define AT_REST() check_list()
+#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to */
+#define ONE_STEP_WITHDRAWAL
 
 #include "two_colours.h"
 
-/* A cursor: the next ticket, the segment, whether it has left the last cell, closed or not. */
-#define TICKET_MASK ((1 << TICKETS) - 1)
-#define ID_MASK (TICKET_MASK / CELLS)
+/* A cursor: the next ticket, closed or not. */
 #define IS_CLOSED(c) ((c) & 1)
-#define AT_END(c) ((c) & 2)
-#define SEGMENT(c) (((c) >> 2) & 7)
-#define TICKET(c) (((c) >> 5) & TICKET_MASK)
-#define DISTANCE(to, from) (((TICKET(to) - TICKET(from) + TICKET_MASK / 2 + 1) & TICKET_MASK) - TICKET_MASK / 2 - 1)
-#define CURSOR(t, n) (((t) << 5) | ((n) << 2))
-#define NEXT_TICKET(c) ((TICKET(c) + 1) & TICKET_MASK)
-#define AFTER(c) (CURSOR(NEXT_TICKET(c), SEGMENT(c)) | (NEXT_TICKET(c) % CELLS == 0 -> 2 : 0))
-#define ID(c) (((TICKET(c) - (AT_END(c) -> 1 : 0)) & TICKET_MASK) / CELLS)
-#define CELL(c) (SEGMENT(c) * CELLS + TICKET(c) % CELLS)
-#define NEXT_ID(id) (((id) + 1) & ID_MASK)
+#define TICKET(c) ((c) >> 1)
 
-/* A link */
-#define LINK(id, n) (((id) << 3) | (n))
-#define OWNER(link) ((link) >> 3)
-#define SUCCESSOR(link) ((link) & 7)
+/* A segment's id and its number, or the number of the next; SEALED: it stays the last; GONE: it has left the list. */
+#define REF(id, n) (((id) << 3) | (n))
+#define ID(ref) ((ref) >> 3)
+#define NODE(ref) ((ref) & 7)
 #define NONE 0
+#define SEALED 6
+#define GONE 7
 
 /* A cell: one of these, or a party's number plus three. */
 #define EMPTY 0
 #define VACANT 1
-#define MET 2
+#define FINISHED 2
 #define WORD(p) (p + 3)
 #define PARTY(word) (word - 3)
 
-#define ONE_ENDED 16
-#define ONE_GONE 1
-#define ALL_ENDED ((CELLS + 2) * ONE_ENDED)
-#define ALL_GONE (ONE_ENDED + CELLS * ONE_GONE)
-
 short cursor[2];
+short front[2], oldest;
+byte void_until;
 byte cell[(SEGS + 1) * CELLS];
 short next[SEGS + 1];
-short ended[SEGS + 1];
-bool is_free[SEGS + 1]; /* in the pool */
+bool is_free[SEGS + 1]; /* in the pool, a stack */
+byte top_, below_[SEGS + 1];
 byte place[N];
+bool left_[SEGS + 1]; /* taken out of the list by a sweep, and left to whoever has entered it, or to the end */
+bool wasted; /* somebody has had no memory */
 
-/* The sweeper, of whom there is one at most */
-bool sweeping;
-bit last_;
-byte p_, d_;
-short id_, link_, after_d_;
-short red_, blue_;
+/* The tidier, of whom there is one at most */
+bool tidying;
+#ifdef TIDYINGS
+byte tidyings_;
+#endif
+#define TIDIER_LOCALS bit last_; byte act_, limit_, p_, d_; short link_;
+#ifndef M_TIDY_TOGETHER
+TIDIER_LOCALS
+#undef TIDIER_LOCALS
+#define TIDIER_LOCALS
+#endif
 
-#define LIVE_SEGMENT(c) assert(!is_free[SEGMENT(c)] && OWNER(next[SEGMENT(c)]) == ID(c))
+#define LIVE_SEGMENT(n, id) assert(!is_free[n] && ID(next[n]) == (id))
+#define CELL(n, t) ((n) * CELLS + (t) % CELLS)
 
-#ifdef FIFO
-short ahead[N];   /* 1 + the ticket of the last of its colour who waited when it began */
-short at_[N];     /* 1 + the ticket that it waits with, or 0 */
+#ifdef M_TIDY_CANCELLED
+#define IS_FINISHED(c) ((c) == VACANT || (c) == FINISHED)
+#else
+#define IS_FINISHED(c) ((c) == FINISHED)
+#endif
+#ifdef M_SWEEP_WAITERS
+#define HAS_LEFT(c) ((c) != EMPTY && (c) != FINISHED)
+#else
+#define HAS_LEFT(c) ((c) == VACANT)
+#endif
+#if CELLS == 1
+#define CLEAR_CELLS(n) cell[n] = EMPTY
+#define ALL_FINISHED(n) IS_FINISHED(cell[n])
+#define ALL_VISITED(n) HAS_LEFT(cell[n])
+#elif CELLS == 2
+#define CLEAR_CELLS(n) cell[2 * n] = EMPTY; cell[2 * n + 1] = EMPTY
+#define ALL_FINISHED(n) (IS_FINISHED(cell[2 * (n)]) && IS_FINISHED(cell[2 * (n) + 1]))
+#define ALL_VISITED(n) (HAS_LEFT(cell[2 * (n)]) && HAS_LEFT(cell[2 * (n) + 1]))
+#else
+#error "CELLS is 1 or 2"
+#endif
+
+/* Notes for claims */
+byte ahead[N];   /* 1 + the ticket of the last of its colour who waited when it began */
+byte at_[N];     /* 1 + the ticket that it waits with, or 0 */
+byte seen_[N];   /* those of the other colour who have waited since it began */
+byte k_;
 inline note_waiters(p) {
   for (k_ : 0 .. N - 1) {
-    if :: COLOUR(k_) == COLOUR(p) && at_[k_] > ahead[p] -> ahead[p] = at_[k_] :: else fi
-  };
-  k_ = 0
-}
-byte k_;
-inline note_ticket(p, c) {
-  assert(TICKET(c) + 1 > ahead[p])
-}
-/* Nobody who waits before the ticket c of the colour mine_ is without a partner on the way. */
-inline note_claim(mine_, c) {
-  for (k_ : 0 .. N - 1) {
     if
-    :: COLOUR(k_) != mine_ && at_[k_] != 0 && at_[k_] - 1 < TICKET(c) -> assert(TICKET(cursor[mine_]) >= at_[k_])
+#ifdef FIFO
+    :: COLOUR(k_) == COLOUR(p) && at_[k_] > ahead[p] -> ahead[p] = at_[k_]
+#endif
+    :: IN(TAKERS, p) && COLOUR(k_) != COLOUR(p) && at_[k_] != 0 -> seen_[p] = seen_[p] | (1 << k_)
     :: else
     fi
   };
   k_ = 0
 }
-#define WAITS_WITH(p, c) at_[p] = TICKET(c) + 1
-#define IS_OUT(p) at_[p] = 0
+inline forget_notes(p) { ahead[p] = 0; seen_[p] = 0 }
+inline note_ticket(p, t) { assert(t + 1 > ahead[p]); assert(t < LAST_TICKET) }
+#if defined(FIFO) || TAKERS
+#define WAITS_WITH(p, t) at_[p] = t + 1
 #else
-#define note_ticket(p, c) skip
-#define note_claim(mine_, c) skip
-#define WAITS_WITH(p, c) skip
-#define IS_OUT(p) skip
+#define WAITS_WITH(p, t) skip
 #endif
+inline is_out(p) {
+#if defined(FIFO) || TAKERS
+  at_[p] = 0;
+#endif
+#if TAKERS
+  for (k_ : 0 .. N - 1) { seen_[k_] = seen_[k_] & ~(1 << p) };
+  k_ = 0
+#else
+  skip
+#endif
+}
+/* A taker overlooks nobody who waits all the time, but for whom a partner is on the way to. */
+inline note_nobody(p) {
+  for (k_ : 0 .. N - 1) {
+    if :: (seen_[p] >> k_) & 1 -> assert(at_[k_] <= TICKET(cursor[COLOUR(p)])) :: else fi
+  };
+  k_ = 0
+}
 
-bool left_[SEGS + 1]; /* taken out of the list by a sweep, and left to whoever has entered it, or to the end */
-
-/* In the end all segments are in the pool, but for those of the list from the cursor that is behind. */
 inline check_memory() {
-  i = (DISTANCE(cursor[RED], cursor[BLUE]) < 0 -> SEGMENT(cursor[RED]) : SEGMENT(cursor[BLUE]));
+  i = NODE(oldest);
   do
-  :: i != NONE -> assert(!is_free[i]); is_free[i] = true; i = SUCCESSOR(next[i])
+  :: i != NONE && i != SEALED ->
+     assert(i <= SEGS && !is_free[i]);
+     is_free[i] = true; i = NODE(next[i])
   :: else -> break
   od;
   for (i : 1 .. SEGS) { assert(is_free[i] || left_[i]) }
 }
 
+/* At rest each cell of the list before both cursors has been visited twice, unless somebody has had no memory. */
+inline check_list() {
+  i = oldest;
+  do
+  :: !wasted && !is_shut() && i != NONE ->
+     for (s : ID(i) * CELLS .. ID(i) * CELLS + CELLS - 1) {
+       assert(s >= TICKET(cursor[RED]) || s >= TICKET(cursor[BLUE]) || cell[CELL(NODE(i), s)] == FINISHED)
+     };
+     s = 0;
+     if
+     :: NODE(next[NODE(i)]) == NONE -> i = NONE
+     :: else -> i = REF(ID(next[NODE(next[NODE(i)])]), NODE(next[NODE(i)]))
+     fi
+  :: else -> break
+  od;
+  i = 0
+}
+
 inline release(n) {
-  assert(!is_free[n]);
-  assert(!(SEGMENT(cursor[0]) == n && ID(cursor[0]) == OWNER(next[n])));
-  assert(!(SEGMENT(cursor[1]) == n && ID(cursor[1]) == OWNER(next[n])));
-  is_free[n] = true; left_[n] = false
+  assert(!is_free[n]); is_free[n] = true;
+  below_[n] = top_; top_ = n
+}
+inline allocate(n) {
+  n = top_;
+  if :: n != NONE -> is_free[n] = false; top_ = below_[n]; below_[n] = NONE :: else fi
+}
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+#ifdef M_VOID_ROUNDS_DOWN
+#define VOID_IDS (void_until / CELLS)
+#else
+#define VOID_IDS ((void_until + CELLS - 1) / CELLS)
+#endif
+inline clear(n) { next[n] = REF(MAX(ID(at) + 1, VOID_IDS), NONE); CLEAR_CELLS(n) }
+
+#ifdef M_NOREREAD
+#define MOVED_ON false
+#else
+#define MOVED_ON (next[NODE(at)] != link)
+#endif
+#ifdef M_NOID
+#define IS_THERE (NODE(link) != GONE)
+#elif defined(M_NOMARK)
+#define IS_THERE (ID(link) == ID(at))
+#else
+#define IS_THERE (ID(link) == ID(at) && NODE(link) != GONE)
+#endif
+
+/* From `at`, or from the oldest: sets `at`, and n: to its number if it is the segment `id`; to GONE if it is a later
+ * one, because there will be no segment `id`; to NONE or SEALED if it is the last, and before `id`. */
+#define RESTART -1
+inline find(id) {
+  do
+  :: at == RESTART ->
+     atomic {
+       INSIDE(); at = oldest;
+       if :: ID(at) > id -> n = GONE; break :: else fi
+     }
+  :: else ->
+     atomic {
+       if :: ID(at) == id -> n = NODE(at); break :: else fi;
+       assert(ID(at) < id);
+       INSIDE(); link = next[NODE(at)];
+       if
+       :: !IS_THERE -> at = RESTART
+       :: else -> if :: NODE(link) == NONE || NODE(link) == SEALED -> n = NODE(link); link = 0; break :: else fi
+       fi
+     };
+     if
+     :: atomic { at == RESTART -> link = 0 }
+     :: else ->
+        atomic { INSIDE(); found = ID(next[NODE(link)]) };
+        atomic {
+          INSIDE();
+          if
+          :: MOVED_ON -> skip
+          :: else -> at = REF(found, NODE(link))
+          fi;
+          link = 0; found = 0;
+          if :: ID(at) > id -> n = GONE; break :: else fi
+        }
+     fi
+  od
 }
 
-/* [Q7] */
-inline count(n, what) {
-  INSIDE(); assert(!is_free[n]);
-  ended[n] = ended[n] + (what);
-  if :: ended[n] == ALL_ENDED -> release(n) :: else fi
+#ifdef M_SKIP_BACK
+#define SKIPS(c) (!IS_CLOSED(cursor[c]))
+#else
+#define SKIPS(c) (cursor[c] < 2 * CELLS * ID(at) && !IS_CLOSED(cursor[c]))
+#endif
+inline skip_to(c) {
+  if :: SKIPS(c) -> cursor[c] = 2 * CELLS * ID(at) :: else fi
 }
 
-/* Those who look again after a visit or a step come back to what they were about. */
-#define LOOKING 0
-#define SEARCHING 1
-#define SETTLING 2
-#define GO_ON if :: what == LOOKING -> what = 0; goto look :: what == SEARCHING -> what = 0; goto search_on \
-              :: what == SETTLING -> what = 0; goto enqueue_or_match fi
+#define LIST_LOCALS short at, link; byte mine, limit, found, n; bool isvoid, starved; TIDIER_LOCALS
+#define forget_list(p) at = 0; link = 0; mine = 0; limit = 0; found = 0; n = 0; isvoid = false; starved = false
+#define forget_place at = 0; link = 0; mine = 0; found = 0; n = 0; isvoid = false
+
+#define GO_ON \
+    forget_place; \
+    if \
+    :: IN(TAKERS, p) -> goto search_on \
+    :: !IN(TAKERS, p) && IS_STARVED -> starved = false; wasted = true; goto no_memory \
+    :: else -> goto take \
+    fi
 
 #ifdef M_SPLIT_TICKET
-#define BEFORE_TICKET(p) atomic { INSIDE(); ok = (cursor[COLOUR(p)] == mine) };
-#define TICKET_TAKEN(p) ok
+#define BEFORE_TICKET(p) atomic { INSIDE(); limit = cursor[COLOUR(p)] };
+#define TICKET_BEFORE(p) limit
 #else
 #define BEFORE_TICKET(p)
-#define TICKET_TAKEN(p) (cursor[COLOUR(p)] == mine)
+#define TICKET_BEFORE(p) cursor[COLOUR(p)]
 #endif
-#ifdef M_CLOSED_TICKET
-#undef TICKET_TAKEN
-#define TICKET_TAKEN(p) ((cursor[COLOUR(p)] | 1) == (mine | 1))
-#endif
-/* sets ok */
-inline take_ticket(p) {
-  INSIDE();
-  if
-  :: TICKET_TAKEN(p) -> cursor[COLOUR(p)] = AFTER(mine) | IS_CLOSED(cursor[COLOUR(p)]); ok = true /* take_ticket */
-  :: else -> ok = false
-  fi
+
+inline begin_find(p) {
+  INSIDE(); at = front[COLOUR(p)];
+  if :: ID(at) > mine / CELLS -> at = RESTART :: else fi
 }
 
-#define LIST_LOCALS short mine, link, limit; byte n; bool stays; byte what;
-#define forget_list(p) mine = 0; link = 0; limit = 0; n = 0; stays = false; what = 0
-
-#ifdef M_COUNT_FIRST
-#define COUNT_BEFORE_CLAIM atomic { count(SEGMENT(mine), ONE_ENDED) };
-#define COUNT_CLAIM skip
+#ifdef M_SPLIT_OFFER
+#define BEFORE_OFFER atomic { INSIDE(); ok = (cell[CELL(n, mine)] == EMPTY) };
+#define OFFERS ok
 #else
-#define COUNT_BEFORE_CLAIM
-#define COUNT_CLAIM count(SEGMENT(mine), ONE_ENDED)
+#define BEFORE_OFFER
+#define OFFERS (cell[CELL(n, mine)] == EMPTY)
 #endif
-#ifdef M_NOPASSCOUNT
-#define PASSED 0
-#else
-#define PASSED ONE_GONE
-#endif
-#ifdef M_VACANCY_ENDED
-#define FOUND_VACANT ONE_ENDED /* a withdrawal that is found is not taken off */
-#else
-#define FOUND_VACANT (ONE_ENDED - ONE_GONE)
-#endif
-#ifdef M_PASS_FOREVER
-#define MORE_BEHIND(p) (DISTANCE(cursor[1 - COLOUR(p)], mine) > 1)
-#else
-#define MORE_BEHIND(p) (DISTANCE(limit, mine) > 1)
-#endif
-#ifdef M_NOVERSION
-#define GROWS(l, id) (SUCCESSOR(l) == NONE) /* a link does not tell whose it is */
-#define IS_MINE(l, id) true
-#else
-#define GROWS(l, id) (l == LINK(id, NONE))
-#define IS_MINE(l, id) (OWNER(l) == id)
-#endif
-
-#define arrive_in_list(p) \
-    if :: IN(TAKERS, p) -> goto search :: else fi; \
-look: \
-    atomic { INSIDE(); mine = cursor[COLOUR(p)]; if :: IS_CLOSED(mine) -> goto shut :: else fi }; /* [Q11] [Q12] [Q13] */ \
-    atomic { \
-      INSIDE(); limit = DISTANCE(cursor[1 - COLOUR(p)], mine); \
-      if \
-      :: limit <= 0 -> limit = 0; goto see_nobody \
-      :: limit > 0 && AT_END(mine) -> limit = 0; what = LOOKING; goto step_on \
-      :: limit > 0 && !AT_END(mine) -> limit = 0 \
-      fi \
-    }; \
-    atomic { INSIDE(); if :: cell[CELL(mine)] == EMPTY -> goto see_nobody :: else fi }; \
-    BEFORE_TICKET(p) \
-    atomic { \
-      take_ticket(p); \
-      if :: ok -> ok = false; stays = false; what = LOOKING; goto visit :: else -> goto look fi \
-    }; \
-search: \
-    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] }; \
-search_on: \
-    atomic { \
-      INSIDE(); mine = cursor[COLOUR(p)]; \
-      if \
-      :: IS_CLOSED(mine) -> goto shut \
-      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) <= 0 -> goto look \
-      :: !IS_CLOSED(mine) && DISTANCE(limit, mine) > 0 && AT_END(mine) -> what = SEARCHING; goto step_on \
-      :: else \
-      fi \
-    }; \
-    BEFORE_TICKET(p) \
-    atomic { \
-      take_ticket(p); \
-      if :: ok -> ok = false; stays = false; what = SEARCHING; goto visit :: else -> goto search_on fi \
-    }; \
-see_nobody: \
-    if :: IN(TAKERS, p) -> goto nobody :: else fi; \
-settle_first: \
-    atomic { INSIDE(); limit = cursor[1 - COLOUR(p)] }; \
-enqueue_or_match: \
-    atomic { \
-      INSIDE(); mine = cursor[COLOUR(p)]; \
-      if \
-      :: IS_CLOSED(mine) -> goto shut \
-      :: !IS_CLOSED(mine) && AT_END(mine) -> what = SETTLING; goto step_on \
-      :: else \
-      fi \
-    }; \
-    BEFORE_TICKET(p) \
-    atomic { \
-      take_ticket(p); \
-      if :: ok -> ok = false; what = SETTLING :: else -> goto enqueue_or_match fi \
-    }; \
-    atomic { INSIDE(); stays = !(MORE_BEHIND(p)) }; \
-visit: \
-    atomic { \
-      INSIDE(); LIVE_SEGMENT(mine); note_ticket(p, mine); \
-      if \
-      :: cell[CELL(mine)] == EMPTY && stays -> /* [Q1] */ \
-         ALIVE(p); place[p] = CELL(mine); cell[CELL(mine)] = WORD(p); WAITS_WITH(p, mine); \
-         forget_list(p); offer_in_list(p); goto offered \
-      :: cell[CELL(mine)] == EMPTY && !stays -> cell[CELL(mine)] = VACANT; goto pass /* [Q4] */ \
-      :: cell[CELL(mine)] == VACANT -> goto find_vacant \
-      :: else -> q = cell[CELL(mine)]; assert(q > MET) \
-      fi \
-    }; \
-    COUNT_BEFORE_CLAIM \
-    BEFORE_CLAIM \
-    atomic { \
-      INSIDE(); \
-      if \
-      :: CLAIMS -> /* [Q2] */ \
-         cell[CELL(mine)] = MET; q = PARTY(q); swap(p, q); note_claim(COLOUR(p), mine); IS_OUT(q) \
-      :: else -> q = NOBODY; goto find_vacant \
-      fi \
-    }; \
-    atomic { COUNT_CLAIM; goto met }; \
-pass: \
-    atomic { count(SEGMENT(mine), PASSED); GO_ON }; \
-find_vacant: \
-    atomic { count(SEGMENT(mine), FOUND_VACANT); GO_ON }; \
-step_on: \
-    atomic { \
-      INSIDE(); link = next[SEGMENT(mine)]; /* [Q18] */ \
-      if :: GROWS(link, ID(mine)) -> goto grow :: else -> goto move_on fi \
-    }; \
-grow: \
-    if :: SWEEPS -> sweep() :: true fi; \
-    atomic { /* the pool's, and then ours */ \
-      INSIDE(); allocate(n); \
-      if \
-      :: n == NONE -> assert(what == SETTLING); what = 0; goto no_memory \
-      :: else -> clear(n, NEXT_ID(ID(mine))) \
-      fi \
-    }; \
-    BEFORE_LINK \
-    atomic { \
-      INSIDE(); \
-      if \
-      :: LINKS -> link = LINK(ID(mine), n); next[SEGMENT(mine)] = link /* [Q5] */ \
-      :: else -> link = next[SEGMENT(mine)]; RELEASE_UNUSED(n) \
-      fi; \
-      n = NONE \
-    }; \
-move_on: \
-    atomic { \
-      INSIDE(); \
-      if \
-      :: !IS_MINE(link, ID(mine)) -> link = 0; GO_ON \
-      :: else -> link = CURSOR(OWNER(next[SUCCESSOR(link)]) * CELLS, SUCCESSOR(link)) /* start_of */ \
-      fi \
-    }; \
-    BEFORE_MOVE \
-    atomic { \
-      INSIDE(); \
-      if \
-      :: MOVES -> cursor[COLOUR(p)] = link; link = 0; ok = false /* [Q6] */ \
-      :: else -> link = 0; ok = false; GO_ON \
-      fi \
-    }; \
-    atomic { COUNT_DEPARTURE; GO_ON }
-
 #ifdef M_SPLIT_CLAIM
-#define BEFORE_CLAIM atomic { INSIDE(); ok = (cell[CELL(mine)] == q) };
+#define BEFORE_CLAIM atomic { INSIDE(); ok = (cell[CELL(n, mine)] == q) };
 #define CLAIMS ok
 #else
 #define BEFORE_CLAIM
-#define CLAIMS (cell[CELL(mine)] == q)
+#define CLAIMS (cell[CELL(n, mine)] == q)
+#endif
+#ifdef M_NOFINISH
+#define AFTER_VACANT VACANT
+#else
+#define AFTER_VACANT FINISHED
+#endif
+#ifdef M_CLAIM_FINISHED
+#define FINDS_FINISHED false
+#else
+#define FINDS_FINISHED true
 #endif
 #ifdef M_SPLIT_LINK
-#define BEFORE_LINK atomic { INSIDE(); ok = (next[SEGMENT(mine)] == link) };
+#define BEFORE_LINK atomic { INSIDE(); ok = (next[NODE(at)] == REF(ID(at), NONE)) };
 #define LINKS ok
 #else
 #define BEFORE_LINK
-#define LINKS (next[SEGMENT(mine)] == link)
-#endif
-#ifdef M_SPLIT_STEP
-#define BEFORE_MOVE atomic { INSIDE(); ok = (cursor[COLOUR(p)] == mine) };
-#define MOVES ok
-#else
-#define BEFORE_MOVE
-#define MOVES (cursor[COLOUR(p)] == mine)
-#endif
-#ifdef M_NODEPARTURE
-#define COUNT_DEPARTURE skip
-#elif defined(M_DEPARTURE_FIRST)
-#define COUNT_DEPARTURE skip
-#undef BEFORE_MOVE
-#define BEFORE_MOVE atomic { count(SEGMENT(mine), ONE_ENDED) };
-#else
-#define COUNT_DEPARTURE count(SEGMENT(mine), ONE_ENDED)
+#define LINKS (next[NODE(at)] == REF(ID(at), NONE))
 #endif
 #ifdef M_LOSER_KEEPS
 #define RELEASE_UNUSED(n) skip
 #else
 #define RELEASE_UNUSED(n) release(n)
 #endif
-#ifdef NOSWEEP
-#define SWEEPS false
-#elif defined(M_SWEEP_TOGETHER)
-#define SWEEPS true
+#ifdef M_SPLIT_TRY
+#define BEFORE_TRY atomic { INSIDE(); ok = (cursor[COLOUR(p)] == 2 * mine) };
+#define TRIES ok
 #else
-#define SWEEPS atomic { !sweeping -> sweeping = true }
+#define BEFORE_TRY
+#define TRIES (cursor[COLOUR(p)] == 2 * mine)
+#endif
+#ifdef M_FRONT_EARLY
+#define ADVANCE_EARLY(p) if :: n < SEALED && ID(at) > ID(front[COLOUR(p)]) -> front[COLOUR(p)] = at :: else fi;
+#else
+#define ADVANCE_EARLY(p)
+#endif
+#ifdef M_NOVOID
+#define MAKE_VOID skip
+#else
+#define MAKE_VOID if :: void_until <= mine -> void_until = mine + 1 :: else fi
+#endif
+#ifdef M_VOID_UNWRITTEN /* the link of the last segment is not written */
+#define STILL_LAST true
+#else
+#define STILL_LAST (next[NODE(at)] == REF(ID(at), NONE))
+#endif
+#ifdef M_VOID_BLIND
+#define IS_VOID(t) false
+#else
+#define IS_VOID(t) ((t) < void_until)
+#endif
+#ifdef M_VOID_EARLY
+#define LOOK_EARLY(p) atomic { INSIDE(); isvoid = (IN(TAKERS, p) || starved || IS_VOID(mine)) };
+#define LOOK_FOR_VOID(p) skip
+#else
+#define LOOK_EARLY(p)
+#define LOOK_FOR_VOID(p) isvoid = (IN(TAKERS, p) || starved || IS_VOID(mine))
+#endif
+#ifdef M_STARVED_GO_ON
+#define IS_STARVED false
+#else
+#define IS_STARVED starved
+#endif
+#ifdef M_PASS_FOREVER
+#define FAR(t) ((t) >= TICKET(cursor[1 - COLOUR(p)]))
+#else
+#define FAR(t) ((t) >= limit)
+#endif
+#ifdef M_CLOSED_TICKET
+#define IS_SHUT(c) false
+#else
+#define IS_SHUT(c) IS_CLOSED(c)
 #endif
 
-inline allocate(n) {
-  n = 1;
-  do
-  :: n <= SEGS && is_free[n] -> is_free[n] = false; break
-  :: n <= SEGS && !is_free[n] -> n++
-  :: n > SEGS -> n = NONE; break
-  od
-}
-
-#if CELLS == 1
-#define CLEAR_CELLS(n) cell[n] = EMPTY
-#elif CELLS == 2
-#define CLEAR_CELLS(n) cell[2 * n] = EMPTY; cell[2 * n + 1] = EMPTY
+#ifdef LAGS /* the party that moves the front is late */
+#define FRONT_STAYS true
 #else
-#error "CELLS is 1 or 2"
-#endif
-inline clear(n, id) { next[n] = LINK(id, NONE); ended[n] = 0; CLEAR_CELLS(n) }
-
-#define BEFORE_END_OF(id, c) (DISTANCE(CURSOR((NEXT_ID(id) * CELLS) & TICKET_MASK, 0), c) > 0)
-#ifdef M_SWEEP_UNCHECKED /* after the CAS */
-#define MAY_RELEASE(id, c) true
-#elif defined(M_SWEEP_CLOSED)
-#define MAY_RELEASE(id, c) BEFORE_END_OF(id, c)
-#else
-#define MAY_RELEASE(id, c) (BEFORE_END_OF(id, c) && !IS_CLOSED(c))
-#endif
-#ifdef M_SWEEP_LAST
-#define IS_LAST(l) false
-#else
-#define IS_LAST(l) (SUCCESSOR(l) == NONE)
-#endif
-#ifdef M_SWEEP_WAITERS /* one of whom has not withdrawn */
-#define HAS_GONE(n) (ended[n] >= ONE_ENDED + CELLS * ONE_GONE - 1 && ended[n] <= ALL_GONE)
-#else
-#define HAS_GONE(n) (ended[n] == ALL_GONE)
-#endif
-#ifdef M_SWEEP_NOT_BEHIND /* does not look where the other cursor is before the CAS */
-#define IS_BEHIND(id, c) true
-#else
-#define IS_BEHIND(id, c) BEFORE_END_OF(id, c)
-#endif
-#ifdef M_SPLIT_SWEEP
-#define BEFORE_AROUND atomic { INSIDE(); sweep_ok = (next[p_] == link_) };
-#define GOES_AROUND sweep_ok
-bool sweep_ok;
-#else
-#define BEFORE_AROUND
-#define GOES_AROUND (next[p_] == link_)
+#define FRONT_STAYS else
 #endif
 
-inline sweep() {
-  atomic { INSIDE(); red_ = cursor[RED] };
-  atomic { INSIDE(); blue_ = cursor[BLUE] };
+#define arrive_in_list(p) \
+    if :: IN(TAKERS, p) -> goto search :: else fi; \
+take: \
+    BEFORE_TICKET(p) \
+    atomic { /* [Q6] */ \
+      INSIDE(); limit = TICKET_BEFORE(p); cursor[COLOUR(p)] = (limit + 2) | IS_CLOSED(cursor[COLOUR(p)]); mine = TICKET(limit); \
+      if :: IS_SHUT(limit) -> forget_list(p); goto shut :: else -> limit = 0; note_ticket(p, mine) fi \
+    }; \
+find_own: \
+    LOOK_EARLY(p) \
+    atomic { begin_find(p) }; \
+    find(mine / CELLS); \
+    if \
+    :: atomic { n == GONE -> skip_to(COLOUR(p)); GO_ON } \
+    :: atomic { n == SEALED -> GO_ON } \
+    :: atomic { n == NONE -> assert(!IN(TAKERS, p)); goto grow } \
+    :: else \
+    fi; \
+    if \
+    :: atomic { \
+         ID(at) >= ID(front[COLOUR(p)]) + (mine % CELLS == 0 -> 1 : 2) -> INSIDE(); front[COLOUR(p)] = at /* [G6] */ \
+       } \
+    :: FRONT_STAYS \
+    fi; \
+    EXTEND(p) \
+    atomic { \
+      INSIDE(); at = 0; \
+      LOOK_FOR_VOID(p) \
+    }; \
+visit_on: \
+    BEFORE_OFFER \
+    atomic { \
+      INSIDE(); LIVE_SEGMENT(n, mine / CELLS); \
+      if \
+      :: OFFERS && !isvoid -> /* [Q1] */ \
+         ALIVE(p); place[p] = CELL(n, mine); cell[CELL(n, mine)] = WORD(p); WAITS_WITH(p, mine); \
+         ok = false; forget_list(p); offer_in_list(p); goto offered \
+      :: OFFERS && isvoid -> ok = false; cell[CELL(n, mine)] = VACANT; GO_ON /* [Q4] */ \
+      :: !(OFFERS) && cell[CELL(n, mine)] == VACANT -> cell[CELL(n, mine)] = AFTER_VACANT; GO_ON /* [Q5] */ \
+      :: !(OFFERS) && cell[CELL(n, mine)] == FINISHED && FINDS_FINISHED -> assert(is_shut()); GO_ON \
+      :: else -> q = cell[CELL(n, mine)] \
+      fi \
+    }; \
+    BEFORE_CLAIM \
+    atomic { \
+      INSIDE(); LIVE_SEGMENT(n, mine / CELLS); \
+      if \
+      :: CLAIMS -> /* [Q2] */ \
+         ok = false; \
+         cell[CELL(n, mine)] = FINISHED; q = PARTY(q); swap(p, q); is_out(q); forget_list(p); goto met \
+      :: else -> q = NOBODY; goto visit_on \
+      fi \
+    }; \
+grow: \
+    append(n); \
+    if :: atomic { ok -> ok = false; n = NONE; goto find_own } :: !ok fi; \
+    if :: tidy() :: TIDIES_NOT fi; \
+    append(n); \
+    if :: atomic { ok -> ok = false; n = NONE; goto find_own } :: !ok fi; \
+    atomic { n = NONE; starved = true }; \
+    atomic { \
+      INSIDE(); \
+      MAKE_VOID \
+    }; \
+    atomic { /* [G4] */ \
+      INSIDE(); \
+      if :: STILL_LAST -> GO_ON :: else -> goto find_own fi \
+    }; \
+search: \
+    atomic { INSIDE(); limit = TICKET(cursor[1 - COLOUR(p)]) }; \
+search_on: \
+    atomic { \
+      INSIDE(); mine = TICKET(cursor[COLOUR(p)]); /* [Q11] */ \
+      if :: IS_CLOSED(cursor[COLOUR(p)]) -> forget_list(p); goto shut :: else fi \
+    }; \
+    if \
+    :: FAR(mine) -> \
+       atomic { INSIDE(); if :: TICKET(cursor[1 - COLOUR(p)]) <= mine -> goto see_nobody :: else fi } \
+    :: else \
+    fi; \
+    TRY_FINDS(p) \
+    if \
+    :: n != GONE && FAR(mine) -> \
+       atomic { INSIDE(); if :: cell[CELL(n, mine)] == EMPTY -> skip :: else -> goto looked fi }; \
+       CHECK_AGAIN \
+       goto see_nobody \
+    :: else \
+    fi; \
+looked: \
+    BEFORE_TRY \
+    atomic { /* [Q8] */ \
+      INSIDE(); \
+      if \
+      :: TRIES -> \
+         ok = false; note_ticket(p, mine); \
+         cursor[COLOUR(p)] = (2 * mine + 2) | IS_CLOSED(cursor[COLOUR(p)]) \
+      :: else -> GO_ON \
+      fi; \
+      FIND_AGAIN \
+    }; \
+see_nobody: \
+    atomic { note_nobody(p); forget_list(p); goto nobody }
+
+#define TRY_FINDS(p) \
+    atomic { begin_find(p) }; \
+    find(mine / CELLS); \
+    if :: atomic { n == NONE || n == SEALED -> goto see_nobody } :: else fi; \
+    ADVANCE_EARLY(p)
+#ifdef M_TRY_FINDS_ONCE
+#define FIND_AGAIN if :: n == GONE -> GO_ON :: else -> isvoid = true; goto visit_on fi
+#else
+#define FIND_AGAIN at = 0; link = 0; found = 0; n = 0; goto find_own
+#endif
+
+/* Sets ok if there is, or was, a segment after `at`. */
+inline append(n) {
   atomic {
     INSIDE();
     if
-    :: DISTANCE(red_, blue_) < 0 -> last_ = RED; p_ = SEGMENT(red_); id_ = ID(red_)
-    :: else -> last_ = BLUE; p_ = SEGMENT(blue_); id_ = ID(blue_)
-    fi;
-    red_ = 0; blue_ = 0;
-    link_ = next[p_]
+    :: next[NODE(at)] != REF(ID(at), NONE) -> ok = true
+    :: else ->
+       allocate(n);
+       if :: n == NONE -> ok = false :: else -> clear(n) fi
+    fi
   };
-  do
-  :: OWNER(link_) != id_ || SUCCESSOR(link_) == NONE -> break
-  :: else ->
-     atomic { INSIDE(); d_ = SUCCESSOR(link_); after_d_ = next[d_] };
-     if
-     :: atomic { IS_LAST(after_d_) -> ok = false }
-     :: atomic { !IS_LAST(after_d_) -> INSIDE(); ok = HAS_GONE(d_) } /* [Q19] */
-     fi;
-     if :: atomic { ok -> INSIDE(); ok = IS_BEHIND(id_, cursor[last_]) } :: !ok fi;
-     if
-     :: ok ->
-        BEFORE_AROUND
-        atomic {
-          INSIDE(); ok = false;
-          if
-          :: GOES_AROUND -> link_ = LINK(id_, SUCCESSOR(after_d_)); next[p_] = link_; ok = true /* [Q8] */
-          :: else -> link_ = next[p_]
-          fi
-        };
-        if
-        :: atomic {
-             ok -> INSIDE(); ok = MAY_RELEASE(id_, cursor[last_]); /* [Q9] */
-             if :: !ok && ended[d_] != ALL_ENDED && !is_free[d_] -> left_[d_] = true :: else fi
-           }
-        :: !ok
-        fi;
-        if :: atomic { ok -> release(d_); ok = false } :: !ok fi
-     :: else -> atomic { p_ = d_; id_ = OWNER(after_d_); link_ = after_d_ }
-     fi
-  od;
-  atomic {
-    last_ = 0; p_ = 0; d_ = 0; id_ = 0; link_ = 0; after_d_ = 0; sweeping = false
-  }
+  if
+  :: n != NONE ->
+     BEFORE_LINK
+     atomic { /* [G3] */
+       INSIDE();
+       if :: LINKS -> next[NODE(at)] = REF(ID(at), n) :: else -> RELEASE_UNUSED(n) fi;
+       n = NONE; ok = true
+     }
+  :: else
+  fi
 }
 
-/* [Q3], sets ok */
+#ifdef AHEAD
+#define EXTEND(p) \
+    if \
+    :: mine % CELLS == 0 && !IN(TAKERS, p) -> \
+       at_own = at; \
+       find(mine / CELLS + 2); \
+       if :: n == NONE -> append(n) :: else -> n = NONE; link = 0; found = 0 fi; \
+       ok = false; \
+       if :: tidy() :: TIDIES_NOT fi; \
+       at = at_own; n = NODE(at); at_own = 0 \
+    :: else \
+    fi;
+#define AHEAD_LOCALS short at_own;
+#else
+#define EXTEND(p) if :: mine % CELLS == 0 && !IN(TAKERS, p) -> if :: tidy() :: TIDIES_NOT fi :: else fi;
+#define AHEAD_LOCALS
+#endif
+
+#ifdef M_LOOK_ONCE
+#define CHECK_AGAIN
+#else
+#define CHECK_AGAIN \
+       atomic { INSIDE(); if :: ID(next[n]) == mine / CELLS && NODE(next[n]) != GONE -> skip :: else -> GO_ON fi };
+#endif
+#ifdef M_TIDY_TOGETHER
+#define IS_FREE true
+#else
+#define IS_FREE (!tidying)
+#endif
+#ifdef NOTIDY
+#define TIDIES false
+#define TIDIES_NOT true
+#elif defined(TIDYINGS)
+#define TIDIES (IS_FREE && tidyings_ < TIDYINGS)
+#define TIDIES_NOT true
+#else
+#define TIDIES IS_FREE
+#define TIDIES_NOT !IS_FREE
+#endif
+#ifdef M_TIDY_CLOSED
+#define IS_OPEN(c) true
+#else
+#define IS_OPEN(c) (!IS_CLOSED(c))
+#endif
+#ifdef NOSWEEP
+#define SWEEPS false
+#else
+#define SWEEPS true
+#endif
+#define IS_BEFORE(c, id) (TICKET(c) <= (id) * CELLS)
+#ifdef M_SWEEP_UNCHECKED
+#define MAY_RELEASE(c, id) true
+#elif defined(M_SWEEP_CLOSED)
+#define MAY_RELEASE(c, id) IS_BEFORE(c, id)
+#else
+#define MAY_RELEASE(c, id) (!IS_CLOSED(c) && IS_BEFORE(c, id))
+#endif
+#ifdef M_NOMARK
+#define MARK(d) skip
+#else
+#define MARK(d) next[d] = REF(ID(next[d]), GONE)
+#endif
+#define RELEASES 1
+#define SWEEP 2
+#ifdef M_SWEEP_FIRST
+#define IS_FIRST false
+#else
+#define IS_FIRST (p_ == NONE)
+#endif
+#ifdef M_SWEEP_ENTERED
+#define IS_BEHIND(id) ((id) >= limit_)
+#else
+#define IS_BEHIND(id) ((id) > limit_)
+#endif
+#ifdef M_TIDY_LAST
+#define IS_LAST(n) false
+#else
+#define IS_LAST(n) (NODE(next[n]) == NONE || NODE(next[n]) == SEALED)
+#endif
+
+/* Looks on from d_ to a segment that it takes out: act_ tells how, or is 0 at the end. One step, because whoever takes it out later would find it
+ * so as well. */
+inline look_on() {
+  do
+  :: IS_LAST(d_) || (!SWEEPS && ID(next[d_]) >= limit_) -> act_ = 0; break
+  :: !IS_LAST(d_) && ID(next[d_]) < limit_ && ALL_FINISHED(d_) && IS_OPEN(cursor[last_]) -> act_ = RELEASES; break
+  :: !IS_LAST(d_) && SWEEPS && IS_BEHIND(ID(next[d_])) && !IS_FIRST && ALL_VISITED(d_) -> act_ = SWEEP; break
+  :: else -> p_ = d_; d_ = NODE(next[d_])
+  od;
+  ok = (act_ != 0);
+  if
+  :: !ok -> p_ = 0; d_ = 0; last_ = 0; limit_ = 0; tidying = false /* [G9] */
+  :: else ->
+     link_ = next[d_]; tidying = true;
+     if
+     :: p_ == NONE -> oldest = REF(ID(next[NODE(link_)]), NODE(link_)) /* [G10] */
+     :: else -> next[p_] = REF(ID(next[p_]), NODE(link_)) /* [G5] */
+     fi
+  fi
+}
+
+#ifdef TIDYINGS
+#define COUNT_TIDYING if :: ok -> tidyings_++ :: else fi
+#else
+#define COUNT_TIDYING skip
+#endif
+/* Of the party that can set `tidying` [G8]; if there is nothing to do, nobody notices that. */
+inline tidy() {
+  atomic {
+    TIDIES ->
+    INSIDE(); d_ = NODE(oldest);
+    last_ = (TICKET(cursor[RED]) < TICKET(cursor[BLUE]) -> RED : BLUE);
+    limit_ = TICKET(cursor[last_]) / CELLS;
+    look_on();
+    COUNT_TIDYING
+  };
+  do
+  :: !ok -> break
+  :: else ->
+     if
+     :: act_ == SWEEP ->
+        atomic { INSIDE(); MARK(d_) }; /* [G12] */
+        atomic {
+          INSIDE();
+          if :: MAY_RELEASE(cursor[last_], ID(link_)) -> release(d_) :: else -> left_[d_] = true fi; /* [Q9] */
+          d_ = NODE(link_); link_ = 0; look_on()
+        }
+     :: else ->
+        atomic { INSIDE(); MARK(d_); release(d_); d_ = NODE(link_); link_ = 0; look_on() }
+     fi
+  od
+}
+
+/* sets ok */
 #ifdef M_SPLIT_WITHDRAW
 #define BEFORE_WITHDRAW(p) atomic { INSIDE(); ok = (cell[place[p]] == WORD(p)) };
 #define WITHDRAWS(p) ok
@@ -473,84 +646,116 @@ inline sweep() {
 #define BEFORE_WITHDRAW(p)
 #define WITHDRAWS(p) (cell[place[p]] == WORD(p))
 #endif
-#ifdef M_NOCOUNT_GONE
-#define WITHDRAWN 0
-#else
-#define WITHDRAWN ONE_GONE
-#endif
 inline withdraw(p) {
   BEFORE_WITHDRAW(p)
-  atomic {
+  atomic { /* [Q3] */
     INSIDE(); ALIVE(p);
     if
-    :: WITHDRAWS(p) -> cell[place[p]] = VACANT; own(p, CANCELLED); IS_OUT(p); ok = true
+    :: WITHDRAWS(p) -> cell[place[p]] = VACANT; own(p, CANCELLED); is_out(p); ok = true
     :: else -> ok = false
     fi
-  };
-  if :: atomic { ok -> count(place[p] / CELLS, WITHDRAWN) } :: !ok fi
+  }
 }
 
-#ifdef M_CLOSE_VISITS_NOT
-#define CLOSE_UNTIL(at) false
+#ifdef M_SPLIT_SEAL
+#define BEFORE_SEAL atomic { INSIDE(); ok = (next[NODE(at)] == REF(ID(at), NONE)) };
+#define SEALS ok
 #else
-#define CLOSE_UNTIL(at) (DISTANCE(end, at) > 0)
+#define BEFORE_SEAL
+#define SEALS (next[NODE(at)] == REF(ID(at), NONE))
+#endif
+#ifdef M_NOSEAL
+#define SEAL skip
+#else
+#define SEAL next[NODE(at)] = REF(ID(at), SEALED)
+#endif
+#ifdef M_SPLIT_CLOSE
+#define BEFORE_CLOSE atomic { INSIDE(); ok = (cell[CELL(NODE(at), c)] == q) };
+#define CLOSES ok
+#else
+#define BEFORE_CLOSE
+#define CLOSES (cell[CELL(NODE(at), c)] == q)
+#endif
+#ifdef M_CLOSE_LEAVES_EMPTY
+#define CLOSED_EMPTY EMPTY
+#else
+#define CLOSED_EMPTY VACANT
+#endif
+#ifdef M_CLOSE_BLUE_ONLY
+#define CLOSE_RED skip
+#else
+#define CLOSE_RED cursor[RED] = cursor[RED] | 1
 #endif
 inline close_list() {
-  atomic { INSIDE(); end = cursor[BLUE]; cursor[BLUE] = end | 1 }; /* [Q14] */
-  atomic {
-    INSIDE(); at = cursor[RED]; cursor[RED] = at | 1; /* [Q15] */
-    if
-    :: IS_CLOSED(end) -> at = 0; end = 0 /* another's, who closed blue's */
-    :: !IS_CLOSED(end) && DISTANCE(end, at) < 0 -> ended_ = at; at = end; end = ended_; ended_ = 0
-    :: else
-    fi;
-    at = at & ~1; end = end & ~1
-  };
-  do
-  :: CLOSE_UNTIL(at) && AT_END(at) ->
-     atomic { INSIDE(); LIVE_SEGMENT(at); at = SUCCESSOR(next[SEGMENT(at)]) };
-     atomic { INSIDE(); assert(at != NONE && !is_free[at]); at = CURSOR(OWNER(next[at]) * CELLS, at) }
-  :: CLOSE_UNTIL(at) && !AT_END(at) ->
-     atomic {
-       INSIDE(); LIVE_SEGMENT(at); q = NOBODY;
-       if
-       :: cell[CELL(at)] == EMPTY -> cell[CELL(at)] = VACANT; ended_ = ONE_GONE /* [Q4] */
-       :: cell[CELL(at)] == VACANT -> ended_ = ONE_ENDED - ONE_GONE
-       :: else -> q = cell[CELL(at)]; assert(q > MET)
-       fi
-     };
-     if
-     :: q != NOBODY ->
-        atomic {
+  atomic { INSIDE(); not_mine = IS_CLOSED(cursor[BLUE]); cursor[BLUE] = cursor[BLUE] | 1 }; /* [Q14] */
+  atomic { INSIDE(); CLOSE_RED }; /* [Q15] */
+  if
+  :: !not_mine ->
+     atomic { INSIDE(); at = oldest };
+     do /* seal */
+     :: find(126);
+        BEFORE_SEAL
+        atomic { /* [G13] */
           INSIDE();
-          if
-          :: cell[CELL(at)] == q -> /* [Q2] */
-             cell[CELL(at)] = MET; q = PARTY(q); own(q, CLOSED_ON); IS_OUT(q); ended_ = ONE_ENDED
-          :: else -> q = NOBODY; ended_ = ONE_ENDED - ONE_GONE
-          fi
+          if :: SEALS -> ok = false; SEAL; break :: else fi
         }
-     :: else
-     fi;
-     atomic { count(SEGMENT(at), ended_); ended_ = 0 };
-     if :: q != NOBODY -> each(q); q = NOBODY :: else fi;
-     at = AFTER(at)
-  :: !CLOSE_UNTIL(at) -> break
-  od;
-  at = 0; end = 0
+     od;
+     atomic { INSIDE(); at = oldest; n = 0 };
+     do /* for_each_cell */
+     :: for (c : 0 .. CELLS - 1) {
+          atomic {
+            INSIDE(); q = cell[CELL(NODE(at), c)];
+            if
+            :: q == EMPTY -> cell[CELL(NODE(at), c)] = CLOSED_EMPTY; q = NOBODY /* [Q12] */
+            :: q == VACANT || q == FINISHED -> q = NOBODY
+            :: else
+            fi
+          };
+          if
+          :: q != NOBODY ->
+             BEFORE_CLOSE
+             atomic { /* [Q12] */
+               INSIDE();
+               if
+               :: CLOSES ->
+                  ok = false;
+                  cell[CELL(NODE(at), c)] = VACANT; q = PARTY(q); own(q, CLOSED_ON); is_out(q)
+               :: else -> q = NOBODY
+               fi
+             };
+             if :: q != NOBODY -> each(q); q = NOBODY :: else fi
+          :: else
+          fi
+        };
+        c = 0;
+        limit = ID(at) + 1;
+        find(limit);
+        if
+        :: n == SEALED || n == NONE -> n = 0; break
+        :: else
+        fi
+     od;
+     at = 0; n = 0; limit = 0
+  :: else
+  fi;
+  not_mine = false
 }
+#define CLOSER_LOCALS short at, link; byte found, n, c, limit; bool not_mine;
 
-proctype party(byte p) { LIST_LOCALS PARTY_BODY }
+#define NOTHING
+proctype party(byte p) { LIST_LOCALS AHEAD_LOCALS PARTY_BODY(NOTHING, NOTHING) }
+#if QUICK
+proctype quick_party(byte p) { LIST_LOCALS AHEAD_LOCALS PARTY_BODY(atomic {, }) }
+#endif
 proctype canceller(byte p) { CANCELLER_BODY }
-proctype closer() { short at, end, ended_; CLOSER_BODY }
-proctype destroyer() { short at, end, ended_; DESTROYER_BODY }
+proctype closer() { CLOSER_LOCALS CLOSER_BODY }
+proctype destroyer() { CLOSER_LOCALS DESTROYER_BODY }
 
 init {
   byte k;
   atomic {
-    for (k : 2 .. SEGS) { is_free[k] = true };
-    cursor[RED] = CURSOR(0, 1);
-    cursor[BLUE] = CURSOR(0, 1);
-    next[1] = LINK(0, NONE);
+    for (k : 1 .. SEGS) { if :: k > 1 -> release(k) :: else fi };
+    front[RED] = REF(0, 1); front[BLUE] = REF(0, 1); oldest = REF(0, 1); next[1] = REF(0, NONE);
     RUN_ALL
   }
 }

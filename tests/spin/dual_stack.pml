@@ -268,7 +268,8 @@ inline close_list() {
 
 #undef OWNED
 #define OWNED(w) q = w; swap(p, q)
-proctype party(byte p) { LIST_LOCALS PARTY_BODY }
+#define NOTHING
+proctype party(byte p) { LIST_LOCALS PARTY_BODY(NOTHING, NOTHING) }
 proctype canceller(byte p) { short f; CANCELLER_BODY }
 proctype closer() { LIST_LOCALS CLOSER_BODY }
 proctype destroyer() { LIST_LOCALS DESTROYER_BODY }

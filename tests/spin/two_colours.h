@@ -13,6 +13,8 @@
  *           one address) per party
  *   -DTAKERS=mask  parties that only `search`
  *   -DQUITS=mask   parties whose stop may have come before they park, in each exchange
+ *   -DFALTERS=mask parties that nothing can stop, but that withdraw at once what they offer (`abandon`)
+ *   -DQUICK=mask   parties whose steps, from the first to the one that parks, are one
  *   -DCANCELS=mask parties with a canceller, which comes once, at any time, or never
  *   -DCLOSER       somebody closes, once, at any time or never
  *   -DQUIET        the exchanger is destroyed only when nobody moves any more, and I3 is checked before; else as
@@ -41,12 +43,21 @@
 #ifndef CANCELS
 #define CANCELS 0
 #endif
+#ifndef QUICK
+#define QUICK 0
+#endif
+#ifndef FALTERS
+#define FALTERS 0
+#endif
 
 #define IN(mask, p) (((mask) >> (p)) & 1)
 #define RED 0
 #define BLUE 1
 #define COLOUR(p) (1 - IN(REDS, p))
-#define ROUNDS(p) (IN(REDS, p) -> KR : KB)
+#ifndef ONCE
+#define ONCE 0
+#endif
+#define ROUNDS(p) (IN(ONCE, p) -> 1 : (IN(REDS, p) -> KR : KB))
 #define SIMPLE(p) (!IN(CANCELS, p) && !IN(QUITS, p))
 
 /* The signal */
@@ -134,7 +145,7 @@ inline complete(q) {
 }
 
 /* Around a withdrawal that takes more than its CAS. */
-#ifdef M_NOGUARD
+#if defined(M_NOGUARD) || defined(ONE_STEP_WITHDRAWAL)
 #define BEGIN_WITHDRAWAL
 #define END_WITHDRAWAL
 #else
@@ -152,17 +163,21 @@ inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = 
 #ifndef SHUT /* what one does who has found it closed */
 #define SHUT(p) skip
 #endif
+#ifndef AT_REST
+#define AT_REST() skip
+#endif
 #ifndef AT_THE_END
 #define AT_THE_END() skip
 #endif
 
-#define PARTY_BODY \
+#define PARTY_BODY(open, close) \
     byte round, q = NOBODY, s; \
     bool ok, suspended, counted; \
 begin: \
     atomic { \
       result[p] = PENDING; live[p] = true; final[p] = (round == ROUNDS(p) - 1); mate[p] = NOBODY; BEGUN(p) \
     }; \
+    open \
     arrive_in_list(p); \
 met: \
     complete(q); \
@@ -170,7 +185,8 @@ met: \
 offered: /* its limits are in force */ \
     atomic { \
       if \
-      :: SIMPLE(p) -> goto is_suspended \
+      :: SIMPLE(p) && !IN(FALTERS, p) -> goto is_suspended \
+      :: IN(FALTERS, p) -> goto falter \
       :: else -> \
          ALIVE(p); s = state[p]; /* [W2] */ \
          if \
@@ -194,6 +210,15 @@ offered: /* its limits are in force */ \
       if :: s & DONE -> s = 0 :: else -> s = 0; suspend(p); goto is_suspended fi \
     }; \
     atomic { unpin(); goto completed }; \
+falter: \
+    if \
+    :: FALTERS -> \
+       withdraw(p); \
+       atomic { if :: ok -> ok = false; goto completed :: else -> suspend(p) fi } \
+    :: else \
+    fi; \
+    goto is_suspended \
+    close; \
 is_suspended: \
     atomic { \
       posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto completed \
@@ -226,7 +251,7 @@ end_returned: \
 /* The step that leaves p in the wait list, where it may be taken at once. */
 inline offer_in_list(p) {
   if
-  :: SIMPLE(p) -> suspend(p)
+  :: SIMPLE(p) -> if :: IN(FALTERS, p) -> skip :: else -> suspend(p) fi
   :: else -> stoppable[p] = IN(CANCELS, p)
   fi
 }
@@ -303,14 +328,19 @@ inline check_rest() {
 #endif
 #define DESTROYER_BODY \
     byte i, s, q = NOBODY, last = NOBODY; bool ok, suspended, counted; bit waits[2]; \
-    atomic { IS_TIME -> destroying = true; if :: ALL(RESTS) -> check_rest() :: else fi }; \
+    atomic { IS_TIME -> destroying = true; if :: ALL(RESTS) -> check_rest(); AT_REST() :: else fi }; \
     close_all(); \
     atomic { pins == 0 -> AT_THE_END(); gone = true }; /* [A5] */ \
 end_over: \
     false
 
+#if QUICK
+#define RUN_PARTY(k) if :: IN(QUICK, k) -> run quick_party(k) :: else -> run party(k) fi
+#else
+#define RUN_PARTY(k) run party(k)
+#endif
 #define RUN_ALL \
-    for (k : 0 .. N - 1) { run party(k) }; \
+    for (k : 0 .. N - 1) { RUN_PARTY(k) }; \
     for (k : 0 .. N - 1) { if :: IN(CANCELS, k) -> run canceller(k) :: else fi }; \
     k = 0; \
     RUN_CLOSER \

@@ -173,6 +173,67 @@ TYPED_TEST(DualWaitList, KeepsWhoWaits) {
     }
 }
 
+// The queue alone is one among parties that come at the same time, and has segments.
+
+TEST(DualQueue, MeetsInTheOrderOfArrivalAcrossManySegments) {
+    queue q;
+    std::vector<waiter> reds(1'000);
+    for (int turn = 0; turn != 20; ++turn) {
+        for (waiter& w : reds) {
+            ASSERT_EQ(q.enqueue_or_match(w, red).kind, match_result::offered);
+        }
+        for (waiter& w : reds) {
+            waiter mine;
+            ASSERT_EQ(
+                (turn % 2 == 0 ? q.enqueue_or_match(mine, blue) : q.try_match_all(blue)).claimed,
+                &w);
+        }
+    }
+}
+
+/// Whatever one wait leaves behind, the next does not see it.
+TEST(DualQueue, DoesNotMindWhoHasWaitedAtTheSamePlaceBefore) {
+    queue q;
+    waiter w;
+    for (int i = 0; i != 10'000; ++i) {
+        ASSERT_EQ(q.enqueue_or_match(w, i % 3 == 0 ? red : blue).kind, match_result::offered);
+        ASSERT_TRUE(q.withdraw(w, red));
+        ASSERT_FALSE(q.withdraw(w, red));
+    }
+    EXPECT_NE(q.try_match_all(red).kind, match_result::partner);
+    EXPECT_NE(q.try_match_all(blue).kind, match_result::partner);
+}
+
+TEST(DualQueue, SkipsSegmentsThatWereSwept) {
+    queue q;
+    waiter first;
+    waiter last;
+    waiter passing;
+    ASSERT_EQ(q.enqueue_or_match(first, blue).kind, match_result::offered);
+    for (int i = 0; i != 1'000; ++i) {
+        ASSERT_EQ(q.enqueue_or_match(passing, blue).kind, match_result::offered);
+        ASSERT_TRUE(q.withdraw(passing, blue));
+    }
+    ASSERT_EQ(q.enqueue_or_match(last, blue).kind, match_result::offered);
+    waiter mine;
+    EXPECT_EQ(q.enqueue_or_match(mine, red).claimed, &first);
+    EXPECT_EQ(q.enqueue_or_match(mine, red).claimed, &last);
+    EXPECT_EQ(q.enqueue_or_match(mine, red).kind, match_result::offered);
+    EXPECT_EQ(q.try_match_all(blue).claimed, &mine);
+}
+
+TEST(DualQueue, IsClosedForAllWhoComeAfterwards) {
+    queue q;
+    waiter w;
+    ASSERT_EQ(q.enqueue_or_match(w, red).kind, match_result::offered);
+    EXPECT_EQ(q.close([](waiter& /*w*/) { FAIL() << "only one waits"; }), &w);
+    for (int i = 0; i != 100; ++i) { // more than one segment's tickets
+        waiter late;
+        EXPECT_EQ(q.enqueue_or_match(late, i % 2 == 0 ? red : blue).kind, match_result::closed);
+    }
+    EXPECT_FALSE(q.withdraw(w, red));
+}
+
 // The stack alone has places that are used again, and may send an arrival back to look once more.
 
 TEST(DualStack, PutsTheNextInThePlaceOfOneWhoHasWithdrawn) {

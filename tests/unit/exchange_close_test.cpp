@@ -4,12 +4,15 @@
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
+#include "support/opened_stack.hpp"
 #include "support/parties.hpp"
+#include "support/short_exchanger.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
+#include <tryst/task.hpp>
 
 #include <gtest/gtest.h>
 
@@ -50,6 +53,33 @@ TEST(ExchangerClose, IsOffUntilCalledAndThenFinal) {
     EXPECT_TRUE(ex.is_closed());
     ex.close();
     EXPECT_TRUE(ex.is_closed());
+}
+
+using lifo_exchanger = tryst::test::short_exchanger<tryst::detail::dual_stack, int>;
+
+template <bool Red>
+tryst::task<> meet_closed(lifo_exchanger& ex, int& refused) {
+    if constexpr (Red) {
+        auto got = co_await ex.red(1);
+        refused += !got && got.error() == exchange_errc::closed ? 1 : 0;
+    } else {
+        auto got = co_await ex.blue(2);
+        refused += !got && got.error() == exchange_errc::closed ? 1 : 0;
+    }
+}
+
+TEST(RedBlueClose, RefusesLaterArrivalsAlthoughTheArenaWasInUse) {
+    lifo_exchanger ex(1);
+    tryst::test::arena_of(ex.inside()).grow();
+    ex.close();
+    tryst::run_loop loop;
+    int refused = 0;
+    loop.spawn(meet_closed<true>(ex, refused));
+    loop.spawn(meet_closed<false>(ex, refused));
+    loop.run_until_idle();
+    EXPECT_EQ(refused, 2);
+    tryst::test::arena_of(ex.inside()).grow();
+    EXPECT_EQ(ex.inside().spread(), 0U);
 }
 
 TEST(ExchangerClose, RefusesEveryKindOfLaterArrival) {

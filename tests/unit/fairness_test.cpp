@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The next arrival takes the waiter in slot 0, however busy the arena is.
+// The next arrival takes the waiter in slot 0, however busy the arena is. With two colours an
+// arrival takes it before long.
 #include <tryst/exchanger.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/joined_coroutine.hpp"
+#include "support/opened_stack.hpp"
+#include "support/short_exchanger.hpp"
 
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
@@ -12,8 +15,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -93,6 +98,69 @@ TEST(Fairness, ABusyArenaTakesTheOneWhoStartsToWaitWithinOneTurnOfEach) {
     EXPECT_GT(swaps, 10 * coroutines);
     ex.close();
     loop.run_until_idle();
+}
+
+using lifo_exchanger = tryst::test::short_exchanger<tryst::detail::dual_stack, int>;
+
+template <bool Red>
+tryst::task<> exchange_often(lifo_exchanger& ex, int times, long& swaps) {
+    for (int i = 0; i != times; ++i) {
+        if constexpr (Red) {
+            auto got = co_await ex.red(1);
+            if (!got) {
+                co_return;
+            }
+            ++swaps;
+        } else {
+            auto got = co_await ex.blue(1);
+            if (!got) {
+                co_return;
+            }
+        }
+    }
+}
+
+bare_coroutine wait_below(lifo_exchanger& ex, const long& swaps, long& swaps_when_taken) {
+    const auto got = co_await ex.red(2);
+    swaps_when_taken = got ? swaps : -1;
+}
+
+TEST(Fairness, ABusyArenaOfTwoColoursTakesTheOneWhoWaitsOnTheStack) {
+    constexpr int coroutines = 16;
+    lifo_exchanger ex(1);
+    tryst::run_loop loop;
+    long swaps = 0;
+    long swaps_when_taken = -1;
+    const auto waiting = wait_below(ex, swaps, swaps_when_taken);
+    tryst::test::arena_of(ex.inside()).grow();
+    for (int i = 0; i != coroutines; i += 2) {
+        loop.spawn(exchange_often<true>(ex, 1'000, swaps));
+        loop.spawn(exchange_often<false>(ex, 1'000, swaps));
+    }
+    loop.run_until_idle();
+    // One of 64 arrivals looks at the stack; the first such arrivals may be red.
+    EXPECT_GE(swaps_when_taken, 0);
+    EXPECT_LE(swaps_when_taken, 1'000);
+    EXPECT_GT(swaps, 7'000);
+    ex.close();
+    loop.run_until_idle();
+}
+
+TEST(Fairness, ThreadsThatVisitManyStacksInTurnLookAtEach) {
+    for (int stacks = 1; stacks != 17; ++stacks) {
+        std::vector<std::unique_ptr<tryst::test::stack_protocol>> visited;
+        std::vector<int> looks(static_cast<std::size_t>(stacks));
+        for (int i = 0; i != stacks; ++i) {
+            visited.push_back(std::make_unique<tryst::test::stack_protocol>(1));
+            EXPECT_FALSE(tryst::test::arena_of(*visited.back()).skips_list());
+            tryst::test::arena_of(*visited.back()).grow();
+        }
+        for (int i = 0; i != 1'000 * stacks; ++i) {
+            const auto at = static_cast<std::size_t>(i % stacks);
+            looks[at] += tryst::test::arena_of(*visited[at]).skips_list() ? 0 : 1;
+        }
+        EXPECT_GT(*std::min_element(looks.begin(), looks.end()), 0) << stacks;
+    }
 }
 
 joined_coroutine wait_and_sum(exchanger& ex, std::vector<std::atomic<long>>& swaps, long& sum) {

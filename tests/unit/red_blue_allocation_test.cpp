@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -212,6 +213,93 @@ TYPED_TEST(RedBlueAllocation, FailsWithoutLoss) {
     EXPECT_TRUE(at.try_red(8));
     loop.run_until_idle();
     EXPECT_TRUE(*later);
+}
+
+/// What an arrival does that waits.
+template <class List>
+match_result arrive(List& list, waiter& w, colour side) {
+    while (true) {
+        match_result seen{match_result::empty};
+        if (List::looks_first) {
+            seen = list.try_match(side);
+        }
+        if (seen.kind == match_result::empty || seen.kind == match_result::own_side) {
+            seen = list.enqueue_or_match(w, side);
+        }
+        if (seen.kind != match_result::empty) {
+            return seen;
+        }
+    }
+}
+
+/// Memory fails at the k-th allocation, for every k, and then returns.
+TYPED_TEST(RedBlueAllocation, FailsAnywhereAndGoesOn) {
+    for (long k = 0; k != 12; ++k) {
+        typename TypeParam::wait_list list;
+        std::vector<waiter> reds(2'000);
+        std::vector<waiter> blues(reds.size());
+        std::size_t failed = 0;
+        std::size_t waiting = 0;
+        const long end = allocations + k;
+        for (waiter& w : reds) {
+            allocations_fail = allocations >= end;
+            const match_result seen = arrive(list, w, colour::red);
+            allocations_fail = false;
+            ASSERT_TRUE(seen.kind == match_result::offered ||
+                        seen.kind == match_result::out_of_memory);
+            (seen.kind == match_result::offered ? waiting : failed) += 1;
+        }
+        EXPECT_TRUE(failed != 0 || k > 4) << k;
+        // All who wait are met, and the next arrival waits.
+        for (waiter& w : blues) {
+            const match_result seen = arrive(list, w, colour::blue);
+            const bool met = waiting != 0;
+            ASSERT_EQ(seen.kind, met ? match_result::partner : match_result::offered);
+            waiting -= met ? 1 : 0;
+            ASSERT_TRUE(met || list.withdraw(w, colour::blue));
+        }
+        waiter red;
+        ASSERT_EQ(arrive(list, red, colour::red).kind, match_result::offered);
+        EXPECT_EQ(list.try_match_all(colour::blue).claimed, &red);
+    }
+}
+
+/// There is no more memory. What there is can be used for ever, although many get no place.
+TYPED_TEST(RedBlueAllocation, LosesNoPlaceWhenItFails) {
+    typename TypeParam::wait_list list;
+    waiter red;
+    waiter blue;
+    std::vector<waiter> many(2'000);
+    const auto meet = [&](int times) {
+        for (int i = 0; i != times; ++i) {
+            ASSERT_EQ(arrive(list, red, colour::red).kind, match_result::offered);
+            ASSERT_EQ(arrive(list, blue, colour::blue).claimed, &red);
+        }
+    };
+    meet(1'000);
+    allocations_fail = true;
+    std::size_t least = many.size();
+    std::size_t most = 0;
+    for (int number = 0; number != 300 && !this->HasFatalFailure(); ++number) {
+        const colour own = number % 2 == 0 ? colour::red : colour::blue;
+        std::size_t waiting = 0;
+        for (waiter& w : many) {
+            waiting += arrive(list, w, own).kind == match_result::offered ? 1U : 0U;
+        }
+        least = std::min(least, waiting);
+        most = std::max(most, waiting);
+        for (; waiting != 0; --waiting) {
+            ASSERT_EQ(list.try_match_all(opposite(own)).kind, match_result::partner);
+        }
+        ASSERT_NE(list.try_match_all(opposite(own)).kind, match_result::partner);
+        meet(1 + number % 150);
+    }
+    allocations_fail = false;
+    EXPECT_LT(most, many.size());
+    EXPECT_GE(least, most - std::min<std::size_t>(most, 3 * 64))
+        << "only parts of segments are lost";
+    EXPECT_GE(least, 1U);
+    meet(1'000);
 }
 
 TYPED_TEST(RedBlueAllocation, EndsWithTheExchanger) {

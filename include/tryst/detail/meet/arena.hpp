@@ -133,7 +133,7 @@ public:
     /// After a failed claim: makes room for one more pair.
     void grow() noexcept {
         std::uint32_t seen = bound();
-        if (highest(seen) < capacity_) {
+        if (highest(seen) < capacity_ && seen != shut_bound) {
             // [A1] relaxed: the bound publishes nothing. Failure relaxed: another thread decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
@@ -160,6 +160,15 @@ public:
             per_thread<thread_state>().probe = place;
             per_thread<thread_state>().place = 0; // as in `next_probe`
         }
+    }
+
+    /// Ends the use of the arena permanently. Parties that have read the bound before may still
+    /// meet there, and offers still expire.
+    void shut() noexcept {
+        // [A6] relaxed: the close of the list releases it, so an arrival that comes after a party
+        // has found the list closed reads this bound. A concurrent [A1] or [A2] is overwritten, or
+        // fails.
+        bound_.store(shut_bound, std::memory_order_relaxed);
     }
 
     /// After the offer made at `place` has expired: selects another slot, and lowers the bound by
@@ -206,12 +215,14 @@ private:
         slot members[group_size];
     };
 
-    // The lowest byte of the bound is the highest slot in use. The next 14 bits count its changes.
+    // The lowest byte of the bound is the highest slot in use. The next 13 bits count its changes.
+    // One bit is set when the arena is shut.
     static constexpr std::uint32_t sequence = 1U << 8U;
     static constexpr std::uint32_t index_mask = sequence - 1;
     static constexpr unsigned bound_bits = 22;
     static constexpr unsigned index_at = 24; // below it a wait list may use `waiter::place`
     static constexpr std::uint32_t bound_mask = (1U << bound_bits) - 1;
+    static constexpr std::uint32_t shut_bound = 1U << (bound_bits - 1);
 
     struct acquaintance {
         executor_ref partner; ///< Of the thread's latest claim above slot 0.
@@ -220,7 +231,7 @@ private:
     static constexpr int most_strangers = 3;
 
     static std::uint32_t next(std::uint32_t changed) noexcept {
-        const std::uint32_t counted = (changed + sequence) & bound_mask;
+        const std::uint32_t counted = (changed + sequence) % shut_bound;
         return counted != 0 ? counted : sequence; // 0 means that the arena has never grown
     }
 

@@ -106,8 +106,9 @@ public:
 
     bool withdraw(waiter& w, colour /*own*/) noexcept {
         word seen = reinterpret_cast<word>(&w);
-        // [Q3] release, pairs with [Q7], [Q10], [Q12] and [Q19]: this use of the exchanger happens-before its
-        // destruction. Failure relaxed: the waiter belongs to its partner and is not touched.
+        // [Q3] release, pairs with [Q1], [Q2], [Q4], [Q7], [Q10], [Q12] and [Q19]: this use of the
+        // exchanger happens-before its destruction. Failure relaxed: the waiter belongs to its
+        // partner and is not touched.
         return segments_.cell(w.place).compare_exchange_strong(
             seen, cancelled, std::memory_order_release, std::memory_order_relaxed);
     }
@@ -136,8 +137,9 @@ public:
                 if (last != nullptr && seen != empty) {
                     each(*std::exchange(last, nullptr));
                 }
-                // [Q12] release, pairs with [Q10]: the close. Failure acquire, as [Q19]. Success
-                // acquire, too: g++ 12 rejects a weaker order than on failure.
+                // [Q12] release, pairs with [Q10]: the close, which [Q13] must see. Failure
+                // acquire, pairs with [Q1] and [Q3], as [Q19]. Success acquire, too: g++ 12 rejects
+                // a weaker order than on failure.
                 if (cell.compare_exchange_weak(seen, cancelled, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {
                     if (seen != empty) {
@@ -196,7 +198,8 @@ private:
     }
 
     /// Finds the segment of `t`, a ticket of this party, or appends it. If there is no memory,
-    /// clears `has_memory`, and makes the ticket void unless another party has appended the segment.
+    /// clears `has_memory`, and makes the ticket void unless another party has appended the
+    /// segment.
     /// @returns the segment. If there is none, another one; then the party needs another ticket.
     /// Not inlined, because few tickets need it.
     [[gnu::noinline]] place find(colour own, ticket t, bool& has_memory) noexcept {
@@ -274,9 +277,9 @@ private:
             if (list::is_before(at.id, wanted)) {
                 return {match_result::empty};
             }
-            // Holding a ticket does not yet count as waiting. This party has no ticket yet, so its
-            // segment may be swept and reused. [Q18] acquire, pairs with [G14]: if the segment is in
-            // use again, `is_listed` sees that.
+            // [Q18] acquire, pairs with [G14]: this party has no ticket yet, so its segment may be
+            // swept and reused; then `is_listed` sees that. Holding a ticket does not yet count as
+            // waiting.
             if (distance(limit, mine) <= 0 && at.id == wanted &&
                 segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {
                 if (segments_.is_listed(at)) {
@@ -312,14 +315,14 @@ private:
     match_result visit(ticket t, place at, waiter* w) noexcept {
         atomic<word>& cell = segments_.cell(at.n, t);
         prefetch_for_write(&cell);
-        // [Q10] acquire, pairs with [Q1], [Q3] and [Q4]: the first visitor's waiter, or its
-        // withdrawal.
+        // [Q10] acquire, pairs with [Q1], [Q3], [Q4] and [Q12]: the first visitor's waiter, its
+        // withdrawal, or the close.
         word seen = cell.load(std::memory_order_acquire);
         if (seen == empty) {
             if (w != nullptr && !segments_.is_void(t)) {
                 w->place = list::cell_number(at.n, t);
-                // [Q1] release, pairs with [Q2] and [Q10]: publishes *w to the second visitor.
-                // Failure acquire, pairs with [Q1], [Q3] and [Q4].
+                // [Q1] release, pairs with [Q2], [Q10], [Q12] and [Q19]: publishes *w to the second
+                // visitor or the closer. Failure acquire, pairs with itself, [Q3] and [Q4].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),
                                                  std::memory_order_release,
                                                  std::memory_order_acquire)) {

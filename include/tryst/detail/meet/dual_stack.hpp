@@ -62,8 +62,10 @@ namespace tryst::detail {
  *      (tests/unit/elimination_test.cpp plays all histories of up to four parties.)
  *   5. Offers in the arena are bounded, and expire into the stack (I2). So I3 holds.
  *   6. Others may pass a waiter on the stack for as long as they meet in the arena, as they may by
- *      meeting above it on the stack. But of 64 arrivals on a thread, one looks at the stack first,
- *      and an offer that expires does so, too. */
+ *      meeting above it on the stack. But of 64 arrivals on a thread, one looks at the stack first.
+ *      An offer that expires goes there, too, unless it finds a partner in the arena on the way.
+ *   7. A party that arrives after a close must find it, without looking at the stack. So a close
+ *      shuts the arena, too. */
 class dual_stack {
     struct node;
     using pool = node_pool<node, 24>;
@@ -92,8 +94,8 @@ public:
             if (colour_of(head) == own) {
                 return {match_result::own_side};
             }
-            // Relaxed: acquired with the head. If the node is not on top any more (I7), [D9] fails.
             node& on_top = nodes_[top];
+            // Relaxed: acquired with the head. If the node is not on top any more (I7), [D9] fails.
             const number next = on_top.next.load(std::memory_order_relaxed);
             // [D9] relaxed: [D1] acquired all nodes. The next user of the head acquires what [D2]
             // released, because all changes of the head are read-modify-writes. Failure relaxed:
@@ -187,8 +189,8 @@ public:
         const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel);
         waiter* last = nullptr;
         for (number n = top_of(head); n != pool::none;) {
-            // Relaxed: acquired with the head.
             node& here = nodes_[n];
+            // Relaxed: acquired with the head.
             const number next = here.next.load(std::memory_order_relaxed);
             // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot
             // destroy it.

@@ -81,6 +81,7 @@ public:
                 return n;
             }
             contended.pause();
+            // [N6] acquire, pairs with [N4], as [N3].
             head = free_.load(std::memory_order_acquire);
         }
         // Relaxed: the CAS re-reads it.
@@ -103,7 +104,7 @@ public:
         for (back_off contended;; contended.pause()) {
             // Relaxed: released by [N4].
             node.link.store(number_of(head), std::memory_order_relaxed);
-            // [N4] release, pairs with [N3] and [N5]: the link, and everything that the node's user
+            // [N4] release, pairs with [N3], [N5] and [N6]: the link, and everything that its user
             // did. Failure relaxed: retried.
             if (free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
                                             std::memory_order_relaxed)) {

@@ -59,7 +59,7 @@ enum class arrival : std::uint8_t {
  *     stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is. Each arrival looks; but if the list eliminates, and the arena is in use, only one in 64 on
+ *     is. Each arrival looks; but if the list eliminates and the arena is in use, only one in 64 on
  *     each thread looks before it tries the arena (dual_stack.hpp).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
@@ -258,6 +258,10 @@ public:
     /// the last waiter.
     void close() noexcept {
         arena_.pin();
+        if constexpr (WaitList::eliminates) {
+            // Before a party can find the list closed: those that arrive later must look there.
+            arena_.shut();
+        }
         waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
         for (std::uint32_t i = 0; i != arena_.capacity() * arena::group_size; ++i) {
             slot& here = arena_.at(1 + i / arena::group_size, i % arena::group_size);
@@ -329,9 +333,9 @@ private:
         std::uint32_t empty_slot = 0;
     };
 
-    /// Claims a partner in the slots at `index`, if there is one.
+    /// Claims a partner in the slots at `index`, if there is one. `moving` is as in `apply_match`.
     template <class W>
-    group_visit match_in_group(W& w, std::uint32_t index) noexcept {
+    group_visit match_in_group(W& w, std::uint32_t index, slot* moving = nullptr) noexcept {
         group_visit result{group_visit::full};
         bool collided = false;
         for (std::uint32_t i = 0; i != arena::group_size; ++i) {
@@ -344,13 +348,28 @@ private:
                 }
             } else if (slot::matches(W::side, offer)) {
                 if (here.claim(offer)) {
-                    swap_with(w, q, false, nullptr);
+                    swap_with(w, q, false, moving);
                     return {group_visit::matched};
                 }
                 collided = true;
             }
         }
         return collided ? group_visit{group_visit::collided} : result;
+    }
+
+    /// Claims a partner in one of a few indexes that belong to other threads, before `w` goes to
+    /// the wait list. If each thread serves only one colour, partners are not at its own index.
+    template <class W>
+    bool match_nearby(W& w, std::uint32_t bound, slot* moving) noexcept {
+        const std::uint32_t slots = arena::highest(bound);
+        const std::uint32_t own = slots > 1 ? arena::index(bound) : 1;
+        for (std::uint32_t i = 0; i + 1 < slots && i != 4; ++i) {
+            const std::uint32_t other = 1 + (own + i) % slots;
+            if (match_in_group(w, other, moving).kind == group_visit::matched) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /// With a wait list that eliminates: the arena comes first.
@@ -385,7 +404,11 @@ private:
                 }
                 continue;
             }
-            if (!std::exchange(tried, false)) {
+            const bool skips = std::exchange(tried, false);
+            if ((!skips || !WaitList::looks_first) && match_nearby(w, bound, moving)) {
+                return arrival::completed;
+            }
+            if (!skips) {
                 const match_result found = arena_.list().try_match(W::side);
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
@@ -395,6 +418,9 @@ private:
                 }
             }
             const match_result found = arena_.list().enqueue_or_match(w, W::side);
+            if (found.kind == match_result::out_of_memory && skips) {
+                continue; // `try_match` may have collided, and overlooked a partner
+            }
             if (apply_match(w, found, moving)) {
                 return arrival::completed;
             }

@@ -61,8 +61,8 @@ namespace tryst::detail {
  * Void tickets. Suppose that a party has a ticket, but there is neither its segment nor memory for
  * it. Its partner must not wait for it in a segment that is appended later.
  *
- * 1. The party makes its ticket, and all before it, void (`void_until`), and then writes the link of
- *    the last segment [G4] without changing it.
+ * 1. The party makes its ticket, and all before it, void (`void_until`), and then writes the link
+ *    of the last segment [G4] without changing it.
  * 2. If [G4] fails, there is a next segment, in which the party continues.
  * 3. Otherwise a party that appends the next segment [G3], or finds it, sees the void tickets. In
  *    a void cell the first visitor does not wait, and an append may leave out void ids.
@@ -83,7 +83,8 @@ public:
     using word = slot::word;
     using number = std::uint32_t;
     using ticket = std::uint64_t;
-    /// An id in the upper bits of a word, so that ids wrap like the word and differences are signed.
+    /// An id in the upper bits of a word, so that ids wrap like the word and differences are
+    /// signed.
     using id_type = std::uint64_t;
 
     static constexpr number none = 0;
@@ -413,7 +414,7 @@ private:
 
     bool all_cells_are(word state, number n) const noexcept {
         return std::ranges::all_of(segments_[n].cells, [state](const atomic<word>& cell) {
-            // [Q7] acquire, pairs with [Q2], [Q3] and [Q4]: the visits of the cell.
+            // [Q7] acquire, pairs with [Q2], [Q3], [Q4] and [Q5]: the visits of the cell.
             return cell.load(std::memory_order_acquire) == state;
         });
     }

@@ -44,7 +44,8 @@ struct match_result {
 /// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving.
 /// - `try_match_all` is for a party that will not wait. A partner that is still arriving does not
 ///   hide another one that waits.
-/// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise (`empty`) the caller starts again.
+/// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise
+///   (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters. It passes each but the last to a
 ///   function, and returns the last. It calls the function before it claims the next suspended
