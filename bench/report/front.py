@@ -23,10 +23,11 @@ EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs 
 CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
            "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
            "([the difference](choosing.md#two-colours)).")
-COLOURS = ("**One way, or two colours, on more loops: do not share one of these among all loops.** They do not scale with "
-           "cores today. In simulation, their throughput on many loops is lower than on one loop, and lower than that of a "
-           "mutex. Instead use an `exchanger` if any two parties may pair, a channel for each loop or pair of loops, or lists "
-           "under a mutex.")
+COLOURS = ("**One way, or two colours, on more loops: `order::any` or `order::lifo`.** Each loop then pairs its own tasks, "
+           "and throughput grows with the number of loops (simulated). It grows only if each loop has parties of both colours.")
+FIFO = ("**In order of arrival on more loops: `order::fifo`, the default.** Strict order needs a counter that all loops share. "
+        "So throughput does not grow with the number of loops; it does not fall either, and is higher than that of a mutex "
+        "(simulated).")
 ASIO = ("**One way on one `io_context`: Asio's own channel.** There it is somewhat faster than tryst's channel on Asio, "
         "and needs less memory ([more](asio.md#when-asios-own-channel-is-better)).")
 NEAR = "**Two tasks that only meet each other: run both on one loop.** Across processors a swap takes several times as long."
@@ -66,7 +67,8 @@ def advice(files: Files) -> list[str]:
     simulated, forms, others = (files.get(name) for name in ("scale.json", "micro.json", "rivals.json"))
     items = {EXCHANGER: simulated and forms and scale.arena_scales(simulated) and micro.arena_is_faster(forms),
              CHANNEL: forms and micro.fifo_pays_on_two_loops(forms),
-             COLOURS: simulated and scale.colours_do_not_scale(simulated),
+             COLOURS: simulated and scale.lifo_and_any_scale(simulated),
+             FIFO: simulated and scale.fifo_stays_level(simulated),
              ASIO: others and rivals.asios_own_is_better(Results(others)),
              NEAR: forms and micro.same_loop_is_faster(forms)}
     return [item for item, holds in items.items() if holds]

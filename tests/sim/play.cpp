@@ -60,7 +60,8 @@ pace choose_pace(random& dice, bool large) {
     how.dwell = dice.among(dwelling);
     how.spurious = dice.among(rarely);
     how.drift = dice.among(rarely);
-    how.tick = instant(dice.one_in(2) ? 0 : dice.below(100'000));
+    // Time always passes, because a lone loop prolongs its offer until a moment has passed.
+    how.tick = instant(1 + (dice.one_in(2) ? 0 : dice.below(100'000)));
     how.processors = static_cast<unsigned>(dice.between(1, 4));
     how.addresses = dice.among(reuses);
     return how;

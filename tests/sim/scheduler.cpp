@@ -467,7 +467,6 @@ void is_waiting() noexcept {
 } // namespace
 
 void pause(const std::source_location& where) noexcept {
-    is_waiting();
     access("pause", where);
 }
 
@@ -475,6 +474,7 @@ void yield() noexcept {
     if (!w.on_fiber) {
         return;
     }
+    is_waiting();
     set_turn(0);
     spend_step();
     w.threads[w.current].rank = --w.lowest_rank;
@@ -541,6 +541,8 @@ const char* name_of_step(unsigned step) noexcept {
         return "completes it in place";
     case detail::step::offer_in_arena:
         return "offers itself in the arena";
+    case detail::step::another_turn:
+        return "waits another turn in the arena";
     case detail::step::expiry:
         return "its offer has expired";
     case detail::step::growth:

@@ -78,7 +78,8 @@ void until_quiet();
 /// returns what is wrong.
 void when_all_sleep(std::function<std::string()> check);
 
-/// Sets `flag` as soon as this thread spins or sleeps. Null: forget the flag.
+/// Sets `flag` as soon as this thread yields or sleeps. (It may also spin before it has made its
+/// offer, at a contended word.) Null: forget the flag.
 void tell_when_waiting(bool* flag) noexcept;
 
 /// Something is wrong: the run ends here.
@@ -126,7 +127,7 @@ void linger() noexcept;
 void step_taken(unsigned step) noexcept;
 
 /// How often each step was taken, over all runs.
-inline constexpr unsigned step_kinds = 20;
+inline constexpr unsigned step_kinds = 21;
 std::uint64_t times_taken(unsigned step) noexcept;
 const char* name_of_step(unsigned step) noexcept;
 

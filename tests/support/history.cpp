@@ -490,7 +490,8 @@ private:
         }
         for (const record* r : operations_) {
             const auto here = channels.find(r->channel);
-            if (here != channels.end() && found_nobody(*r) &&
+            const bool had_ticket = fifo_.contains(r->channel) && r->way == way::waits;
+            if (here != channels.end() && found_nobody(*r) && !had_ticket &&
                 here->second.covers.at(static_cast<std::size_t>(opposite(r->colour)))
                     .contains(r->invoked, r->returned)) {
                 report("parked", *r, " overlooked a partner that was parked all the time");

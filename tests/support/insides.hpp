@@ -51,6 +51,15 @@ bool waits_in_arena(Owner& owner) noexcept {
     return false;
 }
 
+/// Moves the calling thread to a slot without an offer. Precondition: such a slot is in use.
+template <class Owner>
+void move_to_empty_slot(Owner& owner) noexcept {
+    arena& slots = arena_of(owner);
+    while (detail::slot::offered(slots.at(arena::index(slots.bound())).peek()) != nullptr) {
+        slots.collided();
+    }
+}
+
 /// Returns when a waiter is in the wait list.
 template <class Owner>
 void until_someone_waits(Owner& owner) noexcept {

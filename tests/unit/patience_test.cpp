@@ -127,4 +127,51 @@ TEST(Patience, OfAThreadIsShorterInTheArenaThanInTheWaitList) {
     EXPECT_EQ(strategy.rounds_in_list, 100);
 }
 
+/// An operation that a partner has claimed, after its deadline.
+struct claimed_operation {
+    using result = bool;
+    static constexpr bool is_timed = true;
+
+    template <bool OwnsThread>
+    tryst::detail::arrival begin(tryst::executor_ref /*on*/) noexcept {
+        return tryst::detail::arrival::claimed;
+    }
+    template <bool OwnsThread>
+    tryst::detail::arrival look_again() noexcept {
+        return tryst::detail::arrival::completed;
+    }
+    static tryst::detail::clock::time_point time_limit() noexcept { return {}; }
+    static bool is_complete() noexcept { return false; }
+    static bool park() noexcept { return false; }
+    static bool take_result() noexcept { return true; }
+};
+
+/// Counts the rounds of a wait that does not end earlier.
+struct patient_strategy {
+    static constexpr bool owns_thread = true;
+
+    static tryst::executor_ref executor() noexcept { return {}; }
+    template <class Done, class Late>
+    void await_partner(Done /*is_done*/, Late is_late) noexcept {
+        while (rounds != 100 && !is_late()) {
+            ++rounds;
+        }
+    }
+    void sleep() noexcept {}
+    bool sleep_until(tryst::detail::clock::time_point /*deadline*/) noexcept { return true; }
+    template <class Step>
+    auto step(Step step) noexcept {
+        return step();
+    }
+
+    int rounds = 0;
+};
+
+TEST(Patience, OfAClaimedThreadDoesNotEndBecausePartnersMayNeedItsProcessor) {
+    claimed_operation exchange;
+    patient_strategy strategy;
+    EXPECT_TRUE(tryst::detail::blocking_wait(exchange, strategy));
+    EXPECT_EQ(strategy.rounds, 100);
+}
+
 } // namespace

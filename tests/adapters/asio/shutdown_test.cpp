@@ -26,6 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using tryst::asio::async_exchange;
+using tryst::asio::async_exchange_for;
 using tryst::test::census;
 using tryst::test::mourned;
 using tryst::test::step;
@@ -91,8 +92,7 @@ const std::vector<party> parties{
      }},
     {"a callback with a deadline",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         tryst::asio::async_exchange_for(ex, std::move(item), 1h,
-                                         net::bind_executor(io, mourned(handlers)));
+         async_exchange_for(ex, std::move(item), 1h, net::bind_executor(io, mourned(handlers)));
      }},
     {"a callback on a strand",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
@@ -465,19 +465,20 @@ TEST_F(AsioShutdown, MayDestroyTheQueueBeforeTheServices) {
 
 // ---- Operations that are complete, but whose handler has not been called yet.
 
-net::awaitable<void> wait_for_partner(exchanger& ex, tracked item) {
-    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item))));
+net::awaitable<void> swap_at_once(exchanger& ex, tracked item) {
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange_for(std::move(item), 0s)));
     ADD_FAILURE() << "went on";
 }
 
-/// An exchanger whose partners meet in the arena, so that an operation finds its partner only when
-/// it makes its offer.
+/// A partner waits in a slot of another thread. So an operation does not find it at first; but if
+/// its deadline has passed, it looks at all slots when it starts.
 class AsioShutdownAfterTheMatch : public testing::Test {
 protected:
     AsioShutdownAfterTheMatch() {
-        tryst::test::grow(*ex_);
+        tryst::test::grow(*ex_, 2);
         async_exchange(*ex_, tracked(items_, 1), net::bind_executor(*here_, keep_));
         EXPECT_TRUE(tryst::test::waits_in_arena(*ex_));
+        tryst::test::move_to_empty_slot(*ex_);
     }
     void expect_match_and_destroy() {
         EXPECT_FALSE(tryst::test::waits_in_arena(*ex_));
@@ -488,19 +489,19 @@ protected:
     }
 
     census items_;
-    std::optional<exchanger> ex_{std::in_place, 1};
+    std::optional<exchanger> ex_{std::in_place, 2};
     std::optional<net::io_context> here_{std::in_place};
     std::optional<net::io_context> there_{std::in_place};
     static constexpr auto keep_ = [](auto, auto&&) { ADD_FAILURE() << "called"; };
 };
 
 TEST_F(AsioShutdownAfterTheMatch, DropsTheItemOfAnOperation) {
-    async_exchange(*ex_, tracked(items_, 2), net::bind_executor(*there_, keep_));
+    async_exchange_for(*ex_, tracked(items_, 2), 0s, net::bind_executor(*there_, keep_));
     expect_match_and_destroy();
 }
 
 TEST_F(AsioShutdownAfterTheMatch, DropsTheItemOfAnAwaitable) {
-    net::co_spawn(*there_, wait_for_partner(*ex_, tracked(items_, 2)), net::detached);
+    net::co_spawn(*there_, swap_at_once(*ex_, tracked(items_, 2)), net::detached);
     there_->run_one();
     expect_match_and_destroy();
 }
@@ -538,8 +539,7 @@ TEST(AsioCompletion, SurvivesAHandlerThatCannotBeMoved) {
         {
             exchanger ex;
             if (timed) {
-                tryst::asio::async_exchange_for(ex, tracked(items, 1), 1h,
-                                                fragile_handler(io, armed));
+                async_exchange_for(ex, tracked(items, 1), 1h, fragile_handler(io, armed));
             } else {
                 async_exchange(ex, tracked(items, 1), fragile_handler(io, armed));
             }

@@ -45,9 +45,12 @@ typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) 
     bool waited_in_list = false;
     while (where != arrival::completed && !waited_in_list) {
         waited_in_list = where == arrival::waiting;
-        int rounds = waited_in_list ? 0 : arena_rounds; // 0: as many as the strategy makes
+        int rounds = where == arrival::offered ? arena_rounds : 0; // 0: all that the strategy makes
         strategy.await_partner([&] { return op.is_complete(); },
                                [&] {
+                                   if (where == arrival::claimed) {
+                                       return false; // the partner may need this processor
+                                   }
                                    if (--rounds == 0) {
                                        return true;
                                    }

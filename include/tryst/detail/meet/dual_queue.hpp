@@ -36,8 +36,8 @@ namespace tryst::detail {
  * exist, because its segment was swept or its ticket is void.
  *
  * I8. Each colour visits a cell at most once, because it takes each ticket at most once (I9). If
- *     only one colour has taken the ticket of a cell, the closer makes the other visit after it has
- *     closed both cursors.
+ *     only one colour has taken the ticket of a cell when the cursors are closed, the closer makes
+ *     the other visit.
  *
  * Claim and withdraw each CAS the same word away from the waiter, so I1 holds as it does in a slot.
  *
@@ -79,8 +79,8 @@ public:
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         while (true) {
-            // [Q6] acquire, pairs with [Q9], [Q14], [Q15] and [Q16]: the links that a sweep has
-            // changed, or everything before the close.
+            // [Q6] acquire, pairs with [Q9], [Q14] and [Q15]: the links that a sweep has changed, or
+            // everything before the close.
             const std::uint64_t mine = cursor(own).fetch_add(one_ticket, std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
@@ -118,16 +118,23 @@ public:
         // [Q14] acquire, pairs with [Q9]: the links; release, pairs with [Q6], [Q8] and [Q11]:
         // everything before the close. A closed cursor hands out no more tickets, even if it still
         // moves. The thread that closed blue's cursor is the closer.
-        const std::uint64_t before = blue_.word.fetch_or(closed, std::memory_order_acq_rel);
-        // [Q15] acquire, pairs with [Q9]; release, pairs with [Q6], [Q8], [Q11] and [Q17]: as
-        // [Q14].
-        red_.word.fetch_or(closed, std::memory_order_acq_rel);
-        if (is_closed(before)) {
+        const std::uint64_t blues = blue_.word.fetch_or(closed, std::memory_order_acq_rel);
+        close_red();
+        if (is_closed(blues)) {
             return nullptr;
         }
+        std::uint64_t reds = open;
+        // If another party has closed red's cursor, it is about to say at which ticket.
+        yield_until([&] {
+            reds = red_end_.load(std::memory_order_relaxed); // relaxed: only a ticket number
+            return reds != open;
+        });
         segments_.seal();
         waiter* last = nullptr;
-        segments_.for_each_cell([&](atomic<word>& cell) {
+        // Cells of which only one colour has the ticket. In those before, the two parties meet
+        // even after the close, because the pair was formed when the second ticket was taken.
+        const auto [first, end] = std::minmax({ticket_of(blues), ticket_of(reds)});
+        segments_.for_each_cell(first, end, [&](atomic<word>& cell) {
             // [Q19] acquire, pairs with [Q1] and [Q3]: the waiter, or a withdrawal, which uses the
             // exchanger until then.
             word seen = cell.load(std::memory_order_acquire);
@@ -153,7 +160,7 @@ public:
     }
 
     bool is_closed() const noexcept {
-        // [Q17] acquire, pairs with [Q15] and [Q16]: everything before the close.
+        // [Q17] acquire, pairs with [Q15]: everything before the close.
         return is_closed(red_.word.load(std::memory_order_acquire));
     }
 
@@ -165,6 +172,7 @@ private:
     // A cursor: the next ticket, and in the lowest bit whether it is closed.
     static constexpr std::uint64_t closed = 1;
     static constexpr std::uint64_t one_ticket = 2;
+    static constexpr std::uint64_t open = closed; ///< Instead of a cursor that was still open.
     struct alignas(line_pair) padded_cursor {
         atomic<std::uint64_t> word{0};
     };
@@ -185,14 +193,22 @@ private:
         return cursor(of).load(std::memory_order_relaxed);
     }
 
+    /// Closes red's cursor, once blue's is closed.
+    void close_red() noexcept {
+        // [Q15] acquire, pairs with [Q9]; release, pairs with [Q6], [Q8], [Q11] and [Q17]: as
+        // [Q14], or everything before the close of blue's cursor.
+        const std::uint64_t before = red_.word.fetch_or(closed, std::memory_order_acq_rel);
+        if (!is_closed(before)) {
+            red_end_.store(before, std::memory_order_relaxed); // relaxed: only a ticket number
+        }
+    }
+
     /// The result for a party that found its cursor closed. Before it returns, a blue party also
     /// closes red's cursor. So no party can find the queue open after another has found it closed.
     /// A red party need not help, because red's cursor is closed second.
     match_result closed_to(colour own) noexcept {
         if (own == colour::blue) {
-            // [Q16] release, pairs with [Q6], [Q8], [Q11] and [Q17]: everything before the close of
-            // blue's cursor.
-            red_.word.fetch_or(closed, std::memory_order_release);
+            close_red();
         }
         return {match_result::closed};
     }
@@ -262,7 +278,7 @@ private:
     /// the cursor `limit` has not come yet, passes its cell.
     match_result try_match_before(std::uint64_t limit, colour own) noexcept {
         while (true) {
-            // [Q11] acquire, pairs with [Q14], [Q15] and [Q16]: everything before the close.
+            // [Q11] acquire, pairs with [Q14] and [Q15]: everything before the close.
             std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
@@ -287,8 +303,7 @@ private:
                 }
                 continue;
             }
-            // [Q8] acquire, pairs with [Q9], [Q14], [Q15] and [Q16], as [Q6]. Failure relaxed:
-            // retried.
+            // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
             if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
                                                      std::memory_order_acquire,
                                                      std::memory_order_relaxed)) {
@@ -344,9 +359,8 @@ private:
             return {match_result::partner, reinterpret_cast<waiter*>(seen)};
         }
         TRYST_TRACE(step::vacancy);
-        // [Q5] release, pairs with [Q7]: both visits. A plain store, because no other party will
-        // write anything else to the cell. (A closer may have voided it, and the partner have left
-        // it: then it is `finished` already.)
+        // [Q5] release, pairs with [Q7]: both visits. A plain store, because there is no other
+        // visit (I8).
         cell.store(finished, std::memory_order_release);
         return {match_result::empty};
     }
@@ -354,6 +368,7 @@ private:
     padded_cursor red_;
     padded_cursor blue_;
     alignas(line_pair) std::array<typename list::front, 2> front_;
+    atomic<std::uint64_t> red_end_{open}; ///< Red's cursor when it was closed.
     list segments_;
 };
 

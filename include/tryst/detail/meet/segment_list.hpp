@@ -251,13 +251,13 @@ public:
         }
     }
 
-    /// Calls `visit` with each cell, in the order of tickets.
+    /// Calls `visit` with the cells of the tickets from `first` to `end`, in this order.
     template <class Visit>
-    void for_each_cell(Visit visit) noexcept {
-        place at = oldest();
-        while (true) {
-            for (ticket i = 0; i != cell_count; ++i) {
-                visit(cell(at.n, i));
+    void for_each_cell(ticket first, ticket end, Visit visit) noexcept {
+        for (place at = walk(oldest(), id_of(first)); !is_before(at.id, id_of(first));) {
+            const ticket begin = first_of(at.id, first);
+            for (ticket t = std::max(begin, first); t < std::min(begin + cell_count, end); ++t) {
+                visit(cell(at.n, t));
             }
             const place next = walk(at, at.id + one_id);
             if (!is_before(at.id, next.id)) {
