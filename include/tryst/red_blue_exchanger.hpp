@@ -30,8 +30,9 @@ enum class order : unsigned char {
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
     /// position of a waiter that withdrew.
     lifo,
-    /// No order. While many cores use the exchanger, parties of one core meet first, and on each
-    /// thread one arrival in about 64 goes to the party that has waited longest. Otherwise `fifo`.
+    /// No order. While many cores use the exchanger, parties of one core meet first. But on each
+    /// thread, every 61st red and every 61st blue arrival goes to the party that has waited longest
+    /// (`try_` operations, which always do so, do not count). Otherwise `fifo`.
     any,
 };
 

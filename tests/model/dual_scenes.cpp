@@ -2,7 +2,7 @@
 // Two colours: the wait lists alone, and below the protocol.
 #include "model/meeting.hpp"
 #include "model/scenes.hpp"
-#include "support/opened_stack.hpp"
+#include "support/opened_arena.hpp"
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
@@ -15,7 +15,28 @@
 #include <memory>
 #include <utility>
 
-namespace tryst::model {
+namespace tryst {
+
+namespace model {
+
+/// A queue behind an arena, with one cell in a segment.
+class unordered_queue : public detail::basic_dual_queue<0> {
+public:
+    static constexpr bool spreads = true;
+    static constexpr bool eliminates = true;
+};
+
+} // namespace model
+
+namespace test {
+
+detail::basic_arena<model::unordered_queue>&
+arena_of(detail::protocol<model::unordered_queue>& inside) noexcept;
+template struct opened_arena<&detail::protocol<model::unordered_queue>::arena_>;
+
+} // namespace test
+
+namespace model {
 
 namespace {
 
@@ -54,7 +75,6 @@ std::array<record, 12> records;
 enum class plan : std::uint8_t {
     waits,
     quits, ///< withdraws at once
-    looks, ///< offers nothing, and passes no cell
     tries, ///< offers nothing
 };
 
@@ -156,6 +176,16 @@ public:
     }
     std::size_t count() const { return count_; }
 
+    /// Whoever waits is met, now.
+    void meet_all() {
+        for (std::size_t i = 0; i != count_; ++i) {
+            if (records[i].end == fate::waits) {
+                arrive(opposite(records[i].side));
+                require(records[count_ - 1].end == fate::met, "a party has missed another");
+            }
+        }
+    }
+
     /// A thread that only asks whether all is closed.
     auto asker() {
         return [this] {
@@ -236,11 +266,11 @@ private:
         guest& w = *guests_[mine];
         w.touched = mine;
         while (true) {
-            const bool offers = p != plan::tries && p != plan::looks;
+            const bool offers = p != plan::tries;
             match_result seen{match_result::empty};
             if (p == plan::tries) {
                 seen = list_->try_match_all(own);
-            } else if (WaitList::looks_first || !offers) {
+            } else if (WaitList::looks_first) {
                 seen = list_->try_match(own);
             }
             if (offers &&
@@ -560,9 +590,9 @@ void swept_one_and_closed() {
     c.run(c.party(blue), c.party(red), c.closer());
 }
 
-// Two looks meet the blues that wait first. The third must meet another one, behind the segment
+// Two reds meet the blues that wait first. The third must meet another one, behind the segment
 // that is swept.
-void swept_one_and_looked() {
+void swept_one_and_tried_thrice() {
     crowd<queue> c;
     c.arrive(blue);
     c.arrive(blue);
@@ -570,7 +600,7 @@ void swept_one_and_looked() {
     c.arrive(blue);
     c.arrive(blue);
     const std::size_t first = c.count();
-    const auto reds = c.party(red, plan::looks, 3);
+    const auto reds = c.party(red, plan::tries, 3);
     c.run(reds, c.party(blue, plan::waits, 2));
     for (std::size_t i = 0; i != 3; ++i) {
         c.require_met(first + i, i);
@@ -588,12 +618,13 @@ void use_first_segment(crowd<WaitList>& c) {
     }
 }
 
-/// A party of each colour comes when there is memory again.
+/// Those who wait are met when there is memory again, and so are those who come then.
 template <class WaitList>
 void come_afterwards(crowd<WaitList>& c) {
     c.starve(0);
+    c.meet_all();
     c.arrive(blue);
-    c.arrive(red);
+    c.meet_all();
     c.finish();
 }
 
@@ -734,10 +765,12 @@ public:
     salon(const salon&) = delete;
     salon& operator=(const salon&) = delete;
 
+    /// @param skips  how many arrivals of its thread have skipped the list before.
     template <colour Own>
-    auto loop(patience kind, bool destroys = false) {
+    auto loop(patience kind, bool destroys = false, std::uint8_t skips = 0) {
         const std::size_t mine = parties_++;
-        return [this, mine, kind, destroys, on = loops_++] {
+        return [this, mine, kind, destroys, skips, on = loops_++] {
+            detail::per_thread<detail::thread_state>().skips[Own == red ? 0 : 1] = skips;
             serial_loop& here = loop_.at(on);
             here.run([&] {
                 here.begin_work();
@@ -908,49 +941,73 @@ void destroyed_over_two_reds() {
 
 // Elimination: the arena is in use from the start.
 
+template <class WaitList>
 void in_arena() {
-    salon<stack> s(1);
-    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+    salon<WaitList> s(1);
+    s.run(s.template loop<red>(endless), s.template loop<blue>(endless));
 }
 
+template <class WaitList>
 void in_arena_over_red() {
-    salon<stack> s(1);
-    s.wait_below<red>();
-    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+    salon<WaitList> s(1);
+    s.template wait_below<red>();
+    s.run(s.template loop<red>(endless), s.template loop<blue>(endless));
 }
 
+template <class WaitList>
 void in_arena_over_blue() {
-    salon<stack> s(1);
-    s.wait_below<blue>();
-    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+    salon<WaitList> s(1);
+    s.template wait_below<blue>();
+    s.run(s.template loop<red>(endless), s.template loop<blue>(endless));
 }
 
+template <class WaitList>
 void in_arena_over_red_and_canceller() {
-    salon<stack> s(1);
-    s.wait_below<red>();
-    s.run(s.loop<red>(until_stop), s.loop<blue>(endless), s.canceller());
+    salon<WaitList> s(1);
+    s.template wait_below<red>();
+    s.run(s.template loop<red>(until_stop), s.template loop<blue>(endless), s.canceller());
 }
 
+template <class WaitList>
 void in_arena_over_red_and_closer() {
-    salon<stack> s(1);
-    s.wait_below<red>();
-    s.run(s.loop<red>(endless), s.loop<blue>(endless), s.closer());
+    salon<WaitList> s(1);
+    s.template wait_below<red>();
+    s.run(s.template loop<red>(endless), s.template loop<blue>(endless), s.closer());
 }
 
+template <class WaitList>
 void two_reds_in_arena() {
-    salon<stack> s(1);
-    s.run(s.loop<red>(endless), s.loop<red>(endless), s.loop<blue>(endless));
+    salon<WaitList> s(1);
+    s.run(s.template loop<red>(endless), s.template loop<red>(endless),
+          s.template loop<blue>(endless));
 }
 
+template <class WaitList>
 void two_reds_in_arena_over_blue() {
-    salon<stack> s(1);
-    s.wait_below<blue>();
-    s.run(s.loop<red>(endless), s.loop<red>(endless), s.loop<blue>(endless));
+    salon<WaitList> s(1);
+    s.template wait_below<blue>();
+    s.run(s.template loop<red>(endless), s.template loop<red>(endless),
+          s.template loop<blue>(endless));
 }
 
+template <class WaitList>
 void in_arena_destroyed_by_red() {
-    salon<stack> s(1);
-    s.run(s.loop<red>(endless, true), s.loop<blue>(until_stop), s.canceller());
+    salon<WaitList> s(1);
+    s.run(s.template loop<red>(endless, true), s.template loop<blue>(until_stop), s.canceller());
+}
+
+// The blue is the 61st of its thread: it must go to the queue.
+void in_arena_over_red_and_next_to_queue() {
+    salon<unordered_queue> s(1);
+    s.wait_below<red>();
+    s.run(s.loop<red>(endless), s.loop<blue>(endless, false, 60));
+}
+
+// The arrivals skip the queue, for whose segments there is no memory at times.
+void in_arena_without_memory() {
+    salon<unordered_queue> s(1);
+    the_checker().starve(3);
+    s.run(s.loop<red>(endless), s.loop<blue>(endless));
 }
 
 constexpr std::array all{
@@ -1014,8 +1071,9 @@ constexpr std::array all{
           reaches(step::sweeping)},
     scene{"fifo_swept_one_closed", "dual queue: one segment is swept; a red, and a close",
           swept_one_and_closed, reaches(step::sweeping)},
-    scene{"fifo_swept_one_looked", "dual queue: one segment is swept and reused; a red looks twice",
-          swept_one_and_looked, reaches(step::sweeping)},
+    scene{"fifo_swept_one_tried_thrice",
+          "dual queue: one segment is swept and reused; three reds try", swept_one_and_tried_thrice,
+          reaches(step::sweeping)},
     scene{"fifo_poor", "dual queue, no memory at times: red and blue", poor_meet<queue>},
     scene{"fifo_poor_two", "dual queue, no memory at times: two reds", two_poor<queue>},
     scene{"fifo_starved", "dual queue, no memory for red and blue", starved<queue>},
@@ -1091,22 +1149,50 @@ constexpr std::array all{
           destroyed_over_red<stack>, reaches(step::stop, step::late_stop)},
     scene{"lifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<stack>,
           reaches(step::stop)},
-    scene{"lifo_arena", "dual stack with an arena, coroutines: red and blue", in_arena,
+    scene{"lifo_arena", "dual stack with an arena, coroutines: red and blue", in_arena<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
-    scene{"lifo_arena_over_red", "the same, while a red waits in the stack", in_arena_over_red,
+    scene{"lifo_arena_over_red", "the same, while a red waits in the stack",
+          in_arena_over_red<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
-    scene{"lifo_arena_over_blue", "the same, while a blue waits in the stack", in_arena_over_blue,
+    scene{"lifo_arena_over_blue", "the same, while a blue waits in the stack",
+          in_arena_over_blue<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
     scene{"lifo_arena_canceller", "the same over a red, and a stop",
-          in_arena_over_red_and_canceller, reaches(step::claim_in_arena, step::stop)},
-    scene{"lifo_arena_closer", "the same over a red, and a close", in_arena_over_red_and_closer,
+          in_arena_over_red_and_canceller<stack>, reaches(step::claim_in_arena, step::stop)},
+    scene{"lifo_arena_closer", "the same over a red, and a close",
+          in_arena_over_red_and_closer<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list)},
-    scene{"lifo_arena_two_reds", "dual stack with an arena: two reds and a blue", two_reds_in_arena,
-          reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"lifo_arena_two_reds", "dual stack with an arena: two reds and a blue",
+          two_reds_in_arena<stack>, reaches(step::claim_in_arena, step::claim_in_wait_list)},
     scene{"lifo_arena_two_reds_over", "the same, while a blue waits in the stack",
-          two_reds_in_arena_over_blue, reaches(step::claim_in_arena, step::claim_in_wait_list)},
+          two_reds_in_arena_over_blue<stack>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list)},
     scene{"lifo_arena_destroyed", "the party that has returned destroys both; a stop",
-          in_arena_destroyed_by_red, reaches(step::claim_in_arena)},
+          in_arena_destroyed_by_red<stack>, reaches(step::claim_in_arena)},
+    scene{"any_arena", "dual queue behind an arena, coroutines: red and blue",
+          in_arena<unordered_queue>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"any_arena_over_red", "the same, while a red waits in the queue",
+          in_arena_over_red<unordered_queue>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"any_arena_over_blue", "the same, while a blue waits in the queue",
+          in_arena_over_blue<unordered_queue>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"any_arena_next", "the same over a red; the blue must go to the queue",
+          in_arena_over_red_and_next_to_queue, reaches(step::claim_in_wait_list)},
+    scene{"any_arena_canceller", "the same over a red, and a stop",
+          in_arena_over_red_and_canceller<unordered_queue>,
+          reaches(step::claim_in_arena, step::stop)},
+    scene{"any_arena_closer", "the same over a red, and a close",
+          in_arena_over_red_and_closer<unordered_queue>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"any_arena_poor", "dual queue behind an arena, no memory at times",
+          in_arena_without_memory, reaches(step::claim_in_arena)},
+    scene{"any_arena_two_reds", "dual queue behind an arena: two reds and a blue",
+          two_reds_in_arena<unordered_queue>,
+          reaches(step::claim_in_arena, step::claim_in_wait_list)},
+    scene{"any_arena_destroyed", "the party that has returned destroys both; a stop",
+          in_arena_destroyed_by_red<unordered_queue>, reaches(step::claim_in_arena)},
 };
 
 } // namespace
@@ -1115,4 +1201,5 @@ std::span<const scene> dual_scenes() {
     return all;
 }
 
-} // namespace tryst::model
+} // namespace model
+} // namespace tryst

@@ -55,7 +55,7 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 # Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo")}
-OF_WAIT_LISTS = ("fifo", "lifo")
+OF_WAIT_LISTS = ("fifo", "lifo", "any")
 
 
 def concerns(file: str, scene: str) -> bool:
@@ -96,15 +96,18 @@ COMPILER = "g++ 12 refuses an order on success that is weaker than on failure"
 LINKS_TWICE = "the closer reads every link twice, and the cells of a released segment do no harm"
 SAME_LINK = "[G7] reads the same link again and acquires the same, because all changes of it since are read-modify-writes"
 
+TOO_FAR = ("a party that did not see a sweep would visit a reused segment; to show that takes two preemptions, three stale "
+           "reads and a third arrival in that segment")
+
 # What no check can find, and why. Each must be a weakening that there is, and must survive.
 UNREACHED = {
     "P1: release -> relaxed": "the model has a platform of its own, and a mutant of that",
-    "N5: acquire -> relaxed": COMPILER,
     "Q2: acq_rel -> release": COMPILER,
     "Q4: acq_rel -> release": COMPILER,
     "Q12: acq_rel -> release": COMPILER,
     "Q2: acq_rel -> acquire": LOAD_BUFFERING,
     "Q4: acq_rel -> acquire": LOAD_BUFFERING,
+    "Q8: acquire -> relaxed": TOO_FAR,
     "Q14: acq_rel -> release": LINKS_TWICE,
     "Q15: acq_rel -> release": LINKS_TWICE,
     "G3: acq_rel -> release": SAME_LINK,
@@ -116,9 +119,10 @@ UNREACHED = {
 }
 
 
-# A look beyond the pinned bounds for what only that finds. (As the source is, it takes a minute, and the scene holds.)
+# A look beyond the pinned bounds for what only that finds. As the source is, the first takes a minute, and the scene
+# holds; the second has not failed in seven minutes, and has not been searched to the end.
 FURTHER = {"G2: release -> relaxed": ["--preemptions", "0", "--stale-reads", "3", "fifo_walked"],
-           "G14: release -> relaxed": ["--preemptions", "2", "--stale-reads", "1", "fifo_swept_one_looked"]}
+           "Q9: release -> relaxed": ["--preemptions", "2", "--stale-reads", "3", "fifo_swept_one_reused"]}
 
 
 def weakenings(include: Path) -> list[Weakening]:
@@ -361,17 +365,17 @@ def queue() -> Iterator[Mutant]:
     yield mutant("a link that is gone is followed", "if (owner_of(link) != at.id || next == gone) {\n                at = oldest();",
                  "if (owner_of(link) != at.id || next == gone) {\n                break;", file=segments)
     yield mutant("the oldest segment stays the oldest", "            oldest_.store(packed(behind), std::memory_order_release);\n", "", file=segments)
-    yield mutant("a look does not see that its segment has gone", "                if (segments_.is_listed(at)) {", "                if (true) {")
     yield mutant("the front moves before the ticket", "            place at = segments_.find(wanted, front(own));\n",
                  "            place at = segments_.find(wanted, front(own));\n            segments_.advance(front(own), at, 1);\n")
     yield mutant("a try overlooks the last", "            if (lead <= 0) {", "            if (lead <= 1) {")
-    yield mutant("a try passes no cell", "try_match_before(hint(opposite(own)), own)", "try_match_before(0, own)")
+    yield mutant("a try passes no cell", "            TRYST_TRACE(step::ticket);\n            at = segments_.find(wanted, front(own)); // it may",
+                 "            if (segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {\n"
+                 "                return {match_result::empty};\n            }\n"
+                 "            at = segments_.find(wanted, front(own)); // it may")
     yield mutant("parties tidy at the same time", "if (tidying_.exchange(true, std::memory_order_acquire)) {",
                  "if (false) {", file=segments)
-    yield mutant("a segment is released without a look at the close", "all_cells_are(finished_cell, at.n) && !is_closed(trailing)",
-                 "all_cells_are(finished_cell, at.n)", file=segments)
-    yield mutant("a segment is released although a cell is not finished", "all_cells_are(finished_cell, at.n) && !is_closed(trailing)",
-                 "!is_closed(trailing)", file=segments)
+    yield mutant("a segment is released although a cell is not finished", "passed ? all_cells_are(finished_cell, at.n)",
+                 "passed ? true", file=segments)
     yield mutant("nobody recycles", "                    TRYST_TRACE(step::recycling);\n                    segments_.release(at.n);\n",
                  "                    TRYST_TRACE(step::recycling);\n", "unit", file=segments)
     yield mutant("nobody sweeps", "const bool sweeps = --until_sweep_ == 0;", "const bool sweeps = false;", "unit", file=segments)
@@ -420,10 +424,13 @@ def queue() -> Iterator[Mutant]:
     yield mutant("close: all but the last waiter are forgotten", "each(*std::exchange(last, nullptr));", "last = nullptr;")
     yield mutant("close: blue's cursor stays open", "blue_.word.fetch_or(closed, std::memory_order_acq_rel);",
                  "blue_.word.fetch_or(0, std::memory_order_acq_rel);")
-    yield mutant("close: red's cursor stays open", "        red_.word.fetch_or(closed, std::memory_order_acq_rel);\n", "")
+    yield mutant("close: red's cursor stays open",
+                 "        close_red();\n        if (is_closed(blues)) {", "        red_end_.store(red_.word.load());\n        if (is_closed(blues)) {")
     yield mutant("close: a blue that finds its cursor closed does not close red's",
-                 "            red_.word.fetch_or(closed, std::memory_order_release);\n", "")
-    yield mutant("close: every closer takes the waiters", "        if (is_closed(before)) {\n            return nullptr;\n        }\n", "        static_cast<void>(before);\n")
+                 "        if (own == colour::blue) {\n            close_red();\n        }\n", "        static_cast<void>(own);\n")
+    yield mutant("close: every closer takes the waiters", "        if (is_closed(blues)) {\n            return nullptr;\n        }\n", "")
+    yield mutant("close: pairs are parted", "segments_.for_each_cell(first, end,", "static_cast<void>(first), segments_.for_each_cell(0, end,")
+    yield mutant("close: the last waiter is left", "segments_.for_each_cell(first, end,", "segments_.for_each_cell(first, end - 1,")
 
 
 def stack() -> Iterator[Mutant]:

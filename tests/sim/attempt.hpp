@@ -214,7 +214,8 @@ private:
         detail::side<detail::single_slot, item>, side<detail::dual_queue, colour::red>,
         side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
         side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
-        side<detail::dual_stack, colour::blue>,
+        side<detail::dual_stack, colour::blue>, side<detail::unordered_dual_queue, colour::red>,
+        side<detail::unordered_dual_queue, colour::blue>,
         detail::side<detail::dual_queue, item, void, colour::red>,
         detail::side<detail::dual_queue, void, item, colour::blue>>>
         operation_;

@@ -2,7 +2,7 @@
 #include "sim/venue.hpp"
 
 #include "support/insides.hpp"
-#include "support/opened_stack.hpp"
+#include "support/opened_arena.hpp"
 
 namespace tryst::sim {
 
@@ -21,20 +21,45 @@ void venue::make(kind which, std::size_t capacity) {
     case kind::lifo:
         owned_ = std::make_unique<lifo_exchanger>(capacity);
         break;
+    case kind::any:
+        owned_ = std::make_unique<unordered_exchanger>(capacity);
+        break;
     case kind::channel:
         owned_ = std::make_unique<item_channel>();
         break;
     }
 }
 
-void venue::grow(std::size_t times) noexcept {
-    for (std::size_t i = 0; i != times; ++i) {
-        if (const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_)) {
-            test::grow(**plain);
-        } else if (const auto* const lifo = std::get_if<std::unique_ptr<lifo_exchanger>>(&owned_)) {
-            test::arena_of((*lifo)->inside()).collided();
+namespace {
+
+template <class Exchanger>
+constexpr bool eliminates = false;
+template <class WaitList>
+constexpr bool eliminates<test::short_exchanger<WaitList, item>> = WaitList::eliminates;
+
+template <class Arena>
+bool is_empty(Arena& arena) noexcept {
+    for (std::uint32_t i = 0; i != arena.capacity() * Arena::group_size; ++i) {
+        const detail::slot& each = arena.at(1 + i / Arena::group_size, i % Arena::group_size);
+        if (detail::slot::offered(each.peek()) != nullptr) {
+            return false;
         }
     }
+    return true;
+}
+
+} // namespace
+
+void venue::grow(std::size_t times) noexcept {
+    visit([&]<class Exchanger>(Exchanger& ex) {
+        for (std::size_t i = 0; i != times; ++i) {
+            if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
+                test::grow(ex);
+            } else if constexpr (eliminates<Exchanger>) {
+                test::arena_of(ex.inside()).collided();
+            }
+        }
+    });
 }
 
 bool venue::somebody_waits() noexcept {
@@ -43,20 +68,15 @@ bool venue::somebody_waits() noexcept {
 }
 
 bool venue::all_are_in_wait_list() noexcept {
-    if (const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_)) {
-        return test::waits_in_list(**plain);
-    }
-    if (const auto* const lifo = std::get_if<std::unique_ptr<lifo_exchanger>>(&owned_)) {
-        test::stack_arena& arena = test::arena_of((*lifo)->inside());
-        for (std::uint32_t i = 0; i != arena.capacity() * test::stack_arena::group_size; ++i) {
-            const detail::slot& each =
-                arena.at(1 + i / test::stack_arena::group_size, i % test::stack_arena::group_size);
-            if (detail::slot::offered(each.peek()) != nullptr) {
-                return false;
-            }
+    bool all_are = true;
+    visit([&]<class Exchanger>(Exchanger& ex) {
+        if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
+            all_are = test::waits_in_list(ex);
+        } else if constexpr (eliminates<Exchanger>) {
+            all_are = is_empty(test::arena_of(ex.inside()));
         }
-    }
-    return true;
+    });
+    return all_are;
 }
 
 } // namespace tryst::sim

@@ -24,12 +24,13 @@ using plain_exchanger = exchanger<item>;
 using fifo_exchanger = red_blue_exchanger<item>;
 using short_fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
+using unordered_exchanger = test::short_exchanger<detail::unordered_dual_queue, item>;
 using item_channel = synchronous_channel<item>;
 
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
-    enum class kind : std::uint8_t { plain, fifo, short_fifo, lifo, channel };
+    enum class kind : std::uint8_t { plain, fifo, short_fifo, lifo, any, channel };
 
     /// A new one. @throws std::bad_alloc.
     void make(kind which, std::size_t capacity);
@@ -38,7 +39,9 @@ public:
 
     bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
     bool has_colours() const noexcept { return what_ != kind::plain; }
-    bool is_fifo() const noexcept { return what_ != kind::plain && what_ != kind::lifo; }
+    bool is_fifo() const noexcept {
+        return what_ != kind::plain && what_ != kind::lifo && what_ != kind::any;
+    }
     kind what() const noexcept { return what_; }
 
     template <class Visitor>
@@ -67,7 +70,7 @@ private:
     kind what_ = kind::plain;
     std::variant<std::monostate, std::unique_ptr<plain_exchanger>, std::unique_ptr<fifo_exchanger>,
                  std::unique_ptr<short_fifo_exchanger>, std::unique_ptr<lifo_exchanger>,
-                 std::unique_ptr<item_channel>>
+                 std::unique_ptr<unordered_exchanger>, std::unique_ptr<item_channel>>
         owned_;
 };
 

@@ -32,7 +32,7 @@
 #define is_shut() (cursor[RED] & 1)
 #define AT_THE_END() check_memory()
 #define AT_REST() check_list()
-#define SHUT(p) INSIDE(); if :: COLOUR(p) == BLUE -> cursor[RED] = cursor[RED] | 1 :: else fi /* closed_to */
+#define SHUT(p) if :: COLOUR(p) == BLUE -> close_red() :: else fi; /* closed_to */
 #define ONE_STEP_WITHDRAWAL
 
 #include "two_colours.h"
@@ -57,6 +57,7 @@
 #define PARTY(word) (word - 3)
 
 short cursor[2];
+short red_end = -1; /* the end of red's tickets, once known */
 short front[2], oldest;
 byte void_until;
 byte cell[(SEGS + 1) * CELLS];
@@ -158,13 +159,15 @@ inline check_memory() {
   for (i : 1 .. SEGS) { assert(is_free[i] || left_[i]) }
 }
 
-/* At rest each cell of the list before both cursors has been visited twice, unless somebody has had no memory. */
+/* At rest each cell of the list before both cursors has been visited twice. If somebody has had no memory, it holds at
+ * least no waiter. */
 inline check_list() {
   i = oldest;
   do
-  :: !wasted && !is_shut() && i != NONE ->
+  :: !is_shut() && i != NONE ->
      for (s : ID(i) * CELLS .. ID(i) * CELLS + CELLS - 1) {
-       assert(s >= TICKET(cursor[RED]) || s >= TICKET(cursor[BLUE]) || cell[CELL(NODE(i), s)] == FINISHED)
+       assert(s >= TICKET(cursor[RED]) || s >= TICKET(cursor[BLUE]) || cell[CELL(NODE(i), s)] == FINISHED ||
+              (wasted && cell[CELL(NODE(i), s)] < FINISHED))
      };
      s = 0;
      if
@@ -185,11 +188,7 @@ inline allocate(n) {
   if :: n != NONE -> is_free[n] = false; top_ = below_[n]; below_[n] = NONE :: else fi
 }
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
-#ifdef M_VOID_ROUNDS_DOWN
-#define VOID_IDS (void_until / CELLS)
-#else
 #define VOID_IDS ((void_until + CELLS - 1) / CELLS)
-#endif
 inline clear(n) { next[n] = REF(MAX(ID(at) + 1, VOID_IDS), NONE); CLEAR_CELLS(n) }
 
 #ifdef M_NOREREAD
@@ -251,6 +250,19 @@ inline skip_to(c) {
   if :: SKIPS(c) -> cursor[c] = 2 * CELLS * ID(at) :: else fi
 }
 
+inline close_red() {
+  atomic { INSIDE(); limit = cursor[RED]; cursor[RED] = limit | 1 }; /* [Q15] */
+  if
+  :: atomic { !IS_CLOSED(limit) -> INSIDE(); red_end = TICKET(limit); limit = 0 }
+  :: atomic { IS_CLOSED(limit) -> limit = 0 }
+  fi
+}
+#ifdef M_CLOSE_BLUE_ONLY
+#define CLOSE_RED red_end = TICKET(cursor[RED])
+#else
+#define CLOSE_RED close_red()
+#endif
+
 #define LIST_LOCALS short at, link; byte mine, limit, found, n; bool isvoid, starved; TIDIER_LOCALS
 #define forget_list(p) at = 0; link = 0; mine = 0; limit = 0; found = 0; n = 0; isvoid = false; starved = false
 #define forget_place at = 0; link = 0; mine = 0; found = 0; n = 0; isvoid = false
@@ -294,11 +306,6 @@ inline begin_find(p) {
 #define AFTER_VACANT VACANT
 #else
 #define AFTER_VACANT FINISHED
-#endif
-#ifdef M_CLAIM_FINISHED
-#define FINDS_FINISHED false
-#else
-#define FINDS_FINISHED true
 #endif
 #ifdef M_SPLIT_LINK
 #define BEFORE_LINK atomic { INSIDE(); ok = (next[NODE(at)] == REF(ID(at), NONE)) };
@@ -352,9 +359,9 @@ inline begin_find(p) {
 #define IS_STARVED starved
 #endif
 #ifdef M_PASS_FOREVER
-#define FAR(t) ((t) >= TICKET(cursor[1 - COLOUR(p)]))
+#define IS_BEYOND(t) ((t) >= TICKET(cursor[1 - COLOUR(p)]))
 #else
-#define FAR(t) ((t) >= limit)
+#define IS_BEYOND(t) ((t) >= limit)
 #endif
 #ifdef M_CLOSED_TICKET
 #define IS_SHUT(c) false
@@ -407,7 +414,7 @@ visit_on: \
          ok = false; forget_list(p); offer_in_list(p); goto offered \
       :: OFFERS && isvoid -> ok = false; cell[CELL(n, mine)] = VACANT; GO_ON /* [Q4] */ \
       :: !(OFFERS) && cell[CELL(n, mine)] == VACANT -> cell[CELL(n, mine)] = AFTER_VACANT; GO_ON /* [Q5] */ \
-      :: !(OFFERS) && cell[CELL(n, mine)] == FINISHED && FINDS_FINISHED -> assert(is_shut()); GO_ON \
+      :: !(OFFERS) && cell[CELL(n, mine)] == FINISHED -> assert(cell[CELL(n, mine)] < FINISHED) /* I8 */ \
       :: else -> q = cell[CELL(n, mine)] \
       fi \
     }; \
@@ -444,19 +451,10 @@ search_on: \
       if :: IS_CLOSED(cursor[COLOUR(p)]) -> forget_list(p); goto shut :: else fi \
     }; \
     if \
-    :: FAR(mine) -> \
-       atomic { INSIDE(); if :: TICKET(cursor[1 - COLOUR(p)]) <= mine -> goto see_nobody :: else fi } \
+    :: atomic { IS_BEYOND(mine) -> goto see_nobody } \
     :: else \
     fi; \
     TRY_FINDS(p) \
-    if \
-    :: n != GONE && FAR(mine) -> \
-       atomic { INSIDE(); if :: cell[CELL(n, mine)] == EMPTY -> skip :: else -> goto looked fi }; \
-       CHECK_AGAIN \
-       goto see_nobody \
-    :: else \
-    fi; \
-looked: \
     BEFORE_TRY \
     atomic { /* [Q8] */ \
       INSIDE(); \
@@ -523,12 +521,6 @@ inline append(n) {
 #define AHEAD_LOCALS
 #endif
 
-#ifdef M_LOOK_ONCE
-#define CHECK_AGAIN
-#else
-#define CHECK_AGAIN \
-       atomic { INSIDE(); if :: ID(next[n]) == mine / CELLS && NODE(next[n]) != GONE -> skip :: else -> GO_ON fi };
-#endif
 #ifdef M_TIDY_TOGETHER
 #define IS_FREE true
 #else
@@ -543,11 +535,6 @@ inline append(n) {
 #else
 #define TIDIES IS_FREE
 #define TIDIES_NOT !IS_FREE
-#endif
-#ifdef M_TIDY_CLOSED
-#define IS_OPEN(c) true
-#else
-#define IS_OPEN(c) (!IS_CLOSED(c))
 #endif
 #ifdef NOSWEEP
 #define SWEEPS false
@@ -590,7 +577,7 @@ inline append(n) {
 inline look_on() {
   do
   :: IS_LAST(d_) || (!SWEEPS && ID(next[d_]) >= limit_) -> act_ = 0; break
-  :: !IS_LAST(d_) && ID(next[d_]) < limit_ && ALL_FINISHED(d_) && IS_OPEN(cursor[last_]) -> act_ = RELEASES; break
+  :: !IS_LAST(d_) && ID(next[d_]) < limit_ && ALL_FINISHED(d_) -> act_ = RELEASES; break
   :: !IS_LAST(d_) && SWEEPS && IS_BEHIND(ID(next[d_])) && !IS_FIRST && ALL_VISITED(d_) -> act_ = SWEEP; break
   :: else -> p_ = d_; d_ = NODE(next[d_])
   od;
@@ -681,17 +668,17 @@ inline withdraw(p) {
 #else
 #define CLOSED_EMPTY VACANT
 #endif
-#ifdef M_CLOSE_BLUE_ONLY
-#define CLOSE_RED skip
+#ifdef M_CLOSE_PAIRS
+#define FIRST_TO_CLOSE 0
 #else
-#define CLOSE_RED cursor[RED] = cursor[RED] | 1
+#define FIRST_TO_CLOSE (blues < red_end -> blues : red_end)
 #endif
 inline close_list() {
-  atomic { INSIDE(); not_mine = IS_CLOSED(cursor[BLUE]); cursor[BLUE] = cursor[BLUE] | 1 }; /* [Q14] */
-  atomic { INSIDE(); CLOSE_RED }; /* [Q15] */
+  atomic { INSIDE(); not_mine = IS_CLOSED(cursor[BLUE]); blues = TICKET(cursor[BLUE]); cursor[BLUE] = cursor[BLUE] | 1 }; /* [Q14] */
+  CLOSE_RED;
   if
   :: !not_mine ->
-     atomic { INSIDE(); at = oldest };
+     atomic { red_end >= 0; INSIDE(); at = oldest };
      do /* seal */
      :: find(126);
         BEFORE_SEAL
@@ -706,9 +693,13 @@ inline close_list() {
           atomic {
             INSIDE(); q = cell[CELL(NODE(at), c)];
             if
+            :: ID(at) * CELLS + c < FIRST_TO_CLOSE || (ID(at) * CELLS + c >= blues && ID(at) * CELLS + c >= red_end) -> q = NOBODY
+            :: else ->
+            if
             :: q == EMPTY -> cell[CELL(NODE(at), c)] = CLOSED_EMPTY; q = NOBODY /* [Q12] */
             :: q == VACANT || q == FINISHED -> q = NOBODY
             :: else
+            fi
             fi
           };
           if
@@ -738,9 +729,9 @@ inline close_list() {
      at = 0; n = 0; limit = 0
   :: else
   fi;
-  not_mine = false
+  not_mine = false; blues = 0
 }
-#define CLOSER_LOCALS short at, link; byte found, n, c, limit; bool not_mine;
+#define CLOSER_LOCALS short at, link; byte found, n, c, limit, blues; bool not_mine;
 
 #define NOTHING
 proctype party(byte p) { LIST_LOCALS AHEAD_LOCALS PARTY_BODY(NOTHING, NOTHING) }

@@ -161,7 +161,7 @@ inline suspend(p) { if :: final[p] -> arrived[p] = true :: else fi; asleep[p] = 
 #define ENDED(p) skip
 #endif
 #ifndef SHUT /* what one does who has found it closed */
-#define SHUT(p) skip
+#define SHUT(p)
 #endif
 #ifndef AT_REST
 #define AT_REST() skip
@@ -224,7 +224,8 @@ is_suspended: \
       posted[p] && !stopping[p] -> posted[p] = false; asleep[p] = false; goto completed \
     }; \
 shut: \
-    atomic { SHUT(p); own(p, CLOSED_ON); goto completed }; \
+    SHUT(p) \
+    atomic { own(p, CLOSED_ON); goto completed }; \
 no_memory: \
     atomic { own(p, OUT_OF_MEMORY); goto completed }; \
 nobody: \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Both colours in both orders: every kind of waiter and every way to end a wait, against each
+// Both colours in every order: every kind of waiter and every way to end a wait, against each
 // other, for as long as TRYST_STRESS_SECONDS says (default 5). What they did must have been
 // possible, fifo included.
 #include "stress/play.hpp"

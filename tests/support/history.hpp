@@ -103,9 +103,10 @@ inline long id_of(const tracked& item) noexcept {
  *
  * In a fifo channel, a queued operation counts as parked until its partner began, or the channel
  * was closed. An operation that fails for want of a partner may overlook waiters that came after it
- * began; or all of them, if it waits: its own partner was about to come, but was late. An operation that is withdrawn or destroyed must be served in its order only as long as it
- * was seen parked: a partner that was about to claim it may be late, and does not hold up others.
- * Each violation that is reported of a queue is one; one impossible history in three hundred is not
+ * began; if it has waited, it may overlook all of them, because its own partner may be late. An
+ * operation that is withdrawn or destroyed must be served in its order only as long as it was seen
+ * parked: a partner that was about to claim it may be late, and does not hold up others. Each
+ * violation that is reported of a queue is one; one impossible history in three hundred is not
  * noticed. */
 class history {
 public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Exchangers and channels without an order: the programs that users write first, and how long a
 // waiter can be overtaken.
-#include <tryst/detail/meet/dual_queue.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include "support/opened_arena.hpp"
+
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
@@ -10,28 +10,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
-
-namespace tryst::test {
-
-using unordered_arena = detail::basic_arena<detail::unordered_dual_queue>;
-using unordered_protocol = detail::protocol<detail::unordered_dual_queue>;
-
-template <unordered_arena unordered_protocol::* Arena>
-struct opened_protocol {
-    friend unordered_arena& arena_of(unordered_protocol& p) noexcept { return p.*Arena; }
-};
-unordered_arena& arena_of(unordered_protocol& p) noexcept;
-template struct opened_protocol<&unordered_protocol::arena_>;
-
-} // namespace tryst::test
 
 namespace {
 
@@ -45,28 +33,61 @@ using tryst::detail::arrival;
 using tryst::detail::colour;
 using tryst::detail::item_waiter;
 
-/// While pairs form in the arena, a waiter in the queue is served after 64 arrivals of a thread.
-TEST(AnyOrder, BoundsOvertaking) {
-    tryst::test::unordered_protocol p(1);
-    item_waiter<int, int, colour::red> first(0);
-    ASSERT_EQ(p.arrive(first, true), arrival::waiting);
-    tryst::test::arena_of(p).grow();
+using red_party = item_waiter<int, int, colour::red>;
+using blue_party = item_waiter<int, int, colour::blue>;
 
-    std::deque<item_waiter<int, int, colour::red>> reds;
-    std::deque<item_waiter<int, int, colour::blue>> blues;
-    int overtaken = 0;
-    while (first.result == tryst::detail::outcome::pending) {
-        ASSERT_LE(overtaken, 64);
-        auto& red = reds.emplace_back(1);
-        auto& blue = blues.emplace_back(2);
-        const arrival where = p.arrive(red, true);
-        if (p.arrive(blue, true) == arrival::completed && where == arrival::offered &&
-            red.state.is_done()) {
-            ++overtaken;
+using unordered_arena = tryst::detail::basic_arena<tryst::detail::unordered_dual_queue>;
+
+/// Offers a red in the arena, if its place is empty.
+void offer_at(unordered_arena& arena, std::uint32_t index, red_party& red) {
+    red.place = unordered_arena::place(arena.bound(), index);
+    arena.at(index).offer(&red, colour::red);
+}
+
+/// Makes blues arrive while a red waits in the queue and others are in the arena.
+/// @param arrive  makes one blue arrive, and as many reds as it likes.
+/// @returns how many blues have arrived when the waiter has a partner.
+template <class Arrive>
+int blues_until_served(std::size_t slots, Arrive arrive) {
+    tryst::test::unordered_protocol p(slots);
+    red_party first(0);
+    EXPECT_EQ(p.arrive(first, true), arrival::waiting);
+    for (std::size_t i = 0; i != slots; ++i) {
+        tryst::test::arena_of(p).grow();
+    }
+    std::deque<red_party> reds;
+    std::deque<blue_party> blues;
+    while (first.result == tryst::detail::outcome::pending && blues.size() != 1'000) {
+        arrive(p, reds, blues.emplace_back(2));
+    }
+    p.close();
+    return static_cast<int>(blues.size());
+}
+
+TEST(AnyOrder, SendsEvery61stArrivalOfAColourToTheQueue) {
+    int most = 0;
+    for (int round = 0; round != 200; ++round) {
+        most = std::max(most, blues_until_served(1, [](auto& p, auto& reds, blue_party& blue) {
+                            p.arrive(reds.emplace_back(1), true);
+                            p.arrive(blue, true);
+                        }));
+    }
+    EXPECT_EQ(most, 61);
+}
+
+TEST(AnyOrder, SendsItThereThoughPartnersAreElsewhereInTheArena) {
+    for (const bool spread : {true, false}) { // with an executor, or without
+        for (int round = 0; round != 5; ++round) {
+            const int blues = blues_until_served(2, [&](auto& p, auto& reds, blue_party& blue) {
+                unordered_arena& arena = tryst::test::arena_of(p);
+                for (const std::uint32_t index : {1U, 2U}) {
+                    offer_at(arena, index, reds.emplace_back(1));
+                }
+                p.arrive(blue, spread);
+            });
+            EXPECT_LE(blues, 61) << spread;
         }
     }
-    EXPECT_GT(overtaken, 0) << "the arena is used";
-    p.close();
 }
 
 // ---- Whole programs.

@@ -4,7 +4,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
-#include "support/opened_stack.hpp"
+#include "support/opened_arena.hpp"
 #include "support/parties.hpp"
 #include "support/short_exchanger.hpp"
 #include "support/tracked.hpp"
@@ -55,10 +55,8 @@ TEST(ExchangerClose, IsOffUntilCalledAndThenFinal) {
     EXPECT_TRUE(ex.is_closed());
 }
 
-using lifo_exchanger = tryst::test::short_exchanger<tryst::detail::dual_stack, int>;
-
-template <bool Red>
-tryst::task<> meet_closed(lifo_exchanger& ex, int& refused) {
+template <bool Red, class WaitList>
+tryst::task<> meet_closed(tryst::test::short_exchanger<WaitList, int>& ex, int& refused) {
     if constexpr (Red) {
         auto got = co_await ex.red(1);
         refused += !got && got.error() == exchange_errc::closed ? 1 : 0;
@@ -68,14 +66,20 @@ tryst::task<> meet_closed(lifo_exchanger& ex, int& refused) {
     }
 }
 
-TEST(RedBlueClose, RefusesLaterArrivalsAlthoughTheArenaWasInUse) {
-    lifo_exchanger ex(1);
+template <class WaitList>
+class RedBlueCloseWithArena : public testing::Test {};
+using wait_lists_with_arena =
+    testing::Types<tryst::detail::dual_stack, tryst::detail::unordered_dual_queue>;
+TYPED_TEST_SUITE(RedBlueCloseWithArena, wait_lists_with_arena, );
+
+TYPED_TEST(RedBlueCloseWithArena, RefusesLaterArrivals) {
+    tryst::test::short_exchanger<TypeParam, int> ex(1);
     tryst::test::arena_of(ex.inside()).grow();
     ex.close();
     tryst::run_loop loop;
     int refused = 0;
-    loop.spawn(meet_closed<true>(ex, refused));
-    loop.spawn(meet_closed<false>(ex, refused));
+    loop.spawn(meet_closed<true, TypeParam>(ex, refused));
+    loop.spawn(meet_closed<false, TypeParam>(ex, refused));
     loop.run_until_idle();
     EXPECT_EQ(refused, 2);
     tryst::test::arena_of(ex.inside()).grow();
@@ -255,6 +259,7 @@ void close_over_the_last_of_three() {
 TEST(RedBlueClose, MayResumeInlineTheLastWaiterThoughItDestroysTheExchanger) {
     close_over_the_last_of_three<tryst::red_blue_exchanger<int>>();
     close_over_the_last_of_three<tryst::red_blue_exchanger<int, int, tryst::order::lifo>>();
+    close_over_the_last_of_three<tryst::red_blue_exchanger<int, int, tryst::order::any>>();
 }
 
 TEST(ExchangerStop, MayResumeInlineWhoeverDestroysTheExchanger) {

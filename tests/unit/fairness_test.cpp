@@ -6,7 +6,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/joined_coroutine.hpp"
-#include "support/opened_stack.hpp"
+#include "support/opened_arena.hpp"
 #include "support/short_exchanger.hpp"
 
 #include <tryst/run_loop.hpp>
@@ -26,6 +26,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using tryst::detail::colour;
 using tryst::test::bare_coroutine;
 using tryst::test::grow;
 using tryst::test::joined_coroutine;
@@ -100,10 +101,11 @@ TEST(Fairness, ABusyArenaTakesTheOneWhoStartsToWaitWithinOneTurnOfEach) {
     loop.run_until_idle();
 }
 
-using lifo_exchanger = tryst::test::short_exchanger<tryst::detail::dual_stack, int>;
+template <class WaitList>
+using coloured_exchanger = tryst::test::short_exchanger<WaitList, int>;
 
-template <bool Red>
-tryst::task<> exchange_often(lifo_exchanger& ex, int times, long& swaps) {
+template <bool Red, class WaitList>
+tryst::task<> exchange_often(coloured_exchanger<WaitList>& ex, int times, long& swaps) {
     for (int i = 0; i != times; ++i) {
         if constexpr (Red) {
             auto got = co_await ex.red(1);
@@ -120,27 +122,35 @@ tryst::task<> exchange_often(lifo_exchanger& ex, int times, long& swaps) {
     }
 }
 
-bare_coroutine wait_below(lifo_exchanger& ex, const long& swaps, long& swaps_when_taken) {
+template <class WaitList>
+bare_coroutine wait_below(coloured_exchanger<WaitList>& ex, const long& swaps,
+                          long& swaps_when_taken) {
     const auto got = co_await ex.red(2);
     swaps_when_taken = got ? swaps : -1;
 }
 
-TEST(Fairness, ABusyArenaOfTwoColoursTakesTheOneWhoWaitsOnTheStack) {
+template <class WaitList>
+class FairnessOfArena : public testing::Test {};
+using wait_lists_with_arena =
+    testing::Types<tryst::detail::dual_stack, tryst::detail::unordered_dual_queue>;
+TYPED_TEST_SUITE(FairnessOfArena, wait_lists_with_arena, );
+
+TYPED_TEST(FairnessOfArena, TakesTheOneWhoWaitsInTheList) {
     constexpr int coroutines = 16;
-    lifo_exchanger ex(1);
+    coloured_exchanger<TypeParam> ex(1);
     tryst::run_loop loop;
     long swaps = 0;
     long swaps_when_taken = -1;
-    const auto waiting = wait_below(ex, swaps, swaps_when_taken);
+    const auto waiting = wait_below<TypeParam>(ex, swaps, swaps_when_taken);
     tryst::test::arena_of(ex.inside()).grow();
     for (int i = 0; i != coroutines; i += 2) {
-        loop.spawn(exchange_often<true>(ex, 1'000, swaps));
-        loop.spawn(exchange_often<false>(ex, 1'000, swaps));
+        loop.spawn(exchange_often<true, TypeParam>(ex, 1'000, swaps));
+        loop.spawn(exchange_often<false, TypeParam>(ex, 1'000, swaps));
     }
     loop.run_until_idle();
-    // One of 64 arrivals looks at the stack; the first such arrivals may be red.
+    // Of 61 blue arrivals, one looks at the list.
     EXPECT_GE(swaps_when_taken, 0);
-    EXPECT_LE(swaps_when_taken, 1'000);
+    EXPECT_LE(swaps_when_taken, 61);
     EXPECT_GT(swaps, 7'000);
     ex.close();
     loop.run_until_idle();
@@ -152,14 +162,15 @@ TEST(Fairness, ThreadsThatVisitManyStacksInTurnLookAtEach) {
         std::vector<int> looks(static_cast<std::size_t>(stacks));
         for (int i = 0; i != stacks; ++i) {
             visited.push_back(std::make_unique<tryst::test::stack_protocol>(1));
-            EXPECT_FALSE(tryst::test::arena_of(*visited.back()).skips_list());
+            EXPECT_FALSE(tryst::test::arena_of(*visited.back()).skips_list(colour::blue));
             tryst::test::arena_of(*visited.back()).grow();
         }
-        for (int i = 0; i != 1'000 * stacks; ++i) {
+        for (int i = 0; i != 61 * stacks; ++i) {
             const auto at = static_cast<std::size_t>(i % stacks);
-            looks[at] += tryst::test::arena_of(*visited[at]).skips_list() ? 0 : 1;
+            EXPECT_EQ(tryst::test::arena_of(*visited[at]).skips_list(colour::red), i % 61 != 60);
+            looks[at] += tryst::test::arena_of(*visited[at]).skips_list(colour::blue) ? 0 : 1;
         }
-        EXPECT_GT(*std::min_element(looks.begin(), looks.end()), 0) << stacks;
+        EXPECT_EQ(looks, std::vector<int>(looks.size(), 1)) << stacks;
     }
 }
 

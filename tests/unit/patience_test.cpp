@@ -143,6 +143,7 @@ struct claimed_operation {
     static tryst::detail::clock::time_point time_limit() noexcept { return {}; }
     static bool is_complete() noexcept { return false; }
     static bool park() noexcept { return false; }
+    static void cancel(bool /*by_deadline*/) noexcept {}
     static bool take_result() noexcept { return true; }
 };
 

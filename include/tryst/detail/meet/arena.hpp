@@ -112,16 +112,18 @@ public:
         return (place >> bound_bits) % group_size;
     }
 
-    /// Whether an arrival may skip the wait list, because the arena is in use: on each thread, 63
-    /// of 64. The sequence is Weyl's (multiples of the golden ratio), so that a thread that visits
-    /// several exchangers in turn looks at each list.
-    bool skips_list() const noexcept {
+    /// Whether an arrival may skip the wait list, because the arena is in use. On each thread,
+    /// every `list_period`-th arrival of a colour may not. Call once for each arrival.
+    bool skips_list(colour own) const noexcept {
         if (highest(bound()) == 0) {
             return false;
         }
-        std::uint32_t& visits = per_thread<thread_state>().visits;
-        visits += 0x9E3779B9U;
-        return visits >> (32U - 6U) != 0;
+        std::uint8_t& skips = per_thread<thread_state>().skips[own == colour::red ? 0 : 1];
+        if (++skips != list_period) {
+            return true;
+        }
+        skips = 0;
+        return false;
     }
 
     /// After a failed claim in the thread's slot above 0: selects another slot, and grows.
@@ -214,6 +216,9 @@ private:
     struct alignas(line_pair) group {
         slot members[group_size];
     };
+
+    /// A prime number, so that a thread that visits several exchangers in turn looks at each list.
+    static constexpr std::uint8_t list_period = 61;
 
     // The lowest byte of the bound is the highest slot in use. The next 13 bits count its changes.
     // One bit is set when the arena is shut.

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -70,17 +71,52 @@ public:
         }
     }
 
-    match_result try_match(colour own) noexcept { return try_match_before(0, own); }
-
-    match_result try_match_all(colour own) noexcept {
-        // Read only once: two parties could pass the cells of each other forever.
-        return try_match_before(hint(opposite(own)), own);
+    /// If a partner that began earlier has not come to its cell yet, passes the cell.
+    match_result try_match(colour own) noexcept {
+        // Read only once. Otherwise this party could pass the cells of one arriving party forever.
+        const std::uint64_t limit = hint(opposite(own));
+        while (true) {
+            // [Q11] acquire, pairs with [Q14] and [Q15]: everything before the close.
+            std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
+            if (is_closed(mine)) {
+                return closed_to(own);
+            }
+            const std::int64_t lead = distance(limit, mine);
+            if (lead <= 0) {
+                return {lead < 0 ? match_result::own_side : match_result::empty};
+            }
+            const ticket t = ticket_of(mine);
+            const auto wanted = list::id_of(t);
+            place at = segments_.find(wanted, front(own));
+            if (list::is_before(at.id, wanted)) {
+                return {match_result::empty};
+            }
+            // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
+            if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
+                                                     std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+                continue;
+            }
+            TRYST_TRACE(step::ticket);
+            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
+            if (at.id != wanted) {
+                skip(own, t, at);
+                continue;
+            }
+            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
+            if (const match_result found = visit(t, at, nullptr);
+                found.kind == match_result::partner) {
+                return found;
+            }
+        }
     }
+
+    match_result try_match_all(colour own) noexcept { return try_match(own); }
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         while (true) {
-            // [Q6] acquire, pairs with [Q9], [Q14] and [Q15]: the links that a sweep has changed, or
-            // everything before the close.
+            // [Q6] acquire, pairs with [Q9], [Q14] and [Q15]: the links that a sweep has changed,
+            // or everything before the close.
             const std::uint64_t mine = cursor(own).fetch_add(one_ticket, std::memory_order_acquire);
             if (is_closed(mine)) {
                 return closed_to(own);
@@ -144,7 +180,7 @@ public:
                 if (last != nullptr && seen != empty) {
                     each(*std::exchange(last, nullptr));
                 }
-                // [Q12] release, pairs with [Q10]: the close, which [Q13] must see. Failure
+                // [Q12] release, pairs with [Q10]: this visit. Failure
                 // acquire, pairs with [Q1] and [Q3], as [Q19]. Success acquire, too: g++ 12 rejects
                 // a weaker order than on failure.
                 if (cell.compare_exchange_weak(seen, cancelled, std::memory_order_acq_rel,
@@ -274,55 +310,6 @@ private:
         }
     }
 
-    /// Claims a waiting partner, for a party that will not wait. If a partner with a ticket before
-    /// the cursor `limit` has not come yet, passes its cell.
-    match_result try_match_before(std::uint64_t limit, colour own) noexcept {
-        while (true) {
-            // [Q11] acquire, pairs with [Q14] and [Q15]: everything before the close.
-            std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
-            if (is_closed(mine)) {
-                return closed_to(own);
-            }
-            const std::int64_t lead = distance(hint(opposite(own)), mine);
-            if (lead <= 0) {
-                return {lead < 0 ? match_result::own_side : match_result::empty};
-            }
-            const ticket t = ticket_of(mine);
-            const auto wanted = list::id_of(t);
-            place at = segments_.find(wanted, front(own));
-            if (list::is_before(at.id, wanted)) {
-                return {match_result::empty};
-            }
-            // [Q18] acquire, pairs with [G14]: this party has no ticket yet, so its segment may be
-            // swept and reused; then `is_listed` sees that. Holding a ticket does not yet count as
-            // waiting.
-            if (distance(limit, mine) <= 0 && at.id == wanted &&
-                segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {
-                if (segments_.is_listed(at)) {
-                    return {match_result::empty};
-                }
-                continue;
-            }
-            // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
-            if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
-                                                     std::memory_order_acquire,
-                                                     std::memory_order_relaxed)) {
-                continue;
-            }
-            TRYST_TRACE(step::ticket);
-            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
-            if (at.id != wanted) {
-                skip(own, t, at);
-                continue;
-            }
-            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
-            if (const match_result found = visit(t, at, nullptr);
-                found.kind == match_result::partner) {
-                return found;
-            }
-        }
-    }
-
     /// Makes the visit that `t` is for (I8). A first visitor leaves `w` in the cell, or passes the
     /// cell if `w` is null or the ticket is void.
     /// @returns `partner` or `offered`; `empty` if the partner has withdrawn or passed, or if this
@@ -358,6 +345,7 @@ private:
                                          std::memory_order_acquire)) {
             return {match_result::partner, reinterpret_cast<waiter*>(seen)};
         }
+        assert(seen == cancelled);
         TRYST_TRACE(step::vacancy);
         // [Q5] release, pairs with [Q7]: both visits. A plain store, because there is no other
         // visit (I8).

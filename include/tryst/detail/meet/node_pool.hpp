@@ -74,10 +74,10 @@ public:
             const number n = number_of(head);
             // Relaxed: acquired with the head. If the node is not free any more (I7), [N5] fails.
             const number next = (*this)[n].link.load(std::memory_order_relaxed);
-            // [N5] takes the node, which the read of `head` has acquired. Failure acquire, pairs
-            // with [N4]. Success acquire, too: g++ 12 rejects a weaker order than on failure.
-            if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_acquire,
-                                            std::memory_order_acquire)) {
+            // [N5] relaxed: takes the node, which the read of `head` has acquired. Failure relaxed:
+            // retried.
+            if (free_.compare_exchange_weak(head, changed(head, next), std::memory_order_relaxed,
+                                            std::memory_order_relaxed)) {
                 return n;
             }
             contended.pause();
@@ -104,7 +104,7 @@ public:
         for (back_off contended;; contended.pause()) {
             // Relaxed: released by [N4].
             node.link.store(number_of(head), std::memory_order_relaxed);
-            // [N4] release, pairs with [N3], [N5] and [N6]: the link, and everything that its user
+            // [N4] release, pairs with [N3] and [N6]: the link, and everything that its user
             // did. Failure relaxed: retried.
             if (free_.compare_exchange_weak(head, changed(head, n), std::memory_order_release,
                                             std::memory_order_relaxed)) {

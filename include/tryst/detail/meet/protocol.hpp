@@ -59,8 +59,8 @@ enum class arrival : std::uint8_t {
  *     stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is. Each arrival looks; but if the list eliminates and the arena is in use, only one in 64 on
- *     each thread looks before it tries the arena (dual_stack.hpp).
+ *     is. Each arrival looks; but if the list eliminates and the arena is in use, only every 61st
+ *     of a colour on each thread looks before it tries the arena (dual_stack.hpp).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
  *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
@@ -105,7 +105,7 @@ public:
     template <bool OwnsThread = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         if constexpr (WaitList::eliminates) {
-            if (arena_.skips_list()) {
+            if (arena_.skips_list(W::side)) {
                 return false;
             }
         }
@@ -379,8 +379,10 @@ private:
     {
         // `try_match` has just tried the list, unless it skipped it.
         bool tried = (moving == nullptr && !arena_.has_grown()) || !WaitList::looks_first;
+        bool list_first = tried;
         if constexpr (!WaitList::looks_first) {
-            spread = spread && arena_.skips_list();
+            list_first = moving == nullptr && !arena_.skips_list(W::side);
+            spread = spread && !list_first;
         }
         while (true) {
             const std::uint32_t bound = arena_.bound();
@@ -405,7 +407,7 @@ private:
                 continue;
             }
             const bool skips = std::exchange(tried, false);
-            if ((!skips || !WaitList::looks_first) && match_nearby(w, bound, moving)) {
+            if (!std::exchange(list_first, false) && match_nearby(w, bound, moving)) {
                 return arrival::completed;
             }
             if (!skips) {

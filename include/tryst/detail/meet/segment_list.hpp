@@ -170,12 +170,6 @@ public:
     /// Whether the list has been closed behind `at`.
     bool is_sealed(place at) const noexcept { return successor(link_of(at.n)) == sealed; }
 
-    /// Whether `at` is still in the list with its id.
-    bool is_listed(place at) const noexcept {
-        const std::uint64_t link = link_of(at.n);
-        return owner_of(link) == at.id && successor(link) != gone;
-    }
-
     /// Moves `mark` to `to`, if it is at least `distance` segments behind.
     void advance(front& mark, place to, std::uint64_t distance) noexcept {
         // Relaxed: the CAS re-reads it.
@@ -307,7 +301,7 @@ public:
             // Relaxed: [G7] has acquired the segment, and only this party may release it.
             const place behind{next,
                                owner_of(segments_[next].next.load(std::memory_order_relaxed))};
-            if (passed ? all_cells_are(finished_cell, at.n) && !is_closed(trailing)
+            if (passed ? all_cells_are(finished_cell, at.n)
                        : before.n != none && is_before(limit + one_id, at.id) &&
                              all_cells_are(cancelled_cell, at.n)) {
                 take_out(before, at, behind);
@@ -342,8 +336,8 @@ private:
     struct alignas(line_pair) segment {
         void clear(id_type id) noexcept {
             for (auto& cell : cells) {
-                // [G14] release, pairs with [Q18]: the end of the last use ([G12], [N4], [N3]).
-                cell.store(empty_cell, std::memory_order_release);
+                // Relaxed: released by [G3], which links the segment.
+                cell.store(empty_cell, std::memory_order_relaxed);
             }
             // [G2] release, pairs with [G7]: a party that sees the new id sees that the links to
             // the old segment are gone.
@@ -390,12 +384,6 @@ private:
         // [G7] acquire, pairs with [G2], [G3], [G4] and [G5]: the next segment, or that this one is
         // in use again.
         return segments_[n].next.load(std::memory_order_acquire);
-    }
-
-    /// Whether the cells may have been changed by a close. Call after reading them.
-    static bool is_closed(const atomic<std::uint64_t>& cursor) noexcept {
-        // [Q13] relaxed: [Q7] has acquired the close, if it saw what the closer has written.
-        return (cursor.load(std::memory_order_relaxed) & 1U) != 0;
     }
 
     /// Takes `at` out of the list, between `before` (or the beginning) and `behind`.
