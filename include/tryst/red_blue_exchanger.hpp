@@ -25,14 +25,17 @@ namespace tryst {
 /// The order in which waiting parties are matched.
 enum class order : unsigned char {
     /// The party that has waited longest comes first. The wait of a coroutine begins when it is
-    /// suspended.
+    /// suspended. The i-th red party meets the i-th blue party. If the thread of one of them loses
+    /// its processor during its arrival, the other one waits for it.
     fifo,
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
     /// position of a waiter that withdrew.
     lifo,
-    /// No order. While many cores use the exchanger, parties of one core meet first. But on each
-    /// thread, every 61st red and every 61st blue arrival goes to the party that has waited longest
-    /// (`try_` operations, which always do so, do not count). Otherwise `fifo`.
+    /// No order. While many cores use the exchanger, parties of one core meet first. On each
+    /// thread, every 251st red and every 251st blue arrival instead goes to the party that has
+    /// waited longest. (A thread counts its arrivals at all its `any` and `lifo` exchangers
+    /// together. `try_` operations always go there, and are not counted.) Without contention, as
+    /// `fifo`.
     any,
 };
 
@@ -67,9 +70,10 @@ inline constexpr bool is_exchangeable =
 ///
 /// Allocation: an arrival allocates only if more parties wait than ever before. If the allocation
 /// fails, the operation ends with `out_of_memory` and hands its item back. The memory is kept for
-/// later waiters. Under `fifo` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the
-/// 63 around it withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties may wait.
-/// Under `fifo` the maximum drops to 262,144 if 63 of every 64 waiters have withdrawn.
+/// later waiters. Under `fifo` and `any` a waiter takes 10 to 40 bytes, or 640 if it keeps waiting
+/// while the 63 around it withdraw. Under `lifo` it takes 16 to 32 bytes. Up to 16 million parties
+/// may wait. Under `fifo` and `any` the maximum drops to 262,144 if 63 of every 64 waiters have
+/// withdrawn.
 ///
 /// @tparam Red    the item of a red party, which its blue partner gets.
 /// @tparam Blue   the item of a blue party, which its red partner gets. Each may be any object
@@ -152,8 +156,8 @@ public:
 
     /// Swaps with a waiting blue party, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals. Does not overlook a party that waits
-    /// during the whole call, but may overlook one that arrives while a third party takes the
-    /// waiting one.
+    /// during the whole call, unless another party is about to meet it. May miss one that
+    /// arrives during the call, if another party claims the waiter that this one is about to claim.
     /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
     /// @allocation none.
     exchange_result<Blue, Red> try_red(Red item) noexcept {
@@ -190,8 +194,11 @@ public:
     }
 
     /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
-    /// back. Idempotent.
-    /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
+    /// back. Under `fifo` and `any`, a waiting party may still exchange if its partner has begun to
+    /// arrive; until then its stop and its deadline remain in force. Idempotent.
+    /// @throws nothing.  @progress linear in the number of waiting parties. Lock-free, except that
+    ///   under `fifo` and `any` it may wait for one step of a party that closes it at the same
+    ///   time, or finds it closed.
     /// @allocation none.
     /// @resumes each waiting party on its executor. A party that has no executor resumes on the
     ///   calling thread, before this returns. Such a party may destroy the exchanger if no other

@@ -139,8 +139,10 @@ public:
     }
 
     /// Closes permanently. Each party that waits or arrives later gets `closed`, and senders also
-    /// get their items back. No item is left in the channel, because it has no buffer. Idempotent.
-    /// @throws nothing.  @progress lock-free; linear in the number of waiting parties.
+    /// get their items back. No item is left in the channel, because it has no buffer. As with
+    /// `red_blue_exchanger::close`, a waiting party may still meet a partner that is arriving.
+    /// Idempotent.
+    /// @throws nothing.  @progress as `red_blue_exchanger::close`.
     /// @allocation none.
     /// @resumes each waiting party on its executor. A party that has no executor resumes on the
     ///   calling thread, before this returns. Such a party may destroy the channel if no other

@@ -378,6 +378,8 @@ def queue() -> Iterator[Mutant]:
                  "passed ? true", file=segments)
     yield mutant("nobody recycles", "                    TRYST_TRACE(step::recycling);\n                    segments_.release(at.n);\n",
                  "                    TRYST_TRACE(step::recycling);\n", "unit", file=segments)
+    yield mutant("a sealed segment is known by its number alone", "link_of(at.n) == (at.id | sealed)",
+                 "successor(link_of(at.n)) == sealed", "unit", file=segments)
     yield mutant("nobody sweeps", "const bool sweeps = --until_sweep_ == 0;", "const bool sweeps = false;", "unit", file=segments)
     yield mutant("what is swept is not released",
                  "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(at.n);\n",

@@ -265,4 +265,23 @@ TEST(DualStack, TheOtherColourFindsNoUseForAPlaceThatIsStillOnTheStack) {
     EXPECT_EQ(s.try_match(red).kind, match_result::empty);
 }
 
+TEST(SegmentList, DoesNotTakeASegmentForTheSealedOneThatNowHasItsNumber) {
+    using list = tryst::detail::segment_list<0>; // one cell in a segment
+    list segments;
+    list::front front{segments.first()};
+    const auto first = list::begin(front);
+    for (list::ticket t = 0; t != 3; ++t) {
+        ASSERT_TRUE(segments.append(segments.find(list::id_of(t), front)));
+    }
+    segments.cell(first.n, 0).store(list::finished_cell);
+    tryst::detail::atomic<std::uint64_t> cursor{2U << 1U};
+    segments.tidy(cursor);
+    ASSERT_TRUE(segments.append(segments.find(list::id_of(3), front)));
+    const auto last = segments.find(list::id_of(4), front);
+    ASSERT_EQ(last.n, first.n);
+    segments.seal();
+    EXPECT_TRUE(segments.is_sealed(last));
+    EXPECT_FALSE(segments.is_sealed(first));
+}
+
 } // namespace

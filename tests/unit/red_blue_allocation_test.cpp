@@ -45,8 +45,7 @@ struct in_order {
 };
 template <class Order>
 class RedBlueAllocation : public testing::Test {};
-using orders =
-    testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
+using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
 TYPED_TEST_SUITE(RedBlueAllocation, orders);
 
 template <class Channel>

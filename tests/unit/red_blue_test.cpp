@@ -85,15 +85,12 @@ protected:
     run_loop loop_;
 };
 
-using orders =
-    testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
+using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
 
 struct order_names {
     template <class Order>
     static std::string GetName(int /*index*/) {
-        return Order::value == order::fifo   ? "fifo"
-               : Order::value == order::lifo ? "lifo"
-                                             : "any";
+        return Order::value == order::fifo ? "fifo" : Order::value == order::lifo ? "lifo" : "any";
     }
 };
 TYPED_TEST_SUITE(RedBlue, orders, order_names);

@@ -217,8 +217,9 @@ private:
         slot members[group_size];
     };
 
-    /// A prime number, so that a thread that visits several exchangers in turn looks at each list.
-    static constexpr std::uint8_t list_period = 61;
+    /// A prime number, so that a thread that visits 250 exchangers or fewer in turn
+    /// looks at each list.
+    static constexpr std::uint8_t list_period = 251;
 
     // The lowest byte of the bound is the highest slot in use. The next 13 bits count its changes.
     // One bit is set when the arena is shut.

@@ -167,8 +167,9 @@ public:
         });
         segments_.seal();
         waiter* last = nullptr;
-        // Cells of which only one colour has the ticket. In those before, the two parties meet
-        // even after the close, because the pair was formed when the second ticket was taken.
+        // Cells of which only one colour has the ticket. The holders of both tickets of an earlier
+        // cell meet there, even after the close: otherwise a waiter could be left over although
+        // later ones have been served.
         const auto [first, end] = std::minmax({ticket_of(blues), ticket_of(reds)});
         segments_.for_each_cell(first, end, [&](atomic<word>& cell) {
             // [Q19] acquire, pairs with [Q1] and [Q3]: the waiter, or a withdrawal, which uses the
@@ -180,7 +181,7 @@ public:
                 if (last != nullptr && seen != empty) {
                     each(*std::exchange(last, nullptr));
                 }
-                // [Q12] release, pairs with [Q10]: this visit. Failure
+                // [Q12] release, pairs with [Q1], [Q4] and [Q10]: this visit. Failure
                 // acquire, pairs with [Q1] and [Q3], as [Q19]. Success acquire, too: g++ 12 rejects
                 // a weaker order than on failure.
                 if (cell.compare_exchange_weak(seen, cancelled, std::memory_order_acq_rel,
@@ -324,14 +325,14 @@ private:
             if (w != nullptr && !segments_.is_void(t)) {
                 w->place = list::cell_number(at.n, t);
                 // [Q1] release, pairs with [Q2], [Q10], [Q12] and [Q19]: publishes *w to the second
-                // visitor or the closer. Failure acquire, pairs with itself, [Q3] and [Q4].
+                // visitor or the closer. Failure acquire, pairs with itself, [Q3], [Q4] and [Q12].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),
                                                  std::memory_order_release,
                                                  std::memory_order_acquire)) {
                     return {match_result::offered};
                 }
-                // [Q4] release, pairs with [Q7] and [Q10]: this visit. Failure acquire, pairs with
-                // [Q1] and [Q3].
+                // [Q4] release, pairs with itself, [Q1], [Q7] and [Q10]: this visit. Failure
+                // acquire, pairs with itself, [Q1], [Q3] and [Q12].
             } else if (cell.compare_exchange_strong(seen, cancelled, std::memory_order_acq_rel,
                                                     std::memory_order_acquire)) {
                 TRYST_TRACE(step::passing_over);

@@ -62,7 +62,7 @@ namespace tryst::detail {
  *      (tests/unit/elimination_test.cpp plays all histories of up to four parties.)
  *   5. Offers in the arena are bounded, and expire into the stack (I2). So I3 holds.
  *   6. Others may pass a waiter on the stack for as long as they meet in the arena, as they may by
- *      meeting above it on the stack. But of 61 arrivals of a colour on a thread, one looks at the
+ *      meeting above it on the stack. But of 251 arrivals of a colour on a thread, one looks at the
  *      stack first.
  *      An offer that expires goes there, too, unless it finds a partner in the arena on the way.
  *   7. A party that arrives after a close must find it, without looking at the stack. So a close

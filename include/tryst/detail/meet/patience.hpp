@@ -21,7 +21,7 @@ class patience {
 public:
     /// Call when the offer of `party` has been made.
     static void begin(const void* party) noexcept {
-        patience& here = per_thread<patience>();
+        auto& here = per_thread<patience>();
         here.latest_ = party;
         here.prolonged_ = false;
     }
@@ -31,7 +31,7 @@ public:
     static bool lasts(const void* party) noexcept {
         // The offer may have been made on another thread, so that its address is here by chance. It
         // then lasts too long or too short, within the same bound.
-        patience& here = per_thread<patience>();
+        auto& here = per_thread<patience>();
         if (lone_patience.count() == 0 || here.latest_ != party) {
             return false;
         }

@@ -59,7 +59,7 @@ enum class arrival : std::uint8_t {
  *     stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is. Each arrival looks; but if the list eliminates and the arena is in use, only every 61st
+ *     is. Each arrival looks; but if the list eliminates and the arena is in use, only every 251st
  *     of a colour on each thread looks before it tries the arena (dual_stack.hpp).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
@@ -105,7 +105,8 @@ public:
     template <bool OwnsThread = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         if constexpr (WaitList::eliminates) {
-            if (arena_.skips_list(W::side)) {
+            // Otherwise `arrive` decides which arrivals look at the list.
+            if (WaitList::looks_first ? arena_.skips_list(W::side) : arena_.has_grown()) {
                 return false;
             }
         }

@@ -67,10 +67,9 @@ namespace tryst::detail {
  * 3. Otherwise a party that appends the next segment [G3], or finds it, sees the void tickets. In
  *    a void cell the first visitor does not wait, and an append may leave out void ids.
  *
- * Closing. When both cursors are closed, the closer ends the list [G13], and then takes every
- * waiter out of its cell and cancels every empty cell. It needs no tickets. After it has begun,
- * `finished` does not mean that both visits are over. So a segment is released only if a cursor was
- * still open after its cells were read.
+ * Closing. When both cursors are closed, the closer ends the list [G13]. Then it visits the cells
+ * of which only one colour has the ticket. Until then their segments have cells that are not
+ * `finished`, so they stay in the list.
  *
  * @tparam CellBits  the binary logarithm of `cell_count`; smaller in tests. */
 template <unsigned CellBits>
@@ -168,7 +167,7 @@ public:
     }
 
     /// Whether the list has been closed behind `at`.
-    bool is_sealed(place at) const noexcept { return successor(link_of(at.n)) == sealed; }
+    bool is_sealed(place at) const noexcept { return link_of(at.n) == (at.id | sealed); }
 
     /// Moves `mark` to `to`, if it is at least `distance` segments behind.
     void advance(front& mark, place to, std::uint64_t distance) noexcept {

@@ -47,7 +47,8 @@ struct match_result {
 /// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise
 ///   (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
-/// - `close` closes the list permanently and claims all waiters. It passes each but the last to a
+/// - `close` closes the list permanently and claims all waiters, except those whose partners are
+///   arriving. It passes each but the last to a
 ///   function, and returns the last. It calls the function before it claims the next suspended
 ///   waiter, because the resumed party may destroy the frame of that next waiter.
 ///
