@@ -218,7 +218,7 @@ TEST(AnyOrderPrograms, SendersWithoutReceiversEndWithTheChannel) {
         work nobody_receives;
         std::atomic<int> begun{0};
         for (int i = 0; i != 4; ++i) {
-            threads.emplace_back([&] {
+            threads.emplace_back([&, i] {
                 auto offer = nobody_receives.send(i);
                 ++begun;
                 closed += sync_wait(std::move(offer)).error() == exchange_errc::closed;
