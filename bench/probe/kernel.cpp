@@ -90,13 +90,8 @@ void yield_for_a_while() {
 
 void add_kernel(std::vector<step>& into) {
     unsigned processors = 1;
-    const auto add = [&](const char* key, const char* what, const std::function<double()>& sample) {
-        step one;
-        one.processors = processors;
-        one.sample = sample;
-        one.key = key;
-        one.what = what;
-        into.push_back(std::move(one));
+    const auto add = [&](const char* key, const char* what, auto sample) {
+        into.emplace_back(processors, key, what, sample);
     };
     add("yield", "a thread yields, and no other thread runs",
         [] { return timed(0, rounds, yield_for_a_while); });

@@ -147,13 +147,8 @@ double asio_post_and_run() {
 
 void add_loops(std::vector<step>& into) {
     unsigned processors = 1;
-    const auto add = [&](const char* key, const char* what, double (*sample)()) {
-        step one;
-        one.processors = processors;
-        one.sample = sample;
-        one.key = key;
-        one.what = what;
-        into.push_back(std::move(one));
+    const auto add = [&](const char* key, const char* what, auto sample) {
+        into.emplace_back(processors, key, what, sample);
     };
     add("resume", "a coroutine is resumed and suspends again", resumption);
     add("symmetric_transfer", "symmetric transfer from coroutine to coroutine", symmetric_transfer);

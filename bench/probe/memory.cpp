@@ -145,14 +145,8 @@ double contended() {
 
 void add_memory(std::vector<step>& into) {
     unsigned processors = 1;
-    const auto add_one = [&](const char* key, const char* what,
-                             const std::function<double()>& sample) {
-        step one;
-        one.processors = processors;
-        one.sample = sample;
-        one.key = key;
-        one.what = what;
-        into.push_back(std::move(one));
+    const auto add_one = [&](const char* key, const char* what, auto sample) {
+        into.emplace_back(processors, key, what, sample);
     };
     add_one("load", "a load of a line that this core has", alone<load>);
     add_one("store", "a store to a line that this core owns", alone<store>);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tryst::probe {
@@ -33,6 +34,9 @@ struct measurement {
 
 /// One step of the machine.
 struct step : measurement {
+    step(unsigned cores, const char* name, const char* meaning, std::function<double()> one)
+        : measurement{cores, std::move(one), {}}, key(name), what(meaning) {}
+
     std::string key;
     std::string what; ///< For people.
 };
