@@ -248,9 +248,7 @@ private:
         while (true) {
             const bool offers = p != plan::tries;
             match_result seen{match_result::empty};
-            if (p == plan::tries) {
-                seen = list_->try_match_all(own);
-            } else if (WaitList::looks_first) {
+            if (p == plan::tries || WaitList::looks_first) {
                 seen = list_->try_match(own);
             }
             if (offers &&

@@ -66,7 +66,7 @@ TYPED_TEST_SUITE(DualWaitList, wait_lists, names);
 TYPED_TEST(DualWaitList, StartsEmptyAndOpen) {
     EXPECT_EQ(this->list_.try_match(red).kind, match_result::empty);
     EXPECT_EQ(this->list_.try_match(blue).kind, match_result::empty);
-    EXPECT_EQ(this->list_.try_match_all(blue).kind, match_result::empty);
+    EXPECT_EQ(this->list_.try_match(blue).kind, match_result::empty);
     EXPECT_FALSE(this->list_.is_closed());
 }
 
@@ -101,8 +101,8 @@ TYPED_TEST(DualWaitList, SearchesPastThoseWhoHaveWithdrawn) {
     for (std::size_t i = 0; i != blues.size(); ++i) {
         ASSERT_TRUE(i == last || this->list_.withdraw(blues[i], blue));
     }
-    EXPECT_EQ(this->list_.try_match_all(red).claimed, &blues[last]);
-    EXPECT_EQ(this->list_.try_match_all(red).kind, match_result::empty);
+    EXPECT_EQ(this->list_.try_match(red).claimed, &blues[last]);
+    EXPECT_EQ(this->list_.try_match(red).kind, match_result::empty);
 }
 
 TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
@@ -124,7 +124,7 @@ TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
     for (const colour side : {red, blue}) {
         waiter late;
         EXPECT_EQ(this->list_.try_match(side).kind, match_result::closed);
-        EXPECT_EQ(this->list_.try_match_all(side).kind, match_result::closed);
+        EXPECT_EQ(this->list_.try_match(side).kind, match_result::closed);
         EXPECT_NE(this->list_.enqueue_or_match(late, side).kind, match_result::offered);
     }
     EXPECT_EQ(this->list_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
@@ -159,7 +159,7 @@ TYPED_TEST(DualWaitList, KeepsWhoWaits) {
             idle.push_back(w);
         } else {
             const match_result seen = dice % 2 == 0 ? this->list_.try_match(opposite(side))
-                                                    : this->list_.try_match_all(opposite(side));
+                                                    : this->list_.try_match(opposite(side));
             if (waiting.empty()) {
                 ASSERT_EQ(seen.kind, match_result::empty);
                 continue;
@@ -184,9 +184,8 @@ TEST(DualQueue, MeetsInTheOrderOfArrivalAcrossManySegments) {
         }
         for (waiter& w : reds) {
             waiter mine;
-            ASSERT_EQ(
-                (turn % 2 == 0 ? q.enqueue_or_match(mine, blue) : q.try_match_all(blue)).claimed,
-                &w);
+            ASSERT_EQ((turn % 2 == 0 ? q.enqueue_or_match(mine, blue) : q.try_match(blue)).claimed,
+                      &w);
         }
     }
 }
@@ -200,8 +199,8 @@ TEST(DualQueue, DoesNotMindWhoHasWaitedAtTheSamePlaceBefore) {
         ASSERT_TRUE(q.withdraw(w, red));
         ASSERT_FALSE(q.withdraw(w, red));
     }
-    EXPECT_NE(q.try_match_all(red).kind, match_result::partner);
-    EXPECT_NE(q.try_match_all(blue).kind, match_result::partner);
+    EXPECT_NE(q.try_match(red).kind, match_result::partner);
+    EXPECT_NE(q.try_match(blue).kind, match_result::partner);
 }
 
 TEST(DualQueue, SkipsSegmentsThatWereSwept) {
@@ -219,7 +218,7 @@ TEST(DualQueue, SkipsSegmentsThatWereSwept) {
     EXPECT_EQ(q.enqueue_or_match(mine, red).claimed, &first);
     EXPECT_EQ(q.enqueue_or_match(mine, red).claimed, &last);
     EXPECT_EQ(q.enqueue_or_match(mine, red).kind, match_result::offered);
-    EXPECT_EQ(q.try_match_all(blue).claimed, &mine);
+    EXPECT_EQ(q.try_match(blue).claimed, &mine);
 }
 
 TEST(DualQueue, IsClosedForAllWhoComeAfterwards) {

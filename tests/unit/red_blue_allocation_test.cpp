@@ -259,7 +259,7 @@ TYPED_TEST(RedBlueAllocation, FailsAnywhereAndGoesOn) {
         }
         waiter red;
         ASSERT_EQ(arrive(list, red, colour::red).kind, match_result::offered);
-        EXPECT_EQ(list.try_match_all(colour::blue).claimed, &red);
+        EXPECT_EQ(list.try_match(colour::blue).claimed, &red);
     }
 }
 
@@ -288,9 +288,9 @@ TYPED_TEST(RedBlueAllocation, LosesNoPlaceWhenItFails) {
         least = std::min(least, waiting);
         most = std::max(most, waiting);
         for (; waiting != 0; --waiting) {
-            ASSERT_EQ(list.try_match_all(opposite(own)).kind, match_result::partner);
+            ASSERT_EQ(list.try_match(opposite(own)).kind, match_result::partner);
         }
-        ASSERT_NE(list.try_match_all(opposite(own)).kind, match_result::partner);
+        ASSERT_NE(list.try_match(opposite(own)).kind, match_result::partner);
         meet(1 + number % 150);
     }
     allocations_fail = false;

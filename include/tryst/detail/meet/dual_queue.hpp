@@ -111,8 +111,6 @@ public:
         }
     }
 
-    match_result try_match_all(colour own) noexcept { return try_match(own); }
-
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         while (true) {
             // [Q6] acquire, pairs with [Q9], [Q14] and [Q15]: the links that a sweep has changed,

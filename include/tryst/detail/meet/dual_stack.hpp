@@ -112,7 +112,6 @@ public:
             head = changed(head, next);
         }
     }
-    match_result try_match_all(colour own) noexcept { return try_match(own); }
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         const auto mine = reinterpret_cast<word>(&w);

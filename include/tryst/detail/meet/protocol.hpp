@@ -122,7 +122,7 @@ public:
     bool try_match_all(W& w) noexcept {
         match_result found{};
         do {
-            found = arena_.list().try_match_all(W::side);
+            found = arena_.list().try_match(W::side);
             if (apply_match(w, found, nullptr)) {
                 return true;
             }

@@ -31,7 +31,6 @@ public:
         }
         return {match_result::partner, slot::offered(seen)};
     }
-    match_result try_match_all(colour own) noexcept { return try_match(own); }
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
         return {offer(&w, own) ? match_result::offered : match_result::empty};

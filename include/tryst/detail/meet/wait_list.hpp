@@ -41,9 +41,8 @@ struct match_result {
 };
 
 /// The protocol's requirements on a wait list.
-/// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving.
-/// - `try_match_all` is for a party that will not wait. A partner that is still arriving does not
-///   hide another one that waits.
+/// - `try_match` claims a waiting partner. It may overlook a partner that is still arriving, but
+///   such a partner does not hide another one that waits.
 /// - `enqueue_or_match` claims a waiting partner, or leaves the waiter in the list. Otherwise
 ///   (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
@@ -56,7 +55,6 @@ struct match_result {
 template <class List>
 concept wait_list = requires(List& list, const List& seen, waiter& w, void (*each)(waiter&)) {
     { list.try_match(colour()) } -> std::same_as<match_result>;
-    { list.try_match_all(colour()) } -> std::same_as<match_result>;
     { list.enqueue_or_match(w, colour()) } -> std::same_as<match_result>;
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
     { list.close(each) } -> std::same_as<waiter*>;
