@@ -7,6 +7,7 @@
 #include <tryst/detail/meet/blocking_wait.hpp>
 #include <tryst/detail/meet/operation.hpp>
 #include <tryst/detail/meet/stop_state.hpp>
+#include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
@@ -28,6 +29,7 @@ namespace detail {
 template <class Side>
 struct factory;
 struct operation_access;
+struct selection_factory;
 
 } // namespace detail
 
@@ -100,10 +102,10 @@ private:
 
 namespace detail {
 
-/// Gives other clients access to the operation that is the awaiter's base class.
+/// Gives other clients access to the operation or selection that is the awaiter's base class.
 struct operation_access {
-    template <class Side, class Limits>
-    static operation<Side, Limits>& of(exchange_operation<Side, Limits>& awaiter) noexcept {
+    template <std::derived_from<exchange_not_in_asio> Awaiter>
+    static typename Awaiter::core& of(Awaiter& awaiter) noexcept {
         return awaiter;
     }
 };
@@ -121,7 +123,7 @@ struct factory {
     template <class Duration, class... StopToken>
     static auto make_exchange_for(protocol& with, own&& item, Duration patience,
                                   StopToken&&... stop) noexcept {
-        return operation<true, StopToken...>(with, saturated(patience), std::move(item),
+        return operation<true, StopToken...>(with, std::move(item), saturated(patience),
                                              std::move(stop)...);
     }
     template <class Duration, class... StopToken>
@@ -129,7 +131,7 @@ struct factory {
                                     std::chrono::time_point<clock, Duration> deadline,
                                     StopToken&&... stop) noexcept {
         return operation<true, StopToken...>(
-            with, clock::time_point(saturated(deadline.time_since_epoch())), std::move(item),
+            with, std::move(item), clock::time_point(saturated(deadline.time_since_epoch())),
             std::move(stop)...);
     }
     static typename Side::result try_exchange(protocol& with, own&& item) noexcept {

@@ -29,6 +29,7 @@ enum class exchange_errc : unsigned char {
     closed, ///< The exchanger was closed or destroyed.
     no_partner, ///< A `try_` operation found no waiting partner.
     out_of_memory, ///< There was no memory for another waiter; only with two colours.
+    not_selected, ///< Another case of the selection took place.
 };
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
@@ -52,6 +53,8 @@ enum class exchange_errc : unsigned char {
                 return "no partner is waiting";
             case exchange_errc::out_of_memory:
                 return "there is no memory for another waiter";
+            case exchange_errc::not_selected:
+                return "another case of the selection took place";
             }
             return value == 0 ? "success" : "unknown exchange error";
         }
@@ -67,6 +70,7 @@ enum class exchange_errc : unsigned char {
             case exchange_errc::out_of_memory:
                 return std::errc::not_enough_memory;
             case exchange_errc::closed:
+            case exchange_errc::not_selected:
                 break;
             }
             return {value, *this};

@@ -9,6 +9,7 @@
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
 #include <tryst/run_loop.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>

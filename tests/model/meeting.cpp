@@ -249,6 +249,7 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
         case exchange_errc::no_partner:
             return true;
         case exchange_errc::out_of_memory:
+        case exchange_errc::not_selected:
             return false;
         }
         return false;

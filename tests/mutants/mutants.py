@@ -167,6 +167,7 @@ def logic() -> Iterator[Mutant]:
     mailbox = "detail/run/mailbox.hpp"
     signal = "detail/meet/signal.hpp"
     operation = "detail/meet/operation.hpp"
+    wait_limits = "detail/meet/wait_limits.hpp"
     blocking = "detail/meet/blocking_wait.hpp"
     loop = "detail/run/event_loop.hpp"
 
@@ -178,8 +179,10 @@ def logic() -> Iterator[Mutant]:
                  "        if (moving != nullptr) {\n            moving->end_move();\n        }\n" + swap_post,
                  swap_post + "        if (moving != nullptr) {\n            moving->end_move();\n        }\n")
     yield Mutant("the swap of the items: dropped", protocol,
-                 "        w.swap_items(q);\n", "")
-    yield Mutant("the partner's outcome: dropped", protocol, "        q.result = how;\n", "")
+                 "        w.swap_items(q);\n        complete_own(w, outcome::exchanged);\n        end_swap(complete(q",
+                 "        complete_own(w, outcome::exchanged);\n        end_swap(complete(q")
+    yield Mutant("the partner's outcome: dropped", protocol,
+                 "        q.result = how;\n        if (in_list", "        if (in_list")
     yield Mutant("the outcome is written after `done`", protocol,
                  "        return in_list ? complete_limited(q) : complete_by_signal(q);\n",
                  "        const bool parked = in_list ? complete_limited(q) : complete_by_signal(q);\n"
@@ -190,11 +193,11 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a failed claim is taken for a success", "detail/meet/single_slot.hpp",
                  "        if (!claim(seen)) {\n", "        if (!claim(seen) && false) {\n")
     yield Mutant("completed in place although a stop may come", protocol,
-                 "q.executor.alone_here() && !q.is_limited()", "q.executor.alone_here()")
+                 "q.executor.alone_here() && !is_limited(q.at)", "q.executor.alone_here()")
     yield Mutant("completed in place from anywhere", protocol,
-                 "q.executor.alone_here() && !q.is_limited()", "!q.is_limited()")
+                 "q.executor.alone_here() && !is_limited(q.at)", "!is_limited(q.at)")
     yield Mutant("nobody may skip the signal, but the completer does", protocol,
-                 "        if (in_list && q.unstoppable) {", "        if (in_list) {")
+                 "        if (in_list && q.kind == waiter::kind_type::unstoppable) {", "        if (in_list) {")
     yield Mutant("the look at the signal, first of a check: dropped", protocol,
                  "        if (w.state.is_done()) {\n            return arrival::completed;\n        }\n"
                  "        if (arena::index_of", "        if (arena::index_of",
@@ -243,10 +246,10 @@ def logic() -> Iterator[Mutant]:
                  "            TRYST_TRACE(step::late_stop);\n            fail_withdraw(w);\n",
                  "            TRYST_TRACE(step::late_stop);\n")
     yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
-                 "last != nullptr && complete(*last, outcome::closed, true)", "last == reinterpret_cast<waiter*>(1)")
+                 "last != nullptr && complete_closed(*last)", "last == reinterpret_cast<waiter*>(1)")
     yield Mutant("close: its post is doubled", protocol,
-                 "        if (complete(q, outcome::closed, true)) {\n            post(q);\n",
-                 "        if (complete(q, outcome::closed, true)) {\n            post(q);\n            post(q);\n")
+                 "            if (complete_closed(q)) {\n                post(q);\n",
+                 "            if (complete_closed(q)) {\n                post(q);\n                post(q);\n")
     yield Mutant("close: it is not counted", protocol,
                  "        arena_.pin();\n        if constexpr (WaitList::eliminates) {",
                  "        if constexpr (WaitList::eliminates) {",
@@ -284,19 +287,20 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the check is posted twice", operation, turn, turn + "        this->executor.post(this);\n")
     yield Mutant("a completed check does not resume", operation, "            Done(node);\n", "            (void)node;\n")
     yield Mutant("limits come into force after parking", operation,
-                 "            start_limits();\n            return protocol_->park(mine());\n",
-                 "            if (protocol_->park(mine())) {\n                start_limits();\n"
+                 "            base::start_limits();\n            return protocol_->park(mine());\n",
+                 "            if (protocol_->park(mine())) {\n                base::start_limits();\n"
                  "                return true;\n            }\n            return false;\n")
-    yield Mutant("the stop callback outlives its operation", operation,
+    yield Mutant("the stop callback outlives its operation", wait_limits,
                  "                std::destroy_at(&stop_.callback);\n", "")
-    yield Mutant("the timer outlives its operation", operation,
+    yield Mutant("the timer outlives its operation", wait_limits,
                  "                timers().disarm(this);\n", "")
     yield Mutant("a waiter that can be limited says that it cannot", operation,
-                 "        this->unstoppable = no_limits;", "        this->unstoppable = true;")
+                 "        this->kind = no_limits ? waiter::kind_type::unstoppable : waiter::kind_type::stoppable;",
+                 "        this->kind = waiter::kind_type::unstoppable;")
     yield Mutant("a waiter that its client may cancel says that it cannot be", operation,
-                 "!can_be_limited() && !cancellable;", "!can_be_limited();")
-    yield Mutant("a client's cancellation before the limits: forgotten", operation,
-                 "        if (cancelled) {\n            cancel(false);\n        }\n", "        static_cast<void>(cancelled);\n")
+                 "!base::can_be_limited() && !cancellable;", "!base::can_be_limited();")
+    yield Mutant("a client's cancellation before the limits: forgotten", wait_limits,
+                 "        if (cancelled) {\n            derived().cancel(false);\n        }\n", "        static_cast<void>(cancelled);\n")
     yield Mutant("a client's cancellation touches an offer in the arena", operation,
                  "        } else if (this->at == stage::offered) {\n"
                  "            this->at = stage::offered_cancelled;", "        } else {\n            cancel(false);")

@@ -50,7 +50,7 @@ constexpr std::size_t stack_size = std::size_t{1} << 20U;
 constexpr std::size_t stack_size = std::size_t{1} << 18U;
 #endif
 
-static_assert(step_kinds == static_cast<unsigned>(detail::step::sweeping) + 1,
+static_assert(step_kinds == static_cast<unsigned>(detail::step::held_selection) + 1,
               "one counter for each step");
 
 struct world {
@@ -575,6 +575,12 @@ const char* name_of_step(unsigned step) noexcept {
         return "recycles a segment";
     case detail::step::sweeping:
         return "sweeps out a segment";
+    case detail::step::commit:
+        return "decides for a case of a selection";
+    case detail::step::stale_claim:
+        return "claims a waiter of a selection that is decided";
+    case detail::step::held_selection:
+        return "waits for the registration of a selection";
     }
     return "takes an unknown step";
 }

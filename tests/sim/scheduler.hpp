@@ -127,7 +127,7 @@ void linger() noexcept;
 void step_taken(unsigned step) noexcept;
 
 /// How often each step was taken, over all runs.
-inline constexpr unsigned step_kinds = 21;
+inline constexpr unsigned step_kinds = 24;
 std::uint64_t times_taken(unsigned step) noexcept;
 const char* name_of_step(unsigned step) noexcept;
 

@@ -358,6 +358,9 @@ private:
                 report("out_of_memory", r, " needs no memory");
             }
             return;
+        case exchange_errc::not_selected:
+            report("not_selected", r, " belongs to no selection");
+            return;
         case exchange_errc::cancelled:
             if (r.stop == 0) {
                 report("stop", r, " has no stop source");

@@ -799,6 +799,8 @@ private:
             return (is_there || s.of[i] == phase::too_late) && r.stop != 0 && s.stopped.at(r.stop);
         case exchange_errc::closed:
             return is_there && s.closed.at(r.channel);
+        case exchange_errc::not_selected:
+            return false;
         }
         return false;
     }

@@ -23,6 +23,7 @@ using tryst::detail::arrival;
 using tryst::detail::outcome;
 using tryst::detail::signal;
 using tryst::detail::slot;
+using tryst::detail::waiter;
 using tryst::test::arena_of;
 using tryst::test::grow;
 using tryst::test::waits_in_arena;
@@ -269,7 +270,7 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
     protocol p(1);
     party a(1);
     party b(2);
-    a.unstoppable = true;
+    a.kind = waiter::kind_type::unstoppable;
     ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     EXPECT_TRUE(p.try_match(b));
     EXPECT_EQ(a.posted, 1);
@@ -280,7 +281,7 @@ TEST(ProtocolSimple, IsPostedByItsPartnerWithoutTheSignal) {
 TEST(ProtocolSimple, IsPostedByAClose) {
     protocol p(1);
     party a(1);
-    a.unstoppable = true;
+    a.kind = waiter::kind_type::unstoppable;
     ASSERT_EQ(arrive(p, a, false), arrival::waiting);
     p.close();
     EXPECT_EQ(a.posted, 1);
@@ -292,7 +293,7 @@ TEST(ProtocolSimple, UsesTheSignalAboveHome) {
     grow(p);
     party a(1);
     party b(2);
-    a.unstoppable = true;
+    a.kind = waiter::kind_type::unstoppable;
     offer_in_arena(p, a);
     EXPECT_EQ(arrive(p, b, true), arrival::completed);
     EXPECT_EQ(a.posted, 0);
@@ -305,7 +306,7 @@ TEST(ProtocolSimple, NeedsNoSignalAgainAfterItHasGoneHome) {
     grow(p);
     party a(1);
     party b(2);
-    a.unstoppable = true;
+    a.kind = waiter::kind_type::unstoppable;
     offer_in_arena(p, a);
     ASSERT_EQ(p.expire(a), arrival::waiting);
     EXPECT_TRUE(p.try_match(b));
@@ -705,9 +706,9 @@ TEST(ProtocolClose, WinsAgainstALaterStop) {
 TEST(ProtocolAbandon, TakesBackASimpleOfferAtHome) {
     protocol p(1);
     party a(1);
-    a.unstoppable = true;
+    a.kind = waiter::kind_type::unstoppable;
     ASSERT_EQ(arrive(p, a, false), arrival::waiting);
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), false));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), false));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -716,7 +717,7 @@ TEST(ProtocolAbandon, TakesBackAParkedOfferAtHome) {
     protocol p(1);
     party a(1);
     park_at_home(p, a);
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), false));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), false));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -726,22 +727,22 @@ TEST(ProtocolAbandon, WaitsForThePostOfAClaimAtHome) {
     party a(1);
     park_at_home(p, a);
     claim_by_hand(arena_of(p).list(), a);
-    EXPECT_FALSE(p.abandon(a, a.is_limited(), false));
+    EXPECT_FALSE(p.abandon(a, tryst::detail::is_limited(a.at), false));
     complete_by_hand(a, 2);
     EXPECT_EQ(a.posted, 1);
 
     party simple(3);
-    simple.unstoppable = true;
+    simple.kind = waiter::kind_type::unstoppable;
     ASSERT_EQ(arrive(p, simple, false), arrival::waiting);
     claim_by_hand(arena_of(p).list(), simple);
-    EXPECT_FALSE(p.abandon(simple, simple.is_limited(), false));
+    EXPECT_FALSE(p.abandon(simple, tryst::detail::is_limited(simple.at), false));
 }
 
 TEST(ProtocolAbandon, TakesBackAnOfferAtHomeInItsFirstTurn) {
     protocol p(1);
     party a(1);
     ASSERT_EQ(arrive(p, a, true), arrival::waiting);
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
     EXPECT_TRUE(quiet(p));
     EXPECT_EQ(a.posted, 0);
 }
@@ -752,7 +753,7 @@ TEST(ProtocolAbandon, AcceptsThatAnOfferAtHomeWasTakenInItsFirstTurn) {
     party b(2);
     ASSERT_EQ(arrive(p, a, true), arrival::waiting);
     ASSERT_TRUE(p.try_match(b));
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
     EXPECT_EQ(a.posted, 0);
 }
 
@@ -762,7 +763,7 @@ TEST(ProtocolAbandon, HasNothingToDoIfTheResumptionWasQueued) {
     party b(2);
     park_at_home(p, a);
     ASSERT_TRUE(p.try_match(b));
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
 }
 
 TEST(ProtocolAbandon, TakesBackABoundedOffer) {
@@ -770,7 +771,7 @@ TEST(ProtocolAbandon, TakesBackABoundedOffer) {
     grow(p);
     party a(1);
     offer_in_arena(p, a);
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
     EXPECT_TRUE(quiet(p));
 }
 
@@ -781,7 +782,7 @@ TEST(ProtocolAbandon, AcceptsThatABoundedOfferWasTaken) {
     party b(2);
     offer_in_arena(p, a);
     ASSERT_EQ(arrive(p, b, true), arrival::completed);
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
     EXPECT_TRUE(quiet(p));
 }
 
@@ -804,7 +805,7 @@ TEST(ProtocolAbandon, WaitsUntilTheClaimerOfABoundedOfferHasFinished) {
         a.state.complete(none);
     });
     started.arrive_and_wait();
-    EXPECT_TRUE(p.abandon(a, a.is_limited(), true));
+    EXPECT_TRUE(p.abandon(a, tryst::detail::is_limited(a.at), true));
     EXPECT_TRUE(finished);
     partner.join();
 }

@@ -9,21 +9,15 @@
 #include <tryst/detail/meet/patience.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
-#include <tryst/detail/meet/stop_state.hpp>
+#include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/time.hpp>
-#include <tryst/detail/run/timer_thread.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
-#include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
-
-struct no_deadline {};
 
 /* The operation
  * It knows the protocol, stops and deadlines, but not its client. The clients are the coroutine
@@ -51,8 +45,10 @@ struct no_deadline {};
  * A blocking wait uses the steps below `start` one by one, because it spins or yields instead of
  * waiting for a turn. */
 template <class Side, class Limits>
-class operation : private Side::waiter,
-                  private std::conditional_t<Limits::timed, timer_node, no_deadline> {
+class operation : private Side::waiter, private wait_limits<operation<Side, Limits>, Limits> {
+    using base = wait_limits<operation, Limits>;
+    friend base;
+
 public:
     using result = typename Side::result;
     using protocol = typename Side::protocol;
@@ -60,23 +56,10 @@ public:
     /// The completion function, which is called on the executor. See `client_of`.
     using completion = void (*)(executor_node*) noexcept;
 
-    template <class... Stop>
-    explicit operation(protocol& with, typename Side::own&& item, Stop&&... stop) noexcept
-        : Side::waiter(std::move(item)), protocol_(&with), stop_{std::forward<Stop>(stop)...} {}
-    template <class... Stop>
-    operation(protocol& with, clock::time_point limit, typename Side::own&& item,
-              Stop&&... stop) noexcept
-        : operation(with, std::move(item), std::forward<Stop>(stop)...) {
-        this->deadline = limit;
-        this->fire = pass_deadline;
-    }
-    template <class... Stop>
-    operation(protocol& with, clock::duration patience, typename Side::own&& item,
-              Stop&&... stop) noexcept
-        : operation(with, clock::time_point(patience), std::move(item),
-                    std::forward<Stop>(stop)...) {
-        this->fire = nullptr; // the deadline is a duration that has not begun
-    }
+    /// @param limits  the deadline or the duration, if the wait is timed, and the stop token.
+    template <class... Given>
+    explicit operation(protocol& with, typename Side::own&& item, Given&&... limits) noexcept
+        : Side::waiter(std::move(item)), base(std::forward<Given>(limits)...), protocol_(&with) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
@@ -89,7 +72,7 @@ public:
     }
 
     /// The client of the operation whose completion function was given `node`.
-    static void* client_of(executor_node* node) noexcept { return from(node).client_; }
+    static void* client_of(executor_node* node) noexcept { return from(node).owner; }
 
     /// Swaps with a waiting partner, if there is one.
     /// @returns whether the operation is complete.
@@ -115,13 +98,13 @@ public:
     template <completion Done>
     bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
         this->executor = on;
-        if (has_no_time(on)) {
+        if (ends_at_once(on)) {
             return false;
         }
-        client_ = client;
-        const bool limits_begin_later = on && can_be_limited();
-        const bool no_limits = !can_be_limited() && !cancellable;
-        this->unstoppable = no_limits;
+        this->owner = client;
+        const bool limits_begin_later = on && base::can_be_limited();
+        const bool no_limits = !base::can_be_limited() && !cancellable;
+        this->kind = no_limits ? waiter::kind_type::unstoppable : waiter::kind_type::stoppable;
         this->run = Done;
         this->at = stage::offered;
         const arrival where = protocol_->arrive(mine(), static_cast<bool>(on));
@@ -134,22 +117,9 @@ public:
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
     /// started, or being abandoned.
     void finish() noexcept {
-        if (this->at == stage::finished) {
-            return;
+        if (this->at != stage::finished) {
+            base::end_limits();
         }
-        if constexpr (Limits::stoppable) {
-            if (this->is_limited()) {
-                std::destroy_at(&stop_.callback);
-            } else {
-                std::destroy_at(&stop_.token);
-            }
-        }
-        if constexpr (Limits::timed) {
-            if (this->at == stage::timed_by_executor || this->at == stage::timed_by_thread) {
-                timers().disarm(this);
-            }
-        }
-        this->at = stage::finished;
     }
 
     /// Takes the offer back if the operation is pending. The completion function is then never
@@ -158,7 +128,7 @@ public:
         if (this->at == stage::created || this->at == stage::finished) {
             return;
         }
-        const bool limited = this->is_limited();
+        const bool limited = is_limited(this->at);
         finish();
         const executor_ref on = this->executor;
         const bool queued = on && on.retract(this);
@@ -177,7 +147,7 @@ public:
     /// As `cancel(false)`, for a client that has started the operation as cancellable. Call on the
     /// executor, after the start. Does nothing if the operation is finished.
     void request_cancel() noexcept {
-        if (this->is_limited()) {
+        if (is_limited(this->at)) {
             cancel(false);
         } else if (this->at == stage::offered) {
             this->at = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
@@ -195,6 +165,13 @@ public:
         return true;
     }
 
+    /// The exchanger, and the item, which is moved out. Precondition for `take_item`: not awaited.
+    protocol& where() const noexcept { return *protocol_; }
+    typename Side::own&& take_item() noexcept {
+        assert(this->at == stage::created && "tryst: an exchange that has been awaited is no case");
+        return std::move(mine().own());
+    }
+
     /// Moves the result out. Precondition: complete.
     result take_result() noexcept {
         finish();
@@ -207,7 +184,7 @@ public:
     /// @tparam OwnsThread  as in the wait strategy.
     template <bool OwnsThread>
     arrival begin(executor_ref on) noexcept {
-        if (prepare_start<OwnsThread>() || has_no_time({})) {
+        if (prepare_start<OwnsThread>() || ends_at_once({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
@@ -230,30 +207,21 @@ public:
     /// Registers the stop callback and parks the waiter.
     /// @returns whether it is suspended.
     bool park() noexcept {
-        this->at = stage::stoppable;
-        register_stop();
+        base::start_stop();
         return protocol_->park(mine());
     }
 
-    static constexpr bool is_timed = Limits::timed;
-
-    /// The deadline on the steady clock. Precondition: `is_timed`.
-    clock::time_point time_limit() noexcept {
-        begin_duration([] { return clock::now(); });
-        return this->deadline;
-    }
+    using base::is_timed;
+    using base::time_limit;
 
 private:
-    struct stop_request {
-        operation* self;
-        void operator()() const noexcept { self->cancel(false); }
-    };
-
     typename Side::waiter& mine() noexcept { return *this; }
+    stage& wait_stage() noexcept { return this->at; }
+    executor_ref wait_executor() noexcept { return this->executor; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
 
-    /// Continues from the result of a step of the protocol. `no_limits` is a copy of the waiter's
-    /// `unstoppable`, because an unstoppable waiter must not be read once it is in the wait list.
+    /// Continues from the result of a step of the protocol. `no_limits` says whether the waiter is
+    /// unstoppable: such a waiter must not be read once it is in the wait list.
     /// @returns whether the operation is pending.
     template <completion Done>
     bool stay(arrival where, bool no_limits) noexcept {
@@ -264,7 +232,7 @@ private:
             if (no_limits) {
                 return true;
             }
-            start_limits();
+            base::start_limits();
             return protocol_->park(mine());
         case arrival::offered:
             patience::begin(this);
@@ -303,7 +271,7 @@ private:
             this->executor.post(this);
             return true;
         }
-        const bool no_limits = this->unstoppable;
+        const bool no_limits = this->kind == waiter::kind_type::unstoppable;
         this->run = Done;
         return stay<Done>(protocol_->expire(mine()), no_limits);
     }
@@ -312,90 +280,25 @@ private:
     bool has_been_stopped() noexcept {
         assert(this->at == stage::created &&
                "tryst: an exchange can be awaited only once, and not after its end");
-        if constexpr (Limits::stoppable) {
-            if (stop_.token.stop_requested()) {
-                mine().result = outcome::cancelled;
-                return true;
-            }
+        if (base::stop_was_requested()) {
+            mine().result = outcome::cancelled;
+            return true;
         }
         return false;
     }
 
-    bool can_be_limited() const noexcept {
-        if constexpr (Limits::stoppable) {
-            return Limits::timed || stop_.token.stop_possible();
-        }
-        return Limits::timed;
-    }
-
     /// Whether the deadline has passed. If so, swaps with a waiting partner, or times out.
-    bool has_no_time([[maybe_unused]] executor_ref timers) noexcept {
-        if constexpr (Limits::timed) {
-            const auto now = [&] { return timers.has_timers() ? timers.now() : clock::now(); };
-            const auto start = is_relative() ? clock::time_point() : now();
-            if (this->deadline > start) {
-                return false;
-            }
-            if (!protocol_->try_match_all(mine())) {
-                mine().result = outcome::timed_out;
-            }
-            return true;
-        } else {
+    bool ends_at_once(executor_ref on) noexcept {
+        if (!base::has_no_time(on)) {
             return false;
         }
-    }
-
-    /// The function of the timer.
-    static void pass_deadline(timer_node* node) noexcept {
-        static_cast<operation&>(*node).cancel(true);
-    }
-
-    /// Whether the deadline is still a duration.
-    bool is_relative() const noexcept { return this->fire == nullptr; }
-
-    /// Turns a duration into a deadline.
-    template <class Now>
-    void begin_duration(Now now) noexcept {
-        if (is_relative()) {
-            this->fire = pass_deadline;
-            this->deadline = after(now(), this->deadline.time_since_epoch());
+        if (!protocol_->try_match_all(mine())) {
+            mine().result = outcome::timed_out;
         }
-    }
-
-    /// Puts the stop and the deadline into force.
-    void start_limits() noexcept {
-        const bool cancelled = this->at == stage::offered_cancelled;
-        this->at = !Limits::timed                ? stage::stoppable
-                   : this->executor.has_timers() ? stage::timed_by_executor
-                                                 : stage::timed_by_thread;
-        if constexpr (Limits::timed) {
-            begin_duration([this] { return timers().now(); });
-            timers().arm(this);
-        }
-        register_stop();
-        if (cancelled) {
-            cancel(false);
-        }
-    }
-
-    void register_stop() noexcept {
-        if constexpr (Limits::stoppable) {
-            auto token = std::move(stop_.token);
-            std::destroy_at(&stop_.token);
-            std::construct_at(&stop_.callback, std::move(token), stop_request{this});
-        }
-    }
-
-    /// The executor that the timer is armed with. Precondition: the stage is `timed_by_executor` or
-    /// `timed_by_thread`.
-    executor_ref timers() const noexcept {
-        return this->at == stage::timed_by_executor ? this->executor : timer_thread_executor();
+        return true;
     }
 
     protocol* protocol_;
-    void* client_;
-    /// The token until the limits come into force, then the callback.
-    [[no_unique_address]] stop_state<typename Limits::token, stop_request> stop_;
 };
 
 } // namespace tryst::detail

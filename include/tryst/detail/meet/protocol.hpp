@@ -8,6 +8,7 @@
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/patience.hpp>
 #include <tryst/detail/meet/signal.hpp>
 #include <tryst/detail/meet/slot.hpp>
@@ -25,7 +26,7 @@ namespace tryst::detail {
 /// The result of a step of the protocol for a waiter.
 enum class arrival : std::uint8_t {
     completed, ///< Its outcome is final, and it belongs to its owner again.
-    waiting, ///< In the wait list: `park` it. If it is `unstoppable`, it must not be touched.
+    waiting, ///< In the wait list: `park` it. If it is unstoppable, it must not be touched.
     offered, ///< Offered in the arena. Its owner calls `expire` after a while.
     claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
 };
@@ -70,7 +71,7 @@ enum class arrival : std::uint8_t {
  *
  * Access. A waiter belongs to the party whose CAS took it from its slot. This party writes the
  * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
- * waiter. There are two shortcuts. An `unstoppable` waiter in the wait list does not use the
+ * waiter. There are two shortcuts. An unstoppable waiter in the wait list does not use the
  * signal, because nothing can cancel it: its completer only posts it. And if both parties run on
  * one loop, the signal needs no atomic step ([W7], docs/adr/0002).
  *
@@ -110,7 +111,7 @@ public:
                 return false;
             }
         }
-        const match_result found = arena_.list().try_match(W::side);
+        match_result found = arena_.list().try_match(W::side);
         return apply_match(w, found, nullptr) ||
                (!OwnsThread && WaitList::spreads && !WaitList::eliminates &&
                 found.kind == match_result::empty && arena_.has_grown() && try_match_in_arena(w));
@@ -192,7 +193,7 @@ public:
         return arena::index_of(w.place) != 0 && !w.state.is_done();
     }
 
-    /// Suspends `w`, which is `waiting` and not `unstoppable`.
+    /// Suspends `w`, which is `waiting` and `stoppable`.
     /// @returns whether it is suspended, and so must not be touched; otherwise it is completed.
     template <class W>
     bool park(W& w) noexcept {
@@ -244,14 +245,22 @@ public:
     ///   posted.
     template <class W>
     bool abandon(W& w, bool limited, bool queued) noexcept {
-        const bool stays = arena::index_of(w.place) == 0 && (w.unstoppable || limited);
+        const bool unstoppable = w.kind == waiter::kind_type::unstoppable;
+        const bool stays = arena::index_of(w.place) == 0 && (unstoppable || limited);
         if (stays) {
             return queued ||
-                   (w.unstoppable ? withdraw_from_list(w) : try_withdraw(w) == arrival::waiting);
+                   (unstoppable ? withdraw_from_list(w) : try_withdraw(w) == arrival::waiting);
         }
         // Its check was queued, and no other party posts the waiter.
-        yield_until([&] { return try_withdraw(w) != arrival::claimed; });
+        withdraw(w);
         return true;
+    }
+
+    /// Takes `w`, which no other party will post, out of its slot. If it has been claimed, waits
+    /// until the claimer does not refer to it any more.
+    template <class W>
+    void withdraw(W& w) noexcept {
+        yield_until([&] { return try_withdraw(w) != arrival::claimed; });
     }
 
     /// Closes permanently, and completes all waiters with `closed`. A party that finds the
@@ -263,7 +272,11 @@ public:
             // Before a party can find the list closed: those that arrive later must look there.
             arena_.shut();
         }
-        waiter* const last = arena_.list().close([&](waiter& q) { complete_closed(q); });
+        waiter* const last = arena_.list().close([&](waiter& q) {
+            if (complete_closed(q)) {
+                post(q);
+            }
+        });
         for (std::uint32_t i = 0; i != arena_.capacity() * arena::group_size; ++i) {
             slot& here = arena_.at(1 + i / arena::group_size, i % arena::group_size);
             const slot::word seen = here.peek();
@@ -273,7 +286,7 @@ public:
             }
             // A later offer here expires, and its party then finds the wait list closed.
         }
-        const bool suspended = last != nullptr && complete(*last, outcome::closed, true);
+        const bool suspended = last != nullptr && complete_closed(*last);
         const bool is_inline = suspended && !last->executor;
         if (suspended && !is_inline) {
             post(*last);
@@ -291,10 +304,10 @@ public:
 
 private:
     /// Acts on the result of a step of `w` in the wait list. `moving`, if not null, is the slot
-    /// that `w` is leaving.
+    /// that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
     /// @returns whether `w` is completed.
     template <class W>
-    bool apply_match(W& w, match_result found, slot* moving) noexcept {
+    bool apply_match(W& w, match_result& found, slot* moving) noexcept {
         switch (found.kind) {
         case match_result::partner:
             if constexpr (WaitList::eliminates && !WaitList::looks_first) {
@@ -302,13 +315,16 @@ private:
                     arena_.grow(); // the pair crosses cores
                 }
             }
-            swap_with(w, found.claimed, true, moving);
+            if (!swap_with(w, found.claimed, true, moving)) {
+                found.kind = match_result::collided;
+                return false;
+            }
             return true;
         case match_result::closed:
-            w.result = outcome::closed;
+            complete_own(w, outcome::closed);
             break;
         case match_result::out_of_memory:
-            w.result = outcome::out_of_memory;
+            complete_own(w, outcome::out_of_memory);
             break;
         case match_result::collided:
             arena_.grow();
@@ -412,7 +428,7 @@ private:
                 return arrival::completed;
             }
             if (!skips) {
-                const match_result found = arena_.list().try_match(W::side);
+                match_result found = arena_.list().try_match(W::side);
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
                 }
@@ -420,7 +436,7 @@ private:
                     continue; // the arena has grown
                 }
             }
-            const match_result found = arena_.list().enqueue_or_match(w, W::side);
+            match_result found = arena_.list().enqueue_or_match(w, W::side);
             if (found.kind == match_result::out_of_memory && skips) {
                 continue; // `try_match` may have collided, and overlooked a partner
             }
@@ -599,13 +615,35 @@ private:
 
     /// Swaps the items of `w`, which belongs to the caller, and of the waiter that the caller has
     /// claimed. Completes the latter. This is the only place where items change hands.
+    /// @returns false if the claimed waiter is stale (I41).
     template <class W>
-    void swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
+    bool swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
         TRYST_TRACE(in_list ? step::claim_in_wait_list : step::claim_in_arena);
         auto& q = static_cast<typename W::partner&>(*claimed);
+        if (in_list && q.kind == waiter::kind_type::selecting) {
+            return swap_with_case(w, q, moving);
+        }
         w.swap_items(q);
-        w.result = outcome::exchanged;
-        const bool suspended = complete(q, outcome::exchanged, in_list);
+        complete_own(w, outcome::exchanged);
+        end_swap(complete(q, outcome::exchanged, in_list), q, moving);
+        return true;
+    }
+
+    /// As above, for a waiter of a selection in the wait list. Not inlined, because it is rarer.
+    template <class W>
+    [[gnu::noinline]] bool swap_with_case(W& w, typename W::partner& q, slot* moving) noexcept {
+        const auto committed = commit(q);
+        if (committed == commitment::commit_result::stale) {
+            return false;
+        }
+        w.swap_items(q);
+        complete_own(w, outcome::exchanged);
+        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);
+        return true;
+    }
+
+    /// The end of a swap: leaves the slot `moving` (I6), and posts `q` if it is suspended.
+    void end_swap(bool suspended, waiter& q, slot* moving) noexcept {
         if (moving != nullptr) {
             moving->end_move();
         }
@@ -614,12 +652,46 @@ private:
         }
     }
 
+    /// Ends the operation of `w`, which belongs to the caller.
+    template <class W>
+    static void complete_own(W& w, outcome how) noexcept {
+        w.result = how;
+        if constexpr (requires { w.decide(); }) {
+            w.decide(); // before its partner is posted (I42.5)
+        }
+    }
+
+    /// Decides for `q`, a waiter of a selection that the caller has claimed. If it is stale, hands
+    /// it back; then the caller must not touch it any more.
+    commitment::commit_result commit(waiter& q) noexcept {
+        const auto result = commitment_of(q).commit(q);
+        if (result == commitment::commit_result::stale) {
+            q.state.complete(arena_); // its owner may be withdrawing it (I5)
+        }
+        return result;
+    }
+
+    static commitment& commitment_of(waiter& q) noexcept {
+        return *static_cast<commitment*>(q.owner);
+    }
+
+    /// Completes `q`, for which the caller has decided. @returns as `complete`.
+    static bool complete_case(waiter& q, outcome how,
+                              commitment::commit_result committed) noexcept {
+        q.result = how;
+        if (committed == commitment::commit_result::parked) {
+            return true;
+        }
+        commitment_of(q).deliver(q);
+        return false;
+    }
+
     /// Completes `q`, which belongs to the caller.
     /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
     bool complete(waiter& q, outcome how, bool in_list) noexcept {
         TRYST_TRACE(step::completing);
         q.result = how;
-        if (in_list && q.unstoppable) {
+        if (in_list && q.kind == waiter::kind_type::unstoppable) {
             return true;
         }
         return in_list ? complete_limited(q) : complete_by_signal(q);
@@ -629,7 +701,7 @@ private:
     [[gnu::noinline]] bool complete_limited(waiter& q) noexcept { return complete_by_signal(q); }
 
     bool complete_by_signal(waiter& q) noexcept {
-        if (q.executor.alone_here() && !q.is_limited()) {
+        if (q.executor.alone_here() && !is_limited(q.at)) {
             // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
             // so during this call, because the executor of `q` runs nothing else.
             q.state.complete_in_place();
@@ -639,25 +711,14 @@ private:
         return q.state.complete(arena_).is_parked();
     }
 
-    /// Completes `q`, which a close has claimed in the wait list.
-    void complete_closed(waiter& q) noexcept {
-        if (complete(q, outcome::closed, true)) {
-            post(q);
+    /// Completes `q`, which a close has claimed in the wait list. @returns as `complete`.
+    bool complete_closed(waiter& q) noexcept {
+        if (q.kind != waiter::kind_type::selecting) {
+            return complete(q, outcome::closed, true);
         }
-    }
-
-    static void post(waiter& q) noexcept {
-        if (q.executor) {
-            q.executor.post(&q);
-        } else {
-            resume_inline(q);
-        }
-    }
-
-    /// Not inlined, so that it does not slow down a post.
-    [[gnu::noinline]] static void resume_inline(waiter& q) noexcept {
-        const inline_scope here;
-        q.run(&q);
+        const auto committed = commit(q);
+        return committed != commitment::commit_result::stale &&
+               complete_case(q, outcome::closed, committed);
     }
 
     arena arena_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The parameters of an exchange: its side, and what can end its wait.
+/// One side of an exchange: its items, and where it waits.
 /// Standard library only.
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/result.hpp>
 
-#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -30,14 +29,6 @@ struct side {
         }
         return result(static_cast<exchange_errc>(w.result), std::move(w.own()));
     }
-};
-
-/// The limits of a wait: a deadline if `Timed`, and a stop unless `StopToken` is void.
-template <bool Timed, class StopToken = void>
-struct limits {
-    using token = StopToken;
-    static constexpr bool timed = Timed;
-    static constexpr bool stoppable = !std::is_void_v<StopToken>;
 };
 
 } // namespace tryst::detail

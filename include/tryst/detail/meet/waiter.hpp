@@ -22,6 +22,7 @@ enum class outcome : std::uint8_t {
     closed = static_cast<std::uint8_t>(exchange_errc::closed),
     no_partner = static_cast<std::uint8_t>(exchange_errc::no_partner),
     out_of_memory = static_cast<std::uint8_t>(exchange_errc::out_of_memory),
+    not_selected = static_cast<std::uint8_t>(exchange_errc::not_selected),
     pending,
 };
 
@@ -43,22 +44,46 @@ enum class stage : std::uint8_t {
     timed_by_thread, ///< As `stoppable`; a timer is armed with the timer thread.
 };
 
+/// Whether a wait can be cancelled now, by a stop, a deadline or the client. Call on the waiter's
+/// executor.
+constexpr bool is_limited(stage at) noexcept {
+    return at >= stage::stoppable;
+}
+
 /// The part of a waiter that does not depend on the item. Its fields are not atomic. They belong to
 /// the owner until the offer, and then to the party that removed the waiter from its slot (I1).
 struct waiter : executor_node {
     executor_ref executor;
     signal state;
     outcome result = outcome::pending;
-    bool unstoppable = false; ///< Only a partner or a close can end the wait in slot 0.
+
+    enum class kind_type : std::uint8_t {
+        stoppable, ///< A stop or a deadline may end the wait in slot 0.
+        unstoppable, ///< Only a partner or a close can.
+        selecting, ///< It waits for a case of a selection, which may be decided elsewhere.
+    };
+    kind_type kind = kind_type::stoppable;
     stage at = stage::created;
     /// Where the latest offer is: `basic_arena::place` or `place_in_list`. A wait list may store a
     /// number of its own in the low 24 bits.
     std::uint32_t place = 0;
-
-    /// Whether the wait can be cancelled now, by a stop, a deadline or the client. Call on the
-    /// waiter's executor.
-    bool is_limited() const noexcept { return at >= stage::stoppable; }
+    void* owner = nullptr; ///< The client of its operation, or the `commitment` of its selection.
 };
+
+/// Not inlined, so that it does not slow down a post.
+[[gnu::noinline]] inline void resume_inline(waiter& q) noexcept {
+    const inline_scope here;
+    q.run(&q);
+}
+
+/// Resumes the owner of `q`, which is suspended.
+inline void post(waiter& q) noexcept {
+    if (q.executor) {
+        q.executor.post(&q);
+    } else {
+        resume_inline(q);
+    }
+}
 
 /// A waiter with its own item or, after success, its partner's item in the same place.
 template <class Own, class Theirs = Own, colour Colour = colour::none>

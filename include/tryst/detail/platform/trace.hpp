@@ -34,6 +34,9 @@ enum class step : std::uint8_t {
     passing_over, ///< A party passed a cell whose other visitor had not reached it yet.
     recycling, ///< A segment was released, because all its cells were finished.
     sweeping, ///< A segment was released by a sweep.
+    commit, ///< A completer decided for a waiter of a selection.
+    stale_claim, ///< A claimed waiter belonged to a selection that was decided already.
+    held_selection, ///< A completer waited for the registration of a selection.
 };
 
 } // namespace tryst::detail

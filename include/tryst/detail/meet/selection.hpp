@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// One selection in progress: its cases, the word that decides between them, and its limits.
+/// Standard library only. Never allocates or throws.
+#pragma once
+
+#include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/wait_limits.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/executor.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+
+namespace tryst::detail {
+
+/* The selection
+ * Waits for several exchanges, of which exactly one takes place. It has the interface of an
+ * `operation`, so it has the same clients.
+ *
+ *   try_match   polls all cases, without an offer
+ *   start       registers a waiter for each case in the wait list of its exchanger, in ascending
+ *               order of the exchangers' addresses (I42). If a partner is there, it ends. Else it
+ *               waits, for a turn of the executor before its limits come into force
+ *   finish      withdraws the waiters of all other cases, or waits until they are handed back
+ *
+ * The algorithm is that of two-phase locking with a try at each lock: a party holds its own word,
+ * then takes a partner out of a list, then decides for it with one CAS on the partner's word. What
+ * waits in a list and has been decided elsewhere is removed by its owner, or by the party that
+ * claims it (I41). docs/adr/0010 compares the designs of Go, Kotlin, crossbeam and Parallel CML.
+ *
+ * A selection never offers in an arena, because an offer there is bounded.
+ *
+ * One waiter stands for the selection: the node of `first()` is posted for its check and by its
+ * cancellers. A completer posts the node of the case that it decides. */
+template <class Cases, class Limits>
+class selection : private commitment, private wait_limits<selection<Cases, Limits>, Limits> {
+    using base = wait_limits<selection, Limits>;
+    friend base;
+
+public:
+    using result = typename Cases::result;
+    using completion = void (*)(executor_node*) noexcept;
+
+    /// @param biased  whether polls begin with the first case.
+    /// @param limits  as in `operation`.
+    template <class Given, class... Limit>
+    explicit selection(bool biased, Given&& cases, Limit&&... limits)
+        : base(std::forward<Limit>(limits)...), cases_(std::forward<Given>(cases)),
+          is_biased_(biased) {
+        cases_.for_each([this](waiter& each) { each.owner = static_cast<commitment*>(this); });
+    }
+    selection(const selection&) = delete;
+    selection& operator=(const selection&) = delete;
+
+    ~selection() {
+        if (at_ == stage::created) {
+            finish();
+        } else if (at_ != stage::finished) {
+            abandon();
+        }
+    }
+
+    /// The client of the selection whose completion function was given `node`.
+    static void* client_of(executor_node* node) noexcept { return from(node).client_; }
+
+    /// Polls all cases.
+    /// @returns whether the selection is complete.
+    bool try_match() noexcept {
+        assert(at_ == stage::created &&
+               "tryst: a selection can be awaited only once, and not after its end");
+        if (base::stop_was_requested()) {
+            decide_none(outcome::cancelled);
+            return true;
+        }
+        return poll([](auto& each) { return each.try_match(); });
+    }
+
+    template <bool /*OwnsThread*/ = false>
+    bool prepare_start() noexcept {
+        return try_match();
+    }
+
+    /// Polls all cases thoroughly.
+    /// @param otherwise  why no case takes place, if no partner waits.
+    void try_once(outcome otherwise) noexcept {
+        if (!poll([](auto& each) { return each.try_match_all(); })) {
+            decide_none(otherwise);
+        }
+    }
+
+    /// As `operation::start`.
+    template <completion Done>
+    bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
+        if (ends_at_once(on)) {
+            return false;
+        }
+        client_ = client;
+        const bool limits_begin_later = on && base::can_be_limited();
+        const bool no_limits = !base::can_be_limited() && !cancellable;
+        cases_.for_each([&](waiter& each) {
+            each.executor = on;
+            each.run = Done;
+        });
+        if (register_cases()) {
+            return false;
+        }
+        if (limits_begin_later) {
+            cases_.first().run = after_turn<Done>;
+        }
+        open_or_park(no_limits); // if it is parked, it must not be touched
+        if (no_limits) {
+            return true;
+        }
+        if (limits_begin_later) {
+            on.post(&cases_.first());
+            return true;
+        }
+        base::start_limits();
+        return park_now();
+    }
+
+    /// Ends the use of the limits and of the exchangers. Precondition: complete, not started, or
+    /// being abandoned.
+    void finish() noexcept {
+        if (at_ != stage::finished) {
+            base::end_limits();
+            leave_lists();
+        }
+    }
+
+    /// As `operation::abandon`.
+    void abandon() noexcept {
+        if (at_ == stage::created || at_ == stage::finished) {
+            return;
+        }
+        base::end_limits();
+        const executor_ref on = cases_.first().executor;
+        const bool queued = on && on.retract(&cases_.first());
+        if (!commitment::abandon() && decided() != nullptr) {
+            waiter& won = *decided();
+            if (!has_been_parked()) {
+                await_settled();
+            } else if (!queued && !(on && on.retract(&won))) {
+                assert(on && "tryst: a coroutine without an executor was destroyed while it was "
+                             "being resumed");
+                yield_until([&] { return on.retract(&won); });
+            }
+        }
+        leave_lists();
+    }
+
+    /// As `operation::cancel`.
+    void cancel(bool by_deadline) noexcept {
+        if (request_stop(by_deadline)) {
+            TRYST_TRACE(step::stop);
+            post(cases_.first());
+        }
+    }
+
+    /// As `operation::request_cancel`.
+    void request_cancel() noexcept {
+        if (is_limited(at_)) {
+            cancel(false);
+        } else if (at_ == stage::offered) {
+            at_ = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
+        }
+    }
+
+    /// As `operation::run_node`.
+    bool run_node() noexcept {
+        if (cases_.first().run == after_turn<nullptr> && end_turn<nullptr>()) {
+            return false;
+        }
+        finish();
+        return true;
+    }
+
+    /// Moves the result out. Precondition: complete.
+    result take_result() noexcept {
+        finish();
+        waiter* const won = decided();
+        return cases_.take_result(won, won != nullptr ? outcome::not_selected : reason());
+    }
+
+    // ---- The steps of a blocking wait (blocking_wait.hpp).
+
+    template <bool /*OwnsThread*/>
+    arrival begin(executor_ref on) noexcept {
+        if (try_match() || ends_at_once({})) {
+            return arrival::completed;
+        }
+        cases_.for_each([&](waiter& each) { each.executor = on; });
+        if (register_cases()) {
+            return arrival::completed;
+        }
+        open_or_park(false);
+        return arrival::waiting;
+    }
+
+    template <bool /*OwnsThread*/>
+    arrival look_again() noexcept {
+        return is_settled() ? arrival::completed : arrival::waiting;
+    }
+
+    bool is_complete() const noexcept { return is_settled(); }
+
+    bool park() noexcept {
+        base::start_stop();
+        return park_now();
+    }
+
+    using base::is_timed;
+    using base::time_limit;
+
+private:
+    /// How many cases are registered before the hold is released for a moment.
+    static constexpr std::size_t held_cases = 16;
+
+    static selection& from(executor_node* node) noexcept {
+        return *static_cast<selection*>(
+            static_cast<commitment*>(static_cast<waiter*>(node)->owner));
+    }
+
+    stage& wait_stage() noexcept { return at_; }
+    executor_ref wait_executor() noexcept { return cases_.first().executor; }
+
+    /// Whether the deadline has passed. If so, the selection is complete.
+    bool ends_at_once(executor_ref on) noexcept {
+        if (!base::has_no_time(on)) {
+            return false;
+        }
+        try_once(outcome::timed_out);
+        return true;
+    }
+
+    /// Calls `match` for each case, beginning with another one each time unless biased.
+    /// @returns whether it returned true, and so the selection is complete.
+    template <class Match>
+    bool poll(Match match) noexcept {
+        const std::size_t n = cases_.size();
+        start_ = is_biased_ ? 0 : per_thread<thread_state>().selections++ % n;
+        for (std::size_t i = start_; i != start_ + n; ++i) {
+            if (cases_.visit(i < n ? i : i - n, match)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// @returns whether the selection is complete.
+    bool register_cases() noexcept {
+        at_ = stage::offered;
+        const void* latest = nullptr;
+        [[maybe_unused]] colour latest_side{};
+        std::size_t registered = 0;
+        const bool is_decided = cases_.register_each(start_, [&](auto& each) {
+            if (each.where() == latest) {
+                assert(each.side == latest_side &&
+                       "tryst: a selection must not be on both sides of one exchanger");
+                return false; // one of them takes part
+            }
+            if (registered == held_cases) {
+                registered = 0;
+                if (!reopen()) {
+                    return true;
+                }
+            }
+            latest = each.where();
+            latest_side = each.side;
+            ++registered;
+            return each.enlist();
+        });
+        if (is_decided) {
+            await_settled();
+        }
+        return is_decided;
+    }
+
+    void leave_lists() noexcept {
+        waiter* const won = decided();
+        cases_.for_each([&](auto& each) {
+            if (&each != won) {
+                each.leave();
+            }
+        });
+    }
+
+    void await_settled() noexcept {
+        yield_until([this] { return is_settled(); });
+    }
+
+    /// @returns whether it is suspended; if not, it is complete.
+    bool park_now() noexcept {
+        if (commitment::park()) {
+            return true;
+        }
+        await_settled();
+        return false;
+    }
+
+    template <completion Done>
+    static void after_turn(executor_node* node) noexcept {
+        if (!from(node).template end_turn<Done>()) {
+            Done(node);
+        }
+    }
+
+    /// Not inlined, because most partners come within the turn.
+    /// @returns whether the selection is pending.
+    template <completion Done>
+    [[gnu::noinline]] bool end_turn() noexcept {
+        if (is_settled()) {
+            return false;
+        }
+        cases_.first().run = Done;
+        base::start_limits();
+        return park_now();
+    }
+
+    Cases cases_;
+    void* client_ = nullptr;
+    std::size_t start_ = 0; ///< The case with which the poll began.
+    bool is_biased_;
+    stage at_ = stage::created;
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The cases of a selection: a waiter for each, in a tuple or in an array.
+/// Standard library only. `case_array` allocates in its constructor; the rest never allocates.
+#pragma once
+
+#include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/operation.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/select_result.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace tryst::detail {
+
+/// One case: an exchange that takes place only if its selection decides for it.
+template <class Side>
+class selection_case : public Side::waiter {
+public:
+    using result_type = typename Side::result;
+
+    /// Takes the item and the place of an exchange that has not begun.
+    explicit selection_case(operation<Side, limits<false>>&& given) noexcept
+        : Side::waiter(given.take_item()), protocol_(&given.where()) {
+        this->kind = waiter::kind_type::selecting;
+    }
+
+    /// Identifies the exchanger.
+    const void* where() const noexcept { return protocol_; }
+
+    bool try_match() noexcept { return protocol_->try_match(*this); }
+    bool try_match_all() noexcept { return protocol_->try_match_all(*this); }
+
+    /// Claims a partner, or waits in the wait list.
+    /// @returns whether the case is decided.
+    bool enlist() noexcept {
+        if (protocol_->arrive(*this, false) == arrival::completed) {
+            return true;
+        }
+        this->at = stage::offered;
+        return false;
+    }
+
+    /// Leaves the wait list, if the case is there.
+    void leave() noexcept {
+        if (std::exchange(this->at, stage::finished) == stage::offered) {
+            protocol_->withdraw(*this);
+        }
+    }
+
+    /// The protocol calls this when the case takes place by the owner's own step.
+    void decide() noexcept { static_cast<commitment*>(this->owner)->decide(*this); }
+
+    /// Moves the result out. Precondition: the selection is over.
+    /// @param lost  the outcome if the case did not take place.
+    result_type take_result(outcome lost) noexcept {
+        if (this->result == outcome::pending) {
+            this->result = lost;
+        }
+        return Side::result_of(*this);
+    }
+
+private:
+    typename Side::protocol* protocol_;
+};
+
+/// The order in which a selection registers its cases: by the addresses of their exchangers. Cases
+/// of one exchanger are in the order of the poll, which begins at case `start`.
+struct registration_order {
+    std::size_t start;
+    std::size_t size;
+
+    template <class Where>
+    void sort(auto first, auto last, Where where) const {
+        const auto comes_before = [&](auto a, auto b) {
+            const void* const at_a = where(a);
+            const void* const at_b = where(b);
+            return at_a != at_b ? std::less<>()(at_a, at_b) : rank(a) < rank(b);
+        };
+        if (!std::is_sorted(first, last, comes_before)) {
+            std::sort(first, last, comes_before);
+        }
+    }
+
+private:
+    std::size_t rank(std::size_t i) const noexcept { return i < start ? i + size : i; }
+};
+
+/// Cases that are known at compile time.
+template <class... Sides>
+class case_tuple {
+public:
+    using result = select_result<typename Sides::result...>;
+
+    explicit case_tuple(std::tuple<operation<Sides, limits<false>>&...> given) noexcept
+        : cases_(std::apply([](auto&... each) { return std::forward_as_tuple(std::move(each)...); },
+                            given)) {}
+
+    static constexpr std::size_t size() noexcept { return sizeof...(Sides); }
+    waiter& first() noexcept { return std::get<0>(cases_); }
+
+    /// Calls `f` with case `i`. @returns what `f` returns.
+    template <class F>
+    bool visit(std::size_t i, F f) {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return ((i == I && f(std::get<I>(cases_))) || ...);
+        }(std::index_sequence_for<Sides...>());
+    }
+
+    template <class F>
+    void for_each(F f) {
+        std::apply([&](auto&... each) { (f(each), ...); }, cases_);
+    }
+
+    /// Calls `f` with each case in the order of registration, until it returns true.
+    /// @returns whether it did.
+    template <class F>
+    bool register_each(std::size_t start, F f) {
+        std::array<std::uint8_t, sizeof...(Sides)> order;
+        std::array<const void*, sizeof...(Sides)> where;
+        std::size_t i = 0;
+        for_each([&](auto& each) {
+            where[i] = each.where();
+            order[i] = static_cast<std::uint8_t>(i);
+            ++i;
+        });
+        registration_order{start, size()}.sort(order.begin(), order.end(),
+                                               [&](std::size_t of) { return where[of]; });
+        return std::any_of(order.begin(), order.end(),
+                           [&](std::size_t of) { return visit(of, f); });
+    }
+
+    result take_result(const waiter* selected, outcome lost) noexcept {
+        std::size_t index = select_npos;
+        std::size_t i = 0;
+        for_each([&](auto& each) {
+            if (&each == selected) {
+                index = i;
+            }
+            ++i;
+        });
+        return std::apply([&](auto&... each) { return result(index, each.take_result(lost)...); },
+                          cases_);
+    }
+
+private:
+    static_assert(sizeof...(Sides) <= 255,
+                  "tryst: a select has at most 255 cases; use select_from");
+
+    std::tuple<selection_case<Sides>...> cases_;
+};
+
+/// Cases of one type, as many as a range has elements.
+template <class Side>
+class case_array {
+    using element = selection_case<Side>;
+
+public:
+    using result = select_from_result<case_array>;
+    using result_type = typename element::result_type;
+
+    /// @param make  makes the exchange of an element.
+    /// @throws std::bad_alloc, and what `make` throws.
+    template <class Range, class Make>
+    explicit case_array(std::tuple<Range&, Make&> given)
+        : case_array(std::get<0>(given), std::get<1>(given)) {}
+    template <class Range, class Make>
+    case_array(Range& range, Make& make)
+        : order_(static_cast<std::size_t>(std::ranges::distance(range))),
+          cases_(std::allocator<element>().allocate(order_.size()), deleter{order_.size()}) {
+        for (auto&& each : range) {
+            auto given = std::invoke(make, std::forward<decltype(each)>(each));
+            std::construct_at(cases_.get() + cases_.get_deleter().made,
+                              std::move(operation_access::of(given)));
+            order_[cases_.get_deleter().made] =
+                static_cast<std::uint32_t>(cases_.get_deleter().made);
+            ++cases_.get_deleter().made;
+        }
+    }
+
+    std::size_t size() const noexcept { return order_.size(); }
+    waiter& first() noexcept { return cases_.get()[0]; }
+
+    template <class F>
+    bool visit(std::size_t i, F f) {
+        return f(cases_.get()[i]);
+    }
+
+    template <class F>
+    void for_each(F f) {
+        std::for_each_n(cases_.get(), size(), f);
+    }
+
+    template <class F>
+    bool register_each(std::size_t start, F f) {
+        registration_order{start, size()}.sort(
+            order_.begin(), order_.end(),
+            [this](std::size_t of) { return cases_.get()[of].where(); });
+        return std::any_of(order_.begin(), order_.end(),
+                           [&](std::size_t of) { return visit(of, f); });
+    }
+
+    result_type take_result_of(std::size_t i, outcome lost) noexcept {
+        return cases_.get()[i].take_result(lost);
+    }
+
+    result take_result(const waiter* selected, outcome lost) noexcept {
+        const std::size_t index =
+            selected == nullptr
+                ? select_npos
+                : static_cast<std::size_t>(static_cast<const element*>(selected) - cases_.get());
+        return result(index, lost, std::move(*this));
+    }
+
+private:
+    struct deleter {
+        std::size_t allocated;
+        std::size_t made = 0;
+        void operator()(element* cases) noexcept {
+            std::destroy_n(cases, made);
+            std::allocator<element>().deallocate(cases, allocated);
+        }
+    };
+
+    std::vector<std::uint32_t> order_;
+    std::unique_ptr<element[], deleter> cases_;
+};
+
+} // namespace tryst::detail

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Waits for several exchanges, of which exactly one takes place.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/detail/meet/selection.hpp>
+#include <tryst/detail/meet/selection_cases.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/time.hpp>
+#include <tryst/detail/run/thread_wait_strategy.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/select_result.hpp>
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <functional>
+#include <ranges>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tryst {
+/// @addtogroup meeting
+/// @{
+
+/// One selection, lazily started: it begins when it is awaited, by `co_await` or, on a plain
+/// thread, by `sync_wait`. Await it at most once.
+///
+/// @returns     `select_result` or `select_from_result`: exactly one case took place, or none
+///   because of the stop or the deadline. All other cases hand their items back.
+/// @throws      nothing.
+/// @progress    obstruction-free. A party that claims a selection's waiter while the selection is
+///   being registered waits for the end of the registration (of 16 cases at most at a time). A
+///   selection that is complete waits until parties that have claimed its other waiters hand them
+///   back, which takes a few instructions. Two parties without selections are not affected.
+/// @resumes     as `exchange_operation`: on the executor that it was awaited on.
+/// @cancellation total, as for `exchange_operation`: no case has taken place then.
+/// @sync        as `exchange_operation`, for the case that took place.
+/// @allocation  none, except as the exchangers of its cases do.
+///
+/// @tparam Cases   the cases, and the places where they wait.
+/// @tparam Limits  what can end the wait besides a partner and a close.
+template <class Cases, class Limits>
+class [[nodiscard]] select_operation : private detail::selection<Cases, Limits>,
+                                       public detail::exchange_not_in_asio {
+    using core = detail::selection<Cases, Limits>;
+
+public:
+    /// For `co_await`: completes a case whose partner is waiting, if there is one.
+    bool await_ready() noexcept { return core::prepare_start(); }
+
+    /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
+    template <class Promise>
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        return core::template start<resume>(executor_of(coroutine), coroutine.address());
+    }
+
+    /// For `co_await`: returns the result. Precondition: the selection is complete.
+    typename Cases::result await_resume() noexcept { return core::take_result(); }
+
+    /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
+    typename Cases::result wait() noexcept {
+        detail::thread_wait_strategy strategy;
+        return detail::blocking_wait(static_cast<core&>(*this), strategy);
+    }
+
+private:
+    friend struct detail::operation_access;
+    friend struct detail::selection_factory;
+
+    template <class... Arguments>
+    explicit select_operation(Arguments&&... arguments)
+        : core(std::forward<Arguments>(arguments)...) {}
+
+    static void resume(executor_node* node) noexcept {
+        std::coroutine_handle<>::from_address(core::client_of(node)).resume();
+    }
+};
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_case = false;
+template <class Side>
+inline constexpr bool is_case<exchange_operation<Side, limits<false>>> = true;
+
+template <class>
+inline constexpr bool is_limited_case = false;
+template <class Side, class Limits>
+inline constexpr bool is_limited_case<exchange_operation<Side, Limits>> =
+    Limits::timed || Limits::stoppable;
+
+template <class>
+struct side_of;
+template <class Side, class Limits>
+struct side_of<exchange_operation<Side, Limits>> {
+    using type = Side;
+};
+
+/// The requirements on the arguments of a selection: cases, and perhaps a stop token at the end.
+template <class... Arguments>
+struct selection_arguments {
+    static constexpr std::size_t cases =
+        (std::size_t{is_case<Arguments> || is_limited_case<Arguments>} + ... + 0);
+
+    static_assert(!(is_limited_case<Arguments> || ...),
+                  "tryst: give the stop token or the deadline to the selection, not to one of its "
+                  "cases: select(a.receive(), b.receive(), stop), or select_for");
+    static_assert(cases != 0, "tryst: select needs at least one case");
+};
+
+/// Makes selections.
+struct selection_factory {
+    template <class Cases, bool Timed, class... Stop>
+    using operation = select_operation<Cases, limits<Timed, Stop...>>;
+
+    /// @param limit  nothing, a duration or a deadline.
+    template <class... Arguments, class... Limit>
+    static auto make(bool biased, std::tuple<Arguments&&...> arguments, Limit... limit) noexcept {
+        using checked = selection_arguments<std::remove_cvref_t<Arguments>...>;
+        return make_indexed(biased, std::move(arguments),
+                            std::make_index_sequence<checked::cases>(), limit...);
+    }
+
+    template <class Range, class Make, class... Stop>
+    static auto make_from(Range&& range, Make& make_case, Stop&&... stop) {
+        using made = std::invoke_result_t<Make&, std::ranges::range_reference_t<Range>>;
+        static_cast<void>(selection_arguments<made>());
+        using cases = case_array<typename side_of<made>::type>;
+        return operation<cases, false, Stop...>(false, std::tie(range, make_case),
+                                                std::move(stop)...);
+    }
+
+    template <class... Arguments>
+    static auto try_once(Arguments&... arguments) noexcept {
+        static_cast<void>(selection_arguments<Arguments...>());
+        using cases = case_tuple<typename side_of<Arguments>::type...>;
+        selection<cases, limits<false>> polled(false, std::tie(operation_access::of(arguments)...));
+        polled.try_once(outcome::no_partner);
+        return polled.take_result();
+    }
+
+private:
+    template <class... Arguments, std::size_t... I, class... Limit>
+    static auto make_indexed(bool biased, std::tuple<Arguments&&...> arguments,
+                             std::index_sequence<I...>, Limit... limit) noexcept {
+        using all = std::tuple<std::remove_cvref_t<Arguments>...>;
+        using cases = case_tuple<typename side_of<std::tuple_element_t<I, all>>::type...>;
+        constexpr std::size_t n = sizeof...(I);
+        constexpr bool timed = sizeof...(Limit) != 0;
+        const auto given = std::tie(operation_access::of(std::get<I>(arguments))...);
+        if constexpr (n == sizeof...(Arguments)) {
+            return operation<cases, timed>(biased, given, limit...);
+        } else {
+            using stop = std::tuple_element_t<n, all>;
+            static_assert(n + 1 == sizeof...(Arguments) && stoppable_token<stop>,
+                          "tryst: the arguments of select are cases, then perhaps a stop token");
+            return operation<cases, timed, stop>(biased, given, limit...,
+                                                 stop(std::get<n>(std::move(arguments))));
+        }
+    }
+};
+
+} // namespace detail
+
+/// Waits for several exchanges, sends and receives, of which exactly one takes place:
+/// `co_await select(requests.receive(), swaps.exchange(mine), stop)`.
+///
+/// The arguments are what `exchange`, `red`, `blue`, `send` and `receive` return, of any exchangers
+/// and channels, without limits of their own. A stop token may follow. If several partners are
+/// waiting, the cases have equal chances: each selection of a thread begins its poll with another
+/// case.
+///
+/// Of several cases on the same side of one exchanger, the first in the order of the poll takes
+/// part. Cases on both sides of one exchanger are an error (an assertion), because the selection
+/// could meet itself.
+///
+/// @returns  an awaitable of `select_result`. Its guarantees are those of `select_operation`. If an
+///   exchanger is closed, its case has taken place, with the error `closed`.
+template <class... Arguments>
+auto select(Arguments&&... arguments) noexcept {
+    return detail::selection_factory::make(
+        false, std::forward_as_tuple(std::forward<Arguments>(arguments)...));
+}
+
+/// As `select`, but prefers earlier arguments: polls the cases in the order written. A partner that
+/// arrives after the poll is matched whatever its case.
+template <class... Arguments>
+auto select_biased(Arguments&&... arguments) noexcept {
+    return detail::selection_factory::make(
+        true, std::forward_as_tuple(std::forward<Arguments>(arguments)...));
+}
+
+/// As `select`, but ends with `timed_out` after `patience`, never earlier (see
+/// `exchanger::exchange_for`). With a patience of zero or less, polls once.
+template <class Rep, class Period, class... Arguments>
+auto select_for(std::chrono::duration<Rep, Period> patience, Arguments&&... arguments) noexcept {
+    return detail::selection_factory::make(
+        false, std::forward_as_tuple(std::forward<Arguments>(arguments)...),
+        detail::saturated(patience));
+}
+
+/// As `select_for`, but until `deadline` (steady_clock).
+template <class Duration, class... Arguments>
+auto select_until(std::chrono::time_point<detail::clock, Duration> deadline,
+                  Arguments&&... arguments) noexcept {
+    return detail::selection_factory::make(
+        false, std::forward_as_tuple(std::forward<Arguments>(arguments)...),
+        detail::clock::time_point(detail::saturated(deadline.time_since_epoch())));
+}
+
+/// Completes a case whose partner is waiting, or fails at once with `no_partner`. Never waits, and
+/// never offers an item to later arrivals. Does not overlook a partner that waits during the whole
+/// call.
+/// @returns  the `select_result` itself.
+/// @throws nothing.  @progress as `select_operation`.  @sync as for an exchange.
+/// @allocation none.
+template <class... Cases>
+[[nodiscard]] auto try_select(Cases&&... cases) noexcept {
+    return detail::selection_factory::try_once(cases...);
+}
+
+/// As `select`, for a number of cases that is known only at run time:
+/// `co_await select_from(rooms, [](auto& room) { return room.receive(); }, stop)`.
+///
+/// @param range  any forward range that is not empty.
+/// @param make   makes the case of an element. All cases have one type.
+/// @returns  an awaitable of `select_from_result`. Its guarantees are those of `select_operation`.
+/// @throws std::bad_alloc; std::invalid_argument if the range is empty; what `make` throws. Then
+///   nothing was offered, and items that `make` has taken are destroyed.
+/// @allocation two blocks, for the cases and their order. The cost is linear in the number of
+///   cases, plus a sort by address if the exchangers are not in that order. A partner that commits
+///   takes constant time.
+template <std::ranges::forward_range Range, class Make, stoppable_token... StopToken>
+    requires(sizeof...(StopToken) <= 1)
+auto select_from(Range&& range, Make make, StopToken... stop) {
+    if (std::ranges::empty(range)) {
+        throw std::invalid_argument("tryst: select_from needs at least one element");
+    }
+    return detail::selection_factory::make_from(range, make, std::move(stop)...);
+}
+
+/// @}
+} // namespace tryst

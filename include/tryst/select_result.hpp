@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The results of selections: which case took place, and the result of each case.
+/// Standard library only.
+#pragma once
+
+#include <tryst/result.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tryst {
+/// @addtogroup meeting
+/// @{
+
+namespace detail {
+
+template <class... Sides>
+class case_tuple;
+template <class Side>
+class case_array;
+enum class outcome : std::uint8_t;
+
+} // namespace detail
+
+/// The index of a selection none of whose cases took place.
+inline constexpr std::size_t select_npos = static_cast<std::size_t>(-1);
+
+/// The outcome of `select`: which case took place, and an `exchange_result` for each case.
+///
+/// The result of the case that took place is a success, or `closed` if its exchanger was closed, or
+/// `out_of_memory`. All other cases have the error `not_selected` and their own items in
+/// `returned()`. If no case took place, all have the reason as their error: `cancelled`,
+/// `timed_out`, or `no_partner` after `try_select`.
+///
+/// @tparam Results  the `exchange_result` of each case, in the order of the arguments.
+template <class... Results>
+class [[nodiscard]] select_result {
+public:
+    /// The index of the case that took place, from 0; `select_npos` if there is none.
+    std::size_t index() const noexcept { return index_; }
+
+    /// Whether a case took place.
+    explicit operator bool() const noexcept { return index_ != select_npos; }
+
+    /// @{
+    /// The result of case `I`.
+    template <std::size_t I>
+    auto& get() & noexcept {
+        return std::get<I>(results_);
+    }
+    template <std::size_t I>
+    const auto& get() const& noexcept {
+        return std::get<I>(results_);
+    }
+    template <std::size_t I>
+    auto&& get() && noexcept {
+        return std::get<I>(std::move(results_));
+    }
+    /// @}
+
+    /// Calls `f` with the result of the case that took place, as an rvalue.
+    /// @returns what `f` returns, which must be of one type for all cases.
+    /// Precondition: a case took place.
+    template <class F>
+    decltype(auto) visit(F&& f) && {
+        assert(*this && "tryst: visit needs a case that took place; check the selection's result");
+        return visit_from<0>(std::forward<F>(f));
+    }
+
+private:
+    template <class...>
+    friend class detail::case_tuple;
+
+    select_result(std::size_t index, Results&&... results) noexcept
+        : index_(index), results_(std::move(results)...) {}
+
+    template <std::size_t I, class F>
+    decltype(auto) visit_from(F&& f) {
+        if constexpr (I + 1 != sizeof...(Results)) {
+            if (index_ != I) {
+                return visit_from<I + 1>(std::forward<F>(f));
+            }
+        }
+        return std::forward<F>(f)(std::get<I>(std::move(results_)));
+    }
+
+    std::size_t index_;
+    std::tuple<Results...> results_;
+};
+
+/// The outcome of `select_from`. As `select_result`, for a number of cases that is known only at
+/// run time.
+template <class Cases>
+class [[nodiscard]] select_from_result {
+public:
+    /// The `exchange_result` of a case.
+    using result_type = typename Cases::result_type;
+
+    /// The index of the case that took place, from 0; `select_npos` if there is none.
+    std::size_t index() const noexcept { return index_; }
+
+    /// Whether a case took place.
+    explicit operator bool() const noexcept { return index_ != select_npos; }
+
+    /// The number of cases.
+    std::size_t size() const noexcept { return cases_.size(); }
+
+    /// Moves the result of the case that took place out. Call it once.
+    /// Precondition: a case took place.
+    result_type get() noexcept {
+        assert(*this && "tryst: get needs a case that took place; check the selection's result");
+        return (*this)[index_];
+    }
+
+    /// Moves the result of case `i` out. Call it once for each case.
+    result_type operator[](std::size_t i) noexcept { return cases_.take_result_of(i, lost_); }
+
+private:
+    friend Cases;
+
+    select_from_result(std::size_t index, detail::outcome lost, Cases&& cases) noexcept
+        : index_(index), lost_(lost), cases_(std::move(cases)) {}
+
+    std::size_t index_;
+    detail::outcome lost_;
+    Cases cases_;
+};
+
+/// @}
+} // namespace tryst
