@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/select.hpp>
+
+#include "support/bare_coroutine.hpp"
+#include "support/loop_thread.hpp"
+#include "support/manual_clock.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/synchronous_channel.hpp>
+#include <tryst/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::exchange_errc;
+using tryst::select_npos;
+using tryst::sync_wait;
+using tryst::task;
+using tryst::test::bare_coroutine;
+using tryst::test::tracked;
+using exchanger = tryst::exchanger<tracked>;
+using channel = tryst::synchronous_channel<tracked>;
+
+using of_two =
+    tryst::select_result<tryst::exchange_result<tracked>, tryst::exchange_result<tracked>>;
+
+/// Awaits what `make` makes, on a loop.
+template <class Result, class Make>
+task<> keep(std::optional<Result>& got, Make make) {
+    got.emplace(co_await make());
+}
+
+/// As above, on the executor of the caller.
+template <class Result, class Make>
+bare_coroutine keep_at_once(std::optional<Result>& got, Make make) {
+    got.emplace(co_await make());
+}
+
+/// Two exchangers. A test with a parameter plays their roles both ways, because selections register
+/// by address.
+struct Select : testing::TestWithParam<bool> {
+    tracked item(long id) { return {items_, id}; }
+
+    auto two(long x, long y) { return tryst::select(a_.exchange(item(x)), b_.exchange(item(y))); }
+    auto two(long x, long y, std::stop_token stop) {
+        return tryst::select(a_.exchange(item(x)), b_.exchange(item(y)), std::move(stop));
+    }
+
+    void expect_nobody_waits() {
+        EXPECT_EQ(a_.try_exchange(item(98)).error(), exchange_errc::no_partner);
+        EXPECT_EQ(b_.try_exchange(item(99)).error(), exchange_errc::no_partner);
+    }
+
+    void TearDown() override {
+        loop_.run_until_idle();
+        got_.reset();
+        EXPECT_EQ(items_.alive.load(), 0);
+    }
+
+    tryst::test::census items_;
+    std::array<exchanger, 2> both_;
+    exchanger& a_ = both_[GetParam() ? 1 : 0];
+    exchanger& b_ = both_[GetParam() ? 0 : 1];
+    std::optional<of_two> got_;
+    tryst::run_loop loop_;
+};
+
+INSTANTIATE_TEST_SUITE_P(BothWays, Select, testing::Bool());
+
+TEST_P(Select, TakesThePartnerThatWaits) {
+    for (const std::size_t at : {0U, 1U}) {
+        std::optional<tryst::exchange_result<tracked>> partner;
+        loop_.spawn(keep(partner, [&] { return (at == 0 ? a_ : b_).exchange(item(7)); }));
+        loop_.run_until_idle();
+        loop_.spawn(keep(got_, [&] { return two(1, 2); }));
+        loop_.run_until_idle();
+        ASSERT_TRUE(partner && *partner);
+        EXPECT_EQ((**partner).id(), at == 0 ? 1 : 2);
+        ASSERT_TRUE(got_);
+        ASSERT_EQ(got_->index(), at);
+        auto& won = at == 0 ? got_->get<0>() : got_->get<1>();
+        auto& lost = at == 0 ? got_->get<1>() : got_->get<0>();
+        EXPECT_EQ(won->id(), 7);
+        EXPECT_EQ(lost.error(), exchange_errc::not_selected);
+        EXPECT_EQ(lost.returned().id(), at == 0 ? 2 : 1);
+        expect_nobody_waits();
+    }
+}
+
+TEST_P(Select, WaitsForTheFirstPartner) {
+    for (const std::size_t at : {0U, 1U}) {
+        loop_.spawn(keep(got_, [&] { return two(1, 2); }));
+        loop_.run_until_idle();
+        auto partner = (at == 0 ? a_ : b_).try_exchange(item(7));
+        ASSERT_TRUE(partner);
+        EXPECT_EQ(partner->id(), at == 0 ? 1 : 2);
+        // The other case is decided, whether its owner has run or not.
+        EXPECT_EQ((at == 0 ? b_ : a_).try_exchange(item(8)).error(), exchange_errc::no_partner);
+        loop_.run_until_idle();
+        ASSERT_TRUE(got_);
+        ASSERT_EQ(got_->index(), at);
+        EXPECT_EQ(std::move(*got_).visit([](auto&& won) { return won->id(); }), 7);
+        got_.reset();
+        expect_nobody_waits();
+    }
+}
+
+TEST_P(Select, MeetsAnotherSelection) {
+    std::optional<of_two> other;
+    loop_.spawn(keep(got_, [&] { return two(1, 2); }));
+    loop_.spawn(
+        keep(other, [&] { return tryst::select(b_.exchange(item(3)), a_.exchange(item(4))); }));
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_ && other);
+    ASSERT_TRUE(*got_ && *other);
+    EXPECT_EQ(got_->index(), 1 - other->index());
+    if (got_->index() == 0) {
+        EXPECT_EQ(got_->get<0>()->id(), 4);
+        EXPECT_EQ(other->get<1>()->id(), 1);
+    } else {
+        EXPECT_EQ(got_->get<1>()->id(), 3);
+        EXPECT_EQ(other->get<0>()->id(), 2);
+    }
+    expect_nobody_waits();
+}
+
+TEST_P(Select, LeavesOthersWhoComeTooLate) {
+    loop_.spawn(keep(got_, [&] { return two(1, 2); }));
+    loop_.run_until_idle();
+    std::optional<tryst::exchange_result<tracked>> first;
+    std::optional<tryst::exchange_result<tracked>> second;
+    // Both run before the selection does. The second claims a stale waiter.
+    loop_.spawn(keep(first, [&] { return a_.exchange(item(3)); }));
+    loop_.spawn(keep(second, [&] { return b_.exchange(item(4)); }));
+    loop_.run_until_idle();
+    EXPECT_TRUE(first && *first);
+    EXPECT_TRUE(got_ && got_->index() == 0);
+    EXPECT_FALSE(second);
+    const auto third = b_.try_exchange(item(5));
+    ASSERT_TRUE(third);
+    EXPECT_EQ(third->id(), 4);
+    loop_.run_until_idle();
+    EXPECT_TRUE(second && *second);
+}
+
+TEST_P(Select, EndsWithTheCaseThatIsClosed) {
+    loop_.spawn(keep(got_, [&] { return two(1, 2); }));
+    loop_.run_until_idle();
+    b_.close();
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 1U);
+    EXPECT_EQ(got_->get<1>().error(), exchange_errc::closed);
+    EXPECT_EQ(got_->get<1>().returned().id(), 2);
+    EXPECT_EQ(got_->get<0>().error(), exchange_errc::not_selected);
+    EXPECT_EQ(got_->get<0>().returned().id(), 1);
+    EXPECT_EQ(a_.try_exchange(item(99)).error(), exchange_errc::no_partner);
+    // A poll finds it closed, too.
+    got_.reset();
+    loop_.spawn(keep(got_, [&] { return two(3, 4); }));
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 1U);
+}
+
+TEST_P(Select, SurvivesTheDestructionOfAnExchanger) {
+    auto third = std::make_unique<exchanger>();
+    loop_.spawn(
+        keep(got_, [&] { return tryst::select(a_.exchange(item(1)), third->exchange(item(2))); }));
+    loop_.run_until_idle();
+    third.reset();
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 1U);
+    EXPECT_EQ(got_->get<1>().error(), exchange_errc::closed);
+    EXPECT_EQ(a_.try_exchange(item(99)).error(), exchange_errc::no_partner);
+}
+
+TEST_P(Select, IsCancelledByAStop) {
+    for (const int turns : {0, 1, 2}) { // before the start, in the first turn, while it is parked
+        std::stop_source stop;
+        if (turns == 0) {
+            stop.request_stop();
+        }
+        loop_.spawn(keep(got_, [&] { return two(1, 2, stop.get_token()); }));
+        if (turns == 1) {
+            loop_.spawn([](std::stop_source& requested) -> task<> {
+                requested.request_stop();
+                co_return;
+            }(stop));
+        }
+        loop_.run_until_idle();
+        stop.request_stop();
+        loop_.run_until_idle();
+        ASSERT_TRUE(got_) << turns;
+        EXPECT_FALSE(*got_);
+        EXPECT_EQ(got_->index(), select_npos);
+        EXPECT_EQ(got_->get<0>().error(), exchange_errc::cancelled);
+        EXPECT_EQ(got_->get<0>().returned().id(), 1);
+        EXPECT_EQ(got_->get<1>().error(), exchange_errc::cancelled);
+        EXPECT_EQ(got_->get<1>().returned().id(), 2);
+        got_.reset();
+        expect_nobody_waits();
+    }
+}
+
+TEST_P(Select, WinsOverALaterStop) {
+    std::stop_source stop;
+    loop_.spawn(keep(got_, [&] { return two(1, 2, stop.get_token()); }));
+    loop_.run_until_idle();
+    ASSERT_TRUE(b_.try_exchange(item(7)));
+    stop.request_stop();
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 1U);
+}
+
+TEST_P(Select, WinsOverAStopInTheSameTurn) {
+    std::stop_source stop;
+    loop_.spawn(keep(got_, [&] { return two(1, 2, stop.get_token()); }));
+    loop_.spawn([](Select& test, std::stop_source& requested) -> task<> {
+        requested.request_stop();
+        EXPECT_TRUE(test.a_.try_exchange(test.item(7)));
+        co_return;
+    }(*this, stop));
+    loop_.run_until_idle();
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 0U);
+}
+
+TEST_P(Select, TimesOutNeverEarly) {
+    tryst::test::timed_loop timed;
+    timed->spawn(keep(
+        got_, [&] { return tryst::select_for(10ms, a_.exchange(item(1)), b_.exchange(item(2))); }));
+    timed->run_until_idle();
+    timed.advance(10ms - 1ns);
+    EXPECT_FALSE(got_);
+    timed.advance(1ns);
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), select_npos);
+    EXPECT_EQ(got_->get<0>().error(), exchange_errc::timed_out);
+    EXPECT_EQ(got_->get<1>().returned().id(), 2);
+    got_.reset();
+    timed->spawn(keep(got_, [&] {
+        return tryst::select_until(timed.now() + 5ms, a_.exchange(item(1)), b_.exchange(item(2)),
+                                   std::stop_token());
+    }));
+    timed->run_until_idle();
+    ASSERT_TRUE(a_.try_exchange(item(3)));
+    timed.advance(5ms);
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 0U);
+    expect_nobody_waits();
+}
+
+TEST_P(Select, PollsOnceWithoutPatience) {
+    auto got = sync_wait(tryst::select_for(0s, a_.exchange(item(1)), b_.exchange(item(2))));
+    EXPECT_EQ(got.get<1>().error(), exchange_errc::timed_out);
+    std::optional<tryst::exchange_result<tracked>> partner;
+    loop_.spawn(keep(partner, [&] { return b_.exchange(item(3)); }));
+    loop_.run_until_idle();
+    auto met = sync_wait(tryst::select_until(std::chrono::steady_clock::time_point::min(),
+                                             a_.exchange(item(1)), b_.exchange(item(2))));
+    EXPECT_EQ(met.index(), 1U);
+    loop_.run_until_idle();
+}
+
+TEST_P(Select, TriesWithoutAnOffer) {
+    auto nobody = tryst::try_select(a_.exchange(item(1)), b_.exchange(item(2)));
+    EXPECT_FALSE(nobody);
+    EXPECT_EQ(nobody.get<0>().error(), exchange_errc::no_partner);
+    EXPECT_EQ(nobody.get<1>().returned().id(), 2);
+    expect_nobody_waits();
+    std::optional<tryst::exchange_result<tracked>> partner;
+    loop_.spawn(keep(partner, [&] { return b_.exchange(item(3)); }));
+    loop_.run_until_idle();
+    auto got = tryst::try_select(a_.exchange(item(4)), b_.exchange(item(5)));
+    ASSERT_EQ(got.index(), 1U);
+    EXPECT_EQ(got.get<1>()->id(), 3);
+    EXPECT_EQ(got.get<0>().error(), exchange_errc::not_selected);
+    b_.close();
+    EXPECT_EQ(tryst::try_select(a_.exchange(item(4)), b_.exchange(item(5))).get<1>().error(),
+              exchange_errc::closed);
+    loop_.run_until_idle();
+}
+
+TEST_P(Select, WaitsOnAThread) {
+    std::thread partner([&] {
+        const auto got = sync_wait(b_.exchange(item(7)));
+        EXPECT_TRUE(got && got->id() == 2);
+    });
+    auto got = sync_wait(two(1, 2));
+    partner.join();
+    ASSERT_EQ(got.index(), 1U);
+    EXPECT_EQ(got.get<1>()->id(), 7);
+    EXPECT_EQ(got.get<0>().returned().id(), 1);
+    expect_nobody_waits();
+}
+
+TEST_P(Select, OnAThreadEndsByAStopAndByTime) {
+    std::stop_source stop;
+    std::thread stopper([&] { stop.request_stop(); });
+    EXPECT_EQ(sync_wait(two(1, 2, stop.get_token())).get<0>().error(), exchange_errc::cancelled);
+    stopper.join();
+    auto got = sync_wait(tryst::select_for(1ms, a_.exchange(item(1)), b_.exchange(item(2))));
+    EXPECT_EQ(got.get<0>().error(), exchange_errc::timed_out);
+    expect_nobody_waits();
+}
+
+TEST_P(Select, WithoutAnExecutorIsResumedByItsPartner) {
+    auto waiting = keep_at_once(got_, [&] { return two(1, 2); });
+    EXPECT_FALSE(got_);
+    ASSERT_TRUE(b_.try_exchange(item(7)));
+    ASSERT_TRUE(got_);
+    EXPECT_EQ(got_->index(), 1U);
+    EXPECT_TRUE(waiting.done());
+    expect_nobody_waits();
+}
+
+TEST_P(Select, WithoutAnExecutorIsResumedByAStop) {
+    std::stop_source stop;
+    auto waiting = keep_at_once(got_, [&] { return two(1, 2, stop.get_token()); });
+    stop.request_stop();
+    ASSERT_TRUE(got_);
+    EXPECT_FALSE(*got_);
+    EXPECT_TRUE(waiting.done());
+    expect_nobody_waits();
+}
+
+TEST_P(Select, GoesWithItsFrame) {
+    {
+        auto waiting = keep_at_once(got_, [&] { return two(1, 2); });
+    }
+    expect_nobody_waits();
+    for (const bool with_stop : {false, true}) {
+        for (const int turns : {0, 1}) { // in its first turn, or later
+            for (const bool met : {false, true}) {
+                std::stop_source stop;
+                tryst::run_loop loop;
+                std::optional<bare_coroutine> frame;
+                loop.spawn(
+                    [](Select& test, auto& owner, bool limited, std::stop_token token) -> task<> {
+                        owner.emplace(keep_at_once(test.got_, [&] {
+                            return limited ? test.two(1, 2, token) : test.two(1, 2, {});
+                        }));
+                        co_return;
+                    }(*this, frame, with_stop, stop.get_token()));
+                loop.spawn([](Select& test, auto& owner, bool later, bool partner) -> task<> {
+                    if (later) {
+                        co_await tryst::current_executor().schedule();
+                        co_await tryst::current_executor().schedule();
+                    }
+                    if (partner) {
+                        EXPECT_TRUE(test.b_.try_exchange(test.item(7)));
+                    }
+                    owner->destroy();
+                }(*this, frame, turns == 1, met));
+                loop.run_until_idle();
+                EXPECT_FALSE(got_);
+                stop.request_stop();
+                expect_nobody_waits();
+            }
+        }
+    }
+}
+
+TEST_P(Select, GivesTheCasesEqualChances) {
+    std::array<int, 2> wins{};
+    for (int i = 0; i != 100; ++i) {
+        std::optional<tryst::exchange_result<tracked>> x;
+        std::optional<tryst::exchange_result<tracked>> y;
+        loop_.spawn(keep(x, [&] { return a_.exchange(item(3)); }));
+        loop_.spawn(keep(y, [&] { return b_.exchange(item(4)); }));
+        loop_.run_until_idle();
+        ++wins.at(sync_wait(two(1, 2)).index());
+        EXPECT_TRUE(a_.try_exchange(item(5)).has_value() != b_.try_exchange(item(6)).has_value());
+        loop_.run_until_idle();
+    }
+    EXPECT_EQ(wins[0], 50);
+}
+
+TEST_P(Select, PrefersTheFirstCaseIfBiased) {
+    for (int i = 0; i != 10; ++i) {
+        std::optional<tryst::exchange_result<tracked>> x;
+        std::optional<tryst::exchange_result<tracked>> y;
+        loop_.spawn(keep(x, [&] { return a_.exchange(item(3)); }));
+        loop_.spawn(keep(y, [&] { return b_.exchange(item(4)); }));
+        loop_.run_until_idle();
+        EXPECT_EQ(
+            sync_wait(tryst::select_biased(b_.exchange(item(1)), a_.exchange(item(2)))).index(),
+            0U);
+        EXPECT_TRUE(a_.try_exchange(item(5)));
+        loop_.run_until_idle();
+    }
+}
+
+TEST_P(Select, OffersOneOfTwoCasesOnOneExchanger) {
+    std::array<int, 2> wins{};
+    for (int i = 0; i != 20; ++i) {
+        loop_.spawn(
+            keep(got_, [&] { return tryst::select(a_.exchange(item(1)), a_.exchange(item(2))); }));
+        loop_.run_until_idle();
+        EXPECT_FALSE(got_);
+        ASSERT_TRUE(a_.try_exchange(item(7)));
+        loop_.run_until_idle();
+        ASSERT_TRUE(got_);
+        ++wins.at(got_->index());
+        got_.reset();
+    }
+    EXPECT_EQ(wins[0], 10);
+    expect_nobody_waits();
+}
+
+TEST_P(Select, OfItsOwnSideDoesNotMeetItself) {
+    channel ch;
+    using sends = tryst::select_result<tryst::exchange_result<void, tracked>,
+                                       tryst::exchange_result<void, tracked>>;
+    std::optional<sends> sent;
+    loop_.spawn(keep(sent, [&] { return tryst::select(ch.send(item(1)), ch.send(item(2))); }));
+    loop_.run_until_idle();
+    EXPECT_FALSE(sent);
+    const auto got = ch.try_receive();
+    loop_.run_until_idle();
+    ASSERT_TRUE(got && sent && *sent);
+    EXPECT_EQ(static_cast<std::size_t>(got->id()), sent->index() + 1);
+    EXPECT_EQ(ch.try_receive().error(), exchange_errc::no_partner);
+}
+
+#ifndef NDEBUG
+TEST(SelectDeath, OnBothSidesOfAnExchanger) {
+    tryst::synchronous_channel<int> ch;
+    EXPECT_DEATH(sync_wait(tryst::select(ch.send(1), ch.receive())), "both sides");
+}
+
+TEST(SelectDeath, AwaitedTwice) {
+    tryst::exchanger<int> ex;
+    EXPECT_DEATH(
+        {
+            auto once = tryst::select_for(0s, ex.exchange(1));
+            static_cast<void>(sync_wait(once));
+            static_cast<void>(sync_wait(once));
+        },
+        "only once");
+}
+
+TEST(SelectDeath, OfAnExchangeThatWasAwaited) {
+    tryst::exchanger<int> ex;
+    EXPECT_DEATH(
+        {
+            ex.close();
+            auto before = ex.exchange(1);
+            static_cast<void>(sync_wait(before));
+            static_cast<void>(tryst::select(std::move(before)));
+        },
+        "no case");
+}
+#endif
+
+template <class Venue>
+class SelectOrders : public testing::Test {};
+
+using venues = testing::Types<tryst::red_blue_exchanger<int, std::string, tryst::order::fifo>,
+                              tryst::red_blue_exchanger<int, std::string, tryst::order::lifo>,
+                              tryst::red_blue_exchanger<int, std::string, tryst::order::any>>;
+TYPED_TEST_SUITE(SelectOrders, venues);
+
+TYPED_TEST(SelectOrders, SelectsAmongColours) {
+    TypeParam a;
+    TypeParam b;
+    tryst::run_loop loop;
+    using result = tryst::select_result<tryst::exchange_result<std::string, int>,
+                                        tryst::exchange_result<int, std::string>>;
+    for (int i = 0; i != 20; ++i) {
+        std::optional<result> got;
+        std::optional<result> other;
+        loop.spawn(keep(got, [&] { return tryst::select(a.red(i), b.blue("blue")); }));
+        loop.run_until_idle();
+        if (i % 4 == 0) {
+            EXPECT_EQ(*a.try_blue("partner"), i);
+        } else if (i % 4 == 1) {
+            EXPECT_EQ(*b.try_red(7), "blue");
+        } else {
+            loop.spawn(keep(other, [&] { return tryst::select(b.red(8), a.blue("other")); }));
+        }
+        loop.run_until_idle();
+        ASSERT_TRUE(got && *got);
+        EXPECT_EQ(other.has_value(), i % 4 > 1);
+        if (other) {
+            EXPECT_EQ(got->index(), 1 - other->index());
+        }
+        EXPECT_FALSE(a.try_red(0) || a.try_blue("") || b.try_red(0) || b.try_blue(""));
+    }
+}
+
+TYPED_TEST(SelectOrders, LeavesNothingBehindWhenItIsStopped) {
+    TypeParam a;
+    TypeParam b;
+    tryst::run_loop loop;
+    for (int i = 0; i != 200; ++i) {
+        std::stop_source stop;
+        using result = tryst::select_result<tryst::exchange_result<std::string, int>,
+                                            tryst::exchange_result<int, std::string>>;
+        std::optional<result> got;
+        loop.spawn(
+            keep(got, [&] { return tryst::select(a.red(i), b.blue("blue"), stop.get_token()); }));
+        loop.run_until_idle();
+        stop.request_stop();
+        loop.run_until_idle();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->get<0>().returned(), i);
+        EXPECT_EQ(got->get<1>().returned(), "blue");
+    }
+    EXPECT_FALSE(a.try_blue("") || b.try_red(0));
+}
+
+class SelectFrom : public testing::Test {
+protected:
+    SelectFrom() {
+        for (int i = 0; i != 40; ++i) {
+            rooms_.push_back(std::make_unique<channel>());
+        }
+    }
+
+    tracked item(long id) { return {items_, id}; }
+
+    static auto receive_from(const std::unique_ptr<channel>& room) { return room->receive(); }
+
+    tryst::test::census items_;
+    std::vector<std::unique_ptr<channel>> rooms_;
+    tryst::run_loop loop_;
+};
+
+TEST_F(SelectFrom, TakesAnyCase) {
+    using result = decltype(tryst::select_from(rooms_, receive_from).await_resume());
+    for (std::size_t i = 0; i != rooms_.size(); ++i) {
+        std::optional<result> got;
+        loop_.spawn(keep(got, [&] { return tryst::select_from(rooms_, receive_from); }));
+        loop_.run_until_idle();
+        EXPECT_FALSE(got);
+        ASSERT_TRUE(rooms_[i]->try_send(item(7)));
+        loop_.run_until_idle();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->index(), i);
+        EXPECT_EQ(got->size(), rooms_.size());
+        EXPECT_EQ((*got)[(i + 1) % rooms_.size()].error(), exchange_errc::not_selected);
+        EXPECT_EQ(got->get()->id(), 7);
+        for (const auto& room : rooms_) {
+            EXPECT_FALSE(room->try_send(item(8)));
+        }
+    }
+}
+
+TEST_F(SelectFrom, ReturnsTheItemsOfAllOthers) {
+    long next = 0;
+    std::stop_source stop;
+    auto waiting = tryst::select_from(
+        rooms_, [&](auto& room) { return room->send(item(next++)); }, stop.get_token());
+    EXPECT_EQ(items_.alive.load(), 40);
+    stop.request_stop();
+    auto got = sync_wait(waiting);
+    EXPECT_FALSE(got);
+    for (std::size_t i = 0; i != got.size(); ++i) {
+        auto each = got[i];
+        EXPECT_EQ(each.error(), exchange_errc::cancelled);
+        EXPECT_EQ(each.returned().id(), static_cast<long>(i));
+    }
+}
+
+TEST_F(SelectFrom, LosesNothingIfItCannotBegin) {
+    EXPECT_THROW(static_cast<void>(
+                     tryst::select_from(std::vector<std::unique_ptr<channel>>(), receive_from)),
+                 std::invalid_argument);
+    long next = 0;
+    EXPECT_THROW(static_cast<void>(tryst::select_from(rooms_,
+                                                      [&](auto& room) {
+                                                          if (next == 3) {
+                                                              throw std::runtime_error("enough");
+                                                          }
+                                                          return room->send(item(next++));
+                                                      })),
+                 std::runtime_error);
+    EXPECT_EQ(items_.alive.load(), 0);
+    EXPECT_FALSE(rooms_[0]->try_receive());
+}
+
+TEST_F(SelectFrom, MeetsASelectionInTheOppositeOrder) {
+    std::vector<channel*> reversed;
+    for (const auto& room : rooms_) {
+        reversed.insert(reversed.begin(), room.get());
+    }
+    using received = decltype(tryst::select_from(rooms_, receive_from).await_resume());
+    const auto send_to = [this](channel* room) { return room->send(item(7)); };
+    using sent = decltype(tryst::select_from(reversed, send_to).await_resume());
+    std::optional<received> got;
+    std::optional<sent> gone;
+    loop_.spawn(keep(got, [&] { return tryst::select_from(rooms_, receive_from); }));
+    loop_.spawn(keep(gone, [&] { return tryst::select_from(reversed, send_to); }));
+    loop_.run_until_idle();
+    ASSERT_TRUE(got && *got && gone && *gone);
+    EXPECT_EQ(got->index(), 39 - gone->index());
+}
+
+// One case is an exchange with a wider interface.
+TEST(SelectOne, IsAnExchange) {
+    tryst::exchanger<int> ex;
+    tryst::run_loop loop;
+    using result = tryst::select_result<tryst::exchange_result<int>>;
+    std::optional<result> got;
+    loop.spawn(keep(got, [&] { return tryst::select(ex.exchange(1)); }));
+    loop.run_until_idle();
+    EXPECT_EQ(*ex.try_exchange(2), 1);
+    loop.run_until_idle();
+    ASSERT_TRUE(got && *got);
+    EXPECT_EQ(*got->get<0>(), 2);
+}
+
+// Many selections that send and receive in a ring, in all orders, cannot wait for each other.
+TEST(SelectRing, NeverStands) {
+    constexpr std::size_t size = 3;
+    constexpr int rounds = 2'000;
+    struct ring {
+        std::array<tryst::synchronous_channel<int>, size> channels;
+        std::atomic<int> sent{0};
+        std::atomic<int> received{0};
+        std::latch ended{2 * size};
+    };
+    ring all;
+    const auto member = [](ring& in, std::size_t i) -> task<> {
+        while (true) {
+            auto got = co_await tryst::select(in.channels[i].send(1),
+                                              in.channels[(i + 1) % size].receive());
+            if (got.index() == 0 ? !got.template get<0>() : !got.template get<1>()) {
+                break; // closed
+            }
+            if (++(got.index() == 0 ? in.sent : in.received) == rounds) {
+                for (auto& each : in.channels) {
+                    each.close();
+                }
+            }
+        }
+        in.ended.count_down();
+    };
+    tryst::test::loop_thread left;
+    tryst::test::loop_thread right;
+    for (std::size_t i = 0; i != size; ++i) {
+        left->spawn(member(all, i));
+        right->spawn(member(all, i));
+    }
+    all.ended.wait();
+    EXPECT_GE(all.received.load(), rounds);
+    EXPECT_EQ(all.sent.load(), all.received.load());
+}
+
+} // namespace
