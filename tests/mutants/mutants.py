@@ -427,7 +427,7 @@ def queue() -> Iterator[Mutant]:
     yield mutant("close: empty cells stay empty", "while (seen == empty || seen > finished) {", "while (seen > finished) {")
     yield mutant("close: waiters are forgotten", "                        last = reinterpret_cast<waiter*>(seen);\n",
                  "                        static_cast<void>(last);\n")
-    yield mutant("close: all but the last waiter are forgotten", "each(*std::exchange(last, nullptr));", "last = nullptr;")
+    yield mutant("close: all but the last waiter are forgotten", "complete(*std::exchange(last, nullptr));", "last = nullptr;")
     yield mutant("close: blue's cursor stays open", "blue_.word.fetch_or(closed, std::memory_order_acq_rel);",
                  "blue_.word.fetch_or(0, std::memory_order_acq_rel);")
     yield mutant("close: red's cursor stays open",

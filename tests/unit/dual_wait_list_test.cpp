@@ -23,6 +23,9 @@ using queue = tryst::detail::basic_dual_queue<1>; // two cells to a segment
 constexpr colour red = colour::red;
 constexpr colour blue = colour::blue;
 
+/// Leaves every waiter to `complete`.
+constexpr auto every = [](waiter& /*w*/) { return true; };
+
 template <class WaitList>
 class DualWaitList : public testing::Test {
 protected:
@@ -117,7 +120,7 @@ TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
     expected.erase(expected.begin());
 
     std::vector<waiter*> expelled;
-    expelled.push_back(this->list_.close([&](waiter& w) { expelled.push_back(&w); }));
+    expelled.push_back(this->list_.close(every, [&](waiter& w) { expelled.push_back(&w); }));
     EXPECT_EQ(expelled, expected);
     EXPECT_TRUE(this->list_.is_closed());
     EXPECT_FALSE(this->list_.withdraw(blues[3], blue));
@@ -127,11 +130,30 @@ TYPED_TEST(DualWaitList, ClosingHandsOverAllWhoWaitInOrder) {
         EXPECT_EQ(this->list_.try_match(side).kind, match_result::closed);
         EXPECT_NE(this->list_.enqueue_or_match(late, side).kind, match_result::offered);
     }
-    EXPECT_EQ(this->list_.close([&](waiter& /*w*/) { FAIL() << "nobody is left"; }), nullptr);
+    EXPECT_EQ(this->list_.close(every, [&](waiter& /*w*/) { FAIL() << "nobody is left"; }),
+              nullptr);
 }
 
 /// Over many turns of its places, with roles that change: a queue is one; whom a stack serves,
 /// waits. (It is none: an arrival takes the place of one who has withdrawn.)
+TYPED_TEST(DualWaitList, DoesNotKeepWhatIsCompletedAtOnce) {
+    std::vector<waiter> waiters(5);
+    this->all_arrive(waiters, colour::red);
+    std::vector<waiter*> taken;
+    std::vector<waiter*> kept;
+    waiter* const last = this->list_.close(
+        [&](waiter& w) {
+            taken.push_back(&w);
+            return taken.size() % 2 == 0;
+        },
+        [&](waiter& w) { kept.push_back(&w); });
+    ASSERT_EQ(taken.size(), 5U);
+    if (last != nullptr) {
+        kept.push_back(last);
+    }
+    EXPECT_EQ(kept, (std::vector{taken[1], taken[3]}));
+}
+
 TYPED_TEST(DualWaitList, KeepsWhoWaits) {
     std::vector<waiter> all(40);
     std::deque<waiter*> idle;
@@ -225,7 +247,7 @@ TEST(DualQueue, IsClosedForAllWhoComeAfterwards) {
     queue q;
     waiter w;
     ASSERT_EQ(q.enqueue_or_match(w, red).kind, match_result::offered);
-    EXPECT_EQ(q.close([](waiter& /*w*/) { FAIL() << "only one waits"; }), &w);
+    EXPECT_EQ(q.close(every, [](waiter& /*w*/) { FAIL() << "only one waits"; }), &w);
     for (int i = 0; i != 100; ++i) { // more than one segment's tickets
         waiter late;
         EXPECT_EQ(q.enqueue_or_match(late, i % 2 == 0 ? red : blue).kind, match_result::closed);

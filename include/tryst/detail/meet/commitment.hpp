@@ -30,9 +30,10 @@ namespace tryst::detail {
  *   decided  --deliver[C3]----> delivered   by the completer, if the owner was not parked
  *
  * I41. A completer that has claimed a waiter of a selection commits to it before it touches the
- *     item or the outcome. If another case has been decided, the waiter is *stale*, and the
- *     completer hands it back (`protocol::hand_back`). The owner ends its selection only after each
- *     of its waiters has been withdrawn or handed back. So the word outlives every commit.
+ *     item or the outcome, and before it resumes any party. If another case has been decided, the
+ *     waiter is *stale*, and the completer hands it back (`protocol::commit`). The owner ends its
+ *     selection only after each of its waiters has been withdrawn or handed back. So the word
+ *     outlives every commit.
  *
  * I42. While a selection is `held`, completers wait for it. No parties wait for each other in a
  *     cycle:
@@ -176,6 +177,11 @@ public:
 
     /// Why no case takes place. Precondition: it is decided, and `decided()` is null.
     outcome reason() const noexcept { return static_cast<outcome>(peek()); }
+
+    /// Withdraws the waiters of all other cases, or waits until they are handed back. A partner may
+    /// call it for a parked owner, so that other parties do not claim stale waiters until the owner
+    /// runs. Null if there may be many cases.
+    void (*leave_parked)(commitment&) noexcept = nullptr;
 
 protected:
     ~commitment() = default;

@@ -147,8 +147,8 @@ public:
             seen, cancelled, std::memory_order_release, std::memory_order_relaxed);
     }
 
-    template <class Each>
-    waiter* close(Each each) noexcept {
+    template <class Take, class Complete>
+    waiter* close(Take take, Complete complete) noexcept {
         // [Q14] acquire, pairs with [Q9]: the links; release, pairs with [Q6], [Q8] and [Q11]:
         // everything before the close. A closed cursor hands out no more tickets, even if it still
         // moves. The thread that closed blue's cursor is the closer.
@@ -174,17 +174,17 @@ public:
             // exchanger until then.
             word seen = cell.load(std::memory_order_acquire);
             while (seen == empty || seen > finished) {
-                // A waiter that this load has missed is still arriving, so `each` cannot destroy
-                // it.
+                // A waiter that this load has missed is still arriving, so `complete` cannot
+                // destroy it.
                 if (last != nullptr && seen != empty) {
-                    each(*std::exchange(last, nullptr));
+                    complete(*std::exchange(last, nullptr));
                 }
                 // [Q12] release, pairs with [Q1], [Q4] and [Q10]: this visit. Failure
                 // acquire, pairs with [Q1] and [Q3], as [Q19]. Success acquire, too: g++ 12 rejects
                 // a weaker order than on failure.
                 if (cell.compare_exchange_weak(seen, cancelled, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {
-                    if (seen != empty) {
+                    if (seen != empty && take(*reinterpret_cast<waiter*>(seen))) {
                         last = reinterpret_cast<waiter*>(seen);
                     }
                     break;

@@ -182,8 +182,8 @@ public:
         return true;
     }
 
-    template <class Each>
-    waiter* close(Each each) noexcept {
+    template <class Take, class Complete>
+    waiter* close(Take take, Complete complete) noexcept {
         // [D7] acquire, pairs with [D2]: all nodes; release, pairs with [D1] and [D8]: everything
         // before the close.
         const std::uint64_t head = head_.exchange(closed, std::memory_order_acq_rel);
@@ -192,14 +192,14 @@ public:
             node& here = nodes_[n];
             // Relaxed: acquired with the head.
             const number next = here.next.load(std::memory_order_relaxed);
-            // Relaxed: a hint. A waiter that this load misses is still arriving, so `each` cannot
-            // destroy it.
+            // Relaxed: a hint. A waiter that this load misses is still arriving, so `complete`
+            // cannot destroy it.
             if (last != nullptr && here.content.load(std::memory_order_relaxed) > disowned) {
-                each(*std::exchange(last, nullptr));
+                complete(*std::exchange(last, nullptr));
             }
-            if (waiter* const q = empty(n, here)) {
+            if (waiter* const q = empty(n, here); q != nullptr && take(*q)) {
                 if (last != nullptr) {
-                    each(*last);
+                    complete(*last);
                 }
                 last = q;
             }

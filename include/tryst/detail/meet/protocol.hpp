@@ -272,11 +272,12 @@ public:
             // Before a party can find the list closed: those that arrive later must look there.
             arena_.shut();
         }
-        waiter* const last = arena_.list().close([&](waiter& q) {
-            if (complete_closed(q)) {
-                post(q);
-            }
-        });
+        waiter* const last = arena_.list().close([&](waiter& q) { return take_closed(q); },
+                                                 [&](waiter& q) {
+                                                     if (complete_closed(q)) {
+                                                         post(q);
+                                                     }
+                                                 });
         for (std::uint32_t i = 0; i != arena_.capacity() * arena::group_size; ++i) {
             slot& here = arena_.at(1 + i / arena::group_size, i % arena::group_size);
             const slot::word seen = here.peek();
@@ -307,7 +308,7 @@ private:
     /// that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
     /// @returns whether `w` is completed.
     template <class W>
-    bool apply_match(W& w, match_result& found, slot* moving) noexcept {
+    [[gnu::always_inline]] bool apply_match(W& w, match_result& found, slot* moving) noexcept {
         switch (found.kind) {
         case match_result::partner:
             if constexpr (WaitList::eliminates && !WaitList::looks_first) {
@@ -638,7 +639,11 @@ private:
         }
         w.swap_items(q);
         complete_own(w, outcome::exchanged);
-        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);
+        const bool suspended = complete_case(q, outcome::exchanged, committed);
+        if (suspended && commitment_of(q).leave_parked != nullptr) {
+            commitment_of(q).leave_parked(commitment_of(q));
+        }
+        end_swap(suspended, q, moving);
         return true;
     }
 
@@ -711,14 +716,21 @@ private:
         return q.state.complete(arena_).is_parked();
     }
 
-    /// Completes `q`, which a close has claimed in the wait list. @returns as `complete`.
-    bool complete_closed(waiter& q) noexcept {
+    /// Decides for `q`, which a close has claimed in the wait list, if it belongs to a selection. A
+    /// closer must do so at once (I41): it may resume a party inline before it completes `q`.
+    /// @returns whether `complete_closed` must follow; if not, `q` must not be touched any more.
+    bool take_closed(waiter& q) noexcept {
         if (q.kind != waiter::kind_type::selecting) {
-            return complete(q, outcome::closed, true);
+            return true;
         }
         const auto committed = commit(q);
         return committed != commitment::commit_result::stale &&
                complete_case(q, outcome::closed, committed);
+    }
+
+    /// Completes `q` after `take_closed`. @returns as `complete`.
+    bool complete_closed(waiter& q) noexcept {
+        return q.kind == waiter::kind_type::selecting || complete(q, outcome::closed, true);
     }
 
     arena arena_;

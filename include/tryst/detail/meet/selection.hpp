@@ -52,6 +52,11 @@ public:
         : base(std::forward<Limit>(limits)...), cases_(std::forward<Given>(cases)),
           is_biased_(biased) {
         cases_.for_each([this](waiter& each) { each.owner = static_cast<commitment*>(this); });
+        if constexpr (Cases::is_small) {
+            leave_parked = [](commitment& self) noexcept {
+                static_cast<selection&>(self).leave_lists();
+            };
+        }
     }
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
@@ -257,7 +262,7 @@ private:
         const void* latest = nullptr;
         [[maybe_unused]] colour latest_side{};
         std::size_t registered = 0;
-        const bool is_decided = cases_.register_each(start_, [&](auto& each) {
+        auto enlist = [&](auto& each) {
             if (each.where() == latest) {
                 assert(each.side == latest_side &&
                        "tryst: a selection must not be on both sides of one exchanger");
@@ -273,11 +278,12 @@ private:
             latest_side = each.side;
             ++registered;
             return each.enlist();
-        });
-        if (is_decided) {
-            await_settled();
+        };
+        if (!cases_.register_each(start_, enlist)) {
+            return false;
         }
-        return is_decided;
+        await_settled();
+        return true;
     }
 
     void leave_lists() noexcept {

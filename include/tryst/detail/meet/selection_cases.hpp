@@ -106,14 +106,25 @@ public:
         : cases_(std::apply([](auto&... each) { return std::forward_as_tuple(std::move(each)...); },
                             given)) {}
 
+    /// Whether a completer may leave the lists for a parked owner, because it takes little time.
+    static constexpr bool is_small = true;
+
     static constexpr std::size_t size() noexcept { return sizeof...(Sides); }
     waiter& first() noexcept { return std::get<0>(cases_); }
 
     /// Calls `f` with case `i`. @returns what `f` returns.
     template <class F>
-    bool visit(std::size_t i, F f) {
+    bool visit(std::size_t i, F& f) {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            return ((i == I && f(std::get<I>(cases_))) || ...);
+            if constexpr (sizeof...(Sides) <= 4) {
+                return ((i == I && f(std::get<I>(cases_))) || ...);
+            } else {
+                using call = bool (*)(case_tuple&, F&);
+                static constexpr call calls[] = {[](case_tuple& in, F& function) {
+                    return function(std::get<I>(in.cases_));
+                }...};
+                return calls[i](*this, f);
+            }
         }(std::index_sequence_for<Sides...>());
     }
 
@@ -125,7 +136,7 @@ public:
     /// Calls `f` with each case in the order of registration, until it returns true.
     /// @returns whether it did.
     template <class F>
-    bool register_each(std::size_t start, F f) {
+    bool register_each(std::size_t start, F& f) {
         std::array<std::uint8_t, sizeof...(Sides)> order;
         std::array<const void*, sizeof...(Sides)> where;
         std::size_t i = 0;
@@ -188,11 +199,13 @@ public:
         }
     }
 
+    static constexpr bool is_small = false;
+
     std::size_t size() const noexcept { return order_.size(); }
     waiter& first() noexcept { return cases_.get()[0]; }
 
     template <class F>
-    bool visit(std::size_t i, F f) {
+    bool visit(std::size_t i, F& f) {
         return f(cases_.get()[i]);
     }
 
@@ -202,7 +215,7 @@ public:
     }
 
     template <class F>
-    bool register_each(std::size_t start, F f) {
+    bool register_each(std::size_t start, F& f) {
         registration_order{start, size()}.sort(
             order_.begin(), order_.end(),
             [this](std::size_t of) { return cases_.get()[of].where(); });

@@ -39,9 +39,10 @@ public:
     using slot::withdraw;
     bool withdraw(waiter& w, colour own) noexcept { return slot::withdraw(&w, own); }
 
-    template <class Each>
-    waiter* close(Each /*each*/) noexcept {
-        return slot::close();
+    template <class Take, class Complete>
+    waiter* close(Take take, Complete /*complete*/) noexcept {
+        waiter* const claimed = slot::close();
+        return claimed != nullptr && take(*claimed) ? claimed : nullptr;
     }
 };
 

@@ -47,17 +47,19 @@ struct match_result {
 ///   (`empty`) the caller starts again.
 /// - `withdraw` takes a waiter out, if it has not been claimed.
 /// - `close` closes the list permanently and claims all waiters, except those whose partners are
-///   arriving. It passes each but the last to a
-///   function, and returns the last. It calls the function before it claims the next suspended
-///   waiter, because the resumed party may destroy the frame of that next waiter.
+///   arriving. It passes each at once to `take`, which returns false if it has completed the
+///   waiter itself. It passes the others to `complete`, but may return the last one instead. It
+///   calls `complete` before it claims the next suspended waiter, because the resumed party may
+///   destroy the frame of that next waiter.
 ///
 /// The list may use 24 bits of a waiter's `place`.
 template <class List>
-concept wait_list = requires(List& list, const List& seen, waiter& w, void (*each)(waiter&)) {
+concept wait_list = requires(List& list, const List& seen, waiter& w, bool (*take)(waiter&),
+                             void (*complete)(waiter&)) {
     { list.try_match(colour()) } -> std::same_as<match_result>;
     { list.enqueue_or_match(w, colour()) } -> std::same_as<match_result>;
     { list.withdraw(w, colour()) } -> std::same_as<bool>;
-    { list.close(each) } -> std::same_as<waiter*>;
+    { list.close(take, complete) } -> std::same_as<waiter*>;
     { seen.is_closed() } -> std::same_as<bool>;
     /// Whether a withdrawal's CAS is its last access to the list.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
