@@ -106,12 +106,18 @@ struct side_of<exchange_operation<Side, Limits>> {
 /// The requirements on the arguments of a selection: cases, and perhaps a stop token at the end.
 template <class... Arguments>
 struct selection_arguments {
-    static constexpr std::size_t cases =
-        (std::size_t{is_case<Arguments> || is_limited_case<Arguments>} + ... + 0);
+    template <class Argument>
+    static constexpr bool is_operation =
+        is_case<std::remove_cvref_t<Argument>> || is_limited_case<std::remove_cvref_t<Argument>>;
 
-    static_assert(!(is_limited_case<Arguments> || ...),
+    static constexpr std::size_t cases = (std::size_t{is_operation<Arguments>} + ... + 0);
+
+    static_assert(!(is_limited_case<std::remove_cvref_t<Arguments>> || ...),
                   "tryst: give the stop token or the deadline to the selection, not to one of its "
                   "cases: select(a.receive(), b.receive(), stop), or select_for");
+    static_assert(!((std::is_lvalue_reference_v<Arguments> && is_operation<Arguments>) || ...),
+                  "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
+                  "select(std::move(operation), ...)");
     static_assert(cases != 0, "tryst: select needs at least one case");
 };
 
@@ -120,10 +126,11 @@ struct selection_factory {
     template <class Cases, bool Timed, class... Stop>
     using operation = select_operation<Cases, limits<Timed, Stop...>>;
 
-    /// @param limit  nothing, a duration or a deadline.
+    /// @param arguments  references.
+    /// @param limit      nothing, a duration or a deadline.
     template <class... Arguments, class... Limit>
-    static auto make(bool biased, std::tuple<Arguments&&...> arguments, Limit... limit) noexcept {
-        using checked = selection_arguments<std::remove_cvref_t<Arguments>...>;
+    static auto make(bool biased, std::tuple<Arguments...> arguments, Limit... limit) noexcept {
+        using checked = selection_arguments<Arguments...>;
         return make_indexed(biased, std::move(arguments),
                             std::make_index_sequence<checked::cases>(), limit...);
     }
@@ -139,7 +146,6 @@ struct selection_factory {
 
     template <class... Arguments>
     static auto try_once(Arguments&... arguments) noexcept {
-        static_cast<void>(selection_arguments<Arguments...>());
         using cases = case_tuple<typename side_of<Arguments>::type...>;
         selection<cases, limits<false>> polled(false, std::tie(operation_access::of(arguments)...));
         polled.try_once(outcome::no_partner);
@@ -148,7 +154,7 @@ struct selection_factory {
 
 private:
     template <class... Arguments, std::size_t... I, class... Limit>
-    static auto make_indexed(bool biased, std::tuple<Arguments&&...> arguments,
+    static auto make_indexed(bool biased, std::tuple<Arguments...> arguments,
                              std::index_sequence<I...>, Limit... limit) noexcept {
         using all = std::tuple<std::remove_cvref_t<Arguments>...>;
         using cases = case_tuple<typename side_of<std::tuple_element_t<I, all>>::type...>;
@@ -223,6 +229,9 @@ auto select_until(std::chrono::time_point<detail::clock, Duration> deadline,
 /// @allocation none.
 template <class... Cases>
 [[nodiscard]] auto try_select(Cases&&... cases) noexcept {
+    using checked = detail::selection_arguments<Cases...>;
+    static_assert(checked::cases == sizeof...(Cases),
+                  "tryst: the arguments of try_select are cases");
     return detail::selection_factory::try_once(cases...);
 }
 

@@ -203,7 +203,10 @@ TEST_P(Select, IsCancelledByAStop) {
         if (turns == 0) {
             stop.request_stop();
         }
-        loop_.spawn(keep(got_, [&] { return two(1, 2, stop.get_token()); }));
+        const std::stop_token token = stop.get_token();
+        loop_.spawn(keep(got_, [&] {
+            return tryst::select(a_.exchange(item(1)), b_.exchange(item(2)), token);
+        }));
         if (turns == 1) {
             loop_.spawn([](std::stop_source& requested) -> task<> {
                 requested.request_stop();

@@ -272,12 +272,13 @@ public:
             // Before a party can find the list closed: those that arrive later must look there.
             arena_.shut();
         }
-        waiter* const last = arena_.list().close([&](waiter& q) { return take_closed(q); },
-                                                 [&](waiter& q) {
-                                                     if (complete_closed(q)) {
-                                                         post(q);
-                                                     }
-                                                 });
+        const auto take = [this](waiter& q) { return take_closed(q); };
+        const auto complete_and_post = [this](waiter& q) {
+            if (complete_closed(q)) {
+                post(q);
+            }
+        };
+        waiter* const last = arena_.list().close(take, complete_and_post);
         for (std::uint32_t i = 0; i != arena_.capacity() * arena::group_size; ++i) {
             slot& here = arena_.at(1 + i / arena::group_size, i % arena::group_size);
             const slot::word seen = here.peek();
