@@ -19,12 +19,14 @@
  *   -DSELECTS=mask parties that are selections; the others have one case, and cannot be stopped
  *   -DTAKERS=mask  parties that only try: of a selection, the poll alone
  *   -DBARE=mask    parties without executor: whoever posts them resumes them, and goes on when they are suspended
+ *   -DPERSISTS=mask parties that begin their second operation even if the first has found its exchanger closed
  *   -DTHREADS=mask selections by threads: their deadline ends their sleep; nobody has to post
  *   -DCHUNK        a selection releases its hold between any two cases
  *   -DBLUES=mask   with LIST: bit p * E + e says that party p is blue at exchanger e
  *   -DCLOSER=e     somebody closes exchanger e, once, at any time or never
  *   -DABANDON      the frame of party 0 may be destroyed while it is suspended in its last operation
- *   -DQUIET        destroys only when all parties are back or asleep and nobody is under way
+ *   -DQUIET        destroys only when all parties are back or asleep and nobody is under way, and
+ *                 in the order of their addresses
  * Mutants (-DM_...), each a mistake that must be found: see `run`. */
 #ifndef N
 #define N 2
@@ -43,6 +45,9 @@
 #endif
 #ifndef THREADS
 #define THREADS 0
+#endif
+#ifndef PERSISTS
+#define PERSISTS 0
 #endif
 #ifndef CANCELS
 #define CANCELS 0
@@ -314,7 +319,7 @@ inline suspend(p) { is_known_to_wait(p); asleep[p] = true; nested[p] = false }
 /* Makes equal what does not matter any more. */
 inline forget(p) {
   live[p] = false; word[p] = 0; result[p] = 0; chosen[p] = NONE; mate[p] = NOBODY; mate_final[p] = false;
-  offered[p] = 0; out[p] = 0; nested[p] = false; stop_came[p] = false;
+  offered[p] = 0; out[p] = 0; stop_came[p] = false;
   for (e : 0 .. E - 1) { state[NODE(p, e)] = 0 };
   e = 0; f = 0; q = 0; s = 0; left = 0; others = 0; ok = false; parked = false; queued = false; polls = false
 }
@@ -562,11 +567,9 @@ completed: /* `await_resume`, and what its partner and it know then */
     assert((result[p] == EXCHANGED || result[p] == CLOSED_ON) == (chosen[p] != NONE));
     for (e : 0 .. E - 1) { assert(!IN(slot[e], p)) };
     if :: mate[p] != NOBODY && mate_final[p] -> arrived[mate[p]] = true :: else fi;
-    ok = final[p] || result[p] == CLOSED_ON;
+    ok = final[p] || (result[p] == CLOSED_ON && !IN(PERSISTS, p));
     if :: ok -> arrived[p] = true; returned[p] = true :: else fi;
-    if :: ok -> forget(p); goto end_returned :: else -> s = nested[p]; forget(p); nested[p] = s; s = 0 fi;
-    round++;
-    goto begin
+    if :: ok -> nested[p] = false; forget(p); goto end_returned :: else -> forget(p); round++; goto begin fi
   };
 
 #ifdef ABANDON
@@ -666,9 +669,11 @@ inline any_waiter(e) {
 /* With M_CLOSER_HOLDS, a selection in its hands is not decided until it is completed. */
 #ifdef M_CLOSER_HOLDS
 #define TAKE(q, e) ok = true
+#define KEEPS(q) true
 #define COMPLETE(q, e) ok = false; close_claimed(q, e); if :: ok -> release(q, e) :: !ok fi
 #else
 #define TAKE(q, e) close_claimed(q, e)
+#define KEEPS(q) (!SELECTION(q) || parked)
 #define COMPLETE(q, e) release(q, e)
 #endif
 inline close_waiters(e) {
@@ -685,14 +690,17 @@ inline close_waiters(e) {
      };
      TAKE(q, e);
      if
-     :: ok ->
+#ifndef M_CLOSER_HOLDS
+     :: ok && SELECTION(q) && !parked -> release(q, e) /* only whom it must post is kept */
+#endif
+     :: ok && KEEPS(q) ->
         other = q; other_parked = parked; ok = false;
         if
         :: last != NOBODY -> parked = last_parked; COMPLETE(last, e)
         :: else
         fi;
         last = other; last_parked = other_parked; other = NOBODY; other_parked = false
-     :: else
+     :: !ok
      fi;
      parked = false; ok = false; q = NOBODY
   od;
@@ -743,7 +751,7 @@ end_over:
 #else
 #define NO_CLOSING (!closing[0] && !closing[1])
 #endif
-#define IS_TIME(e) ((destroyed != 0 || (ALL(RESTS, e) && NO_CLOSING)) && !abandoning)
+#define IS_TIME(e) (destroyed == (e) && ALL(RESTS, e) && NO_CLOSING && !abandoning)
 #else
 #define IS_TIME(e) (ALL(HAS_ARRIVED, e) && !closing[e] && !abandoning)
 #endif
