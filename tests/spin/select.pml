@@ -126,7 +126,7 @@
 #define WAITERS(word) ((word) & ~CLOSED)
 byte slot[E];
 short pins[E];
-bool gone[E];       /* it has been destroyed */
+bool over[E];       /* it has been destroyed */
 bool destroying[E], closing[E];
 bool abandoning;
 #ifdef LIST
@@ -156,7 +156,7 @@ bool asleep[N];     /* it is suspended until it is posted */
 bool returned[N];   /* it is back from its last operation, or its frame was destroyed */
 bool stop_came[N];    /* a stop came while it was in force */
 
-#define INSIDE(e) assert(!gone[e])
+#define INSIDE(e) assert(!over[e])
 #define ALIVE(q) assert(live[q])
 
 inline pin(e) { INSIDE(e); pins[e]++ /* [A3] */ }
@@ -343,10 +343,10 @@ inline forget(p) {
 #endif
 
 #define MAY_ABANDON(p) \
-  (p == 0 && final[p] && (!IN(C0 | D0, 0) || !destroying[0] || gone[0]) && \
-   (!IN(C0 | D0, 1) || !destroying[1] || gone[1]) && ABANDONS_THIRD)
+  (p == 0 && final[p] && (!IN(C0 | D0, 0) || !destroying[0] || over[0]) && \
+   (!IN(C0 | D0, 1) || !destroying[1] || over[1]) && ABANDONS_THIRD)
 #if E > 2
-#define ABANDONS_THIRD (!IN(C0 | D0, 2) || !destroying[2] || gone[2])
+#define ABANDONS_THIRD (!IN(C0 | D0, 2) || !destroying[2] || over[2])
 #else
 #define ABANDONS_THIRD true
 #endif
@@ -614,7 +614,11 @@ end_idle:
     ALIVE(p); assert(!(word[p] & HELD)); stop_came[p] = true;
     if
     :: word[p] & DECIDED -> goto end_over
+#ifdef M_STOP_UNSET
+    :: word[p] == OPEN -> goto end_over
+#else
     :: word[p] == OPEN || word[p] == STOP -> word[p] = STOP; goto end_over
+#endif
     :: word[p] & PARKED ->
 #ifndef M_CANCEL_UNDECIDED
        word[p] = DECIDED;
@@ -795,9 +799,9 @@ proctype destroyer() {
      if :: q != NOBODY -> COMPLETE(q, e) :: else fi;
      q = NOBODY; ok = false;
 #ifdef M_NODRAIN
-     atomic { gone[e] = true; destroyed++; e = 0 }
+     atomic { over[e] = true; destroyed++; e = 0 }
 #else
-     atomic { pins[e] == 0 -> gone[e] = true; destroyed++; e = 0 } /* [A5] */
+     atomic { pins[e] == 0 -> over[e] = true; destroyed++; e = 0 } /* [A5] */
 #endif
   :: destroyed == E -> break
   od;
