@@ -429,7 +429,11 @@ claim:
   atomic {
     INSIDE(e); TAKE_OUT(q, e);
     if
+#ifdef M_STALE
+    :: !ok -> goto claim
+#else
     :: !ok -> q = 0; goto look /* collided */
+#endif
     :: ok && !SELECTION(q) -> ok = false; parked = true; swap(p, q, e)
     :: ok && SELECTION(q) -> goto claimed_selection
     fi
