@@ -12,6 +12,7 @@
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sync_wait.hpp>
 
 #include <array>
@@ -81,6 +82,69 @@ public:
 
 private:
     red_blue_exchanger<item<Memory>, item<Memory>, Order> exchanger_;
+};
+
+/// Selections over two exchangers. Each brings the same item to both.
+template <class Memory>
+class selecting_meeting {
+    using goods = item<Memory>;
+    using venue = exchanger<goods>;
+
+public:
+    using memory = Memory;
+    static constexpr bool pairs = true;
+
+    explicit selecting_meeting(std::size_t capacity) : a_(capacity), b_(capacity) {}
+
+    template <bool Red>
+    auto meet(goods mine) noexcept {
+        return in_turns<Memory>([&] { return operation(first<Red>(), first<!Red>(), mine); });
+    }
+    template <bool Red>
+    auto wait(goods mine) noexcept {
+        return swapped(sync_wait(select_both(first<Red>(), first<!Red>(), mine)));
+    }
+    void close() noexcept {
+        a_.close();
+        b_.close();
+    }
+
+private:
+    static auto select_both(venue& x, venue& y, const goods& mine) noexcept {
+        return select(x.exchange(goods(mine.value())), y.exchange(goods(mine.value())));
+    }
+
+    static std::optional<goods> swapped(auto&& got) noexcept {
+        return std::move(got).visit(
+            [](auto&& won) { return won ? std::optional<goods>(*std::move(won)) : std::nullopt; });
+    }
+
+    using selection = decltype(select_both(std::declval<venue&>(), std::declval<venue&>(),
+                                           std::declval<const goods&>()));
+
+    class [[nodiscard]] operation {
+    public:
+        operation(venue& x, venue& y, const goods& mine) noexcept
+            : selection_(select_both(x, y, mine)) {}
+
+        bool await_ready() noexcept { return selection_.await_ready(); }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            return selection_.await_suspend(coroutine);
+        }
+        std::optional<goods> await_resume() noexcept { return swapped(selection_.await_resume()); }
+
+    private:
+        selection selection_;
+    };
+
+    template <bool Red>
+    venue& first() noexcept {
+        return Red ? a_ : b_;
+    }
+
+    venue a_;
+    venue b_;
 };
 
 /// A queued lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on

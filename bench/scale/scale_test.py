@@ -63,6 +63,16 @@ class Scale(unittest.TestCase):
         for processors in (4, 8, 16, 32, 64, 128):
             self.assertGreater(self.loads[apart, "any", processors], 0.8 * self.loads[apart, "fifo", processors], processors)
 
+    def test_selections_do_not_collapse(self):
+        for kind, few in (("loops", 4), ("threads", 8)):
+            for processors in (4, 8, 16, 32, 64, 128):
+                if processors >= few:
+                    self.assertGreater(self.throughput[kind, "select", processors],
+                                       0.9 * self.throughput[kind, "select", few], (kind, processors))
+        for processors in (4, 8, 16, 32, 64, 128):
+            self.assertGreater(self.throughput["loops", "select", processors],
+                               self.throughput["loops", "mutex", processors], processors)
+
     def test_loops_with_one_coroutine_are_no_slower_in_an_arena(self):
         for load in ("one coroutine on each", "one coroutine on each, 0.5 us of work"):
             for processors in (2, 4, 8, 16, 32, 64, 128):

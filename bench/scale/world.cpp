@@ -193,6 +193,8 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<two_coloured_meeting<simulated_memory, order::lifo>>(capacity);
     case design::any:
         return here.play<two_coloured_meeting<simulated_memory, order::any>>(capacity);
+    case design::select:
+        return here.play<selecting_meeting<simulated_memory>>(capacity);
     case design::mutex:
         return here.play<locked_meeting<simulated_memory>>(capacity);
     case design::ticket:
