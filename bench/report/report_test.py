@@ -25,10 +25,11 @@ META = {"commit": "abc", "cpu": "one", "processors": 2, "kernel": "Linux", "date
         "compilers": {"g++": "g++ 12"}, "seconds": 1, "warmup": 1, "repetitions": 3}
 
 
-def run(implementation, median, least=None, most=None, workload="swap-tasks", language="cpp", loops=1, tasks=2, **more):
+def run(implementation, median, least=None, most=None, workload="swap-tasks", language="cpp", loops=1, tasks=2, channels=None,
+        **more):
     return {"implementation": implementation, "language": language, "workload": workload, "unit": "ns", "median": median,
             "min": median if least is None else least, "max": median if most is None else most,
-            "parameters": {"loops": loops, "tasks": tasks}, **more}
+            "parameters": {"loops": loops, "tasks": tasks, **({"channels": channels} if channels else {})}, **more}
 
 
 def results(*runs):
@@ -88,6 +89,19 @@ class Page(unittest.TestCase):
         table = rivals.family_section(self.FOUND, rivals.FAMILIES[0])
         self.assertLess(table.index("| **tryst** | 20.0 | 25.0 |"), table.index("| asio | 30.0 | 20.0 |"))
         self.assertIn("| Go select | 40.0 |  |", table)
+
+    def test_lost_items_have_a_table(self):
+        lossy = run("asio, loses items", 30, workload="select-tasks", channels=2, lost=0.25)
+        found = results(lossy, run("tryst", 20, workload="select-tasks", channels=2))
+        family, = (each for each in rivals.FAMILIES if each.works(found) and each.column == "tasks")
+        self.assertIn("| lost | 2 |\n| --- | ---: |\n| asio, loses items | 0.250 |\n", rivals.family_section(found, family))
+        self.assertNotIn("lost", rivals.family_section(self.FOUND, rivals.FAMILIES[0]))
+
+    def test_every_work_is_in_one_section(self):
+        for workload, each in ((workload, each) for workload, grids in grid.FULL.items() for each in grids):
+            which = [family for family in rivals.FAMILIES if family.workload == workload
+                     and family.fixed.items() <= each.items() and family.column in each]
+            self.assertEqual(len(which), 1, f"{workload} {each}")
 
     def test_every_workload_has_a_section(self):
         names = {family.workload for family in rivals.FAMILIES}

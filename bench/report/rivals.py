@@ -44,6 +44,12 @@ DEADLINES = ("Tasks swap, each time with a deadline of 1 s, which never passes, 
              "have a deadline.")
 TIMEOUTS = ("Tasks on one loop wait, each in an exchanger or channel of its own, with a patience of 100 us, and no partner "
             "comes. Time of one timeout, in ns.")
+SELECT = ("Half of the tasks send through {} in rotation. Each of the others waits for an item from any of these channels. "
+          "Columns are numbers of {}. Time of one item received, in ns. With Asio's awaitable operator `||`, items are lost if "
+          "several arrive in one wait; the last table gives their share. In a parallel group of Asio, one wait receives all of "
+          "them. With channels per couple there is no search for a partner, and senders do not wait for receivers.")
+SELECT_THREADS = ("Half of the threads send through {} channels in rotation. Each of the others waits for an item from any of "
+                  "these channels. Columns are numbers of threads. Time of one item received, in ns.")
 TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
          "succeeded.")
 
@@ -65,6 +71,14 @@ FAMILIES = [
     Family("Swap with a deadline, one loop", "timed-tasks", {}, "tasks", DEADLINES),
     Family("Timeouts, one loop", "timeout-tasks", {}, "tasks", TIMEOUTS),
     Family("Swap, a pool of two threads", "swap-pool", {}, "tasks", POOL_SWAP),
+    Family("Select from 2 channels, one loop", "select-tasks", {"loops": 1, "channels": 2}, "tasks",
+           SELECT.format("2 channels", "tasks")),
+    Family("Select from 4 channels, one loop", "select-tasks", {"loops": 1, "channels": 4}, "tasks",
+           SELECT.format("4 channels", "tasks")),
+    Family("Select, two loops with 16 tasks each", "select-tasks", {"loops": 2, "tasks": 16}, "channels",
+           SELECT.format("several channels", "channels")),
+    Family("Select from 2 channels, threads", "select-threads", {"channels": 2}, "threads", SELECT_THREADS.format(2)),
+    Family("Select from 4 channels, threads", "select-threads", {"channels": 4}, "threads", SELECT_THREADS.format(4)),
     Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
     Family("Latency, a pool of two threads", "latency-pool", {}, "pause_us", POOL_LATENCY),
@@ -76,7 +90,7 @@ FAMILIES = [
 PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
 # Variants of tryst on Asio, each compared with the same variant of Asio's channel. The names of both end like this.
 VARIANTS = ("any_io_executor", "locking context")
-HEADS = {"tasks": "tasks", "threads": "threads", "pause_us": "pause, us"}
+HEADS = {"tasks": "tasks", "threads": "threads", "channels": "channels", "pause_us": "pause, us"}
 
 
 def is_close(each: Work, duel: Duel) -> bool:
@@ -108,7 +122,7 @@ def extra_table(results: Results, family: Family, works: list[Work], key: str) -
         cells = figures_of([results.find(each, label) for each in works], key, form)
         if any(cells):
             rows.append([label, *cells])
-    heads = {"fairness": "fairness", "success": "success", "p99": "99th percentile, ns"}
+    heads = {"fairness": "fairness", "success": "success", "lost": "lost", "p99": "99th percentile, ns"}
     return table([heads[key], *(family.heading(each) for each in works)], rows) if rows else ""
 
 
@@ -132,8 +146,10 @@ def family_section(results: Results, family: Family) -> str:
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
-    if family.workload in ("swap-tasks", "handoff-tasks", "swap-pool"):
+    if family.workload in ("swap-tasks", "handoff-tasks", "swap-pool", "select-tasks", "select-threads"):
         parts.append(extra_table(results, family, works, "fairness"))
+    if family.workload == "select-tasks":
+        parts.append(extra_table(results, family, works, "lost"))
     if family.workload.startswith("latency"):
         parts.append(extra_table(results, family, works, "p99"))
     if family.plot:

@@ -27,6 +27,8 @@ FULL: dict[str, list[Parameters]] = {
     "timed-tasks": _each(patience_us=[1000000], tasks=[2, 16, 1000]),
     "timeout-tasks": _each(patience_us=[100], tasks=[1000]), # at most one each 100 ns
     "swap-pool": _each(tasks=[2, 16, 1000]),
+    "select-tasks": _each(loops=[1], channels=[2, 4], tasks=[2, 16, 1000]) + _each(loops=[2], channels=[2, 4], tasks=[16]),
+    "select-threads": _each(channels=[2, 4], threads=[2, 8]),
     "latency-tasks": _LATENCY,
     "latency-threads": _LATENCY,
     "latency-pool": _LATENCY,
@@ -43,6 +45,8 @@ SMOKE: dict[str, list[Parameters]] = {
     "timed-tasks": [{"patience_us": 1000000, "tasks": 16}],
     "timeout-tasks": [{"patience_us": 100, "tasks": 100}],
     "swap-pool": _each(tasks=[16]),
+    "select-tasks": [{"loops": 1, "channels": 2, "tasks": 16}, {"loops": 2, "channels": 4, "tasks": 1}],
+    "select-threads": [{"channels": 2, "threads": 2}, {"channels": 4, "threads": 8}],
     "latency-tasks": _each(pause_us=[20]),
     "latency-threads": _each(pause_us=[20]),
     "latency-pool": _each(pause_us=[20]),

@@ -22,7 +22,7 @@ BUILD = machine.TOP / "build"
 CPP = BUILD / "release/bench/rivals/cpp/rival"
 PROBE = BUILD / "release/bench/probe/probe"
 FIRST = 0.05 # seconds of each sample of the first round, which does not count
-EXTRAS = ("fairness", "success", "p50", "p99", "bytes", "count", "seconds")
+EXTRAS = ("fairness", "success", "lost", "p50", "p99", "bytes", "count", "seconds")
 
 Json = dict[str, Any]
 

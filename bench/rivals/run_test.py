@@ -37,6 +37,10 @@ class Results(unittest.TestCase):
         self.assertEqual([found[key] for key in ("unit", "median", "min", "max", "success")], ["ns", 2, 1, 9, 0.2])
         self.assertNotIn("p50", found)
 
+    def test_keeps_the_share_of_lost_items(self):
+        lossy = Run(Path(), "a", "select-tasks", {"tasks": 2}, results=[{"ns": 1, "lost": share} for share in (0.5, 0.25, 0)])
+        self.assertEqual(summary(lossy)["lost"], 0.25)
+
     def test_memory_is_in_bytes(self):
         run = Run(Path(), "a", "memory-tasks", {"tasks": 2}, results=[{"ns": 0, "bytes": 64}])
         self.assertEqual([summary(run)[key] for key in ("unit", "median")], ["bytes", 64])

@@ -6,6 +6,7 @@
 
 #include "ledger.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -53,19 +54,20 @@ bool returned(const Result& got, item mine) noexcept {
     }
 }
 
-/// For channels on which it is faster to try first than to wait at once.
-template <class Channel>
-bool sent_at_once(Channel& to, item it) {
-    if constexpr (requires { to.send_at_once(it); }) {
-        return to.send_at_once(it);
+/// For channels on which it is faster to try first than to wait at once. With several channels, the
+/// first argument says which one to send to, or to try first.
+template <class Channel, class... Arguments>
+bool sent_at_once(Channel& to, Arguments... arguments) {
+    if constexpr (requires { to.send_at_once(arguments...); }) {
+        return to.send_at_once(arguments...);
     } else {
         return false;
     }
 }
-template <class Channel>
-std::optional<item> received_at_once(Channel& from) {
-    if constexpr (requires { from.receive_at_once(); }) {
-        return from.receive_at_once();
+template <class Channel, class... Arguments>
+std::optional<item> received_at_once(Channel& from, Arguments... arguments) {
+    if constexpr (requires { from.receive_at_once(arguments...); }) {
+        return from.receive_at_once(arguments...);
     } else {
         return std::nullopt;
     }
@@ -232,6 +234,42 @@ struct coroutine_bodies {
         mine.done();
     }
 
+    /// Sends to the channels in rotation. The last sender that ends closes them.
+    template <class Channels>
+    static task send_around(Channels& to, ledger& all, std::size_t id,
+                            std::atomic<std::size_t>& senders) {
+        participant mine(all, id);
+        for (std::size_t turn = id / 2; !all.over(); ++turn) {
+            const std::size_t here = turn % Channels::count;
+            if (!sent_at_once(to, here, mine.next())) {
+                static_cast<void>(co_await Family::wait(to.send(here, mine.next())));
+            }
+            mine.gave(mine.next());
+        }
+        if (senders.fetch_sub(1) == 1) {
+            to.close();
+        }
+        mine.done();
+    }
+
+    /// Receives from any of the channels until they are closed.
+    template <class Channels>
+    static task receive_any(Channels& from, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        const auto take = [&mine](item it) { mine.received(it); };
+        for (std::size_t turn = id / 2;; ++turn) {
+            if (const auto got = received_at_once(from, turn)) {
+                take(*got);
+                continue;
+            }
+            auto got = co_await Family::wait(from.receive());
+            if (!Channels::received(got, take)) {
+                break;
+            }
+        }
+        mine.done();
+    }
+
     /// @param pause  a duration, or a function that returns an awaitable.
     template <class Channel, class Pause>
     static task send_time(Channel& to, ledger& all, Pause pause) {
@@ -359,6 +397,32 @@ struct blocking_bodies {
                 break;
             }
             mine.received(got);
+        }
+        mine.done();
+    }
+
+    template <class Channels>
+    static void send_around(Channels& to, ledger& all, std::size_t id,
+                            std::atomic<std::size_t>& senders) {
+        participant mine(all, id);
+        for (std::size_t turn = id / 2; !all.over(); ++turn) {
+            static_cast<void>(Family::wait(to.send(turn % Channels::count, mine.next())));
+            mine.gave(mine.next());
+        }
+        if (senders.fetch_sub(1) == 1) {
+            to.close();
+        }
+        mine.done();
+    }
+
+    template <class Channels>
+    static void receive_any(Channels& from, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        const auto take = [&mine](item it) { mine.received(it); };
+        bool open = true;
+        while (open) {
+            auto got = Family::wait(from.receive());
+            open = Channels::received(got, take);
         }
         mine.done();
     }

@@ -69,6 +69,14 @@ public:
             total(&account::counted), elapsed_, conserved(), {{"fairness", ratio(least, most)}}};
     }
 
+    /// Notes an item that was given, but never received.
+    void lost(item it) noexcept {
+        lost_items_.fetch_add(it, std::memory_order_relaxed);
+        lost_.fetch_add(counts(), std::memory_order_relaxed);
+    }
+    /// Returns the number of items lost, divided by those lost or received.
+    double share_lost() const { return ratio(lost_, lost_ + total(&account::counted)); }
+
 private:
     friend class participant;
 
@@ -99,7 +107,7 @@ private:
         return sum;
     }
     bool conserved() const {
-        return total(&account::given) == total(&account::got) &&
+        return total(&account::given) == total(&account::got) + lost_items_ &&
                std::ranges::all_of(accounts_, &account::done) &&
                std::ranges::none_of(accounts_, &account::own);
     }
@@ -109,6 +117,8 @@ private:
 
     alignas(128) std::atomic<std::uint64_t> phase_{warming_up};
     alignas(128) std::vector<account> accounts_;
+    std::atomic<std::uint64_t> lost_{0};
+    std::atomic<item> lost_items_{0};
     steady::time_point start_;
     steady::duration elapsed_{};
 };

@@ -61,6 +61,7 @@ int run(int count, char** arguments) {
     app.add_option("--tasks", p.tasks, "on each loop")
         ->check(CLI::Range(1, 500'000)) // two loops' fit into the items' owner
         ->capture_default_str();
+    app.add_option("--channels", p.channels)->check(CLI::IsMember({2, 4}))->capture_default_str();
     app.add_option("--patience-us", patience)
         ->check(CLI::Range(1, 60'000'000))
         ->capture_default_str();

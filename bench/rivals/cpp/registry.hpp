@@ -23,6 +23,7 @@ struct parameters {
     unsigned threads = 2;
     unsigned loops = 1;
     unsigned tasks = 2;
+    unsigned channels = 2;
     std::chrono::microseconds patience{100};
     std::chrono::microseconds pause{20};
     bench::seconds seconds{0.5};

@@ -37,10 +37,10 @@ func (r result) String() string {
 }
 
 type options struct {
-	loops, tasks int
-	pause        time.Duration
-	seconds      time.Duration
-	warmup       time.Duration
+	loops, tasks, channels int
+	pause                  time.Duration
+	seconds                time.Duration
+	warmup                 time.Duration
 }
 
 type rival struct {
@@ -70,6 +70,7 @@ var rivals = []rival{
 		return latencyTasks(o, d, time.Sleep)
 	}},
 	{"unbuffered channel", "memory-tasks", memoryTasks},
+	{"select", "select-tasks", selectTasks},
 }
 
 func refuse(format string, arguments ...any) {
@@ -93,8 +94,8 @@ func find(implementation, workload string) rival {
 }
 
 func parse(words []string) (o options) {
-	values := map[string]float64{"--loops": 1, "--tasks": 2, "--threads": 2, "--patience-us": 100,
-		"--pause-us": 20, "--seconds": 0.5, "--warmup": 0.1}
+	values := map[string]float64{"--loops": 1, "--tasks": 2, "--threads": 2, "--channels": 2,
+		"--patience-us": 100, "--pause-us": 20, "--seconds": 0.5, "--warmup": 0.1}
 	for i := 0; i < len(words); i += 2 {
 		name := words[i]
 		if _, known := values[name]; !known {
@@ -115,7 +116,10 @@ func parse(words []string) (o options) {
 	if values["--loops"] > 2 {
 		refuse("--loops must be 1 or 2")
 	}
-	o.loops, o.tasks = int(values["--loops"]), int(values["--tasks"])
+	if values["--channels"] != 2 && values["--channels"] != 4 {
+		refuse("--channels must be 2 or 4")
+	}
+	o.loops, o.tasks, o.channels = int(values["--loops"]), int(values["--tasks"]), int(values["--channels"])
 	o.pause = time.Duration(values["--pause-us"]) * time.Microsecond
 	o.seconds = time.Duration(values["--seconds"] * 1e9)
 	o.warmup = time.Duration(values["--warmup"] * 1e9)
@@ -146,7 +150,7 @@ func main() {
 	if strings.HasPrefix(chosen.workload, "swap-") && o.loops*o.tasks < 2 {
 		refuse("a swap needs a partner: --loops x --tasks must be at least 2")
 	}
-	if chosen.workload == "handoff-tasks" && o.loops*o.tasks%2 != 0 {
+	if (chosen.workload == "handoff-tasks" || chosen.workload == "select-tasks") && o.loops*o.tasks%2 != 0 {
 		refuse("half send, half receive: --loops x --tasks must be even")
 	}
 	runtime.GOMAXPROCS(processors)

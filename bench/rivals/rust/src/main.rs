@@ -3,6 +3,7 @@
 //! ../README.md specifies the program and its workloads.
 
 mod report;
+mod selects;
 mod tasks;
 mod threads;
 mod waits;
@@ -18,6 +19,7 @@ struct Options {
     threads: usize,
     loops: usize,
     tasks: usize,
+    channels: usize,
     patience: Duration,
     pause: Duration,
     seconds: Duration,
@@ -127,6 +129,19 @@ const RIVALS: &[(&str, &str, Run)] = &[
         };
         waits::memory(o.tasks, wait, || senders.borrow_mut().clear())
     }),
+    ("crossbeam select", "select-threads", |o, time| {
+        selects::by_threads(o.threads, o.channels, time)
+    }),
+    (
+        "tokio select, flume bounded(0)",
+        "select-tasks",
+        |o, time| selects::by_flume(o.loops, o.tasks, o.channels, time),
+    ),
+    (
+        "tokio select, mpsc per couple",
+        "select-tasks",
+        |o, time| selects::by_couples(o.loops, o.tasks, o.channels, time),
+    ),
 ];
 
 /// Reports bad input and exits.
@@ -157,6 +172,7 @@ fn parse(words: &[String]) -> Options {
         threads: 2,
         loops: 1,
         tasks: 2,
+        channels: 2,
         patience: Duration::from_micros(100),
         pause: Duration::from_micros(20),
         seconds: Duration::from_millis(500),
@@ -179,6 +195,7 @@ fn parse(words: &[String]) -> Options {
             "--threads" => options.threads = whole(),
             "--loops" => options.loops = whole(),
             "--tasks" => options.tasks = whole(),
+            "--channels" => options.channels = whole(),
             "--patience-us" => options.patience = micros(),
             "--pause-us" => options.pause = micros(),
             "--seconds" => options.seconds = seconds(),
@@ -197,11 +214,15 @@ fn check(workload: &str, options: &Options) {
     if options.loops > 2 {
         refuse("--loops must be 1 or 2".into());
     }
-    if ["swap-tasks", "handoff-tasks"].contains(&workload) && parties % 2 != 0 {
+    if ![2, 4].contains(&options.channels) {
+        refuse("--channels must be 2 or 4".into());
+    }
+    if ["swap-tasks", "handoff-tasks", "select-tasks"].contains(&workload) && parties % 2 != 0 {
         refuse("each needs a partner: --loops x --tasks must be even".into());
     }
-    if options.threads < 2 || workload == "handoff-threads" && options.threads % 2 != 0 {
-        refuse("--threads must be at least 2, and even for hand-offs".into());
+    let halves = ["handoff-threads", "select-threads"].contains(&workload);
+    if options.threads < 2 || halves && options.threads % 2 != 0 {
+        refuse("--threads must be at least 2, and even for hand-offs and select".into());
     }
 }
 

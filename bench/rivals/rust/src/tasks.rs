@@ -33,7 +33,7 @@ fn two_loops() -> Runtime {
 
 /// Tells tasks when to begin and when to end.
 #[derive(Default)]
-struct Clock {
+pub struct Clock {
     begun: AtomicBool,
     over: AtomicBool,
 }
@@ -45,19 +45,19 @@ impl Clock {
         }
     }
 
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.over.load(Relaxed)
     }
 }
 
-struct Meeting {
+pub struct Meeting {
     loops: usize,
-    clock: Arc<Clock>,
+    pub clock: Arc<Clock>,
     tasks: Vec<Pin<Box<dyn Future<Output = Tally> + Send>>>,
 }
 
 impl Meeting {
-    fn new(loops: usize) -> Meeting {
+    pub fn new(loops: usize) -> Meeting {
         Meeting {
             loops,
             clock: Arc::default(),
@@ -66,7 +66,7 @@ impl Meeting {
     }
 
     /// `task` must end soon after the clock says so.
-    fn add(&mut self, task: impl Future<Output = Tally> + Send + 'static) {
+    pub fn add(&mut self, task: impl Future<Output = Tally> + Send + 'static) {
         let clock = self.clock.clone();
         // On one loop, no task runs before all are spawned.
         let early = self.loops > 1;
@@ -78,7 +78,7 @@ impl Meeting {
         }));
     }
 
-    fn run(self, time: Duration) -> Report {
+    pub fn run(self, time: Duration) -> Report {
         let Meeting {
             loops,
             clock,

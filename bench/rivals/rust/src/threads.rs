@@ -158,38 +158,49 @@ impl Take for flume::Receiver<u64> {
 }
 
 pub fn hand_off(ends: (impl Give, impl Take), threads: usize, time: Duration) -> Report {
-    let (send, receive) = ends;
+    of_senders_and_receivers(threads, time, ends, |me, (send, receive), over| {
+        if me % 2 == 0 {
+            let mut tally = Tally::default();
+            drop(receive);
+            let mut item = me as u64 + 1;
+            while !over.load(Relaxed) {
+                send.give(item);
+                tally.give(item);
+                item += threads as u64; // so that all items differ
+            }
+            tally
+        } else {
+            let mut tally = Tally::of_receiver();
+            drop(send);
+            while let Some(item) = receive.take() {
+                tally.take(item);
+            }
+            tally
+        }
+    })
+}
+
+/// Each thread has clones of both ends. Those with even numbers must send, the others receive.
+pub fn of_senders_and_receivers<Ends: Clone + Send>(
+    threads: usize,
+    time: Duration,
+    ends: Ends,
+    party: impl Fn(usize, Ends, &AtomicBool) -> Tally + Sync,
+) -> Report {
     let over = AtomicBool::new(false);
     let start = Barrier::new(threads + 1);
     let (elapsed, tallies) = thread::scope(|scope| {
-        let (start, over) = (&start, &over);
-        let all: Vec<_> = (0..threads as u64)
+        let (start, over, party) = (&start, &over, &party);
+        let all: Vec<_> = (0..threads)
             .map(|me| {
-                let (send, receive) = (send.clone(), receive.clone());
+                let ends = ends.clone();
                 scope.spawn(move || {
                     start.wait();
-                    if me % 2 == 0 {
-                        let mut tally = Tally::default();
-                        drop(receive);
-                        let mut item = me + 1;
-                        while !over.load(Relaxed) {
-                            send.give(item);
-                            tally.give(item);
-                            item += threads as u64; // so that all items differ
-                        }
-                        tally
-                    } else {
-                        let mut tally = Tally::of_receiver();
-                        drop(send);
-                        while let Some(item) = receive.take() {
-                            tally.take(item);
-                        }
-                        tally
-                    }
+                    party(me, ends, over)
                 })
             })
             .collect();
-        drop((send, receive));
+        drop(ends);
         let elapsed = run(start, over, time);
         (
             elapsed,
