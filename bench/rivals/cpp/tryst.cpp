@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tryst alone: tasks on its own loops, and threads.
 #include "run_loops.hpp"
+#include "selecting_tryst.hpp"
+#include "selects.hpp"
 #include "threads.hpp"
 #include "workloads.hpp"
 
@@ -67,6 +69,8 @@ const enrolment queued("tryst fifo", {
                                          {"handoff-threads", hand_over<threads, fifo>},
                                          {"cancel-tasks", cancel<run_loops, without_sender<fifo>>},
                                          {"memory-tasks", memory<run_loops, fifo>},
+                                         {"select-tasks", selects<run_loops, select_fifo>},
+                                         {"select-threads", selects<threads, select_fifo>},
                                      });
 
 const enrolment stacked("tryst lifo", {
@@ -74,6 +78,8 @@ const enrolment stacked("tryst lifo", {
                                           {"handoff-threads", hand_over<threads, lifo>},
                                           {"cancel-tasks", cancel<run_loops, without_sender<lifo>>},
                                           {"memory-tasks", memory<run_loops, lifo>},
+                                          {"select-tasks", selects<run_loops, select_lifo>},
+                                          {"select-threads", selects<threads, select_lifo>},
                                       });
 
 } // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tryst in awaitables of Asio, and its own tasks on an io_context.
+#include "selecting_tryst.hpp"
+#include "selects.hpp"
 #include "task_executors.hpp"
 #include "trying_tryst.hpp"
 #include "workloads.hpp"
@@ -53,16 +55,19 @@ template <class Channel>
 constexpr workload hand_over_on_either =
     on_either<hand_over<lonely_io_context, Channel>, hand_over<io_contexts, Channel>>;
 
-const enrolment plain("tryst on Asio",
-                      {
-                          {"swap-tasks", swap_on_either<meeting>},
-                          {"handoff-tasks", hand_over_on_either<fifo>},
-                          {"cancel-tasks", cancel<lonely_io_context, without_sender>},
-                          {"latency-tasks", latency<io_contexts, one_way<meeting>>},
-                          {"memory-tasks", memory<lonely_io_context, fifo>},
-                          {"timed-tasks", swap_for<lonely_io_context, meeting>},
-                          {"timeout-tasks", time_outs<lonely_io_context, impatient<meeting>>},
-                      });
+const enrolment plain(
+    "tryst on Asio",
+    {
+        {"swap-tasks", swap_on_either<meeting>},
+        {"handoff-tasks", hand_over_on_either<fifo>},
+        {"cancel-tasks", cancel<lonely_io_context, without_sender>},
+        {"latency-tasks", latency<io_contexts, one_way<meeting>>},
+        {"memory-tasks", memory<lonely_io_context, fifo>},
+        {"timed-tasks", swap_for<lonely_io_context, meeting>},
+        {"timeout-tasks", time_outs<lonely_io_context, impatient<meeting>>},
+        {"select-tasks",
+         on_either<selects<lonely_io_context, select_fifo>, selects<io_contexts, select_fifo>>},
+    });
 
 const enrolment tried("tryst on Asio, try_ first",
                       {{"swap-tasks", swap_on_either<trying_exchange>},
