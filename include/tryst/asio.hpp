@@ -7,6 +7,7 @@
 #include <tryst/asio/async_channel.hpp>
 #include <tryst/asio/async_exchange.hpp>
 #include <tryst/asio/async_red_blue.hpp>
+#include <tryst/asio/async_select.hpp>
 #include <tryst/asio/async_wait.hpp>
 #include <tryst/asio/bind_stop_token.hpp>
 #include <tryst/asio/io_executor.hpp>

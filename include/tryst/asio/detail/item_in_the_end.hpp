@@ -6,6 +6,7 @@
 
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/result.hpp>
+#include <tryst/select_result.hpp>
 
 #include <optional>
 #include <utility>
@@ -47,6 +48,18 @@ void tell(Handler&& handler, Result&& result) {
     const error_code error(result.error());
     std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
 }
+
+/// @{
+/// Calls a handler with the result of a selection, which has an error for each case.
+template <class Handler, class... Results>
+void tell(Handler&& handler, select_result<Results...>&& result) {
+    std::forward<Handler>(handler)(std::move(result));
+}
+template <class Handler, class Cases>
+void tell(Handler&& handler, select_from_result<Cases>&& result) {
+    std::forward<Handler>(handler)(std::move(result));
+}
+/// @}
 
 } // namespace detail
 TRYST_ASIO_END

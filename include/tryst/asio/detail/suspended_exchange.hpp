@@ -22,7 +22,7 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-// Three forms of what an awaitable of an exchange returns. Each has the `value`, the `signature`
+// Four forms of what an awaitable of an exchange or a selection returns. Each has the `value`, the `signature`
 // of the handler, how to call the handler, and how to return if there was no need to suspend.
 
 /// The result of the exchange.
@@ -38,6 +38,22 @@ struct as_result {
     template <class Result>
     static Result returned(Result&& result) {
         return std::forward<Result>(result);
+    }
+};
+
+/// The result in a tuple, as by `as_tuple(use_awaitable)` for a selection.
+struct as_tuple_of_result {
+    template <class Result>
+    using value = std::tuple<Result>;
+    template <class Result>
+    using signature = void(value<Result>);
+    template <class Handler, class Result>
+    static void call(Handler& handler, Result&& result) {
+        handler(returned(std::forward<Result>(result)));
+    }
+    template <class Result>
+    static value<Result> returned(Result&& result) {
+        return value<Result>(std::forward<Result>(result));
     }
 };
 
@@ -172,7 +188,8 @@ net::awaitable<awaited<Form, Operation>, Executor> await_made(IoExecutor io, Mak
 }
 
 /// The completion tokens for which an initiating function returns an awaitable of its own. Such an
-/// awaitable needs no other allocation, and is not suspended if a partner is waiting.
+/// awaitable needs no other allocation, and is not suspended if a partner is waiting. `form` is for
+/// an exchange, `selected` for a selection.
 template <class Token>
 struct awaitable_token {
     static constexpr bool makes_awaitable = false;
@@ -182,11 +199,13 @@ struct awaitable_token<net::use_awaitable_t<Executor>> {
     static constexpr bool makes_awaitable = true;
     using executor = Executor;
     using form = as_item;
+    using selected = as_result;
 };
 template <class Executor>
 struct awaitable_token<as_tuple_t<net::use_awaitable_t<Executor>>>
     : awaitable_token<net::use_awaitable_t<Executor>> {
     using form = as_pair;
+    using selected = as_tuple_of_result;
 };
 
 } // namespace detail
