@@ -42,6 +42,7 @@ auto select_on(const IoExecutor& io, Make&& make, Token&& token) {
         static_assert(makes_no_selection<Make>,
                       "tryst: async_select takes a function that returns a selection: "
                       "async_select([&] { return select(a.receive(), b.receive()); }, token)");
+        return net::awaitable<void>(); // so that no error about the result follows
     } else if constexpr (form::makes_awaitable) {
         return await_made<typename form::executor, typename form::selected>(
             io, function(std::forward<Make>(make)));
@@ -94,5 +95,17 @@ template <io_executor Io, class Make, class Token>
 auto async_select(const Io& io, Make&& make, Token&& token) {
     return detail::select_on(io, std::forward<Make>(make), std::forward<Token>(token));
 }
+
+/// @cond
+// For a readable error.
+template <class Io, class Make, class Token>
+    requires(!io_executor<Io>)
+auto async_select(const Io&, Make&& make, Token&& token) {
+    static_assert(detail::makes_no_selection<Io>,
+                  "tryst: the first of three arguments of async_select is an I/O executor: "
+                  "async_select(io.get_executor(), function, token)");
+    return async_select(std::forward<Make>(make), std::forward<Token>(token));
+}
+/// @endcond
 
 TRYST_ASIO_END

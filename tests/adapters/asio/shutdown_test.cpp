@@ -27,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using tryst::asio::async_exchange;
 using tryst::asio::async_exchange_for;
+using tryst::asio::async_select;
 using tryst::test::census;
 using tryst::test::mourned;
 using tryst::test::step;
@@ -85,6 +86,27 @@ tryst::task<> exchange_in_task_for(exchanger& ex, tracked item, std::stop_token 
     ADD_FAILURE() << "went on";
 }
 
+/// A channel to which nobody comes. It outlives every context.
+tryst::synchronous_channel<tracked>& deserted() {
+    static tryst::synchronous_channel<tracked> channel;
+    return channel;
+}
+
+net::awaitable<void> select(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::asio::wait(
+        tryst::select(ex.exchange(std::move(item)), deserted().receive())));
+    ADD_FAILURE() << "went on";
+}
+net::awaitable<void> select_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::asio::wait(
+        tryst::select_for(1h, deserted().receive(), ex.exchange(std::move(item)))));
+    ADD_FAILURE() << "went on";
+}
+tryst::task<> select_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
+    static_cast<void>(co_await tryst::select(deserted().receive(), ex.exchange(std::move(item))));
+    ADD_FAILURE() << "went on";
+}
+
 const std::vector<party> parties{
     {"a callback",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
@@ -119,6 +141,37 @@ const std::vector<party> parties{
     {"a task in async_wait",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
          tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
+                                 net::bind_executor(io, mourned(handlers)));
+     }},
+    {"a callback in async_select",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         async_select(
+             [&ex, mine = std::move(item)]() mutable {
+                 return tryst::select(deserted().receive(), ex.exchange(std::move(mine)));
+             },
+             net::bind_executor(io, mourned(handlers)));
+     }},
+    {"a callback in async_select with a deadline",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         async_select(
+             io.get_executor(),
+             [&ex, mine = std::move(item)]() mutable {
+                 return tryst::select_for(1h, ex.exchange(std::move(mine)), deserted().receive());
+             },
+             mourned(handlers));
+     }},
+    {"an awaitable that selects",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(io, select(ex, std::move(item), tracked(handlers, 0)), net::detached);
+     }},
+    {"an awaitable that selects with a deadline",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         net::co_spawn(io, select_with_a_deadline(ex, std::move(item), tracked(handlers, 0)),
+                       net::detached);
+     }},
+    {"a task that selects",
+     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
+         tryst::asio::async_wait(select_in_task(ex, std::move(item), tracked(handlers, 0)),
                                  net::bind_executor(io, mourned(handlers)));
      }},
     {"a stoppable task in async_wait",

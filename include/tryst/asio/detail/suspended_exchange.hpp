@@ -22,8 +22,9 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
-// Four forms of what an awaitable of an exchange or a selection returns. Each has the `value`, the `signature`
-// of the handler, how to call the handler, and how to return if there was no need to suspend.
+// Four forms of what an awaitable of an exchange or a selection returns. Each has the `value`, the
+// `signature` of the handler, how to call the handler, and how to return if there was no need to
+// suspend.
 
 /// The result of the exchange.
 struct as_result {
