@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -21,14 +22,16 @@ using tryst::fiber::wait;
 using tryst::test::share;
 using tryst::test::this_thread;
 
-/// Eight fibers on three threads exchange until `enough` waits have ended on another thread than
-/// they began on.
+/// Eight fibers on three threads exchange until `enough` waits, and as many selections, have ended
+/// on another thread than they began on.
 template <class Algorithm, class... Argument>
 void exchange_and_move(int enough, Argument... argument) {
     constexpr int least = 200;
     constexpr int most = 10'000'000;
     exchanger<int> ex;
-    std::atomic<int> moved{0};
+    exchanger<int> other;
+    std::array<std::atomic<int>, 2> moved{};
+    const auto all_moved = [&] { return moved[0].load() >= enough && moved[1].load() >= enough; };
     std::atomic<long> given{0};
     std::atomic<long> got{0};
     const auto party = [&](std::size_t i) {
@@ -36,7 +39,11 @@ void exchange_and_move(int enough, Argument... argument) {
         const auto self = boost::this_fiber::get_id();
         for (int round = 0;; ++round) {
             const auto before = this_thread();
-            const auto theirs = wait(ex.exchange(mine));
+            const bool selects = round % 2 == 0;
+            const auto theirs = selects
+                                    ? wait(tryst::select(ex.exchange(mine), other.exchange(mine)))
+                                          .visit([](auto result) { return result; })
+                                    : wait(ex.exchange(mine));
             EXPECT_EQ(boost::this_fiber::get_id(), self);
             if (!theirs) {
                 EXPECT_EQ(theirs.error(), exchange_errc::closed);
@@ -44,16 +51,16 @@ void exchange_and_move(int enough, Argument... argument) {
                 break;
             }
             EXPECT_NE(*theirs, mine);
-            moved.fetch_add(this_thread() == before ? 0 : 1);
+            moved[selects ? 1 : 0].fetch_add(this_thread() == before ? 0 : 1);
             given.fetch_add(mine);
             got.fetch_add(*theirs);
-            if ((round >= least && moved.load() >= enough) || round == most) {
+            if ((round >= least && all_moved()) || round == most) {
                 ex.close();
             }
         }
     };
     share<Algorithm>(3, 8, party, argument...);
-    EXPECT_GE(moved.load(), enough) << "fibers have not changed threads within their waits";
+    EXPECT_TRUE(all_moved()) << "fibers have not changed threads within their waits";
     EXPECT_EQ(given.load(), got.load());
 }
 
