@@ -380,7 +380,7 @@ TEST(AsioSelectStress, AgreesOnEachExchangeAndConservesEveryItem) {
     }) && !HasFailure()) {
         all_kinds_meet(all);
     }
-    EXPECT_GT(all.meetings, 1'000U);
+    EXPECT_GE(all.meetings, 1'000U);
     EXPECT_GT(all.cancelled, 0U);
     EXPECT_GT(all.timed_out, 0U);
     for (const auto taken : {step::commit, step::stale_claim, step::held_selection}) {
@@ -392,11 +392,11 @@ TEST(AsioSelectStress, WithdrawsSelectionsThatEndWithTheirContext) {
     sums all;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return all.meetings < 1'000 || all.abandoned == 0; }) &&
+    while (time.goes_on([&] { return all.meetings < 200 || all.abandoned == 0; }) &&
            !HasFailure()) {
         parties_end_with_their_context(++seed, all);
     }
-    EXPECT_GT(all.meetings, 1'000U);
+    EXPECT_GE(all.meetings, 200U);
     EXPECT_GT(all.abandoned, 0U) << "no context ended between a match and its turn";
 }
 
