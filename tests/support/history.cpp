@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <string_view>
 #include <unordered_map>
@@ -142,6 +143,9 @@ std::string told(const record& r) {
         out << "trying, ";
         break;
     }
+    if (r.selection != 0) {
+        out << "selection " << r.selection << ", ";
+    }
     if (was_parked(r)) {
         out << "parked " << at(r.parked_from) << " to " << at(r.parked_until) << ", ";
     }
@@ -246,6 +250,7 @@ public:
                 check_failure(*r);
             }
         }
+        check_selections();
         check_turning_points(at_rest);
         const std::vector<stay> stays = find_stays(at_rest);
         check_parked(stays);
@@ -298,6 +303,9 @@ private:
         }
         if (partner.channel != r.channel) {
             report("R1 mutual", r, " received a value from another channel, of ", partner);
+        }
+        if (r.selection != 0 && partner.selection == r.selection) {
+            report("selection", r, " met another case of its own selection, ", partner);
         }
         switch (partner.fate) {
         case fate::failed:
@@ -359,8 +367,10 @@ private:
             }
             return;
         case exchange_errc::not_selected:
-            report("not_selected", r, " belongs to no selection");
-            return;
+            if (r.selection == 0) {
+                report("not_selected", r, " belongs to no selection");
+            }
+            return; // see check_selections
         case exchange_errc::cancelled:
             if (r.stop == 0) {
                 report("stop", r, " has no stop source");
@@ -379,6 +389,85 @@ private:
             return;
         }
         report("recorded", r, " failed for no known reason");
+    }
+
+    /// Whether the selection of this case is decided for it, as far as is known.
+    bool took_place(std::size_t i) const {
+        const record& r = *operations_[i];
+        return r.fate == fate::failed
+                   ? r.error == exchange_errc::closed || r.error == exchange_errc::out_of_memory
+                   : r.unseen || has_met(i);
+    }
+
+    /// Whether the call has returned.
+    static bool has_returned(const record& r) noexcept {
+        return r.unseen || r.fate == fate::exchanged || r.fate == fate::failed;
+    }
+
+    void check_selections() {
+        struct selection {
+            const record* first = nullptr;
+            const record* selected = nullptr;
+        };
+        std::unordered_map<history::selection_id, selection> selections;
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            if (r.selection == 0) {
+                continue;
+            }
+            selection& mine = selections[r.selection];
+            if (mine.first == nullptr) {
+                mine.first = &r;
+            }
+            if (took_place(i)) {
+                if (const record* const other = std::exchange(mine.selected, &r)) {
+                    report("selection", r, " took place, and so did another case, ", *other);
+                }
+            }
+        }
+        for (std::size_t i = 0; !selections.empty() && i != operations_.size(); ++i) {
+            if (const record& r = *operations_[i]; r.selection != 0) {
+                const auto& [first, selected] = selections[r.selection];
+                check_case(r, took_place(i), *first, selected);
+            }
+        }
+        find_doubles(selections.empty());
+    }
+
+    void check_case(const record& r, bool took_place, const record& first, const record* selected) {
+        if (has_returned(r) ? !has_returned(first) : r.fate != first.fate) {
+            report("selection", r, " did not end together with another case, ", first);
+        } else if (!has_returned(r) || took_place) {
+            return;
+        } else if (selected != nullptr) {
+            if (r.error != exchange_errc::not_selected) {
+                report("selection", r, " failed by itself, though another case took place, ",
+                       *selected);
+            }
+        } else if (r.error == exchange_errc::not_selected) {
+            report("not_selected", r, " belongs to a selection of which no case took place");
+        } else if (r.error != first.error) {
+            report("selection", r, " failed for another reason than another case, ", first);
+        }
+    }
+
+    /// Of several cases of a selection at one channel, only one takes part.
+    void find_doubles(bool none) {
+        is_double_.assign(operations_.size(), false);
+        if (none) {
+            return;
+        }
+        std::map<std::pair<history::selection_id, history::channel_id>, std::size_t> cases;
+        for (std::size_t i = 0; i != operations_.size(); ++i) {
+            const record& r = *operations_[i];
+            if (r.selection == 0) {
+                continue;
+            }
+            const auto [other, is_first] = cases.try_emplace({r.selection, r.channel}, i);
+            if (!is_first) {
+                is_double_[took_place(i) ? std::exchange(other->second, i) : i] = true;
+            }
+        }
     }
 
     /// Whether it has met a partner, as far as is known.
@@ -432,6 +521,9 @@ private:
         std::vector<stay> stays;
         for (std::size_t i = 0; i != operations_.size(); ++i) {
             const record& r = *operations_[i];
+            if (is_double_[i]) {
+                continue;
+            }
             if (!fifo_.contains(r.channel)) {
                 if (was_parked(r)) {
                     stays.push_back({&r, r.parked_from, r.parked_until});
@@ -548,7 +640,7 @@ private:
         std::unordered_map<history::channel_id, waiting> channels;
         for (std::size_t i = 0; i != operations_.size(); ++i) {
             const record& r = *operations_[i];
-            if (r.fate != fate::pending) {
+            if (r.fate != fate::pending || is_double_[i]) {
                 continue;
             }
             if (receivers_[i] != nullptr) {
@@ -571,6 +663,7 @@ private:
 
     std::vector<const record*> operations_; // by the value given
     std::vector<const record*> receivers_; // of each one's value
+    std::vector<bool> is_double_;
     turning_points closes_;
     turning_points stops_;
     std::unordered_set<history::channel_id> fifo_;

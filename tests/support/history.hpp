@@ -65,6 +65,13 @@ inline long id_of(const tracked& item) noexcept {
  *   h.set_fifo(1);                                 // channel 1 serves its waiters in their order
  *   op.queued(h.tick());                           // the call has suspended: it is in the queue
  *
+ *   const auto both = h.tick();                    // a selection: one operation for each case
+ *   auto a = log.begin({.given = 10, .selection = both});
+ *   auto b = log.begin({.given = 11, .channel = 1, .selection = both});
+ *   auto got = co_await select(ex.exchange(tracked(items, 10)), other.exchange(tracked(items, 11)));
+ *   a.returned(got.get<0>());
+ *   b.returned(got.get<1>());
+ *
  *   EXPECT_EQ(h.violations_at_rest(), "");         // if nothing runs any more; else violations()
  *
  * An `operation` that is destroyed before it has `returned` was abandoned: its frame was destroyed
@@ -98,8 +105,15 @@ inline long id_of(const tracked& item) noexcept {
  *                  for want of a partner while one is parked all the time
  *   fifo           no operation is served while another of its colour waits that was queued before
  *                  it began
+ *   selection      at most one case exchanges, finds its channel closed or lacks memory; then all
+ *                  others are `not_selected`; if there is none, all fail for the same reason. All
+ *                  cases end at the same time, and no case meets another of its own selection
+ *   not_selected   only in a selection of which another case took place
  *   at rest        no two possible partners wait; no operation waits that has met its partner, or
  *                  whose stop was requested, exchanger closed, or deadline passed
+ *
+ * A selection that waits counts at each of its channels. Of several cases at one channel, one takes
+ * part.
  *
  * In a fifo channel, a queued operation counts as parked until its partner began, or the channel
  * was closed. An operation that fails for want of a partner may overlook waiters that came after it
@@ -118,6 +132,8 @@ public:
     using channel_id = std::uint32_t;
     /// A stop source; 0 is none.
     using stop_id = std::uint64_t;
+    /// A selection, by any number that no other selection has; 0 is none.
+    using selection_id = std::uint64_t;
 
     /// Red meets blue. Any meets any.
     enum class colour : std::uint8_t { any, red, blue };
@@ -139,6 +155,7 @@ public:
             false; ///< The deadline is the earliest that it may be, as with `exchange_for`.
         history::way way = way::waits;
         history::colour colour = colour::any;
+        selection_id selection = 0; ///< The operation is one of its cases.
     };
 
     /// How it has ended, if it has.
