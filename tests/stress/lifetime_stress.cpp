@@ -2,6 +2,7 @@
 // Ends of life against ends of waits: exchangers and frames are destroyed at the moment when
 // partners, stops and expiries reach for them. Two threads to a race, for as long as
 // TRYST_STRESS_SECONDS says.
+#include "stress/race.hpp"
 #include "stress/step_counts.hpp"
 #include "support/bare_coroutine.hpp"
 #include "support/history.hpp"
@@ -27,29 +28,6 @@ namespace {
 using namespace std::chrono_literals;
 using steady = std::chrono::steady_clock;
 using meeting = exchanger<tracked>;
-
-/// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts
-/// late.
-class starting_line {
-public:
-    void meet() noexcept {
-        const unsigned round = round_.load(std::memory_order_relaxed);
-        if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 1) {
-            waiting_.store(0, std::memory_order_relaxed);
-            round_.store(round + 1, std::memory_order_release);
-            return;
-        }
-        for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-            if (spins > 1000) {
-                std::this_thread::yield();
-            }
-        }
-    }
-
-private:
-    std::atomic<unsigned> round_{0};
-    std::atomic<int> waiting_{0};
-};
 
 /// Who keeps which log.
 enum party : std::uint8_t { waiter, partner, stopper, destroyer, parties };
@@ -93,40 +71,23 @@ protected:
     template <class Missing, class Prepare, class Here, class There, class Finish>
     void race_for_a_while(std::size_t capacity, Missing is_missing, Prepare prepare, Here here,
                           There there, Finish finish) {
-        starting_line line;
-        std::atomic<race*> current{nullptr};
-        std::atomic<bool> over{false};
-        std::thread other([&] {
-            std::minstd_rand jitter(2);
-            while (line.meet(), !over.load(std::memory_order_relaxed)) {
-                // Any order of magnitude up to some 100 us: what it takes depends on the race.
-                for (auto i = jitter() % (1U << jitter() % 12); i != 0; --i) {
-                    detail::spin_pause();
-                }
-                there(*current.load(std::memory_order_relaxed));
-                line.meet();
-            }
-        });
-        const stress_time time;
-        while (time.goes_on(is_missing) && !HasFailure()) {
-            {
-                race r(items_, record_, capacity);
-                r.line = &line;
-                current.store(&r, std::memory_order_relaxed);
-                prepare(r);
-                here(r); // meets the other at the line at the right moment
-                line.meet();
-                finish(r);
-            }
+        const auto play = [&](race& r, starting_line& line) {
+            r.line = &line;
+            prepare(r);
+            here(r); // meets the other at the line at the right moment
+            line.meet();
+            finish(r);
+        };
+        const auto ended = [this] {
             EXPECT_EQ(record_.violations_at_rest(), "");
             EXPECT_EQ(items_.alive.load(), 0);
             if (!HasFailure()) {
                 record_.clear(); // nobody waits any more
             }
-        }
-        over.store(true, std::memory_order_relaxed);
-        line.meet();
-        other.join();
+            return !HasFailure();
+        };
+        test::race_for_a_while([&] { return race(items_, record_, capacity); }, is_missing, play,
+                               there, ended);
     }
 
 private:

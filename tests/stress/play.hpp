@@ -33,6 +33,7 @@ struct company {
 struct tally {
     std::array<std::size_t, 5> failures{}; ///< By exchange_errc.
     std::size_t exchanges = 0;
+    std::size_t not_selected = 0; ///< Cases of selections.
 
     /// Whether enough operations have ended, and in every way. Until then a test goes on.
     bool is_complete() const {
@@ -86,6 +87,7 @@ void play(const company& who, tally& all, std::size_t others, RunOthers run_othe
     EXPECT_EQ(s.record.violations_at_rest(), "");
     EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
     all.exchanges += s.record.exchanged() / 2;
+    all.not_selected += s.record.failed(exchange_errc::not_selected);
     for (const auto why : all_errors) {
         all.failures.at(static_cast<std::size_t>(why)) += s.record.failed(why);
     }

@@ -68,7 +68,8 @@ inline long id_of(const tracked& item) noexcept {
  *   const auto both = h.tick();                    // a selection: one operation for each case
  *   auto a = log.begin({.given = 10, .selection = both});
  *   auto b = log.begin({.given = 11, .channel = 1, .selection = both});
- *   auto got = co_await select(ex.exchange(tracked(items, 10)), other.exchange(tracked(items, 11)));
+ *   auto got = co_await select(ex.exchange(tracked(items, 10)),
+ *                              other.exchange(tracked(items, 11)));
  *   a.returned(got.get<0>());
  *   b.returned(got.get<1>());
  *
