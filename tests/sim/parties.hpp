@@ -6,6 +6,7 @@
 
 #include "sim/attempt.hpp"
 #include "sim/scene.hpp"
+#include "sim/selection.hpp"
 #include "support/bare_coroutine.hpp"
 
 #include <tryst/sync_wait.hpp>
@@ -71,12 +72,20 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
         if (where == nullptr) {
             break;
         }
-        const wish what = s.make_wish(*where, has_timers());
-        if (what.how == wish::way::tries) {
-            s.try_once(*where, what.colour);
-            continue;
-        }
-        {
+        if (s.selects()) {
+            const selection_wish what = s.make_selection(*where, has_timers());
+            if (what.limits.how == wish::way::tries) {
+                try_select_once(s, what);
+                continue;
+            }
+            selection_attempt one(s, what);
+            co_await one;
+        } else {
+            const wish what = s.make_wish(*where, has_timers());
+            if (what.how == wish::way::tries) {
+                s.try_once(*where, what.colour);
+                continue;
+            }
             attempt one(s, *where, what);
             static_cast<void>(co_await one);
         }
@@ -150,6 +159,16 @@ inline void thread_party(scene& s, std::size_t operations) {
         meeting* const where = s.choose_meeting();
         if (where == nullptr) {
             break;
+        }
+        if (s.selects()) {
+            const selection_wish what = s.make_selection(*where, true);
+            if (what.limits.how == wish::way::tries) {
+                try_select_once(s, what);
+            } else {
+                selection_attempt one(s, what);
+                sync_wait(one);
+            }
+            continue;
         }
         const wish what = s.make_wish(*where, true);
         if (what.how == wish::way::tries) {

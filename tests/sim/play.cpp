@@ -131,6 +131,10 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
         p.temper.timed = 1; // stops of loops and deadlines at the same instant
     }
     p.temper.trying = dice.one_in(3) ? 0 : dice.between(4, 20);
+    p.temper.selecting = p.meetings == 0 || dice.one_in(3) ? 0 : dice.between(1, 6);
+    if (p.temper.selecting != 0 && p.meetings == 1) {
+        p.meetings = dice.between(1, 3);
+    }
     p.temper.disturbing = dice.one_in(3) ? dice.between(1, 10) : 0;
     p.temper.moves = !p.shutdown && !p.ends_open && p.loops > 1 && dice.one_in(3);
     p.failing_allocation = failing_allocation >= 0 ? failing_allocation

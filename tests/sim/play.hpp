@@ -17,7 +17,7 @@ struct report : verdict {
     std::size_t operations = 0;
     std::size_t exchanged = 0;
     std::size_t abandoned = 0;
-    std::array<std::size_t, 6> failed{}; ///< By exchange_errc.
+    std::array<std::size_t, 7> failed{}; ///< By exchange_errc.
     bool allocation_failed = false;
 };
 

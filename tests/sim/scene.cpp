@@ -113,15 +113,63 @@ wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     return made;
 }
 
+bool scene::selects() noexcept {
+    return temper.selecting != 0 && choices().one_in(temper.selecting);
+}
+
+selection_wish scene::make_selection(meeting& first, bool timers) noexcept {
+    selection_wish made{.limits = make_wish(first, timers),
+                        .size = choices().between(2, selection_wish::most),
+                        .where = {&first},
+                        .colours = {},
+                        .is_biased = choices().one_in(2),
+                        .is_small = choices().one_in(2)};
+    made.colours[0] = made.limits.colour;
+    for (std::size_t i = 1; i != made.size; ++i) {
+        made.where.at(i) = choose_meeting();
+        // Not on both sides of one exchanger.
+        const auto before = std::ranges::find(made.where, made.where.at(i)) - made.where.begin();
+        const auto same = static_cast<std::size_t>(before);
+        made.colours.at(i) = same != i ? made.colours.at(same) : choose_colour(*made.where.at(i));
+    }
+    return made;
+}
+
 record& scene::begin(meeting& where, const wish& what, long given) {
+    return begin(where, what, given, 0);
+}
+
+record& scene::begin_case(const selection_wish& what, std::size_t i, long given, record* lead) {
+    if (i == 0) {
+        ++last_selection_;
+        note("selects between {} cases:", static_cast<long>(what.size));
+    }
+    wish each = what.limits;
+    each.colour = what.colours.at(i);
+    record& op = begin(*what.where.at(i), each, given, last_selection_);
+    op.lead = lead == nullptr ? &op : lead;
+    op.is_double = std::find(what.where.begin(), what.where.begin() + i, what.where.at(i)) !=
+                   what.where.begin() + i;
+    return op;
+}
+
+record& scene::begin(meeting& where, const wish& what, long given,
+                     history::selection_id selection) {
     const memory::reserve unfailing;
     record& op = records_.emplace_back();
     op.given = given;
     op.where = &where;
     op.colour = what.colour;
     op.home = loop_of(current_executor());
+    op.lead = &op;
+    op.selects = selection != 0;
     ++where.begun;
-    history::call call{.given = given, .channel = where.id, .colour = what.colour};
+    history::call call{.given = given,
+                       .channel = where.id,
+                       .way =
+                           what.how == wish::way::tries ? history::way::tries : history::way::waits,
+                       .colour = what.colour,
+                       .selection = selection};
     if (what.stop != nullptr) {
         op.stop = what.stop->source.get_token();
         call.stop = what.stop->id;
@@ -186,8 +234,11 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
     ++where.users;
     bool waits = false;
     {
+        // A waiter of a selection may be stale: another case has been decided.
+        const bool certain = std::ranges::none_of(
+            under_way_, [&](const record* op) { return op->where == &where && op->selects; });
         const undisturbed eyes;
-        waits = where.ex.somebody_waits();
+        waits = certain && where.ex.somebody_waits();
     }
     const std::uint64_t before = turns();
     where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
@@ -219,7 +270,7 @@ void scene::returned_from_circle(meeting& where, long partner) {
     const bool all_have_arrived =
         where.begun == where.circle && !(colours && where.users != 0) &&
         std::ranges::all_of(under_way_, [&](const record* op) {
-            return op->where != &where || (op->arrived && !colours) || op->given == partner;
+            return op->where != &where || (op->has_arrived() && !colours) || op->given == partner;
         });
     if (all_have_arrived) {
         destroy(where);
@@ -280,7 +331,7 @@ void scene::close(meeting& where) {
 
 bool scene::somebody_is_on_the_way_to(const meeting& where) const noexcept {
     return std::ranges::any_of(
-        under_way_, [&](const record* op) { return op->where == &where && !op->arrived; });
+        under_way_, [&](const record* op) { return op->where == &where && !op->has_arrived(); });
 }
 
 void scene::destroy(meeting& where) {
@@ -349,7 +400,7 @@ std::string scene::check_asleep() {
         if (!is_alive(*op)) {
             continue;
         }
-        if (!op->arrived) {
+        if (!op->has_arrived()) {
             return about(*op, "it has not arrived");
         }
         if (op->where->closed) {
@@ -364,7 +415,10 @@ std::string scene::check_asleep() {
         auto& waiting = op->where->waiting;
         const auto mine = static_cast<std::size_t>(op->colour);
         // Red is 1 and blue 2.
-        if ((++waiting.at(mine) != 1 && mine == 0) || (mine != 0 && waiting.at(3 - mine) != 0)) {
+        if (op->is_double) {
+            // It does not take part, or its other case at the same exchanger does not.
+        } else if ((++waiting.at(mine) != 1 && mine == 0) ||
+                   (mine != 0 && waiting.at(3 - mine) != 0)) {
             return about(*op, "a possible partner sleeps, too");
         }
         if (!op->where->ex.all_are_in_wait_list()) {
@@ -382,9 +436,11 @@ std::string scene::check_quiet() {
             return about(*op, "it has a deadline, and no thread waits for that");
         }
     }
-    if (!some_loop_is_stopped() && present_ != under_way_.size()) {
+    const auto waiting = static_cast<std::size_t>(
+        std::ranges::count_if(under_way_, [](const record* op) { return op->lead == op; }));
+    if (!some_loop_is_stopped() && present_ != waiting) {
         return "a party is lost: " + std::to_string(present_) + " are present, " +
-               std::to_string(under_way_.size()) + " wait";
+               std::to_string(waiting) + " wait";
     }
     return {};
 }

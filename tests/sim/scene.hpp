@@ -77,6 +77,13 @@ struct record {
     const void* frame = nullptr; ///< Of the coroutine that waits without an executor.
     std::optional<history::operation> told;
     std::size_t place = 0; ///< Its index among the operations under way.
+
+    /// The first case of its selection, which has `arrived` for all; else the operation itself.
+    record* lead = nullptr;
+    bool selects = false; ///< It is a case of a selection.
+    bool is_double = false; ///< Its selection has another case at the same exchanger.
+
+    bool has_arrived() const noexcept { return ended || lead->arrived; }
 };
 
 /// What a party is going to do.
@@ -89,11 +96,24 @@ struct wish {
     instant patience{0}; // or the deadline
 };
 
+/// A selection that a party is going to make.
+struct selection_wish {
+    static constexpr std::size_t most = 3;
+
+    wish limits; ///< Its colour has no meaning.
+    std::size_t size = 0;
+    std::array<meeting*, most> where{};
+    std::array<history::colour, most> colours{};
+    bool is_biased = false;
+    bool is_small = false; ///< A completer may leave the lists for a parked party.
+};
+
 /// What the parties of a run are like.
 struct mood {
     std::size_t stoppable = 3; ///< One operation in so many has a stop token. 0: none.
     std::size_t timed = 4; ///< One in so many has a deadline. 0: none.
     std::size_t trying = 10; ///< One in so many is a `try_`. 0: none.
+    std::size_t selecting = 4; ///< One in so many is a selection. 0: none.
     instant grain{1'000'000}; ///< Patience is a multiple of it.
     std::size_t disturbing = 0; ///< Before one in so many, a party stops or closes. 0: none.
     bool moves = false; ///< Coroutines move from loop to loop.
@@ -126,9 +146,16 @@ public:
     /// @param timers  false: of all deadlines, only past ones are possible.
     wish make_wish(meeting& where, bool timers) noexcept;
     wish make_wish_to_wait(meeting& where, bool timers) noexcept;
+    /// Whether the next operation is a selection.
+    bool selects() noexcept;
+    /// @param first  the place of one of its cases.
+    selection_wish make_selection(meeting& first, bool timers) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
     record& begin(meeting& where, const wish& what, long given);
+    /// Case `i` of a selection.
+    /// @param lead  the first case; null if this is it.
+    record& begin_case(const selection_wish& what, std::size_t i, long given, record* lead);
     template <class T, class Own>
     void ended(record& op, const exchange_result<T, Own>& result) {
         if (op.ended) {
@@ -141,7 +168,7 @@ public:
     /// The operation's coroutine has suspended.
     void suspended(record& op) {
         op.arrived = true;
-        if (!op.ended && op.where->ex.is_fifo()) {
+        if (!op.ended && !op.is_double && op.where->ex.is_fifo()) {
             op.told->queued(history_.tick());
         }
     }
@@ -192,6 +219,7 @@ public:
 
 private:
     history::colour choose_colour(meeting& where) noexcept;
+    record& begin(meeting& where, const wish& what, long given, history::selection_id selection);
     template <class T, class Own>
     static void tell(long given, const exchange_result<T, Own>& result) {
         if (!result) {
@@ -211,6 +239,7 @@ private:
     std::vector<record*> under_way_;
     long last_item_ = 0;
     history::stop_id last_stop_ = 0;
+    history::selection_id last_selection_ = 0;
     std::size_t present_ = 0;
     int exchangers_dying_ = 0;
     int frames_dying_ = 0;

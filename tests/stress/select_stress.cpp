@@ -323,7 +323,7 @@ private:
         const auto lasting = [&](auto patience, auto... stop) {
             return select_for(patience, cases.waiting()..., std::move(stop)...);
         };
-        const auto end = [this](const auto& got) { end_all(got); };
+        const auto end = [this](const auto& got) { this->end_all(got); };
         return random_.roll() % 2 == 0
                    ? limited(
                          [&](auto... stop) {
