@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -148,6 +149,7 @@ inline constexpr int spin_pauses = 1;
 inline constexpr int spin_rounds = 1;
 inline constexpr int arena_rounds = 1;
 inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise
+inline constexpr std::size_t held_cases = 2;
 
 inline unsigned processor_count() noexcept {
     return 1; // one slot beside slot 0

@@ -58,5 +58,6 @@ std::span<const scene> litmus_scenes();
 std::span<const scene> exchange_scenes();
 std::span<const scene> dual_scenes();
 std::span<const scene> loop_scenes();
+std::span<const scene> select_scenes();
 
 } // namespace tryst::model

@@ -222,9 +222,6 @@ public:
     using base::time_limit;
 
 private:
-    /// How many cases are registered before the hold is released for a moment.
-    static constexpr std::size_t held_cases = 16;
-
     static selection& from(executor_node* node) noexcept {
         return *static_cast<selection*>(
             static_cast<commitment*>(static_cast<waiter*>(node)->owner));

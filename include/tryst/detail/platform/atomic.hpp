@@ -33,6 +33,7 @@
 #else
 #define TRYST_HAS_FUTEX 0
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #endif
 
@@ -109,6 +110,9 @@ void yield_until(Done done) noexcept {
 /// together take about as long as a wake-up.
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
+
+/// How many cases a selection registers before it releases its hold for a moment.
+inline constexpr std::size_t held_cases = 16;
 
 /// Rounds of spinning that a thread's offer in an arena lasts (docs/adr/0008).
 inline constexpr int arena_rounds = 2;
