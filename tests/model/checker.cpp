@@ -419,7 +419,18 @@ void checker::step(const char* what) {
 unsigned checker::step_at(const unsigned* atomic, const char* what) {
     step(what);
     enter(access::read, atomic, sizeof *atomic); // it must still be alive
+    (*atomics_)[*atomic].address = atomic;
     return *atomic;
+}
+
+void checker::hand_over(std::span<std::byte> block, const view& known) noexcept {
+    memory_.hand_over(block, known, running_);
+    for (std::size_t i = 0; i != atomic_count_; ++i) {
+        const auto* const address = reinterpret_cast<const std::byte*>((*atomics_)[i].address);
+        if (address >= block.data() && address < block.data() + block.size()) {
+            self().now.floor[i] = std::max(self().now.floor[i], known.floor[i]);
+        }
+    }
 }
 
 void checker::wait(bool (*ready)(void*), void* context, const char* what) {
@@ -436,6 +447,7 @@ unsigned checker::make_atomic(word initial) {
     }
     const auto number = static_cast<unsigned>(atomic_count_++);
     atomic_history& a = (*atomics_)[number];
+    a.address = nullptr;
     a.id = mix(event_id(), number);
     a.order = a.id;
     a.count = 1;

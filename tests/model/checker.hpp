@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +139,9 @@ public:
         self().now.floor[*atomic] = a.stores[a.count - 1].place;
         remember(a.stores[a.count - 1].id);
     }
+    /// The calling thread, to which `block` now belongs, can read nothing there that is older than
+    /// what `known` knows.
+    void hand_over(std::span<std::byte> block, const view& known) noexcept;
     kernel& os() noexcept { return kernel_; }
 
     /// Waits until what this thread read or used last has changed.
@@ -219,6 +223,7 @@ private:
         view released;
     };
     struct atomic_history {
+        const unsigned* address; ///< Null before its first use.
         std::size_t count;
         fingerprint id;
         fingerprint order; ///< Of the stores.

@@ -68,7 +68,7 @@ void serial_loop::take_mail() {
     for (std::size_t i = 0; i != mail_count_; ++i) {
         const auto block = c.memory().block_of(mail_[i].node);
         if (c.limits().bare_posts && !block.empty()) {
-            c.memory().hand_over(block, mail_[i].known, c.current());
+            c.hand_over(block, mail_[i].known);
         } else {
             c.knowledge().join(mail_[i].known);
         }

@@ -17,8 +17,8 @@ namespace tryst::model {
  * work from elsewhere a step, timers fire when the model's time has come.
  *
  * With `bounds::bare_posts` a post orders the memory of the frame that it resumes, which changes
- * hands, and nothing else: what a party learns of the exchanger and of other memory it must learn
- * from the protocol's own atomics. */
+ * hands with its atomics, and nothing else: what a party learns of the exchanger and of other
+ * memory it must learn from the protocol's own atomics. */
 class serial_loop {
 public:
     serial_loop() = default;

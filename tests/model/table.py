@@ -31,7 +31,10 @@ def rows(log: str) -> tuple[dict[str, Row], dict[str, Row]]:
         if test := TEST.match(line):
             tests[test[1]] = test[2]
         elif (scene := SCENE.match(line)) and tests[scene[1]] != "model.litmus":
-            found[scene[5]][scene[2]] = Row(scene[3], scene[4], int(scene[6]), int(scene[7]))
+            row = Row(scene[3], scene[4], int(scene[6]), int(scene[7]))
+            known = found[scene[5]].get(scene[2])  # with narrower or wider bounds
+            if known is None or known.states < row.states:
+                found[scene[5]][scene[2]] = row
     return found["posts order"], found["bare posts"]
 
 
