@@ -16,9 +16,10 @@
 #include <tryst/select_result.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <ranges>
 #include <stdexcept>
 #include <tuple>
@@ -103,25 +104,56 @@ struct side_of<exchange_operation<Side, Limits>> {
     using type = Side;
 };
 
-/// The requirements on the arguments of a selection: cases, and perhaps a stop token at the end.
+/// The arguments of a selection: cases, then perhaps a stop token.
+/// @tparam Arguments  references, as the caller gave them.
 template <class... Arguments>
-struct selection_arguments {
+class selection_arguments {
     template <class Argument>
-    static constexpr bool is_operation =
-        is_case<std::remove_cvref_t<Argument>> || is_limited_case<std::remove_cvref_t<Argument>>;
+    static constexpr bool is_lvalue_case =
+        is_case<std::remove_cvref_t<Argument>> &&
+        !std::is_same_v<Argument, std::remove_cvref_t<Argument>&&>;
 
-    static constexpr std::size_t cases = (std::size_t{is_operation<Arguments>} + ... + 0);
+public:
+    /// The number of the cases.
+    static constexpr std::size_t cases =
+        (std::size_t{is_case<std::remove_cvref_t<Arguments>>} + ... + 0);
 
-    static_assert(!(is_limited_case<std::remove_cvref_t<Arguments>> || ...),
-                  "tryst: give the stop token or the deadline to the selection, not to one of its "
-                  "cases: select(a.receive(), b.receive(), stop), or select_for");
-    static_assert(!((std::is_lvalue_reference_v<Arguments> && is_operation<Arguments>) || ...),
-                  "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
-                  "select(std::move(operation), ...)");
-    static_assert(cases != 0, "tryst: select needs at least one case");
+    static constexpr bool has_stop = [] {
+        if constexpr (sizeof...(Arguments) == cases + 1) {
+            using last = std::tuple_element_t<cases, std::tuple<Arguments...>>;
+            return stoppable_token<std::remove_cvref_t<last>>;
+        }
+        return false;
+    }();
+
+    /// Fails to compile at the first mistake. @returns whether there is none.
+    static constexpr bool check() {
+        static_assert(found != mistake::limits,
+                      "tryst: give the stop token or the deadline to the selection, not to one of "
+                      "its cases: select(a.receive(), b.receive(), stop), or select_for");
+        static_assert(found != mistake::lvalue,
+                      "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
+                      "select(std::move(operation), ...)");
+        static_assert(found != mistake::unknown,
+                      "tryst: the arguments of select are what exchange, red, blue, send and "
+                      "receive return, then perhaps a stop token; select_for and select_until take "
+                      "their limit first");
+        static_assert(found != mistake::no_case, "tryst: select needs at least one case");
+        return found == mistake::none;
+    }
+
+private:
+    enum class mistake : std::uint8_t { none, limits, lvalue, unknown, no_case };
+
+    static constexpr mistake found =
+        (is_limited_case<std::remove_cvref_t<Arguments>> || ...) ? mistake::limits
+        : (is_lvalue_case<Arguments> || ...)                     ? mistake::lvalue
+        : sizeof...(Arguments) != cases + (has_stop ? 1 : 0)     ? mistake::unknown
+        : cases == 0                                             ? mistake::no_case
+                                                                 : mistake::none;
 };
 
-/// Makes selections.
+/// Makes selections. After a mistake, the functions return void, so that few errors follow.
 struct selection_factory {
     template <class Cases, bool Timed, class... Stop>
     using operation = select_operation<Cases, limits<Timed, Stop...>>;
@@ -131,30 +163,41 @@ struct selection_factory {
     template <class... Arguments, class... Limit>
     static auto make(bool biased, std::tuple<Arguments...> arguments, Limit... limit) noexcept {
         using checked = selection_arguments<Arguments...>;
-        return make_indexed(biased, std::move(arguments),
-                            std::make_index_sequence<checked::cases>(), limit...);
+        if constexpr (checked::check()) {
+            return make_indexed(biased, arguments, std::make_index_sequence<checked::cases>(),
+                                limit...);
+        }
     }
 
     template <class Range, class Make, class... Stop>
     static auto make_from(Range&& range, Make& make_case, Stop&&... stop) {
         using made = std::invoke_result_t<Make&, std::ranges::range_reference_t<Range>>;
-        static_cast<void>(selection_arguments<made>());
-        using cases = case_array<typename side_of<made>::type>;
-        return operation<cases, false, Stop...>(false, std::tie(range, make_case),
-                                                std::move(stop)...);
+        if constexpr (selection_arguments<made&&>::check()) {
+            using cases = case_array<typename side_of<made>::type>;
+            return operation<cases, false, Stop...>(false, std::tie(range, make_case),
+                                                    std::move(stop)...);
+        }
     }
 
     template <class... Arguments>
-    static auto try_once(Arguments&... arguments) noexcept {
-        using cases = case_tuple<typename side_of<Arguments>::type...>;
-        selection<cases, limits<false>> polled(false, std::tie(operation_access::of(arguments)...));
-        polled.try_once(outcome::no_partner);
-        return polled.take_result();
+    static auto try_once(std::tuple<Arguments...> arguments) noexcept {
+        using checked = selection_arguments<Arguments...>;
+        static_assert(!checked::has_stop,
+                      "tryst: try_select does not wait, so it takes no stop token");
+        if constexpr (checked::check() && !checked::has_stop) {
+            using cases = case_tuple<typename side_of<std::remove_cvref_t<Arguments>>::type...>;
+            selection<cases, limits<false>> polled(
+                false,
+                std::apply([](auto&... each) { return std::tie(operation_access::of(each)...); },
+                           arguments));
+            polled.try_once(outcome::no_partner);
+            return polled.take_result();
+        }
     }
 
 private:
     template <class... Arguments, std::size_t... I, class... Limit>
-    static auto make_indexed(bool biased, std::tuple<Arguments...> arguments,
+    static auto make_indexed(bool biased, std::tuple<Arguments...>& arguments,
                              std::index_sequence<I...>, Limit... limit) noexcept {
         using all = std::tuple<std::remove_cvref_t<Arguments>...>;
         using cases = case_tuple<typename side_of<std::tuple_element_t<I, all>>::type...>;
@@ -165,8 +208,6 @@ private:
             return operation<cases, timed>(biased, given, limit...);
         } else {
             using stop = std::tuple_element_t<n, all>;
-            static_assert(n + 1 == sizeof...(Arguments) && stoppable_token<stop>,
-                          "tryst: the arguments of select are cases, then perhaps a stop token");
             return operation<cases, timed, stop>(biased, given, limit...,
                                                  stop(std::get<n>(std::move(arguments))));
         }
@@ -229,10 +270,8 @@ auto select_until(std::chrono::time_point<detail::clock, Duration> deadline,
 /// @allocation none.
 template <class... Cases>
 [[nodiscard]] auto try_select(Cases&&... cases) noexcept {
-    using checked = detail::selection_arguments<Cases...>;
-    static_assert(checked::cases == sizeof...(Cases),
-                  "tryst: the arguments of try_select are cases");
-    return detail::selection_factory::try_once(cases...);
+    return detail::selection_factory::try_once(
+        std::forward_as_tuple(std::forward<Cases>(cases)...));
 }
 
 /// As `select`, for a number of cases that is known only at run time:
@@ -247,7 +286,8 @@ template <class... Cases>
 ///   cases, plus a sort by address if the exchangers are not in that order. A partner that commits
 ///   takes constant time.
 template <std::ranges::forward_range Range, class Make, stoppable_token... StopToken>
-    requires(sizeof...(StopToken) <= 1)
+    requires(sizeof...(StopToken) <= 1 &&
+             std::invocable<Make&, std::ranges::range_reference_t<Range>>)
 auto select_from(Range&& range, Make make, StopToken... stop) {
     if (std::ranges::empty(range)) {
         throw std::invalid_argument("tryst: select_from needs at least one element");
