@@ -65,7 +65,8 @@ auto select_on(const IoExecutor& io, Make&& make, Token&& token) {
 /// @param token  any completion token for `void(R)`, where `R` is the result of the selection: a
 ///   `select_result` or a `select_from_result`. There is no error code, because a token such as
 ///   `use_awaitable` or `use_future` would turn it into an exception, and drop the items of the
-///   result. `as_tuple` makes a tuple of one element.
+///   result. `as_tuple` makes a tuple of one element. No `yield_context` before Asio 1.24, which
+///   needs a result that is default constructible.
 ///
 /// @returns     the token's return value.
 /// @throws      whatever `make` and the construction of the handler throw, and std::bad_alloc. Then

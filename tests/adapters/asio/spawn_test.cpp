@@ -122,4 +122,27 @@ TEST(AsioSpawn, IsUnwoundWithItsContext) {
     EXPECT_FALSE(waits_in_list(ex));
 }
 
+#if defined(TRYST_BOOST_ASIO) || ASIO_VERSION >= 102400 // earlier ones need a default result
+
+TEST(AsioSpawn, ReturnsTheResultOfASelection) {
+    net::io_context io;
+    exchanger ex;
+    tryst::synchronous_channel<int> channel;
+    bool ended = false;
+    spawn(io, [&](net::yield_context yield) {
+        const auto make = [&] { return tryst::select(ex.exchange(1), channel.receive()); };
+        const auto got = tryst::asio::async_select(make, yield);
+        EXPECT_EQ(got.index(), 1U);
+        EXPECT_EQ(*got.get<1>(), 2);
+        EXPECT_EQ(got.get<0>().returned(), 1);
+        ended = true;
+    });
+    step(io);
+    EXPECT_TRUE(channel.try_send(2));
+    step(io);
+    EXPECT_TRUE(ended);
+}
+
+#endif
+
 } // namespace
