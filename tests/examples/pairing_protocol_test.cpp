@@ -150,6 +150,15 @@ TEST(PairingDecoder, DecodesARequestForStatistics) {
     EXPECT_EQ(decoder.take().kind, request_kind::statistics);
 }
 
+TEST(PairingDecoder, DecodesANotice) {
+    request_decoder decoder({});
+    feed(decoder, head(5, 0, 6) + "notice");
+    ASSERT_TRUE(decoder.is_complete());
+    const request decoded = decoder.take();
+    EXPECT_EQ(decoded.kind, request_kind::notice);
+    EXPECT_EQ(text_of(decoded.body), "notice");
+}
+
 TEST(PairingDecoder, DecodesTheSide) {
     for (const auto kind : {request_kind::exchange, request_kind::ask, request_kind::answer}) {
         request_decoder decoder({});
@@ -168,12 +177,14 @@ TEST(PairingOutcome, KeepsItsWireNumber) {
     EXPECT_EQ(static_cast<int>(outcome::statistics), 9);
     EXPECT_EQ(static_cast<int>(outcome::side_needed), 10);
     EXPECT_EQ(static_cast<int>(outcome::no_sides), 11);
+    EXPECT_EQ(static_cast<int>(outcome::notified), 13);
 }
 
 TEST(PairingDecoder, RefusesInvalidRequests) {
     EXPECT_EQ(refusal_of("GET / HTTP/1.1"), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(0, 1, 0)), outcome::bad_frame);
-    EXPECT_EQ(refusal_of(head(5, 1, 0)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(5, 1, 0)), outcome::bad_frame); // a notice names no room
+    EXPECT_EQ(refusal_of(head(6, 1, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(1, 0, 0)), outcome::bad_frame); // a room without a name
     EXPECT_EQ(refusal_of(head(3, 0, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(4, 0, 0)), outcome::bad_frame);

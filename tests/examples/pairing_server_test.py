@@ -21,8 +21,8 @@ sys.dont_write_bytecode = True # keeps the source tree clean
 
 from pairing_support import (
     BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, NO_SIDES,
-    SIDE_NEEDED, SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client,
-    Server, answer, ask, checked, chosen, item, main, request)
+    NOTIFIED, SIDE_NEEDED, SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client,
+    Server, answer, ask, checked, chosen, item, main, notice, request)
 
 
 def address_of_this_machine():
@@ -638,9 +638,44 @@ class PairingServer(unittest.TestCase):
             self.skipTest("this machine has no address but the loopback address")
         with Server("--address=0.0.0.0") as server:
             server.host = address
-            with Client(server, STATISTICS_REQUEST) as client:
-                self.assertEqual(client.status(), FORBIDDEN)
+            for refused in (STATISTICS_REQUEST, notice(b"notice")):
+                with Client(server, refused) as client:
+                    self.assertEqual(client.status(), FORBIDDEN)
             self.swap(server)
+
+    # ---- Notices
+
+    def notify(self, server):
+        with Client(server, notice(b"back at noon")) as administrator:
+            status, line = administrator.reply()
+        self.assertEqual(status, STATISTICS)
+        checked(line.decode("ascii"))
+
+    def test_a_notice_ends_all_waits(self):
+        for red_blue, to in ((), request), (("--red-blue",), ask), (("--red-blue",), answer):
+            with Server(*red_blue) as server, contextlib.ExitStack() as stack:
+                clients = [stack.enter_context(Client(server, to(b"room %d" % i, b"mine")))
+                           for i in range(100)]
+                server.until(waiting=100)
+                self.notify(server)
+                for client in clients:
+                    self.assertEqual(client.reply(), (NOTIFIED, b"back at noon"))
+                server.until(active=0, rooms=0)
+                with Client(server, to(b"room 0", b"later")) as later:
+                    server.until(waiting=1)
+                    self.assertFalse(later.is_readable(0))
+                self.assertEqual(server.stop()["notified"], 100)
+
+    def test_a_client_gets_either_a_partner_or_a_notice(self):
+        with Server() as server:
+            for i in range(50):
+                with Client(server, request(b"room", b"one")) as one, \
+                        Client(server, request(b"room", b"other")) as other:
+                    while not (one.is_readable(0) and other.is_readable(0)):
+                        self.notify(server)
+                    end = (one.reply(), other.reply())
+                    self.assertIn(end, (((EXCHANGED, b"other"), (EXCHANGED, b"one")),
+                                        ((NOTIFIED, b"back at noon"),) * 2), i)
 
     # ---- Shutdown
 

@@ -25,7 +25,7 @@ import unittest
 TIMEOUT = 30
 HEADER = struct.Struct(">BBBBI")
 (EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
- STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED) = range(13)
+ STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED, NOTIFIED) = range(14)
 GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses")
 
 chosen = argparse.Namespace()
@@ -44,6 +44,11 @@ def ask(room, body=b""):
 
 def answer(room, body=b""):
     return request(room, body, 4)
+
+
+def notice(text):
+    """Ends the waits of all clients."""
+    return HEADER.pack(1, 5, 0, 0, len(text)) + text
 
 
 STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)

@@ -43,7 +43,8 @@ meaning read_whole(std::span<const std::uint8_t> stream, pairing::frame_limits l
                              (std::size_t{stream[6]} << 8U) + stream[7];
     const bool exchange = (stream[1] == 1 || stream[1] == 3 || stream[1] == 4) && name != 0;
     const bool statistics = stream[1] == 2 && name == 0 && body == 0;
-    if (stream[0] != 1 || stream[3] != 0 || (!exchange && !statistics)) {
+    const bool notice = stream[1] == 5 && name == 0;
+    if (stream[0] != 1 || stream[3] != 0 || (!exchange && !statistics && !notice)) {
         return refused(pairing::outcome::bad_frame);
     }
     if (name > limits.name || body > limits.body) {

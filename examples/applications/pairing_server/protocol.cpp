@@ -23,12 +23,13 @@ constexpr std::array<description, outcome_count> descriptions{{
     {"too_large", "the room name or the message is too large; send a shorter one"},
     {"slow", "the request was not complete in time; send it faster"},
     {"busy", "the server is at a limit; try again later"},
-    {"forbidden", "statistics are available only to clients on the server's machine"},
+    {"forbidden", "only clients on the server's machine may send notices or ask for statistics"},
     {"failed", "the server failed, for example for lack of memory; try again later"},
     {"statistics", "the statistics follow"},
     {"side_needed", "this server has two sides; use --ask or --answer (request kind 3 or 4)"},
     {"no_sides", "this server has no sides; omit --ask and --answer (use request kind 1)"},
     {"disconnected", "the client hung up before it was paired"},
+    {"notified", "the administrator's notice follows"},
     {"undelivered", "the client did not take its partner's message"},
 }};
 
@@ -119,6 +120,11 @@ void request_decoder::parse_header() {
         break;
     case request_kind::statistics:
         if (header_.name_size != 0 || header_.body_size != 0) {
+            return refuse(outcome::bad_frame);
+        }
+        break;
+    case request_kind::notice:
+        if (header_.name_size != 0) {
             return refuse(outcome::bad_frame);
         }
         break;

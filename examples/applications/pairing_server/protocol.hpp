@@ -25,15 +25,16 @@ enum class outcome : std::uint8_t {
     too_large, ///< The room's name or the message exceeds the limit.
     slow, ///< The request was not complete in time.
     busy, ///< A limit is reached: connections, rooms or waiting clients.
-    forbidden, ///< Only clients on the server's machine may ask for statistics.
+    forbidden, ///< Only clients on the server's machine may send notices or ask for statistics.
     failed, ///< The server failed, for example for lack of memory.
     statistics, ///< The body is the line of statistics.
     side_needed, ///< The server has two sides, and the request names neither.
     no_sides, ///< The server has no sides, and the request names one.
     disconnected, ///< The client hung up, or shut down its sending side, before it was paired.
+    notified, ///< The administrator ended the wait. The body is the administrator's notice.
     undelivered, ///< The client was paired, but did not take its partner's message.
 };
-inline constexpr std::size_t outcome_count = 14;
+inline constexpr std::size_t outcome_count = 15;
 
 /// The name of an outcome in the statistics.
 std::string_view name_of(outcome which) noexcept;
@@ -46,6 +47,7 @@ enum class request_kind : std::uint8_t {
     statistics = 2,
     ask = 3, ///< Exchanges with a client that answers.
     answer = 4, ///< Exchanges with a client that asks.
+    notice = 5, ///< Ends all waits with the message. The reply is a line of statistics.
 };
 
 /// Whether a client of this kind is paired only with the opposite kind.

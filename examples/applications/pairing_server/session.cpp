@@ -4,6 +4,7 @@
 #include "address.hpp"
 
 #include <tryst/asio.hpp>
+#include <tryst/select.hpp>
 
 #include <exception>
 #include <tuple>
@@ -95,7 +96,13 @@ awaitable<bool> session::receive(request_decoder& decoder) {
 }
 
 awaitable<session::reply> session::respond(request incoming) {
-    if (incoming.kind == request_kind::statistics) {
+    if (incoming.kind == request_kind::statistics || incoming.kind == request_kind::notice) {
+        if (!is_local()) {
+            co_return refusal(outcome::forbidden);
+        }
+        if (incoming.kind == request_kind::notice) {
+            notify_all(incoming.body);
+        }
         co_return report();
     }
     if (has_side(incoming.kind) != shared_.all_rooms.have_sides()) {
@@ -104,14 +111,26 @@ awaitable<session::reply> session::respond(request incoming) {
     co_return co_await exchange(std::move(incoming));
 }
 
-session::reply session::report() const {
+bool session::is_local() const {
     asio::error_code error;
     const tcp::endpoint client = socket_.remote_endpoint(error);
-    if (error || !unmapped(client.address()).is_loopback()) {
-        return refusal(outcome::forbidden);
-    }
+    return !error && unmapped(client.address()).is_loopback();
+}
+
+session::reply session::report() const {
     return {outcome::statistics,
             message(line_of(shared_.counters.now(), shared_.all_rooms.count()))};
+}
+
+/// Sends the notice to all clients that wait now. The channel serves the longest waiting first, so
+/// clients that come back at once are not notified twice.
+void session::notify_all(const message& notice) {
+    const std::string text = notice.text();
+    for (std::size_t left = shared_.all_rooms.count().waiting; left != 0; --left) {
+        if (!shared_.notices.try_send(message(text))) {
+            break; // the others have been paired, or have left
+        }
+    }
 }
 
 awaitable<session::reply> session::exchange(request incoming) {
@@ -130,30 +149,38 @@ awaitable<session::reply> session::exchange(request incoming) {
     }
 
     watch_for_disconnect();
-    auto [error, body] = co_await wait(*room, std::move(incoming));
+    reply result = co_await wait(*room, std::move(incoming));
     asio::error_code ignored;
     std::ignore = socket_.cancel(ignored); // ends watch_for_disconnect
-    if (error) {
-        co_return refusal(error);
-    }
-    co_return reply{outcome::exchanged, std::move(body)};
+    co_return result;
 }
 
-awaitable<std::tuple<asio::error_code, message>> session::wait(const rooms::room_reference& room,
-                                                               request incoming) {
-    auto token = asio::bind_cancellation_slot(withdrawal_.slot(), use_tuple);
-    const auto patience = shared_.settings.wait_time;
+awaitable<session::reply> session::wait(const rooms::room_reference& room, request incoming) {
     switch (incoming.kind) {
     case request_kind::ask:
-        return tryst::asio::async_red_for(room.red_blue(), std::move(incoming.body), patience,
-                                          token);
+        co_return co_await wait_for(room.red_blue().red(std::move(incoming.body)));
     case request_kind::answer:
-        return tryst::asio::async_blue_for(room.red_blue(), std::move(incoming.body), patience,
-                                           token);
+        co_return co_await wait_for(room.red_blue().blue(std::move(incoming.body)));
     default:
-        return tryst::asio::async_exchange_for(room.exchanger(), std::move(incoming.body), patience,
-                                               token);
+        co_return co_await wait_for(room.exchanger().exchange(std::move(incoming.body)));
     }
+}
+
+/// Waits for a partner or a notice. Only one of them can come: a client that gets a notice has not
+/// been paired, and no other client has its message.
+template <class Exchange>
+awaitable<session::reply> session::wait_for(Exchange&& partner) {
+    auto got = co_await tryst::asio::wait(
+        tryst::select_for(shared_.settings.wait_time, std::forward<Exchange>(partner),
+                          shared_.notices.receive(), withdrawal_.get_token()));
+    if (got.index() == 1) {
+        co_return reply{outcome::notified, *std::move(got).template get<1>()};
+    }
+    auto received = std::move(got).template get<0>();
+    if (!received) {
+        co_return refusal(received.error());
+    }
+    co_return reply{outcome::exchanged, *std::move(received)};
 }
 
 session::reply session::refusal(std::error_code why) const {
@@ -170,7 +197,7 @@ session::reply session::refusal(std::error_code why) const {
 }
 
 /// A waiting client must not send anything: end of file, an error or a byte withdraws its offer.
-/// If the client has just been paired, the signal finds nothing to cancel.
+/// If the client has just been paired, the stop has no effect.
 void session::watch_for_disconnect() {
     socket_.async_receive(asio::buffer(&unexpected_, 1),
                           [self = shared_from_this()](asio::error_code error, std::size_t) {
@@ -179,7 +206,7 @@ void session::watch_for_disconnect() {
                               }
                               self->why_withdrawn_ =
                                   error ? outcome::disconnected : outcome::bad_frame;
-                              self->withdrawal_.emit(asio::cancellation_type::total);
+                              self->withdrawal_.request_stop();
                           });
 }
 

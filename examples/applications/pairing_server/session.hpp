@@ -11,11 +11,11 @@
 #include "rooms.hpp"
 #include "statistics.hpp"
 
-#include <asio/cancellation_signal.hpp>
+#include <tryst/synchronous_channel.hpp>
 
 #include <memory>
+#include <stop_token>
 #include <system_error>
-#include <tuple>
 
 namespace pairing {
 
@@ -25,6 +25,7 @@ struct shared_state {
 
     const options settings;
     rooms all_rooms;
+    tryst::synchronous_channel<message> notices; ///< From the administrator to waiting clients.
     statistics counters;
 };
 
@@ -49,14 +50,17 @@ private:
     awaitable<bool> receive(request_decoder& decoder);
     awaitable<reply> respond(request incoming);
     awaitable<reply> exchange(request incoming);
-    awaitable<std::tuple<asio::error_code, message>> wait(const rooms::room_reference& room,
-                                                          request incoming);
+    awaitable<reply> wait(const rooms::room_reference& room, request incoming);
+    template <class Exchange>
+    awaitable<reply> wait_for(Exchange&& partner);
     awaitable<bool> send(reply result);
     awaitable<bool> deliver(const reply& result, bool& sent);
 
     static reply refusal(outcome why) { return {why, message(explanation_of(why))}; }
     reply refusal(std::error_code why) const;
+    bool is_local() const;
     reply report() const;
+    void notify_all(const message& notice);
     void watch_for_disconnect();
 
     shared_state& shared_;
@@ -65,7 +69,7 @@ private:
     bool receiving_ = false;
 
     // Used while the client waits for a partner.
-    asio::cancellation_signal withdrawal_;
+    std::stop_source withdrawal_;
     outcome why_withdrawn_ = outcome::disconnected;
     char unexpected_ = 0;
 };
