@@ -40,7 +40,7 @@ PLATFORM = "detail/platform/atomic.hpp"
 # Where the compare-exchanges are that the model checker looks at.
 FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
          "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp",
-         "task.hpp", "when_all.hpp")
+         "task.hpp", "when_all.hpp", "detail/meet/commitment.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
 WAIT_LISTS = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
@@ -54,8 +54,10 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 
 # Which scenes concern a header, by the beginnings of their names; other headers: all scenes but these.
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
-             "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo")}
-OF_WAIT_LISTS = ("fifo", "lifo", "any")
+             "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
+             "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
+             "detail/meet/selection_cases.hpp": ("select",)}
+OF_WAIT_LISTS = ("fifo", "lifo", "any", "select_fifo", "select_lifo", "select_any")
 
 
 def concerns(file: str, scene: str) -> bool:
@@ -507,6 +509,72 @@ def pool() -> Iterator[Mutant]:
     yield Mutant("pool: blocks are left behind", file, "            delete[] to_nodes(block", "            static_cast<void>(block", by="sim")
 
 
+def select() -> Iterator[Mutant]:
+    """The steps of a selection."""
+    protocol = "detail/meet/protocol.hpp"
+    commitment = "detail/meet/commitment.hpp"
+    selection = "detail/meet/selection.hpp"
+    cases = "detail/meet/selection_cases.hpp"
+
+    def mutant(file: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
+        return Mutant(f"select: {name}", file, before, after, also=also)
+
+    yield mutant(commitment, "a completer decides over a decision", "            if (is_decided(seen)) {\n                TRYST",
+                 "            if (is_decided(seen) && false) {\n                TRYST")
+    yield mutant(commitment, "a completer does not wait for the end of a registration", "            if (seen == held) {", "            if (false) {")
+    yield mutant(commitment, "a stop before parking is lost", "            if (seen != open && seen != parked) {", "            if (seen != parked) {")
+    yield mutant(commitment, "the owner forgets a stop when it parks", "        abandon();\n        return false;\n", "        return false;\n")
+    yield mutant(commitment, "the owner parks over a decision", "        if (change_open(parked)) {\n",
+                 "        open_or_park(true);\n        if (true) {\n")
+    yield mutant(commitment, "a registration that goes on forgets a decision", "        return change_open(held);\n",
+                 "        word_.store(held, std::memory_order_relaxed);\n        return true;\n")
+    yield mutant(commitment, "a registration goes on after a decision", "        return change_open(held);\n",
+                 "        change_open(held);\n        return true;\n")
+    yield mutant(commitment, "the owner does not wait for the item",
+                 "is_decided(seen) && (waiter_of(seen) == nullptr || (seen & flags) != 0)", "is_decided(seen)")
+    yield mutant(commitment, "a canceller posts without a decision", "is_parked ? none(by_deadline) : by_deadline ? expired : stopped",
+                 "by_deadline ? expired : stopped")
+    yield mutant(commitment, "that the owner was parked is not kept", "to_word(q) | (is_parked ? was_parked : 0)", "to_word(q)")
+    yield mutant(protocol, "a stale waiter is not handed back", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
+    yield mutant(protocol, "a hand-back does not pin the exchanger", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
+                 "            struct {\n                void pin() {}\n                void unpin() {}\n            } nothing;\n"
+                 "            q.state.complete(nothing);\n")
+    own = "        complete_own(w, outcome::exchanged);\n"
+    ends = ("        end_swap(complete(q, outcome::exchanged, in_list), q, moving);\n",
+            "        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);\n")
+    yield mutant(protocol, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
+    yield mutant(protocol, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
+    yield mutant(protocol, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
+    yield mutant(protocol, "a waiter of a selection is taken for another", "in_list && q.kind == waiter::kind_type::selecting", "false")
+    yield mutant(protocol, "a party swaps with a stale waiter",
+                 "        if (committed == commitment::commit_result::stale) {\n            return false;\n        }\n", "")
+    yield mutant(protocol, "a stale waiter ends the arrival", "                found.kind = match_result::collided;\n                return false;\n",
+                 "                return true;\n")
+    yield mutant(protocol, "the item is not delivered", "        commitment_of(q).deliver(q);\n", "")
+    yield mutant(protocol, "an owner that runs is posted", "        if (committed == commitment::commit_result::parked) {", "        if (true) {")
+    yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
+    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        yield_until([&] { return try_withdraw(w) != arrival::claimed; });\n",
+                 "        try_withdraw(w);\n")
+    yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
+    yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
+    yield mutant(cases, "the order of registration is that of the arguments", "        if (!std::is_sorted(first, last, comes_before)) {", "        if (false) {")
+    yield mutant(selection, "two cases at one exchanger are registered", "            if (each.where() == latest) {", "            if (false) {")
+    yield mutant(selection, "a decision during the registration is not awaited", "        if (is_decided) {\n            await_settled();\n        }\n", "")
+    yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
+    yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        base::start_limits();\n",
+                 "        cases_.first().run = Done;\n")
+    yield mutant(selection, "a stopped selection is not posted", "            post(cases_.first());\n", "")
+    yield mutant(selection, "a destroyed frame does not wait for its item",
+                 "            if (!has_been_parked()) {\n                await_settled();\n            } else if (!queued",
+                 "            if (has_been_parked() && !queued")
+    yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
+    yield mutant(selection, "a destroyed frame does not wait for its resumption", "                yield_until([&] { return on.retract(&won); });\n", "")
+    yield mutant(selection, "a destroyed frame does not decide", "        if (!commitment::abandon() && decided() != nullptr) {", "        if (decided() != nullptr) {")
+    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n    }\n", "            }\n        }\n    }\n")
+    yield mutant(selection, "a poll looks at one case", "i != start_ + n; ++i", "i != start_ + 1; ++i")
+    yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform."""
     yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
@@ -515,5 +583,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *split(include, WAIT_LISTS, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *select(), *split(include, WAIT_LISTS, "sim"),
             *queue(), *stack(), *elimination(), *pool()]

@@ -152,7 +152,7 @@ public:
     bool abandon() noexcept {
         word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
         while (!is_decided(seen)) {
-            // Relaxed: the owner publishes nothing by it, and stale waiters are not touched.
+            // [C7] relaxed: the owner publishes nothing by it, and stale waiters are not touched.
             // Failure relaxed: retried.
             if (word_.compare_exchange_weak(seen, none(seen == expired), std::memory_order_relaxed,
                                             std::memory_order_relaxed)) {
