@@ -34,6 +34,9 @@ struct no_deadline {};
 template <class Derived, class Limits>
 class wait_limits : private std::conditional_t<Limits::timed, timer_node, no_deadline> {
 public:
+    wait_limits(const wait_limits&) = delete;
+    wait_limits& operator=(const wait_limits&) = delete;
+
     static constexpr bool is_timed = Limits::timed;
 
     /// The deadline on the steady clock. Precondition: `is_timed`.
@@ -56,8 +59,6 @@ protected:
         : wait_limits(clock::time_point(patience), std::forward<Stop>(stop)...) {
         this->fire = nullptr; // the deadline is a duration that has not begun
     }
-    wait_limits(const wait_limits&) = delete;
-    wait_limits& operator=(const wait_limits&) = delete;
     ~wait_limits() = default;
 
     /// Whether a stop has been requested. Precondition: the limits are not in force yet.
