@@ -541,9 +541,10 @@ def select() -> Iterator[Mutant]:
                  "            q.state.complete(nothing);\n")
     own = "        complete_own(w, outcome::exchanged);\n"
     ends = ("        end_swap(complete(q, outcome::exchanged, in_list), q, moving);\n",
-            "        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);\n")
+            "        end_swap(suspended, q, moving);\n")
     yield mutant(protocol, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
-    yield mutant(protocol, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
+    yield mutant(protocol, "the owner decides after it has posted another selection", ends[1], ends[1] + own,
+                 also=(own + "        const bool suspended", "        const bool suspended"))
     yield mutant(protocol, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
     yield mutant(protocol, "a waiter of a selection is taken for another", "in_list && q.kind == waiter::kind_type::selecting", "false")
     yield mutant(protocol, "a party swaps with a stale waiter",
@@ -555,11 +556,18 @@ def select() -> Iterator[Mutant]:
     yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
     yield mutant(protocol, "the owner does not wait for a claimed waiter", "        yield_until([&] { return try_withdraw(w) != arrival::claimed; });\n",
                  "        try_withdraw(w);\n")
+    yield mutant(protocol, "a closer keeps a claimed waiter without a decision",
+                 "        const auto take = [this](waiter& q) { return take_closed(q); };\n",
+                 "        const auto take = [](waiter& q) { return q.result == outcome::pending; };\n",
+                 also=("            if (complete_closed(q)) {\n", "            if (take_closed(q) && complete_closed(q)) {\n"))
+    yield mutant(selection, "a case that a partner has left is left again",
+                 "        cases_.for_each([&](auto& each) {\n            if (&each != won) {\n",
+                 "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
     yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
     yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
     yield mutant(cases, "the order of registration is that of the arguments", "        if (!std::is_sorted(first, last, comes_before)) {", "        if (false) {")
     yield mutant(selection, "two cases at one exchanger are registered", "            if (each.where() == latest) {", "            if (false) {")
-    yield mutant(selection, "a decision during the registration is not awaited", "        if (is_decided) {\n            await_settled();\n        }\n", "")
+    yield mutant(selection, "a decision during the registration is not awaited", "        await_settled();\n        return true;\n", "        return true;\n")
     yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
     yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        base::start_limits();\n",
                  "        cases_.first().run = Done;\n")
