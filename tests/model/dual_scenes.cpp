@@ -316,7 +316,8 @@ private:
 
     void close() {
         const auto expel = [](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); };
-        if (detail::waiter* const last = list_->close(expel)) {
+        const auto keep = [](detail::waiter& /*q*/) { return true; };
+        if (detail::waiter* const last = list_->close(keep, expel)) {
             expel(*last);
         }
     }
