@@ -966,7 +966,7 @@ constexpr std::array all{
           "a selection and its partner on one loop, a selection elsewhere",
           two_selections_on_one_loop, reaches(step::commit, step::stale_claim)},
     scene{"select_two_rounds", "a loop selects twice; its partner exchanges twice", two_rounds,
-          reaches(step::commit, step::stale_claim)},
+          reaches(step::commit)},
 
     scene{"select_partners", "a selection, and a partner at each of its places", two_partners,
           reaches(step::commit, step::stale_claim, step::held_selection)},
@@ -1020,7 +1020,7 @@ constexpr std::array all{
     scene{"select_abandoned_closer", "the same, with a close and a deadline", abandoned_and_closer,
           reaches(step::commit, step::stale_claim)},
     scene{"select_destroyed", "a selection that has returned destroys a place of the other one",
-          destroyed, reaches(step::pinned)},
+          destroyed, reaches(step::commit)},
     scene{"select_destroyed_thread", "the same, by a thread; a stop", destroyed_by_thread,
           reaches(step::pinned)},
     scene{"select_destroyed_bare", "the same, without executors", destroyed_below,
