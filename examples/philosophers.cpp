@@ -47,8 +47,8 @@ tryst::task<> dine(hand left, hand right, dinner& all) {
                 all.end.request_stop();
             }
             auto got = tryst::try_select(left.exchange(), right.exchange()); // does one wait?
-            left.take(std::move(got).get<0>());
-            right.take(std::move(got).get<1>());
+            left.take(std::move(got.get<0>()));
+            right.take(std::move(got.get<1>()));
             continue;
         }
         std::vector<hand*> hands{&left, &right}; // but those that keep a fork, or need none

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -25,14 +26,14 @@ tryst::task<cache> work(tryst::synchronous_channel<request>& requests,
             co_await tryst::select(requests.receive(), swaps.exchange(std::move(mine)), stop);
         switch (got.index()) {
         case 0: // a request; the cache has not been swapped, and is back
-            mine = std::move(got).get<1>().returned();
+            mine = std::move(got.get<1>()).returned();
             serve(*got.get<0>(), mine);
             break;
         case 1: // another worker's cache
-            mine = *std::move(got).get<1>();
+            mine = *std::move(got.get<1>());
             break;
         default: // tryst::select_npos: stopped, and no case took place
-            co_return std::move(got).get<1>().returned();
+            co_return std::move(got.get<1>()).returned();
         }
     }
 }
@@ -44,7 +45,7 @@ tryst::task<std::optional<request>> next_job(jobs& urgent, jobs& ordinary, std::
     if (!got) { // get<0>().error() is timed_out or cancelled, and so is get<1>().error()
         co_return std::nullopt;
     }
-    auto job = std::move(got).visit([](auto&& received) { return std::move(received); });
+    auto job = std::move(got).visit(std::identity());
     if (!job) { // its channel is closed
         co_return std::nullopt;
     }
@@ -54,7 +55,7 @@ tryst::task<std::optional<request>> next_job(jobs& urgent, jobs& ordinary, std::
 bool is_idle(jobs& urgent, jobs& ordinary) {
     auto got = tryst::try_select(urgent.receive(), ordinary.receive()); // a plain call
     if (got) {
-        auto job = std::move(got).visit([](auto&& received) { return std::move(received); });
+        auto job = std::move(got).visit(std::identity());
         return !job; // closed
     }
     return true; // no sender waits: get<0>().error() is no_partner
