@@ -37,9 +37,10 @@ namespace tryst {
 ///   because of the stop or the deadline. All other cases hand their items back.
 /// @throws      nothing.
 /// @progress    obstruction-free. A party that claims a selection's waiter while the selection is
-///   being registered waits for the end of the registration (of 16 cases at most at a time). A
-///   selection that is complete waits until parties that have claimed its other waiters hand them
-///   back, which takes a few instructions. Two parties without selections are not affected.
+///   being registered waits for the end of the registration (of 16 cases at most at a time). When a
+///   selection is complete, it or its partner waits until parties that have claimed its other
+///   waiters hand them back, which takes a few instructions. Two parties without selections are not
+///   affected.
 /// @resumes     as `exchange_operation`: on the executor that it was awaited on.
 /// @cancellation total, as for `exchange_operation`: no case has taken place then.
 /// @sync        as `exchange_operation`, for the case that took place.
@@ -283,8 +284,8 @@ template <class... Cases>
 /// @throws std::bad_alloc; std::invalid_argument if the range is empty; what `make` throws. Then
 ///   nothing was offered, and items that `make` has taken are destroyed.
 /// @allocation two blocks, for the cases and their order. The cost is linear in the number of
-///   cases, plus a sort by address if the exchangers are not in that order. A partner that commits
-///   takes constant time.
+///   cases, plus a sort by address if the exchangers are not in that order. A partner takes
+///   constant time.
 template <std::ranges::forward_range Range, class Make, stoppable_token... StopToken>
     requires(sizeof...(StopToken) <= 1 &&
              std::invocable<Make&, std::ranges::range_reference_t<Range>>)
