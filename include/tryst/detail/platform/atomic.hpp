@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 #include <version>
@@ -33,7 +34,6 @@
 #else
 #define TRYST_HAS_FUTEX 0
 #include <condition_variable>
-#include <cstddef>
 #include <mutex>
 #endif
 
