@@ -148,21 +148,13 @@ awaitable<session::reply> session::exchange(request incoming) {
         co_return reply{outcome::exchanged, *std::move(received)};
     }
 
-    watch_for_disconnect();
-    reply result = co_await wait(*room, std::move(incoming));
-    asio::error_code ignored;
-    std::ignore = socket_.cancel(ignored); // ends watch_for_disconnect
-    co_return result;
-}
-
-awaitable<session::reply> session::wait(const rooms::room_reference& room, request incoming) {
     switch (incoming.kind) {
     case request_kind::ask:
-        co_return co_await wait_for(room.red_blue().red(std::move(incoming.body)));
+        co_return co_await wait_for(room->red_blue().red(std::move(incoming.body)));
     case request_kind::answer:
-        co_return co_await wait_for(room.red_blue().blue(std::move(incoming.body)));
+        co_return co_await wait_for(room->red_blue().blue(std::move(incoming.body)));
     default:
-        co_return co_await wait_for(room.exchanger().exchange(std::move(incoming.body)));
+        co_return co_await wait_for(room->exchanger().exchange(std::move(incoming.body)));
     }
 }
 
@@ -170,9 +162,12 @@ awaitable<session::reply> session::wait(const rooms::room_reference& room, reque
 /// been paired, and no other client has its message.
 template <class Exchange>
 awaitable<session::reply> session::wait_for(Exchange&& partner) {
+    watch_for_disconnect();
     auto got = co_await tryst::asio::wait(
         tryst::select_for(shared_.settings.wait_time, std::forward<Exchange>(partner),
                           shared_.notices.receive(), withdrawal_.get_token()));
+    asio::error_code ignored;
+    std::ignore = socket_.cancel(ignored); // ends watch_for_disconnect
     if (got.index() == 1) {
         co_return reply{outcome::notified, *std::move(got).template get<1>()};
     }

@@ -50,7 +50,6 @@ private:
     awaitable<bool> receive(request_decoder& decoder);
     awaitable<reply> respond(request incoming);
     awaitable<reply> exchange(request incoming);
-    awaitable<reply> wait(const rooms::room_reference& room, request incoming);
     template <class Exchange>
     awaitable<reply> wait_for(Exchange&& partner);
     awaitable<bool> send(reply result);
