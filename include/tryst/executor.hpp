@@ -137,7 +137,7 @@ struct [[gnu::visibility("default")]] thread_state {
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
-    std::uint32_t selections = 0; ///< Begun on this thread (`selection::start_of_poll`).
+    std::uint32_t selections = 0; ///< Polls of selections on this thread (`poll_order`).
     std::uint8_t skips[2] = {}; ///< Arrivals in a row that have skipped a wait list (arena.hpp).
 };
 

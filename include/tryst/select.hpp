@@ -55,7 +55,7 @@ class [[nodiscard]] select_operation : private detail::selection<Cases, Limits>,
 
 public:
     /// For `co_await`: completes a case whose partner is waiting, if there is one.
-    bool await_ready() noexcept { return core::prepare_start(); }
+    bool await_ready() noexcept { return core::try_match(); }
 
     /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
     template <class Promise>
@@ -77,7 +77,7 @@ private:
     friend struct detail::selection_factory;
 
     template <class... Arguments>
-    explicit select_operation(Arguments&&... arguments)
+    explicit select_operation(Arguments&&... arguments) noexcept
         : core(std::forward<Arguments>(arguments)...) {}
 
     static void resume(executor_node* node) noexcept {
@@ -175,7 +175,7 @@ struct selection_factory {
         using made = std::invoke_result_t<Make&, std::ranges::range_reference_t<Range>>;
         if constexpr (selection_arguments<made&&>::check()) {
             using cases = case_array<typename side_of<made>::type>;
-            return operation<cases, false, Stop...>(false, std::tie(range, make_case),
+            return operation<cases, false, Stop...>(false, cases(std::tie(range, make_case)),
                                                     std::move(stop)...);
         }
     }
@@ -222,8 +222,8 @@ private:
 ///
 /// The arguments are what `exchange`, `red`, `blue`, `send` and `receive` return, of any exchangers
 /// and channels, without limits of their own. A stop token may follow. If several partners are
-/// waiting, the cases have equal chances: each selection of a thread begins its poll with another
-/// case.
+/// waiting, their cases have equal chances, because each selection polls its cases in a new
+/// pseudo-random order.
 ///
 /// Of several cases on the same side of one exchanger, the first in the order of the poll takes
 /// part. Cases on both sides of one exchanger are an error (an assertion), because the selection

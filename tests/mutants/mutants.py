@@ -523,7 +523,7 @@ def select() -> Iterator[Mutant]:
                  "            if (is_decided(seen) && false) {\n                TRYST")
     yield mutant(commitment, "a completer does not wait for the end of a registration", "            if (seen == held) {", "            if (false) {")
     yield mutant(commitment, "a stop before parking is lost", "            if (seen != open && seen != parked) {", "            if (seen != parked) {")
-    yield mutant(commitment, "the owner forgets a stop when it parks", "        abandon();\n        return false;\n", "        return false;\n")
+    yield mutant(commitment, "the owner forgets a stop when it parks", "        try_decide_none();\n        return false;\n", "        return false;\n")
     yield mutant(commitment, "the owner parks over a decision", "        if (change_open(parked)) {\n",
                  "        open_or_park(true);\n        if (true) {\n")
     yield mutant(commitment, "a registration that goes on forgets a decision", "        return change_open(held);\n",
@@ -565,7 +565,8 @@ def select() -> Iterator[Mutant]:
                  "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
     yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
     yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
-    yield mutant(cases, "the order of registration is that of the arguments", "        if (!std::is_sorted(first, last, comes_before)) {", "        if (false) {")
+    yield mutant("detail/meet/poll_order.hpp", "the order of registration is that of the arguments",
+                 "        if (!std::is_sorted(numbers.begin(), numbers.end(), comes_before)) {", "        if (false) {")
     yield mutant(selection, "two cases at one exchanger are registered", "            if (each.where() == latest) {", "            if (false) {")
     yield mutant(selection, "a decision during the registration is not awaited", "        await_settled();\n        return true;\n", "        return true;\n")
     yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
@@ -577,9 +578,9 @@ def select() -> Iterator[Mutant]:
                  "            if (has_been_parked() && !queued")
     yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
     yield mutant(selection, "a destroyed frame does not wait for its resumption", "                yield_until([&] { return on.retract(&won); });\n", "")
-    yield mutant(selection, "a destroyed frame does not decide", "        if (!commitment::abandon() && decided() != nullptr) {", "        if (decided() != nullptr) {")
+    yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
     yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n    }\n", "            }\n        }\n    }\n")
-    yield mutant(selection, "a poll looks at one case", "i != start_ + n; ++i", "i != start_ + 1; ++i")
+    yield mutant(selection, "a poll looks at one case", "i != n; ++i", "i != 1; ++i")
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
 

@@ -23,9 +23,11 @@ namespace tryst::detail {
  *   held     --park[C2]-------> parked      likewise, and the owner is suspended
  *   open     --hold[C4]-------> held        a long registration goes on
  *   open     --park[C4]-------> parked
- *   open     --request_stop[C5]-> stopped   the owner decides that no case takes place
- *   open, stopped, parked
+ *   open     --request_stop[C5]-> stopped, expired   by a canceller
+ *   any but held and decided
  *            --commit[C1]-----> decided     by a completer: a partner or a closer
+ *            --try_decide_none[C7]-> decided   by the owner, which finds `stopped` or `expired` when
+ *                                           it is about to park, or which is being destroyed
  *   parked   --request_stop[C5]-> decided   by a canceller: no case takes place
  *   decided  --deliver[C3]----> delivered   by the completer, if the owner was not parked
  *
@@ -143,13 +145,13 @@ public:
         if (change_open(parked)) {
             return true;
         }
-        abandon();
+        try_decide_none();
         return false;
     }
 
     /// Decides for no case, unless there is a decision.
     /// @returns whether it did.
-    bool abandon() noexcept {
+    bool try_decide_none() noexcept {
         word seen = word_.load(std::memory_order_relaxed); // relaxed: the CAS re-reads it
         while (!is_decided(seen)) {
             // [C7] relaxed: the owner publishes nothing by it, and stale waiters are not touched.

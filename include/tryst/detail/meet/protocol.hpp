@@ -117,10 +117,10 @@ public:
                 found.kind == match_result::empty && arena_.has_grown() && try_match_in_arena(w));
     }
 
-    /// Swaps with a partner that waits in any slot; offers nothing.
+    /// Swaps with a partner that waits in the wait list; offers nothing.
     /// @returns whether `w` is completed.
     template <class W>
-    bool try_match_all(W& w) noexcept {
+    bool try_match_in_list(W& w) noexcept {
         match_result found{};
         do {
             found = arena_.list().try_match(W::side);
@@ -128,6 +128,16 @@ public:
                 return true;
             }
         } while (found.kind == match_result::collided);
+        return false;
+    }
+
+    /// Swaps with a partner that waits in any slot; offers nothing.
+    /// @returns whether `w` is completed.
+    template <class W>
+    bool try_match_all(W& w) noexcept {
+        if (try_match_in_list(w)) {
+            return true;
+        }
         if (!arena_.has_grown()) {
             return false;
         }
@@ -435,7 +445,7 @@ private:
                     return arrival::completed;
                 }
                 if (found.kind == match_result::collided) {
-                    continue; // the arena has grown
+                    continue; // the arena may have grown
                 }
             }
             match_result found = arena_.list().enqueue_or_match(w, W::side);

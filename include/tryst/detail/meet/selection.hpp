@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
@@ -48,7 +49,7 @@ public:
     /// @param biased  whether polls begin with the first case.
     /// @param limits  as in `operation`.
     template <class Given, class... Limit>
-    explicit selection(bool biased, Given&& cases, Limit&&... limits)
+    explicit selection(bool biased, Given&& cases, Limit&&... limits) noexcept
         : base(std::forward<Limit>(limits)...), cases_(std::forward<Given>(cases)),
           is_biased_(biased) {
         cases_.for_each([this](waiter& each) { each.owner = static_cast<commitment*>(this); });
@@ -82,11 +83,6 @@ public:
             return true;
         }
         return poll([](auto& each) { return each.try_match(); });
-    }
-
-    template <bool /*OwnsThread*/ = false>
-    bool prepare_start() noexcept {
-        return try_match();
     }
 
     /// Polls all cases thoroughly.
@@ -145,7 +141,7 @@ public:
         base::end_limits();
         const executor_ref on = cases_.first().executor;
         const bool queued = on && on.retract(&cases_.first());
-        if (!commitment::abandon() && decided() != nullptr) {
+        if (!try_decide_none() && decided() != nullptr) {
             waiter& won = *decided();
             if (!has_been_parked()) {
                 await_settled();
@@ -239,14 +235,14 @@ private:
         return true;
     }
 
-    /// Calls `match` for each case, beginning with another one each time unless biased.
+    /// Calls `match` for each case.
     /// @returns whether it returned true, and so the selection is complete.
     template <class Match>
     bool poll(Match match) noexcept {
         const std::size_t n = cases_.size();
-        start_ = is_biased_ ? 0 : per_thread<thread_state>().selections++ % n;
-        for (std::size_t i = start_; i != start_ + n; ++i) {
-            if (cases_.visit(i < n ? i : i - n, match)) {
+        order_ = is_biased_ ? poll_order() : poll_order::random(n);
+        for (std::size_t i = 0; i != n; ++i) {
+            if (cases_.visit(order_.at(i, n), match)) {
                 return true;
             }
         }
@@ -276,7 +272,7 @@ private:
             ++registered;
             return each.enlist();
         };
-        if (!cases_.register_each(start_, enlist)) {
+        if (!cases_.register_each(order_, enlist)) {
             return false;
         }
         await_settled();
@@ -326,7 +322,7 @@ private:
 
     Cases cases_;
     void* client_ = nullptr;
-    std::size_t start_ = 0; ///< The case with which the poll began.
+    poll_order order_;
     bool is_biased_;
     stage at_ = stage::created;
 };

@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/operation.hpp>
+#include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/select_result.hpp>
@@ -38,7 +39,7 @@ public:
     /// Identifies the exchanger.
     const void* where() const noexcept { return protocol_; }
 
-    bool try_match() noexcept { return protocol_->try_match(*this); }
+    bool try_match() noexcept { return protocol_->try_match_in_list(*this); }
     bool try_match_all() noexcept { return protocol_->try_match_all(*this); }
 
     /// Claims a partner, or waits in the wait list.
@@ -74,28 +75,6 @@ private:
     typename Side::protocol* protocol_;
 };
 
-/// The order in which a selection registers its cases: by the addresses of their exchangers. Cases
-/// of one exchanger are in the order of the poll, which begins at case `start`.
-struct registration_order {
-    std::size_t start;
-    std::size_t size;
-
-    template <class Where>
-    void sort(auto first, auto last, Where where) const {
-        const auto comes_before = [&](auto a, auto b) {
-            const void* const at_a = where(a);
-            const void* const at_b = where(b);
-            return at_a != at_b ? std::less<>()(at_a, at_b) : rank(a) < rank(b);
-        };
-        if (!std::is_sorted(first, last, comes_before)) {
-            std::sort(first, last, comes_before);
-        }
-    }
-
-private:
-    std::size_t rank(std::size_t i) const noexcept { return i < start ? i + size : i; }
-};
-
 /// Cases that are known at compile time.
 template <class... Sides>
 class case_tuple {
@@ -107,7 +86,7 @@ public:
                             given)) {}
 
     /// Whether a completer may leave the lists for a parked owner, because it takes little time.
-    static constexpr bool is_small = true;
+    static constexpr bool is_small = sizeof...(Sides) <= held_cases;
 
     static constexpr std::size_t size() noexcept { return sizeof...(Sides); }
     waiter& first() noexcept { return std::get<0>(cases_); }
@@ -136,7 +115,7 @@ public:
     /// Calls `f` with each case in the order of registration, until it returns true.
     /// @returns whether it did.
     template <class F>
-    bool register_each(std::size_t start, F& f) {
+    bool register_each(poll_order polled, F& f) {
         std::array<std::uint8_t, sizeof...(Sides)> order;
         std::array<const void*, sizeof...(Sides)> where;
         std::size_t i = 0;
@@ -145,8 +124,7 @@ public:
             order[i] = static_cast<std::uint8_t>(i);
             ++i;
         });
-        registration_order{start, size()}.sort(order.begin(), order.end(),
-                                               [&](std::size_t of) { return where[of]; });
+        polled.sort(order, [&](std::size_t of) { return where[of]; });
         return std::any_of(order.begin(), order.end(),
                            [&](std::size_t of) { return visit(of, f); });
     }
@@ -215,10 +193,8 @@ public:
     }
 
     template <class F>
-    bool register_each(std::size_t start, F& f) {
-        registration_order{start, size()}.sort(
-            order_.begin(), order_.end(),
-            [this](std::size_t of) { return cases_.get()[of].where(); });
+    bool register_each(poll_order polled, F& f) {
+        polled.sort(order_, [this](std::size_t of) { return cases_.get()[of].where(); });
         return std::any_of(order_.begin(), order_.end(),
                            [&](std::size_t of) { return visit(of, f); });
     }

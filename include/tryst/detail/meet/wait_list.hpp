@@ -32,7 +32,7 @@ struct match_result {
         own_side, ///< No partner waits, but a party of the arrival's own side does.
         partner, ///< A partner was claimed and belongs to the caller.
         offered, ///< The arrival waits in the list, and may be claimed at once.
-        collided, ///< Another party was faster: try again.
+        collided, ///< Another party was faster, or the partner was stale (I41): try again.
         closed, ///< The list is closed.
         out_of_memory, ///< There is no memory for another waiter.
     };
