@@ -825,7 +825,7 @@ void abandoned_and_closer() {
 // The other may still be withdrawing its waiter from the exchanger that the first one destroys.
 void destroyed() {
     market m(2);
-    m.run(m.loop(m.waits(a, b)), m.loop(m.waits(b, a).and_destroys(0)));
+    m.run(m.loop(m.comes<until_stop>(a, b)), m.loop(m.waits(b, a).and_destroys(0)));
 }
 
 void destroyed_by_thread() {

@@ -563,6 +563,15 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a case that a partner has left is left again",
                  "        cases_.for_each([&](auto& each) {\n            if (&each != won) {\n",
                  "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
+    yield mutant(protocol, "a closer decides when it completes",
+                 "        return q.kind == waiter::kind_type::selecting || complete(q, outcome::closed, true);\n",
+                 "        if (q.kind != waiter::kind_type::selecting) {\n            return complete(q, outcome::closed, true);\n        }\n"
+                 "        const auto committed = commit(q);\n        return committed != commitment::commit_result::stale &&\n"
+                 "               complete_case(q, outcome::closed, committed);\n",
+                 also=("            return true;\n        }\n        const auto committed = commit(q);\n",
+                       "            return true;\n        }\n        return true;\n        const auto committed = commit(q);\n"))
+    yield mutant(protocol, "a partner leaves the lists of an owner that runs",
+                 "        if (suspended && commitment_of(q).leave_parked != nullptr) {", "        if (commitment_of(q).leave_parked != nullptr) {")
     yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
     yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
     yield mutant("detail/meet/poll_order.hpp", "the order of registration is that of the arguments",
