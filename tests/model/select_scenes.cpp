@@ -183,9 +183,9 @@ public:
     }
 
     /// A loop whose one coroutine may be destroyed while it waits: by `killer`, or `at_once`,
-    /// before its check runs.
-    template <class Party>
-    auto doomed_loop(Party p, bool at_once = false) {
+    /// before its check runs. Coroutines for the `others` follow on the loop.
+    template <class Party, class... Others>
+    auto doomed_loop(Party p, bool at_once = false, Others... others) {
         doom_.loop = &loop_.at(loops_++);
         doom_.party = p.mine;
         doom_.run = [](executor_node* node) noexcept {
@@ -196,7 +196,7 @@ public:
                 records.at(order.party).abandoned = true;
             }
         };
-        return [this, p, at_once] {
+        return [this, p, at_once, others...] {
             serial_loop& here = *doom_.loop;
             here.run([&] {
                 here.begin_work();
@@ -204,6 +204,7 @@ public:
                     here.executor().post(&doom_);
                 }
                 doom_.coroutine = to_be_destroyed(*this, p).coroutine;
+                ((here.begin_work(), in_turn(*this, &here, others)), ...);
             });
         };
     }
@@ -814,7 +815,7 @@ void abandoned_and_canceller() {
 
 void abandoned_at_once() {
     market m(2);
-    m.run(m.doomed_loop(m.comes<until_stop>(a, b), true), m.bare(m.waits(a)), m.bare(m.waits(b)));
+    m.run(m.doomed_loop(m.comes<until_stop>(a, b), true, m.waits(a)), m.bare(m.waits(b)));
 }
 
 void abandoned_and_closer() {
