@@ -102,16 +102,15 @@ public:
     }
 
     template <class F>
-    bool register_each(std::size_t start, F f) {
-        detail::registration_order{start, size_}.sort(order_.begin(), order_.end(),
-                                                      [this](std::size_t of) {
-                                                          const void* where = nullptr;
-                                                          visit(of, [&](auto& each) {
-                                                              where = each.where();
-                                                              return true;
-                                                          });
-                                                          return where;
-                                                      });
+    bool register_each(detail::poll_order polled, F& f) {
+        polled.sort(order_, [this](std::size_t of) {
+            const void* where = nullptr;
+            visit(of, [&](auto& each) {
+                where = each.where();
+                return true;
+            });
+            return where;
+        });
         for (const std::size_t i : order_) {
             if (visit(i, f)) {
                 return true;
@@ -179,7 +178,7 @@ class select_any : public detail::selection<sized_cases<IsSmall>, Limits> {
 public:
     using core::core;
 
-    bool await_ready() noexcept { return core::prepare_start(); }
+    bool await_ready() noexcept { return core::try_match(); }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         return core::template start<resume>(executor_of(coroutine), coroutine.address());
