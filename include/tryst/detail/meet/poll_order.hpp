@@ -27,7 +27,10 @@ struct poll_order {
         x = (x ^ (x >> 16U)) * 0x85EBCA6BU;
         x = (x ^ (x >> 13U)) * 0xC2B2AE35U;
         x ^= x >> 16U;
-        return {x / 2 % size, x % 2 != 0};
+        // A number below `size` without a division (Lemire, "Fast random integer generation in an
+        // interval", 2019, section 3).
+        const auto start = static_cast<std::size_t>((std::uint64_t{x / 2} * size) >> 31U);
+        return {start, x % 2 != 0};
     }
 
     /// The case at position `i`.
