@@ -8,9 +8,16 @@
 
 #include <tryst/tryst.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <coroutine>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stop_token>
+#include <tuple>
+#include <utility>
 
 namespace tryst::bench {
 namespace {
@@ -48,6 +55,42 @@ private:
     std::stop_source source_;
 };
 
+/// Awaits the selection that `make` makes. Its result is the item of the case that took place.
+template <class Make>
+class item_of_selection {
+public:
+    explicit item_of_selection(Make make) : selection_(make()) {}
+
+    bool await_ready() noexcept { return selection_.await_ready(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        return selection_.await_suspend(coroutine);
+    }
+    std::optional<item> await_resume() noexcept {
+        return selection_.await_resume().visit(
+            [](auto&& got) { return got ? std::optional<item>(*got) : std::nullopt; });
+    }
+
+private:
+    decltype(std::declval<Make&>()()) selection_;
+};
+
+/// Selections over `N` exchangers, of which each brings the same item to all.
+template <std::size_t N>
+class select_of {
+public:
+    auto exchange(item mine) {
+        return item_of_selection([this, mine] {
+            return std::apply([mine](auto&... each) { return select(each.exchange(mine)...); },
+                              exchangers_);
+        });
+    }
+    void close() { std::ranges::for_each(exchangers_, &meeting::close); }
+
+private:
+    std::array<meeting, N> exchangers_;
+};
+
 /// Loops that sleep as soon as they are idle, so that each swap between two of them wakes one.
 class sleeping_loops : public run_loops {
 public:
@@ -69,6 +112,10 @@ void add_channel(const std::string& name) {
     add("two_loops", swaps<run_loops, meeting>, 2, {1, 16, 1'000, 100'000});
     add("two_loops_one_slot", swaps<run_loops, one_slot>, 2, {1, 16, 1'000, 100'000});
     add("two_sleeping_loops", swaps<sleeping_loops, meeting>, 2, {1});
+    add("select_of_2_on_one_loop", swaps<run_loops, select_of<2>>, 1, {2, 16});
+    add("select_of_4_on_one_loop", swaps<run_loops, select_of<4>>, 1, {16});
+    add("select_of_16_on_one_loop", swaps<run_loops, select_of<16>>, 1, {16});
+    add("select_of_2_on_two_loops", swaps<run_loops, select_of<2>>, 2, {1, 16, 1'000});
     add_channel<fifo>("fifo");
     add_channel<lifo>("lifo");
     add_channel<lists>("locked");

@@ -8,6 +8,7 @@
 
 #include <atomic> // std::memory_order
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <stop_token>
