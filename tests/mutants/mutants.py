@@ -554,7 +554,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(protocol, "the item is not delivered", "        commitment_of(q).deliver(q);\n", "")
     yield mutant(protocol, "an owner that runs is posted", "        if (committed == commitment::commit_result::parked) {", "        if (true) {")
     yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
-    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        yield_until([&] { return try_withdraw(w) != arrival::claimed; });\n",
+    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        spin_until([&] { return try_withdraw(w) != arrival::claimed; });\n",
                  "        try_withdraw(w);\n")
     yield mutant(protocol, "a closer keeps a claimed waiter without a decision",
                  "        const auto take = [this](waiter& q) { return take_closed(q); };\n",

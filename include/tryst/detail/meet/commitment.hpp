@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <cassert>
@@ -234,14 +235,7 @@ private:
     [[gnu::noinline]] void wait_while_held() const noexcept {
         TRYST_TRACE(step::held_selection);
         // Relaxed: `commit` acquires.
-        const auto is_free = [this] { return word_.load(std::memory_order_relaxed) != held; };
-        for (int i = 0; i != spin_pauses; ++i) {
-            if (is_free()) {
-                return;
-            }
-            spin_pause();
-        }
-        yield_until(is_free);
+        spin_until([this] { return word_.load(std::memory_order_relaxed) != held; });
     }
 
     atomic<word> word_{held};

@@ -15,6 +15,7 @@
 #include <tryst/detail/meet/wait_list.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
 #include <tryst/detail/platform/trace.hpp>
 
 #include <cstddef>
@@ -270,7 +271,7 @@ public:
     /// until the claimer does not refer to it any more.
     template <class W>
     void withdraw(W& w) noexcept {
-        yield_until([&] { return try_withdraw(w) != arrival::claimed; });
+        spin_until([&] { return try_withdraw(w) != arrival::claimed; });
     }
 
     /// Closes permanently, and completes all waiters with `closed`. A party that finds the

@@ -10,6 +10,7 @@
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
@@ -289,7 +290,7 @@ private:
     }
 
     void await_settled() noexcept {
-        yield_until([this] { return is_settled(); });
+        spin_until([this] { return is_settled(); });
     }
 
     /// @returns whether it is suspended; if not, it is complete.
