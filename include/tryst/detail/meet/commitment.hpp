@@ -27,8 +27,8 @@ namespace tryst::detail {
  *   open     --request_stop[C5]-> stopped, expired   by a canceller
  *   any but held and decided
  *            --commit[C1]-----> decided     by a completer: a partner or a closer
- *            --try_decide_none[C7]-> decided   by the owner, which finds `stopped` or `expired` when
- *                                           it is about to park, or which is being destroyed
+ *            --try_decide_none[C7]-> decided   by the owner, which finds a stop when it is about to
+ *                                           park, or which is being destroyed
  *   parked   --request_stop[C5]-> decided   by a canceller: no case takes place
  *   decided  --deliver[C3]----> delivered   by the completer, if the owner was not parked
  *
