@@ -29,7 +29,7 @@ struct poll_order {
         x ^= x >> 16U;
         // A number below `size` without a division (Lemire, "Fast random integer generation in an
         // interval", 2019, section 3).
-        const auto start = static_cast<std::size_t>((std::uint64_t{x / 2} * size) >> 31U);
+        const std::size_t start = (std::uint64_t{x / 2} * size) >> 31U;
         return {start, x % 2 != 0};
     }
 
