@@ -414,7 +414,7 @@ private:
         market& m;
         Core& core;
 
-        bool await_ready() const noexcept { return core.prepare_start(); }
+        bool await_ready() const noexcept { return core.try_match(); }
         [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> party) const noexcept {
             m.request_.operation = &core;
             m.request_.request = [](void* operation) noexcept {
