@@ -476,7 +476,8 @@ TEST_P(Select, OfItsOwnSideDoesNotMeetItself) {
 #ifndef NDEBUG
 TEST(SelectDeath, OnBothSidesOfAnExchanger) {
     tryst::synchronous_channel<int> ch;
-    EXPECT_DEATH(sync_wait(tryst::select(ch.send(1), ch.receive())), "both sides");
+    EXPECT_DEATH(static_cast<void>(sync_wait(tryst::select(ch.send(1), ch.receive()))),
+                 "both sides");
 }
 
 TEST(SelectDeath, AwaitedTwice) {
