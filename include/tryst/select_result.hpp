@@ -44,7 +44,7 @@ public:
     /// The index of the case that took place, from 0; `select_npos` if there is none.
     std::size_t index() const noexcept { return index_; }
 
-    /// Whether a case took place.
+    /// Whether a case took place, which may have the error `closed` or `out_of_memory`.
     explicit operator bool() const noexcept { return index_ != select_npos; }
 
     /// @{
@@ -104,7 +104,7 @@ public:
     /// The index of the case that took place, from 0; `select_npos` if there is none.
     std::size_t index() const noexcept { return index_; }
 
-    /// Whether a case took place.
+    /// Whether a case took place, which may have the error `closed` or `out_of_memory`.
     explicit operator bool() const noexcept { return index_ != select_npos; }
 
     /// The number of cases.

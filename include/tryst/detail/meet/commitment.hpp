@@ -92,8 +92,8 @@ public:
     /// Tells the owner that the item and the outcome of `q` are in place. The caller must not touch
     /// the selection any more.
     void deliver(waiter& q) noexcept {
-        // [C3] release, pairs with [C6]: the item and the outcome. A plain store, because nobody
-        // else changes the word once it is decided.
+        // [C3] release, pairs with [C6]: the item and the outcome. A plain store, because
+        // no other party changes the word once it is decided.
         word_.store(to_word(q) | delivered, std::memory_order_release);
     }
 

@@ -157,7 +157,7 @@ public:
     template <bool OwnsThread = false, class W>
     arrival arrive(W& w, bool spread) noexcept {
         if constexpr (W::side == colour::none && !OwnsThread) {
-            // `try_match` has just found the wait list empty, and this thread's slot of the arena.
+            // `try_match` has just looked at the wait list, and at this thread's slot of the arena.
             if (!arena_.has_grown()) {
                 w.place = 0;
                 if (arena_.list().enqueue_or_match(w, W::side).kind == match_result::offered) {

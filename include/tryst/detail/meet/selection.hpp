@@ -30,9 +30,10 @@ namespace tryst::detail {
  *   finish      withdraws the waiters of all other cases, or waits until they are handed back
  *
  * The algorithm is that of two-phase locking with a try at each lock: a party holds its own word,
- * then takes a partner out of a list, then decides for it with one CAS on the partner's word. What
- * waits in a list and has been decided elsewhere is removed by its owner, or by the party that
- * claims it (I41). docs/adr/0010 compares the designs of Go, Kotlin, crossbeam and Parallel CML.
+ * then takes a partner out of a list, then decides for it with one CAS on the partner's word. A
+ * waiter whose selection has been decided elsewhere is withdrawn by its owner or by the owner's
+ * partner, unless another party claims it first and hands it back (I41). docs/adr/0010 compares
+ * the designs of Go, Kotlin, crossbeam and Parallel CML.
  *
  * A selection never offers in an arena, because an offer there is bounded.
  *
