@@ -30,6 +30,8 @@ enum class exchange_errc : unsigned char {
     no_partner, ///< A `try_` operation found no waiting partner.
     out_of_memory, ///< There was no memory for another waiter; only with two colours.
     not_selected, ///< Another case of the selection took place.
+    unavailable, ///< The meeting place cannot be reached; only with remote exchangers.
+    in_doubt, ///< The partner may have the item; only with remote exchangers.
 };
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
@@ -55,6 +57,10 @@ enum class exchange_errc : unsigned char {
                 return "there is no memory for another waiter";
             case exchange_errc::not_selected:
                 return "another case of the selection took place";
+            case exchange_errc::unavailable:
+                return "the meeting place cannot be reached, and nothing was offered";
+            case exchange_errc::in_doubt:
+                return "the outcome is unknown: a partner may have the item";
             }
             return value == 0 ? "success" : "unknown exchange error";
         }
@@ -71,6 +77,8 @@ enum class exchange_errc : unsigned char {
                 return std::errc::not_enough_memory;
             case exchange_errc::closed:
             case exchange_errc::not_selected:
+            case exchange_errc::unavailable:
+            case exchange_errc::in_doubt:
                 break;
             }
             return {value, *this};

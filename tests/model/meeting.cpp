@@ -250,6 +250,8 @@ void meeting::enter(std::size_t party, const exchange_result<parcel>& got) {
             return true;
         case exchange_errc::out_of_memory:
         case exchange_errc::not_selected:
+        case exchange_errc::unavailable:
+        case exchange_errc::in_doubt:
             return false;
         }
         return false;

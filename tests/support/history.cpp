@@ -366,6 +366,10 @@ private:
                 report("out_of_memory", r, " needs no memory");
             }
             return;
+        case exchange_errc::unavailable:
+        case exchange_errc::in_doubt:
+            report("error", r, " is not remote");
+            return;
         case exchange_errc::not_selected:
             if (r.selection == 0) {
                 report("not_selected", r, " belongs to no selection");

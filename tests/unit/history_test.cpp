@@ -1002,6 +1002,9 @@ private:
             return is_there && s.closed.at(r.channel);
         case exchange_errc::not_selected:
             return is_there && has_lost(s, i);
+        case exchange_errc::unavailable:
+        case exchange_errc::in_doubt:
+            return false;
         }
         return false;
     }
