@@ -16,6 +16,8 @@ foreach(reason IN ITEMS
         "asio: asio.hpp is not found; install Asio"
         "asio_spawn: asio.hpp is not found; install Asio"
         "boost_asio: Boost is not found; install version"
+        "boost_redis: Boost is not found; install version"
+        "redis: asio.hpp is not found; install Asio"
         "fiber: not a part of this installation; configure tryst with -DTRYST_FIBER=ON"
         "uring: liburing is not found; install version"
         "submarine: no such component; there are asio,")

@@ -52,4 +52,15 @@ template <class Operation>
     return tryst::detail::blocking_wait(tryst::detail::operation_access::of(operation), mine);
 }
 
+/// Waits in the calling fiber for an operation of a remote exchanger or channel. The steps of the
+/// operation in this process are waits as above.
+/// @returns     the operation's `remote_result`.
+template <class Operation>
+    requires requires(Operation& operation) {
+        operation.wait_with([] { return detail::wait_strategy(); });
+    }
+[[gnu::noinline]] auto wait(Operation&& operation) noexcept {
+    return operation.wait_with([] { return detail::wait_strategy(); });
+}
+
 } // namespace tryst::fiber

@@ -34,6 +34,7 @@ struct no_deadline {};
 template <class Derived, class Limits>
 class wait_limits : private std::conditional_t<Limits::timed, timer_node, no_deadline> {
 public:
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): there is no other derived class.
     wait_limits(const wait_limits&) = delete;
     wait_limits& operator=(const wait_limits&) = delete;
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/redis/options.hpp>
+
+#include "number.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+TRYST_REDIS_BEGIN
+
+namespace {
+
+constexpr std::chrono::milliseconds shortest_lease{100};
+
+// What is wrong is never quoted: after a forgotten character, it may be a part of a password.
+[[noreturn]] void refuse(std::string_view part, std::string_view problem) {
+    throw std::invalid_argument("tryst: the Redis URL's " + std::string(part) + ' ' +
+                                std::string(problem));
+}
+
+/// Removes the beginning of `text` up to the first `separator`, and returns it.
+/// If there is no `separator`, that is all of it.
+std::string_view take_until(std::string_view& text, char separator) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return part;
+}
+
+std::string decode(std::string_view part, std::string_view text) {
+    std::string decoded;
+    decoded.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '%') {
+            decoded += text[i];
+            continue;
+        }
+        const std::string_view digits = text.substr(i + 1, 2);
+        const auto character = detail::parse_number<unsigned char>(digits, 16);
+        if (digits.size() != 2 || !character) {
+            refuse(part, "has a '%' that two hexadecimal digits do not follow; write '%' as %25");
+        }
+        decoded += static_cast<char>(*character);
+        i += 2;
+    }
+    return decoded;
+}
+
+void parse_credentials(options& into, std::string_view text) {
+    if (text.find('@') != text.npos) {
+        refuse("user or password", "contains '@'; write it as %40");
+    }
+    into.user = decode("user", take_until(text, ':'));
+    into.password = decode("password", text);
+    if (into.user.empty() && into.password.empty()) {
+        refuse("password", "is empty; remove the '@', or write :password@");
+    }
+}
+
+address parse_host(std::string_view text) {
+    address parsed;
+    std::string_view port;
+    bool has_port = false;
+    if (text.starts_with('[')) {
+        const std::size_t end = text.find(']');
+        if (end == text.npos) {
+            refuse("host", "begins with '[', but has no ']'");
+        }
+        parsed.host = decode("host", text.substr(1, end - 1));
+        port = text.substr(end + 1);
+        has_port = !port.empty();
+        if (has_port && !port.starts_with(':')) {
+            refuse("host", "has more after ']' than a port");
+        }
+        port.remove_prefix(has_port ? 1 : 0);
+    } else {
+        has_port = text.find(':') != text.npos;
+        parsed.host = decode("host", take_until(text, ':'));
+        port = text;
+        if (port.find(':') != port.npos) {
+            refuse("host", "has several ':'; write an IPv6 address in brackets");
+        }
+    }
+    if (parsed.host.empty()) {
+        refuse("host", "is empty");
+    }
+    if (parsed.host.find('\0') != parsed.host.npos) {
+        refuse("host", "contains a zero byte");
+    }
+    if (has_port) {
+        const std::optional<std::uint16_t> number = detail::parse_number<std::uint16_t>(port);
+        if (!number || *number == 0) {
+            refuse("port", "is not a number from 1 to 65535");
+        }
+        parsed.port = *number;
+    }
+    return parsed;
+}
+
+unsigned parse_database(std::string_view text) {
+    const std::optional<unsigned> number = detail::parse_number<unsigned>(text);
+    if (!number || *number > unsigned{std::numeric_limits<int>::max()}) {
+        refuse("database", "is not a number, as in /0");
+    }
+    return *number;
+}
+
+std::chrono::milliseconds parse_duration(std::string_view name, std::string_view text) {
+    using rep = std::chrono::milliseconds::rep;
+    rep factor = 1;
+    if (text.ends_with("ms")) {
+        text.remove_suffix(2);
+    } else if (text.ends_with('s')) {
+        text.remove_suffix(1);
+        factor = 1000;
+    } else {
+        refuse(name, "has no unit; write 500ms or 2s");
+    }
+    const std::optional<rep> count = detail::parse_number<rep>(text);
+    constexpr rep day = rep{24} * 60 * 60 * 1000;
+    if (!count || *count <= 0 || *count > day / factor) {
+        refuse(name, "is not a duration from 1ms to 86400s");
+    }
+    return std::chrono::milliseconds(*count * factor);
+}
+
+std::size_t parse_size(std::string_view name, std::string_view text) {
+    const std::optional<std::size_t> size = detail::parse_number<std::size_t>(text);
+    if (!size || *size == 0) {
+        refuse(name, "is not a number of bytes, at least 1");
+    }
+    return *size;
+}
+
+bool parse_flag(std::string_view name, std::string_view text) {
+    if (text != "true" && text != "false") {
+        refuse(name, "is neither true nor false");
+    }
+    return text == "true";
+}
+
+void parse_parameter(options& into, std::string_view name, const std::string& value) {
+    if (name == "db") {
+        into.database = parse_database(value);
+    } else if (name == "timeout") {
+        into.connect_timeout = into.request_timeout = parse_duration(name, value);
+    } else if (name == "connect_timeout") {
+        into.connect_timeout = parse_duration(name, value);
+    } else if (name == "request_timeout") {
+        into.request_timeout = parse_duration(name, value);
+    } else if (name == "backoff_min") {
+        into.backoff_min = parse_duration(name, value);
+    } else if (name == "backoff_max") {
+        into.backoff_max = parse_duration(name, value);
+    } else if (name == "lease") {
+        into.lease = parse_duration(name, value);
+        if (into.lease < shortest_lease) {
+            refuse(name, "is shorter than 100ms");
+        }
+    } else if (name == "max_item") {
+        into.max_item = parse_size(name, value);
+    } else if (name == "prefix") {
+        into.key_prefix = value;
+    } else if (name == "ca_file" && into.tls.enabled) {
+        into.tls.ca_file = value;
+    } else if (name == "cert_file" && into.tls.enabled) {
+        into.tls.cert_file = value;
+    } else if (name == "key_file" && into.tls.enabled) {
+        into.tls.key_file = value;
+    } else if (name == "verify" && into.tls.enabled) {
+        into.tls.verify = parse_flag(name, value);
+    } else if (name == "server_name" && into.tls.enabled) {
+        into.tls.server_name = value;
+    } else {
+        refuse("parameter", "\"" + std::string(name) + "\" is unknown, or needs rediss://");
+    }
+}
+
+} // namespace
+
+std::string address::text() const {
+    if (!path.empty()) {
+        return path;
+    }
+    const bool is_ipv6 = host.find(':') != host.npos;
+    return (is_ipv6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
+options options::from_url(std::string_view url) {
+    options parsed;
+    const std::size_t scheme_end = url.find("://");
+    const std::string_view scheme = url.substr(0, scheme_end);
+    if (scheme_end == url.npos || (scheme != "redis" && scheme != "rediss" && scheme != "unix")) {
+        refuse("scheme", "is not redis://, rediss:// or unix://");
+    }
+    parsed.tls.enabled = scheme == "rediss";
+    url.remove_prefix(scheme_end + 3);
+
+    const std::size_t authority_end = std::min(url.find_first_of("/?#"), url.size());
+    std::string_view authority = url.substr(0, authority_end);
+    url.remove_prefix(authority_end);
+    // Otherwise a part of the password would be taken for something that may be shown.
+    if (url.find('@') != url.npos) {
+        refuse("user or password",
+               "contains '/', '?' or '#', or a later part contains '@'; write them as %2F, %3F, "
+               "%23 and %40");
+    }
+    if (url.find('#') != url.npos) {
+        refuse("last part", "contains '#'; write it as %23");
+    }
+    if (const std::size_t at = authority.rfind('@'); at != authority.npos) {
+        parse_credentials(parsed, authority.substr(0, at));
+        authority.remove_prefix(at + 1);
+    }
+
+    std::string_view path = take_until(url, '?');
+    if (scheme == "unix") {
+        if (!authority.empty() || path.size() < 2) {
+            refuse("path", "is missing or not absolute, as in unix:///run/redis.sock");
+        }
+        parsed.hosts = {address{.path = decode("path", path)}};
+    } else {
+        parsed.hosts.clear();
+        for (bool is_last = false; !is_last;) {
+            is_last = authority.find(',') == authority.npos;
+            parsed.hosts.push_back(parse_host(take_until(authority, ',')));
+        }
+        if (path.size() > 1) {
+            parsed.database = parse_database(path.substr(1));
+        }
+    }
+
+    while (!url.empty()) {
+        std::string_view value = take_until(url, '&');
+        const std::string name = decode("parameter", take_until(value, '='));
+        parse_parameter(parsed, name, decode(name, value));
+    }
+    if (parsed.backoff_min > parsed.backoff_max) {
+        refuse("backoff_min", "is longer than backoff_max");
+    }
+    return parsed;
+}
+
+TRYST_REDIS_END

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A client with a thread, and a record of what it reported.
+/// Asio, hiredis.
+#pragma once
+
+#include "redis/client.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/io_context.hpp>
+#else
+#include <asio/io_context.hpp>
+#endif
+
+namespace tryst::test {
+
+/// Replies with the number of its keys and all of its words.
+inline constexpr std::string_view echo_script =
+    "local all = {#KEYS}; for _, key in ipairs(KEYS) do table.insert(all, key) end "
+    "for _, word in ipairs(ARGV) do table.insert(all, word) end return all";
+
+/// The options of `url`, with timeouts for a busy machine.
+inline redis::options patient(const std::string& url) {
+    redis::options chosen = redis::options::from_url(url);
+    chosen.connect_timeout = chosen.request_timeout = std::chrono::minutes(2);
+    return chosen;
+}
+
+/// A copy of a `call_reply`.
+struct outcome {
+    using kind = redis::detail::call_reply::kind;
+    kind what;
+    std::string text; ///< The reply's elements, each followed by a space; or the error.
+
+    explicit outcome(const redis::detail::call_reply& reply)
+        : what(reply.what), text(reply.value ? text_of(*reply.value) : std::string(reply.error)) {}
+
+    static std::string text_of(const redisReply& reply) {
+        if (reply.type == REDIS_REPLY_INTEGER) {
+            return std::to_string(reply.integer);
+        }
+        if (reply.type != REDIS_REPLY_ARRAY) {
+            return std::string(redis::detail::text_of(reply));
+        }
+        std::string all;
+        for (std::size_t i = 0; i < reply.elements; ++i) {
+            all += text_of(*reply.element[i]) + ' ';
+        }
+        return all;
+    }
+};
+
+/// A client with a thread, and a record of what it reported.
+class connected_client final : private redis::detail::client::observer {
+public:
+    using client = redis::detail::client;
+
+    /// What the client has reported so far.
+    struct record {
+        int ready = 0;
+        int lost = 0;
+        int down = 0;
+        std::string error; ///< As of the last report.
+        std::string run_id; ///< As of the last `on_ready`.
+        std::uint64_t epoch = 0; ///< Likewise.
+        std::vector<std::string> messages;
+    };
+
+    explicit connected_client(redis::options chosen, std::string_view script = echo_script)
+        : client_(std::make_shared<client>(context_.get_executor(), std::move(chosen), "process",
+                                           script, static_cast<client::observer&>(*this))) {
+        client_->start();
+        thread_ = std::thread([this] { context_.run(); });
+    }
+    connected_client(const connected_client&) = delete;
+    connected_client& operator=(const connected_client&) = delete;
+    ~connected_client() {
+        stop();
+        work_.reset();
+        thread_.join();
+    }
+
+    client& operator*() { return *client_; }
+
+    /// Runs `action` on the strand, and returns its result.
+    template <class Action>
+    auto on_strand(Action action) {
+        std::packaged_task<decltype(action())()> task(std::move(action));
+        auto result = task.get_future();
+        redis::net::post(client_->strand(), [&task] { task(); });
+        return result.get();
+    }
+
+    void stop() {
+        on_strand([this] { client_->stop(); });
+    }
+
+    /// Waits until `condition(record)`. @returns the record.
+    template <class Condition>
+    record wait_until(Condition condition) {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_for(lock, std::chrono::minutes(4),
+                               [&] { return condition(std::as_const(record_)); })) {
+            throw std::runtime_error("the client did not get there; its last error: " +
+                                     record_.error);
+        }
+        return record_;
+    }
+    record wait_until_ready(int times = 1) {
+        return wait_until([times](const record& seen) { return seen.ready >= times; });
+    }
+    record wait_until_down() {
+        return wait_until([](const record& seen) { return seen.down >= 1; });
+    }
+    record wait_until_lost(int times = 1) {
+        return wait_until([times](const record& seen) { return seen.lost >= times; });
+    }
+
+    /// Calls the script.
+    std::future<outcome>
+    call(const std::vector<std::string>& keys, const std::vector<std::string>& words,
+         redis::detail::client::when_moved then = redis::detail::client::when_moved::follow) {
+        auto promise = std::make_shared<std::promise<outcome>>();
+        std::future<outcome> result = promise->get_future();
+        redis::net::post(client_->strand(), [this, promise, keys, words, then] {
+            const std::vector<std::string_view> views(words.begin(), words.end());
+            const auto answer = [promise](const redis::detail::call_reply& reply) {
+                promise->set_value(outcome(reply));
+            };
+            client_->call(keys, views, answer, then);
+        });
+        return result;
+    }
+
+private:
+    template <class Change>
+    void note(Change change) {
+        const std::lock_guard lock(mutex_);
+        change(record_);
+        record_.error = client_->error();
+        changed_.notify_all();
+    }
+
+    void on_ready() override {
+        note([this](record& seen) {
+            ++seen.ready;
+            seen.run_id = client_->run_id();
+            seen.epoch = client_->epoch();
+        });
+    }
+    void on_lost() override {
+        note([](record& seen) { ++seen.lost; });
+    }
+    void on_down() override {
+        note([](record& seen) { ++seen.down; });
+    }
+    void on_message(std::string_view text) override {
+        note([text](record& seen) { seen.messages.emplace_back(text); });
+    }
+
+    redis::net::io_context context_;
+    redis::net::executor_work_guard<redis::net::io_context::executor_type> work_{
+        context_.get_executor()};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    record record_;
+    std::shared_ptr<client> client_;
+    std::thread thread_;
+};
+
+} // namespace tryst::test
