@@ -12,6 +12,7 @@
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
+#include <tryst/redis/detail/arrivals.hpp>
 #include <tryst/select.hpp>
 #include <tryst/sync_wait.hpp>
 
@@ -145,6 +146,61 @@ private:
 
     venue a_;
     venue b_;
+};
+
+/// The local place of a remote exchanger: an exchanger, and a count of the parties that wait there.
+template <class Memory>
+class counting_meeting {
+    using goods = item<Memory>;
+    using exchange = decltype(std::declval<exchanger<goods>&>().exchange(std::declval<goods>()));
+
+public:
+    using memory = Memory;
+    static constexpr bool pairs = true;
+
+    explicit counting_meeting(std::size_t capacity) : exchanger_(capacity) {}
+
+    template <bool>
+    auto meet(goods mine) noexcept {
+        return in_turns<Memory>([&] { return operation(*this, std::move(mine)); });
+    }
+    template <bool>
+    auto wait(goods mine) noexcept {
+        arriving_.enter();
+        auto got = sync_wait(exchanger_.exchange(std::move(mine)));
+        arriving_.leave();
+        return got;
+    }
+    void close() noexcept { exchanger_.close(); }
+
+private:
+    class [[nodiscard]] operation {
+    public:
+        operation(counting_meeting& where, goods&& mine) noexcept
+            : where_(where), exchange_(where.exchanger_.exchange(std::move(mine))) {}
+
+        bool await_ready() noexcept { return exchange_.await_ready(); }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            counted_ = true;
+            where_.arriving_.enter();
+            return exchange_.await_suspend(coroutine);
+        }
+        auto await_resume() noexcept {
+            if (counted_) {
+                where_.arriving_.leave();
+            }
+            return exchange_.await_resume();
+        }
+
+    private:
+        counting_meeting& where_;
+        exchange exchange_;
+        bool counted_ = false;
+    };
+
+    exchanger<goods> exchanger_;
+    detail::arrivals arriving_;
 };
 
 /// A queued lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on

@@ -69,6 +69,13 @@ class Scale(unittest.TestCase):
                 self.assertGreater(self.throughput[kind, "select", processors],
                                    0.6 * self.throughput[kind, "select", 8], (kind, processors))
 
+    def test_counting_the_waiting_is_no_slower_than_a_mutex(self):
+        for processors in (16, 32, 64, 128):
+            self.assertGreater(self.throughput["loops", "remote", processors],
+                               self.throughput["loops", "mutex", processors], processors)
+            self.assertGreater(self.throughput["threads", "remote", processors],
+                               0.95 * self.throughput["threads", "mutex", processors], processors)
+
     def test_loops_with_one_coroutine_are_no_slower_in_an_arena(self):
         for load in ("one coroutine on each", "one coroutine on each, 0.5 us of work"):
             for processors in (2, 4, 8, 16, 32, 64, 128):

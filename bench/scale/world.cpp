@@ -195,6 +195,8 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<two_coloured_meeting<simulated_memory, order::any>>(capacity);
     case design::select:
         return here.play<selecting_meeting<simulated_memory>>(capacity);
+    case design::remote:
+        return here.play<counting_meeting<simulated_memory>>(capacity);
     case design::mutex:
         return here.play<locked_meeting<simulated_memory>>(capacity);
     case design::ticket:

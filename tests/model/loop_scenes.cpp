@@ -6,6 +6,7 @@
 #include "support/bare_coroutine.hpp"
 
 #include <tryst/detail/run/rundown.hpp>
+#include <tryst/redis/detail/arrivals.hpp>
 #include <tryst/tryst.hpp>
 
 #include <array>
@@ -341,6 +342,37 @@ void run_down() {
     });
 }
 
+/// Two parties come to the local place of a room, and one of them leaves again, while a turn of the
+/// room ends. As long as a party is there, a turn is scheduled, and never two.
+void turns() {
+    detail::arrivals count;
+    detail::atomic<int> scheduled{0};
+    const auto come = [&] {
+        if (count.enter()) {
+            scheduled.fetch_add(1, std::memory_order_relaxed);
+        }
+    };
+    const auto end_turn = [&] {
+        if (scheduled.load(std::memory_order_relaxed) == 1 && !count.repeat()) {
+            scheduled.fetch_sub(1, std::memory_order_relaxed);
+            the_checker().reached(0, "idle", site::current());
+        }
+    };
+    run_threads(
+        come,
+        [&] {
+            come();
+            count.leave();
+        },
+        [&] {
+            end_turn();
+            end_turn();
+        });
+    require(scheduled.load(std::memory_order_relaxed) == 1, "no turn, or two");
+    require(count.repeat(), "the turn ends although a party is there");
+    require(count.departures() == 1, "not one has left");
+}
+
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
@@ -363,6 +395,7 @@ constexpr std::array all{
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
           destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
     scene{"run_down", "two threads use what its owner ends and destroys", run_down, reaches(0, 1)},
+    scene{"turns", "parties come and leave while a turn of a room ends", turns, reaches(0)},
 };
 
 } // namespace
