@@ -159,6 +159,23 @@ TEST(PairingDecoder, DecodesANotice) {
     EXPECT_EQ(text_of(decoded.body), "notice");
 }
 
+TEST(PairingDecoder, DecodesAnAdministratorsRequests) {
+    request_decoder health({});
+    feed(health, head(6, 0, 0));
+    ASSERT_TRUE(health.is_complete());
+    EXPECT_EQ(health.take().kind, request_kind::health);
+    request_decoder close({});
+    feed(close, head(7, 4, 0) + "room");
+    ASSERT_TRUE(close.is_complete());
+    const request decoded = close.take();
+    EXPECT_EQ(decoded.kind, request_kind::close_room);
+    EXPECT_EQ(decoded.room, "room");
+    for (int kind = 1; kind != 8; ++kind) {
+        EXPECT_EQ(is_administrative(static_cast<request_kind>(kind)),
+                  kind == 2 || kind == 5 || kind == 6 || kind == 7);
+    }
+}
+
 TEST(PairingDecoder, DecodesTheSide) {
     for (const auto kind : {request_kind::exchange, request_kind::ask, request_kind::answer}) {
         request_decoder decoder({});
@@ -178,6 +195,8 @@ TEST(PairingOutcome, KeepsItsWireNumber) {
     EXPECT_EQ(static_cast<int>(outcome::side_needed), 10);
     EXPECT_EQ(static_cast<int>(outcome::no_sides), 11);
     EXPECT_EQ(static_cast<int>(outcome::notified), 13);
+    EXPECT_EQ(static_cast<int>(outcome::unavailable), 14);
+    EXPECT_EQ(static_cast<int>(outcome::in_doubt), 15);
 }
 
 TEST(PairingDecoder, RefusesInvalidRequests) {
@@ -185,6 +204,10 @@ TEST(PairingDecoder, RefusesInvalidRequests) {
     EXPECT_EQ(refusal_of(head(0, 1, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(5, 1, 0)), outcome::bad_frame); // a notice names no room
     EXPECT_EQ(refusal_of(head(6, 1, 0)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(6, 0, 1)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(7, 0, 0)), outcome::bad_frame); // a room without a name
+    EXPECT_EQ(refusal_of(head(7, 1, 1)), outcome::bad_frame);
+    EXPECT_EQ(refusal_of(head(8, 0, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(1, 0, 0)), outcome::bad_frame); // a room without a name
     EXPECT_EQ(refusal_of(head(3, 0, 0)), outcome::bad_frame);
     EXPECT_EQ(refusal_of(head(4, 0, 0)), outcome::bad_frame);

@@ -20,9 +20,9 @@ import unittest
 sys.dont_write_bytecode = True # keeps the source tree clean
 
 from pairing_support import (
-    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, NO_SIDES,
-    NOTIFIED, SIDE_NEEDED, SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT, TOO_LARGE, Client,
-    Server, answer, ask, checked, chosen, item, main, notice, request)
+    BAD_FRAME, BUSY, CLOSED, DISCONNECTED, EXCHANGED, FAILED, FORBIDDEN, HEADER, HEALTH_REQUEST,
+    NO_SIDES, NOTIFIED, SIDE_NEEDED, SLOW, STATISTICS, STATISTICS_REQUEST, TIMED_OUT, TIMEOUT,
+    TOO_LARGE, Client, Server, answer, ask, checked, chosen, close_room, item, main, notice, request)
 
 
 def address_of_this_machine():
@@ -317,7 +317,9 @@ class PairingServer(unittest.TestCase):
                    HEADER.pack(1, 0, 1, 0, 0), HEADER.pack(1, 5, 1, 0, 0),
                    HEADER.pack(1, 1, 1, 1, 0), HEADER.pack(1, 1, 0, 0, 5),
                    HEADER.pack(1, 2, 1, 0, 0), HEADER.pack(1, 2, 0, 0, 1),
-                   HEADER.pack(1, 3, 0, 0, 0), HEADER.pack(1, 4, 0, 0, 1))
+                   HEADER.pack(1, 3, 0, 0, 0), HEADER.pack(1, 4, 0, 0, 1),
+                   HEADER.pack(1, 6, 1, 0, 0), HEADER.pack(1, 7, 0, 0, 0),
+                   HEADER.pack(1, 7, 1, 0, 1), HEADER.pack(1, 8, 1, 0, 0))
             for frame in bad:
                 with Client(server, frame) as client:
                     self.assertEqual(client.status(), BAD_FRAME, frame)
@@ -632,13 +634,14 @@ class PairingServer(unittest.TestCase):
             self.assertEqual((counts["accepted"], counts["active"], counts["exchanged"]), (3, 1, 2))
             server.until(statistics=1, active=0)
 
-    def test_refuses_statistics_to_other_machines(self):
+    def test_refuses_an_administrators_requests_from_other_machines(self):
         address = address_of_this_machine()
         if not address:
             self.skipTest("this machine has no address but the loopback address")
         with Server("--address=0.0.0.0") as server:
             server.host = address
-            for refused in (STATISTICS_REQUEST, notice(b"notice")):
+            for refused in (STATISTICS_REQUEST, notice(b"notice"), HEALTH_REQUEST,
+                            close_room(b"room")):
                 with Client(server, refused) as client:
                     self.assertEqual(client.status(), FORBIDDEN)
             self.swap(server)
@@ -676,6 +679,37 @@ class PairingServer(unittest.TestCase):
                     end = (one.reply(), other.reply())
                     self.assertIn(end, (((EXCHANGED, b"other"), (EXCHANGED, b"one")),
                                         ((NOTIFIED, b"back at noon"),) * 2), i)
+
+    # ---- Other requests of an administrator
+
+    def test_closes_a_room(self):
+        for red_blue, to in ((), request), (("--red-blue",), ask):
+            with Server(*red_blue) as server, contextlib.ExitStack() as stack:
+                count = 5
+                inside = [stack.enter_context(Client(server, to(b"room", b"mine")))
+                          for _ in range(count if red_blue else 1)]
+                other = stack.enter_context(Client(server, to(b"other", b"mine")))
+                server.until(waiting=len(inside) + 1)
+                with Client(server, close_room(b"room")) as administrator:
+                    status, line = administrator.reply()
+                self.assertEqual(status, STATISTICS)
+                checked(line.decode("ascii"))
+                for client in inside:
+                    self.assertEqual(client.status(), CLOSED)
+                server.until(waiting=1, rooms=1, closed=len(inside))
+                self.assertFalse(other.is_readable(0))
+                # The room is there again, because nobody was left in it.
+                stack.enter_context(Client(server, to(b"room", b"later")))
+                server.until(waiting=2, rooms=2)
+                with Client(server, close_room(b"nobody is here")) as administrator:
+                    self.assertEqual(administrator.reply()[0], STATISTICS)
+
+    def test_a_server_without_redis_is_healthy(self):
+        with Server() as server:
+            with Client(server, HEALTH_REQUEST) as client:
+                status, line = client.reply()
+            self.assertEqual(status, STATISTICS)
+            self.assertNotIn("connected", checked(line.decode("ascii")))
 
     # ---- Shutdown
 
@@ -815,7 +849,7 @@ class PairingServer(unittest.TestCase):
                     (2, "--max-message=-1", "--max-message"),
                     (2, "--max-waiting-per-room=0", "--max-waiting-per-room"),
                     (2, "--wait-time=-1", "--wait-time"), (2, "--wait-time=nan", "--wait-time"),
-                    (2, "--nonsense", "--nonsense"), (2, "nonsense", "nonsense")):
+                    (2, "--redis=localhost", "--redis"), (2, "--nonsense", "--nonsense"), (2, "nonsense", "nonsense")):
                 run = self.run_server(option)
                 self.assertEqual(run.returncode, status, option)
                 self.assertIn(why, run.stderr, option)

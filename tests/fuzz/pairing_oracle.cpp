@@ -42,9 +42,10 @@ meaning read_whole(std::span<const std::uint8_t> stream, pairing::frame_limits l
     const std::size_t body = (std::size_t{stream[4]} << 24U) + (std::size_t{stream[5]} << 16U) +
                              (std::size_t{stream[6]} << 8U) + stream[7];
     const bool exchange = (stream[1] == 1 || stream[1] == 3 || stream[1] == 4) && name != 0;
-    const bool statistics = stream[1] == 2 && name == 0 && body == 0;
+    const bool question = (stream[1] == 2 || stream[1] == 6) && name == 0 && body == 0;
     const bool notice = stream[1] == 5 && name == 0;
-    if (stream[0] != 1 || stream[3] != 0 || (!exchange && !statistics && !notice)) {
+    const bool close = stream[1] == 7 && name != 0 && body == 0;
+    if (stream[0] != 1 || stream[3] != 0 || (!exchange && !question && !notice && !close)) {
         return refused(pairing::outcome::bad_frame);
     }
     if (name > limits.name || body > limits.body) {

@@ -19,6 +19,7 @@ struct options {
     std::uint16_t port = 0; ///< 0: any free port.
     std::size_t threads = 1;
     bool red_blue = false; ///< Whether to pair clients that ask only with clients that answer.
+    std::string redis; ///< The URL of the Redis server; empty: this server has its rooms alone.
 
     milliseconds wait_time{300'000}; ///< How long a client may wait for a partner.
     milliseconds receive_time{10'000}; ///< How long a whole request may take.

@@ -157,7 +157,8 @@ void declare(CLI::App& app, options& chosen) {
     app.footer(
         "Exit status: 0 exchanged; 1 a file cannot be read or written; 2 wrong usage;\n"
         "3 no connection, or it broke; 4 timed out (--timeout); 10 and more: refused by the\n"
-        "server, for example 11 no partner came in time.");
+        "server, for example 11 no partner came in time, 24 the server cannot reach the others,\n"
+        "25 in doubt: a partner may have the message.");
 }
 
 int report_error(int status, std::string_view problem) {

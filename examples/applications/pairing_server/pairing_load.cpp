@@ -9,6 +9,10 @@
 // concurrently, each again and again. Every message is unique, and the program checks that each
 // pair of clients got each other's message. All clients run on one thread. With --red-blue half of
 // the clients ask, and the others answer.
+//
+// With --redis and --servers it starts several servers for each line, which form one service, and
+// spreads the clients over them. With --waiting it measures the memory for clients that wait in as
+// many rooms; then each gets a partner, at another server if there are several.
 
 #include "asio_helpers.hpp"
 #include "command_line.hpp"
@@ -26,8 +30,10 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,28 +46,118 @@ using clock = std::chrono::steady_clock;
 struct options {
     std::string server;
     std::size_t threads = 1;
+    std::size_t servers = 1;
+    std::string redis;
     bool red_blue = false;
     std::size_t swaps = 20'000;
+    std::size_t waiting = 0; ///< If not 0, measures clients that wait.
     std::vector<std::size_t> clients{2, 16, 256, 2048};
     std::vector<std::size_t> sizes{100, 65'536};
 };
 
+/// Servers of one service, or a single one.
+class service {
+public:
+    service(const options& chosen, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"--threads", std::to_string(chosen.threads)};
+        if (!chosen.redis.empty()) {
+            arguments.insert(arguments.end(), {"--redis", chosen.redis});
+        }
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        for (std::size_t i = 0; i != chosen.servers; ++i) {
+            servers_.push_back(std::make_unique<pairing::server_process>(chosen.server, arguments));
+        }
+    }
+
+    std::size_t size() const noexcept { return servers_.size(); }
+
+    /// The address of one server; any number is allowed.
+    tcp::endpoint endpoint(std::size_t which) const {
+        return {asio::ip::address_v4::loopback(), servers_[which % servers_.size()]->port()};
+    }
+
+    /// The peak of the server that takes most, in MB.
+    double peak_memory() const {
+        std::size_t most = 0;
+        for (const auto& each : servers_) {
+            most = std::max(most, each->peak_memory());
+        }
+        return static_cast<double>(most) / 1e6;
+    }
+
+    /// @returns whether all servers ended well.
+    bool stop() {
+        bool good = true;
+        for (const auto& each : servers_) {
+            good = each->stop() && good;
+        }
+        return good;
+    }
+
+private:
+    std::vector<std::unique_ptr<pairing::server_process>> servers_;
+};
+
+void rethrow(const std::exception_ptr& escaped) {
+    if (escaped) {
+        std::rethrow_exception(escaped);
+    }
+}
+
+awaitable<void> send_request(tcp::socket& socket, pairing::request_kind kind,
+                             const std::string& room, const std::vector<std::byte>& body) {
+    const pairing::header_bytes head = encode(
+        pairing::header{static_cast<std::uint8_t>(kind), static_cast<std::uint8_t>(room.size()),
+                        static_cast<std::uint32_t>(body.size())});
+    const std::array<asio::const_buffer, 3> parts{asio::buffer(head), asio::buffer(room),
+                                                  asio::buffer(body)};
+    co_await asio::async_write(socket, parts, asio::use_awaitable);
+}
+
+/// Reads the body of the reply. @returns its status.
+awaitable<pairing::outcome> read_reply(tcp::socket& socket, std::vector<std::byte>& body) {
+    pairing::header_bytes answer{};
+    co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
+    const auto fields = pairing::decode(answer);
+    if (!fields) {
+        throw std::runtime_error("the reply is not of this protocol");
+    }
+    body.resize(fields->body_size);
+    co_await asio::async_read(socket, asio::buffer(body), asio::use_awaitable);
+    co_return static_cast<pairing::outcome>(fields->code);
+}
+
+/// Reads a partner's message of a known size.
+awaitable<void> read_message(tcp::socket& socket, std::vector<std::byte>& body) {
+    const std::size_t size = body.size();
+    const pairing::outcome status = co_await read_reply(socket, body);
+    if (status != pairing::outcome::exchanged || body.size() != size) {
+        throw std::runtime_error(
+            fmt::format("exchange failed: the reply is not a message of the size sent: {}",
+                        status == pairing::outcome::exchanged ? "another size" : name_of(status)));
+    }
+}
+
+void put_number(std::vector<std::byte>& body, std::size_t number) {
+    std::memcpy(body.data(), &number, sizeof number);
+}
+
+std::size_t number_in(const std::vector<std::byte>& body) {
+    std::size_t number = 0;
+    std::memcpy(&number, body.data(), sizeof number);
+    return number;
+}
+
 /// Concurrent clients in one room that exchange `swaps` messages in total.
 class load_run {
 public:
-    load_run(std::uint16_t port, bool red_blue, std::size_t swaps, std::size_t size)
-        : server_(asio::ip::address_v4::loopback(), port), red_blue_(red_blue), size_(size),
-          partner_(swaps, no_partner) {}
+    load_run(const service& with, bool red_blue, std::size_t swaps, std::size_t size)
+        : servers_(with), red_blue_(red_blue), size_(size), partner_(swaps, no_partner) {}
 
     void execute(std::size_t clients) {
         const auto start = clock::now();
         for (std::size_t i = 0; i != clients; ++i) {
-            asio::co_spawn(context_, exchange_until_done(i % 2),
-                           [](const std::exception_ptr& escaped) {
-                               if (escaped) {
-                                   std::rethrow_exception(escaped);
-                               }
-                           });
+            asio::co_spawn(context_, exchange_until_done(i % 2, servers_.endpoint(i)), rethrow);
         }
         context_.run();
         elapsed_ = clock::now() - start;
@@ -98,42 +194,27 @@ private:
 
     /// No client is left without a partner, because the number of messages is even. With two sides,
     /// clients with even message numbers ask and the others answer: the same number of each.
-    awaitable<void> exchange_until_done(std::size_t side) {
+    awaitable<void> exchange_until_done(std::size_t side, tcp::endpoint server) {
         std::vector<std::byte> body(size_);
         std::size_t& next = next_[red_blue_ ? side : 0];
         const std::size_t step = red_blue_ ? 2 : 1;
         while (next < partner_.size()) {
             const std::size_t own = std::exchange(next, next + step);
             const auto start = clock::now();
-            partner_[own] = co_await exchange(own, body);
+            partner_[own] = co_await exchange(server, own, body);
             latencies_.push_back(clock::now() - start);
         }
     }
 
     /// Exchanges message number `own`. @returns the number of the message received for it.
-    awaitable<std::size_t> exchange(std::size_t own, std::vector<std::byte>& body) {
+    awaitable<std::size_t> exchange(tcp::endpoint server, std::size_t own,
+                                    std::vector<std::byte>& body) {
         tcp::socket socket(context_);
-        co_await socket.async_connect(server_, asio::use_awaitable);
-
-        std::memcpy(body.data(), &own, sizeof own);
-        const pairing::header_bytes head = encode(pairing::header{
-            static_cast<std::uint8_t>(kind_of(own)), static_cast<std::uint8_t>(room.size()),
-            static_cast<std::uint32_t>(body.size())});
-        const std::array<asio::const_buffer, 3> parts{asio::buffer(head), asio::buffer(room),
-                                                      asio::buffer(body)};
-        co_await asio::async_write(socket, parts, asio::use_awaitable);
-
-        pairing::header_bytes answer{};
-        co_await asio::async_read(socket, asio::buffer(answer), asio::use_awaitable);
-        const auto fields = pairing::decode(answer);
-        if (!fields || fields->code != 0 || fields->body_size != body.size()) {
-            throw std::runtime_error(
-                "exchange failed: the reply is not a message of the size sent");
-        }
-        co_await asio::async_read(socket, asio::buffer(body), asio::use_awaitable);
-        std::size_t other = 0;
-        std::memcpy(&other, body.data(), sizeof other);
-        co_return other;
+        co_await socket.async_connect(server, asio::use_awaitable);
+        put_number(body, own);
+        co_await send_request(socket, kind_of(own), "load", body);
+        co_await read_message(socket, body);
+        co_return number_in(body);
     }
 
     pairing::request_kind kind_of(std::size_t number) const noexcept {
@@ -143,10 +224,8 @@ private:
         return number % 2 == 0 ? pairing::request_kind::ask : pairing::request_kind::answer;
     }
 
-    static constexpr std::string_view room = "load";
-
     asio::io_context context_{1};
-    tcp::endpoint server_;
+    const service& servers_;
     bool red_blue_;
     std::size_t size_;
     /// The next message number of each side. Without sides, only the first element is used.
@@ -156,20 +235,124 @@ private:
     clock::duration elapsed_{};
 };
 
+/// Clients that wait in as many rooms, each for a partner that comes later.
+class waiting_run {
+public:
+    waiting_run(const service& with, std::size_t count, std::size_t size)
+        : servers_(with), count_(count), size_(size) {}
+
+    void execute() {
+        asio::co_spawn(context_, wait_then_pair(), rethrow);
+        context_.run();
+    }
+
+    /// When all waited, in MB.
+    double memory() const noexcept { return memory_; }
+
+    bool is_conserved() const noexcept { return conserved_; }
+
+private:
+    /// One client after the other, so that the queues of the listening sockets do not overflow.
+    awaitable<void> wait_then_pair() {
+        std::vector<tcp::socket> waiting;
+        for (std::size_t i = 0; i != count_; ++i) {
+            waiting.push_back(co_await come(i, i));
+        }
+        co_await until_all_wait();
+        memory_ = servers_.peak_memory();
+        std::vector<std::byte> body(size_);
+        for (std::size_t i = 0; i != count_; ++i) {
+            tcp::socket partner = co_await come(i, i + 1);
+            co_await read_message(partner, body);
+            conserved_ = conserved_ && number_in(body) == i;
+            co_await read_message(waiting[i], body);
+            conserved_ = conserved_ && number_in(body) == i + 1;
+        }
+    }
+
+    /// Brings message `number` to a room.
+    awaitable<tcp::socket> come(std::size_t room, std::size_t number) {
+        tcp::socket socket(context_);
+        co_await socket.async_connect(servers_.endpoint(number), asio::use_awaitable);
+        std::vector<std::byte> body(size_);
+        put_number(body, number);
+        co_await send_request(socket, pairing::request_kind::exchange, fmt::format("room {}", room),
+                              body);
+        co_return socket;
+    }
+
+    awaitable<void> until_all_wait() {
+        constexpr auto limit = std::chrono::minutes(1);
+        const auto start = clock::now();
+        asio::steady_timer pause(context_);
+        for (std::size_t sum = 0; sum != count_;) {
+            if (clock::now() - start > limit) {
+                throw std::runtime_error(fmt::format("only {} of {} clients wait", sum, count_));
+            }
+            pause.expires_after(std::chrono::milliseconds(10));
+            co_await pause.async_wait(asio::use_awaitable);
+            sum = 0;
+            for (std::size_t i = 0; i != servers_.size(); ++i) {
+                sum += co_await waiting_at(servers_.endpoint(i));
+            }
+        }
+    }
+
+    /// The statistic `waiting` of one server.
+    awaitable<std::size_t> waiting_at(tcp::endpoint server) {
+        tcp::socket socket(context_);
+        co_await socket.async_connect(server, asio::use_awaitable);
+        std::vector<std::byte> body;
+        co_await send_request(socket, pairing::request_kind::statistics, {}, body);
+        if (co_await read_reply(socket, body) != pairing::outcome::statistics) {
+            throw std::runtime_error("a server refuses its statistics");
+        }
+        const std::string line(reinterpret_cast<const char*>(body.data()), body.size());
+        static constexpr std::string_view name = " waiting=";
+        const std::size_t at = line.find(name);
+        if (at == line.npos) {
+            throw std::runtime_error("the statistics do not count waiting clients");
+        }
+        co_return std::stoul(line.substr(at + name.size()));
+    }
+
+    asio::io_context context_{1};
+    const service& servers_;
+    std::size_t count_;
+    std::size_t size_;
+    double memory_ = 0;
+    bool conserved_ = true;
+};
+
 /// Measures and prints one line of the table. @returns whether the run succeeded.
 bool measure(const options& chosen, std::size_t clients, std::size_t size) {
-    std::vector<std::string> arguments{"--threads", std::to_string(chosen.threads)};
+    std::vector<std::string> arguments;
     if (chosen.red_blue) {
         arguments.emplace_back("--red-blue");
     }
-    pairing::server_process server(chosen.server, arguments);
-    load_run run(server.port(), chosen.red_blue, chosen.swaps, size);
+    service servers(chosen, arguments);
+    load_run run(servers, chosen.red_blue, chosen.swaps, size);
     run.execute(clients);
-    const double memory = static_cast<double>(server.peak_memory()) / 1e6;
-    const bool good = server.stop() && run.is_conserved();
+    const double memory = servers.peak_memory();
+    const bool good = servers.stop() && run.is_conserved();
     fmt::print("| {:>7} | {:>7} | {:>7.0f} | {:>8.2f} | {:>8.2f} | {:>11.1f} | {} |\n", clients,
                size, run.pairs_per_second(), run.latency(0.5), run.latency(0.99), memory,
                good ? "all" : "NOT ALL");
+    std::fflush(stdout);
+    return good;
+}
+
+/// The same for clients that wait.
+bool measure_waiting(const options& chosen, std::size_t size) {
+    const std::string many = std::to_string(2 * chosen.waiting + 100);
+    service servers(chosen, {"--max-rooms", many, "--max-waiting", many, "--max-connections", many,
+                             "--max-connections-per-address", many});
+    const double idle = servers.peak_memory();
+    waiting_run run(servers, chosen.waiting, size);
+    run.execute();
+    const bool good = servers.stop() && run.is_conserved();
+    fmt::print("| {:>7} | {:>7} | {:>7} | {:>8.1f} | {:>11.1f} | {} |\n", chosen.servers,
+               chosen.waiting, size, idle, run.memory(), good ? "all" : "NOT ALL");
     std::fflush(stdout);
     return good;
 }
@@ -178,10 +361,23 @@ void declare(CLI::App& app, options& chosen) {
     app.option_defaults()->always_capture_default();
     app.add_option("--server", chosen.server, "Path of the pairing_server to start")->required();
     app.add_option("--threads", chosen.threads, "Number of threads of the server");
-    app.add_flag("--red-blue", chosen.red_blue, "Half of the clients ask, and the others answer");
+    auto* const redis =
+        app.add_option("--redis", chosen.redis, "URL of a running Redis server for the servers")
+            ->type_name("URL")
+            ->default_str("none");
+    app.add_option("--servers", chosen.servers,
+                   "Number of servers that form one service; more than 1 need --redis")
+        ->check(CLI::Range(1, 100))
+        ->needs(redis);
+    auto* const red_blue = app.add_flag("--red-blue", chosen.red_blue,
+                                        "Half of the clients ask, and the others answer");
     app.add_option("--swaps", chosen.swaps,
                    "Number of messages per line of the table; odd numbers are rounded up")
         ->check(CLI::Range(2, 100'000'000));
+    app.add_option("--waiting", chosen.waiting,
+                   "Instead, measure the memory for this number of clients that wait")
+        ->check(CLI::Range(1, 100'000))
+        ->excludes(red_blue);
     app.add_option("--clients", chosen.clients,
                    "Number of concurrent clients; several numbers give several lines")
         ->check(CLI::Range(2, 10'000));
@@ -192,9 +388,17 @@ void declare(CLI::App& app, options& chosen) {
 
 int measure_all(const options& chosen) {
     pairing::raise_descriptor_limit();
+    bool good = true;
+    if (chosen.waiting != 0) {
+        fmt::print("| servers | waiting | bytes   | idle, MB | waiting, MB | conserved |\n"
+                   "| ------: | ------: | ------: | -------: | ----------: | --- |\n");
+        for (const std::size_t size : chosen.sizes) {
+            good = measure_waiting(chosen, size) && good;
+        }
+        return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
     fmt::print("| clients | bytes   | pairs/s | p50, ms  | p99, ms  | memory, MB  | conserved |\n"
                "| ------: | ------: | ------: | -------: | -------: | ----------: | --- |\n");
-    bool good = true;
     for (const std::size_t size : chosen.sizes) {
         for (const std::size_t clients : chosen.clients) {
             good = measure(chosen, clients, size) && good;

@@ -2,11 +2,13 @@
 //
 // A server that pairs its clients: two clients that name the same room get each other's message.
 // With --red-blue it pairs a client that asks with one that answers.
+// With --redis, any number of servers form one service.
 // README.md describes the protocol and the files.
 
 #include "command_line.hpp"
 #include "descriptor_limit.hpp"
 #include "options.hpp"
+#include "room.hpp"
 #include "server.hpp"
 
 #include <CLI/CLI.hpp>
@@ -45,6 +47,13 @@ void declare(CLI::App& app, pairing::options& chosen) {
         ->check(CLI::Range(1, 256));
     app.add_flag("--red-blue", chosen.red_blue,
                  "Pair clients that ask only with clients that answer");
+    app.add_option("--redis", chosen.redis,
+                   "URL of a Redis server, for example redis://localhost: servers with the same "
+                   "URL pair their clients with each other's")
+        ->type_name("URL")
+        ->envname("PAIRING_REDIS")
+        ->default_str("none")
+        ->check(pairing::problem_of_redis_url);
     add_time(app, "--wait-time", chosen.wait_time, "How long a client may wait for a partner");
     add_time(app, "--receive-time", chosen.receive_time,
              "How long a client may take to send its whole request");

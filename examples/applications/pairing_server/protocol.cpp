@@ -18,18 +18,20 @@ struct description {
 constexpr std::array<description, outcome_count> descriptions{{
     {"exchanged", "the partner's message follows"},
     {"timed_out", "no partner came to this room in time; try again"},
-    {"closed", "the server is shutting down; try again later"},
+    {"closed", "the server is shutting down, or the room was closed; try again later"},
     {"bad_frame", "the request is malformed; send exactly one request per connection"},
     {"too_large", "the room name or the message is too large; send a shorter one"},
     {"slow", "the request was not complete in time; send it faster"},
     {"busy", "the server is at a limit; try again later"},
-    {"forbidden", "only clients on the server's machine may send notices or ask for statistics"},
+    {"forbidden", "only clients on the server's machine may send an administrator's request"},
     {"failed", "the server failed, for example for lack of memory; try again later"},
     {"statistics", "the statistics follow"},
     {"side_needed", "this server has two sides; use --ask or --answer (request kind 3 or 4)"},
     {"no_sides", "this server has no sides; omit --ask and --answer (use request kind 1)"},
     {"disconnected", "the client hung up before it was paired"},
     {"notified", "the administrator's notice follows"},
+    {"unavailable", "the other servers cannot be reached; nothing was sent, so try again later"},
+    {"in_doubt", "the connection to the other servers broke; a partner may have the message"},
     {"undelivered", "the client did not take its partner's message"},
 }};
 
@@ -119,12 +121,18 @@ void request_decoder::parse_header() {
         }
         break;
     case request_kind::statistics:
+    case request_kind::health:
         if (header_.name_size != 0 || header_.body_size != 0) {
             return refuse(outcome::bad_frame);
         }
         break;
     case request_kind::notice:
         if (header_.name_size != 0) {
+            return refuse(outcome::bad_frame);
+        }
+        break;
+    case request_kind::close_room:
+        if (header_.name_size == 0 || header_.body_size != 0) {
             return refuse(outcome::bad_frame);
         }
         break;

@@ -20,21 +20,23 @@ namespace pairing {
 enum class outcome : std::uint8_t {
     exchanged, ///< The body is the partner's message. For other statuses it is a text.
     timed_out, ///< No partner came in time.
-    closed, ///< The server is shutting down.
+    closed, ///< The server is shutting down, or the administrator has closed the room.
     bad_frame, ///< The bytes are not a request, or bytes follow the request.
     too_large, ///< The room's name or the message exceeds the limit.
     slow, ///< The request was not complete in time.
     busy, ///< A limit is reached: connections, rooms or waiting clients.
-    forbidden, ///< Only clients on the server's machine may send notices or ask for statistics.
+    forbidden, ///< Only clients on the server's machine may send an administrator's request.
     failed, ///< The server failed, for example for lack of memory.
     statistics, ///< The body is the line of statistics.
     side_needed, ///< The server has two sides, and the request names neither.
     no_sides, ///< The server has no sides, and the request names one.
     disconnected, ///< The client hung up, or shut down its sending side, before it was paired.
     notified, ///< The administrator ended the wait. The body is the administrator's notice.
+    unavailable, ///< Redis cannot be reached, so the message was not offered.
+    in_doubt, ///< The message was offered through Redis, and a partner may have it.
     undelivered, ///< The client was paired, but did not take its partner's message.
 };
-inline constexpr std::size_t outcome_count = 15;
+inline constexpr std::size_t outcome_count = 17;
 
 /// The name of an outcome in the statistics.
 std::string_view name_of(outcome which) noexcept;
@@ -48,7 +50,15 @@ enum class request_kind : std::uint8_t {
     ask = 3, ///< Exchanges with a client that answers.
     answer = 4, ///< Exchanges with a client that asks.
     notice = 5, ///< Ends all waits with the message. The reply is a line of statistics.
+    health = 6, ///< The reply is a line of statistics, or `unavailable`.
+    close_room = 7, ///< Closes the room. The reply is as for `health`.
 };
+
+/// Whether only clients on the server's machine may send it.
+constexpr bool is_administrative(request_kind kind) noexcept {
+    return kind == request_kind::statistics || kind == request_kind::notice ||
+           kind == request_kind::health || kind == request_kind::close_room;
+}
 
 /// Whether a client of this kind is paired only with the opposite kind.
 constexpr bool has_side(request_kind kind) noexcept {

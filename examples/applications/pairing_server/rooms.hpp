@@ -1,82 +1,84 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The rooms in which clients wait. Each room is an exchanger, with or without two sides. The
-/// first client that enters creates the room, and the last that leaves destroys it.
+/// The rooms that this server's clients use, and the clients that wait there. The first client that
+/// enters a room creates it, and the last that leaves destroys it.
 #pragma once
 
 #include "message.hpp"
 #include "options.hpp"
 #include "protocol.hpp"
-
-#include <tryst/exchanger.hpp>
-#include <tryst/red_blue_exchanger.hpp>
+#include "room.hpp"
 
 #include <cstddef>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
-#include <variant>
 
 namespace pairing {
 
 class rooms {
-    using exchanger_type = tryst::exchanger<message>;
-    using red_blue_type = tryst::red_blue_exchanger<message>; // serves the longest waiting first
-
-    struct room {
-        // A single slot keeps thousands of rooms small; few clients use a room at the same time.
-        explicit room(bool red_blue) {
-            if (red_blue) {
-                exchanger.emplace<red_blue_type>();
-            } else {
-                exchanger.emplace<exchanger_type>(0U);
-            }
-        }
-        std::variant<std::monostate, exchanger_type, red_blue_type> exchanger;
+    struct entry {
+        std::unique_ptr<room> place;
         std::size_t references = 0;
         std::size_t waiting = 0;
     };
     // Clients choose the names. An attacker could make them collide in a hash table, but not in an
     // ordered map. With 10,000 rooms, entering and leaving takes 2 us longer than with hashing.
-    using directory = std::map<std::string, room>;
+    using directory = std::map<std::string, entry>;
 
     struct release_room {
         rooms* owner;
-        void operator()(directory::value_type* entry) const noexcept { owner->release(*entry); }
-    };
-    struct release_permit {
-        rooms* owner;
-        request_kind kind;
-        void operator()(room* at) const noexcept { owner->release_permit_of(*at, kind); }
+        void operator()(directory::value_type* at) const noexcept { owner->release(*at); }
     };
 
 public:
-    /// Keeps a room alive. Releasing the last reference destroys the exchanger; no operation can
-    /// be pending by then.
-    class room_reference {
-    public:
-        /// Pairs any two clients. Precondition: the rooms have no sides.
-        exchanger_type& exchanger() const {
-            return std::get<exchanger_type>(entry_->second.exchanger);
-        }
+    /// Why a wait was ended, and the notice if it was ended by one.
+    struct withdrawal {
+        outcome why = outcome::disconnected;
+        std::shared_ptr<const std::string> notice;
+    };
 
-        /// Pairs clients that ask (red) with clients that answer (blue). Precondition: the rooms
-        /// have sides.
-        red_blue_type& red_blue() const {
-            return std::get<red_blue_type>(entry_->second.exchanger);
-        }
+    /// A client that waits in a room.
+    class wait {
+    public:
+        /// Requests a stop when the wait must end.
+        std::stop_token token() const { return stop_.get_token(); }
 
     private:
         friend rooms;
-        room_reference(rooms& owner, directory::value_type& entry) noexcept
-            : entry_(&entry, {&owner}) {}
+        entry* at_ = nullptr;
+        request_kind kind_ = request_kind::exchange;
+        std::stop_source stop_;
+        std::optional<withdrawal> withdrawn_;
+        std::list<wait>::iterator self_;
+    };
+
+private:
+    struct release_wait {
+        rooms* owner;
+        void operator()(wait* ended) const noexcept { owner->release(*ended); }
+    };
+
+public:
+    /// Keeps a room alive. Releasing the last reference destroys it; no client can be in it by
+    /// then.
+    class room_reference {
+    public:
+        room& operator*() const noexcept { return *entry_->second.place; }
+        room* operator->() const noexcept { return entry_->second.place.get(); }
+
+    private:
+        friend rooms;
+        room_reference(rooms& owner, directory::value_type& at) noexcept : entry_(&at, {&owner}) {}
         std::unique_ptr<directory::value_type, release_room> entry_;
     };
 
-    /// Permission to wait in a room. Destroy it before the reference to the room.
-    using wait_permit = std::unique_ptr<room, release_permit>;
+    /// Destroy it before the reference to the room.
+    using wait_permit = std::unique_ptr<wait, release_wait>;
 
     struct occupancy {
         std::size_t rooms = 0;
@@ -84,37 +86,53 @@ public:
         std::size_t asking = 0; ///< The waiting clients that ask.
     };
 
-    explicit rooms(const options& chosen) noexcept
-        : red_blue_(chosen.red_blue), max_rooms_(chosen.max_rooms),
+    /// The meeting place must outlive this object.
+    rooms(const options& chosen, meeting_place& place) noexcept
+        : place_(place), red_blue_(chosen.red_blue), max_rooms_(chosen.max_rooms),
           max_waiting_(chosen.max_waiting), max_waiting_per_room_(chosen.max_waiting_per_room) {}
 
     /// Whether rooms pair clients that ask only with clients that answer.
     bool have_sides() const noexcept { return red_blue_; }
 
-    /// Enters the room of that name, and creates it if necessary.
+    /// Enters the room of that name, and opens it if necessary.
     /// @returns nullopt if a new room would exceed the limit, or after `close`.
     std::optional<room_reference> enter(const std::string& name);
 
     /// @returns null if the limit of the room, or of all rooms together, is reached.
     wait_permit acquire_wait_permit(const room_reference& reference, request_kind kind);
 
-    /// Ends all waits with the error `closed`. Afterwards `enter` fails.
+    /// Ends the wait, unless the client is paired first.
+    void withdraw(wait& which, outcome why);
+
+    /// Why the wait was ended.
+    withdrawal reason_of(const wait& which) const;
+
+    /// Ends all waits with the notice.
+    void notify(const std::string& notice);
+
+    /// Closes a room for good: clients that wait in it, on any server, get `closed`.
+    void close_room(const std::string& name);
+
+    /// The server is shutting down: ends all waits with `closed`. Afterwards `enter` fails. Rooms
+    /// that other servers share stay open there.
     void close();
     bool is_closed() const;
 
     occupancy count() const;
 
 private:
-    void release(directory::value_type& entry) noexcept;
-    void release_permit_of(room& at, request_kind kind) noexcept;
+    void withdraw_all(const withdrawal& reason);
+    void release(directory::value_type& at) noexcept;
+    void release(wait& ended) noexcept;
 
+    meeting_place& place_;
     const bool red_blue_;
     const std::size_t max_rooms_;
     const std::size_t max_waiting_;
     const std::size_t max_waiting_per_room_;
     mutable std::mutex mutex_;
     directory rooms_;
-    std::size_t waiting_ = 0;
+    std::list<wait> waits_; ///< In the order of arrival.
     std::size_t asking_ = 0;
     bool closed_ = false;
 };

@@ -105,7 +105,7 @@ server::server(const options& chosen)
     : shared_(chosen), limiter_(chosen.max_connections, chosen.max_connections_per_address),
       shards_(make_shards(chosen.threads)), acceptor_(listen(shards_.front()->loop(), chosen)),
       termination_signals_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_signal_(shards_.front()->loop(), SIGUSR1), trim_timer_(shards_.front()->loop()) {
+      report_signal_(shards_.front()->loop(), SIGUSR1), second_timer_(shards_.front()->loop()) {
     if (!is_ignored(SIGHUP)) {
         termination_signals_.add(SIGHUP);
     }
@@ -119,7 +119,7 @@ void server::run() {
     asio::co_spawn(first, accept_clients(), rethrow);
     asio::co_spawn(first, await_termination(), rethrow);
     asio::co_spawn(first, print_statistics_on_signal(), rethrow);
-    asio::co_spawn(first, trim_memory(), rethrow);
+    asio::co_spawn(first, work_every_second(), rethrow);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i != shards_.size(); ++i) {
         others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
@@ -135,7 +135,7 @@ void server::run() {
 }
 
 std::string server::report() const {
-    return line_of(shared_.counters.now(), shared_.all_rooms.count());
+    return shared_.report();
 }
 
 awaitable<void> server::accept_clients() {
@@ -200,20 +200,28 @@ awaitable<void> server::print_statistics_on_signal() {
     }
 }
 
-/// Returns free memory to the system every second, if clients have left. malloc itself returns only
-/// memory at the end of its heap, and the blocks of messages are too small for its mmap threshold.
-/// Takes 0.13 ms per MB.
-awaitable<void> server::trim_memory() {
+/// Returns free memory to the system, if clients have left. malloc itself returns only memory at
+/// the end of its heap, and the blocks of messages are too small for its mmap threshold. Takes
+/// 0.13 ms per MB.
+/// Also prints whether Redis can be reached, whenever that has changed.
+awaitable<void> server::work_every_second() {
     constexpr auto interval = std::chrono::seconds(1);
     std::uint64_t last_left = 0;
+    bool was_connected = true;
     while (acceptor_.is_open()) {
-        trim_timer_.expires_after(interval);
-        co_await trim_timer_.async_wait(use_tuple);
+        second_timer_.expires_after(interval);
+        co_await second_timer_.async_wait(use_tuple);
         const statistics::counts counts = shared_.counters.now();
         const std::uint64_t left = counts.accepted - counts.active;
         if (left != last_left) {
             ::malloc_trim(0);
             last_left = left;
+        }
+        const bool connected = shared_.place->is_connected().value_or(true);
+        if (std::exchange(was_connected, connected) != connected) {
+            print_error(connected ? "pairing_server: connected to Redis"
+                                  : "pairing_server: Redis cannot be reached: " +
+                                        shared_.place->problem() + "; retrying");
         }
     }
 }
@@ -221,7 +229,7 @@ awaitable<void> server::trim_memory() {
 void server::drain() {
     acceptor_.close();
     report_signal_.cancel();
-    trim_timer_.cancel();
+    second_timer_.cancel();
     // Close the rooms first: a request that completes from now on finds them closed, and the
     // sessions that are still receiving are interrupted.
     shared_.all_rooms.close();

@@ -59,7 +59,7 @@ private:
     awaitable<void> accept_clients();
     awaitable<void> await_termination();
     awaitable<void> print_statistics_on_signal();
-    awaitable<void> trim_memory();
+    awaitable<void> work_every_second();
     void admit(tcp::socket socket, shard& to);
     void drain();
 
@@ -69,7 +69,7 @@ private:
     tcp::acceptor acceptor_;
     asio::signal_set termination_signals_;
     asio::signal_set report_signal_;
-    asio::steady_timer trim_timer_;
+    asio::steady_timer second_timer_;
 };
 
 } // namespace pairing

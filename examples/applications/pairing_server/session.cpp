@@ -3,10 +3,11 @@
 
 #include "address.hpp"
 
-#include <tryst/asio.hpp>
-#include <tryst/select.hpp>
+#include <tryst/result.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -15,20 +16,30 @@ namespace pairing {
 
 namespace {
 
-/// Pairs the client if a partner is waiting already.
-tryst::exchange_result<message> exchange_without_waiting(const rooms::room_reference& room,
-                                                         request incoming) {
-    switch (incoming.kind) {
-    case request_kind::ask:
-        return room.red_blue().try_red(std::move(incoming.body));
-    case request_kind::answer:
-        return room.red_blue().try_blue(std::move(incoming.body));
-    default:
-        return room.exchanger().try_exchange(std::move(incoming.body));
+outcome outcome_of(std::error_code error, outcome why_withdrawn) {
+    if (error == tryst::exchange_errc::timed_out) {
+        return outcome::timed_out;
     }
+    if (error == tryst::exchange_errc::closed) {
+        return outcome::closed;
+    }
+    if (error == tryst::exchange_errc::cancelled) {
+        return why_withdrawn;
+    }
+    if (error == tryst::exchange_errc::unavailable) {
+        return outcome::unavailable;
+    }
+    if (error == tryst::exchange_errc::in_doubt) {
+        return outcome::in_doubt;
+    }
+    return outcome::busy; // no partner was waiting, and this client must not wait
 }
 
 } // namespace
+
+std::string shared_state::report() const {
+    return line_of(counters.now(), all_rooms.count(), place->is_connected());
+}
 
 session::session(shared_state& shared, tcp::socket socket)
     : shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
@@ -96,14 +107,8 @@ awaitable<bool> session::receive(request_decoder& decoder) {
 }
 
 awaitable<session::reply> session::respond(request incoming) {
-    if (incoming.kind == request_kind::statistics || incoming.kind == request_kind::notice) {
-        if (!is_local()) {
-            co_return refusal(outcome::forbidden);
-        }
-        if (incoming.kind == request_kind::notice) {
-            notify_all(incoming.body);
-        }
-        co_return report();
+    if (is_administrative(incoming.kind)) {
+        co_return is_local() ? administer(incoming) : refusal(outcome::forbidden);
     }
     if (has_side(incoming.kind) != shared_.all_rooms.have_sides()) {
         co_return refusal(has_side(incoming.kind) ? outcome::no_sides : outcome::side_needed);
@@ -117,20 +122,20 @@ bool session::is_local() const {
     return !error && unmapped(client.address()).is_loopback();
 }
 
-session::reply session::report() const {
-    return {outcome::statistics,
-            message(line_of(shared_.counters.now(), shared_.all_rooms.count()))};
-}
-
-/// Sends the notice to all clients that wait now. The channel serves the longest waiting first, so
-/// clients that come back at once are not notified twice.
-void session::notify_all(const message& notice) {
-    const std::string text = notice.text();
-    for (std::size_t left = shared_.all_rooms.count().waiting; left != 0; --left) {
-        if (!shared_.notices.try_send(message(text))) {
-            break; // the others have been paired, or have left
-        }
+session::reply session::administer(const request& incoming) {
+    bool needs_others = false;
+    if (incoming.kind == request_kind::notice) {
+        shared_.all_rooms.notify(incoming.body.text());
+    } else if (incoming.kind == request_kind::close_room) {
+        shared_.all_rooms.close_room(incoming.room);
+        needs_others = true;
+    } else if (incoming.kind == request_kind::health) {
+        needs_others = true;
     }
+    if (needs_others && !shared_.place->is_connected().value_or(true)) {
+        return refusal(outcome::unavailable, shared_.place->problem());
+    }
+    return {outcome::statistics, message(shared_.report())};
 }
 
 awaitable<session::reply> session::exchange(request incoming) {
@@ -141,68 +146,56 @@ awaitable<session::reply> session::exchange(request incoming) {
     const auto permit = shared_.all_rooms.acquire_wait_permit(*room, incoming.kind);
     if (!permit) {
         // This client must not wait, but it can still be paired with one that already waits.
-        auto received = exchange_without_waiting(*room, std::move(incoming));
-        if (!received) {
-            co_return refusal(received.error());
-        }
-        co_return reply{outcome::exchanged, *std::move(received)};
+        co_return reply_to(co_await (*room)->try_to_meet(std::move(incoming)), {});
     }
-
-    switch (incoming.kind) {
-    case request_kind::ask:
-        co_return co_await wait_for(room->red_blue().red(std::move(incoming.body)));
-    case request_kind::answer:
-        co_return co_await wait_for(room->red_blue().blue(std::move(incoming.body)));
-    default:
-        co_return co_await wait_for(room->exchanger().exchange(std::move(incoming.body)));
-    }
+    const disconnection_watch watch(*this, *permit);
+    meeting ended =
+        co_await (*room)->meet(std::move(incoming), shared_.settings.wait_time, permit->token());
+    co_return reply_to(std::move(ended), shared_.all_rooms.reason_of(*permit));
 }
 
-/// Waits for a partner or a notice. Only one of them can come: a client that gets a notice has not
-/// been paired, and no other client has its message.
-template <class Exchange>
-awaitable<session::reply> session::wait_for(Exchange&& partner) {
-    watch_for_disconnect();
-    auto got = co_await tryst::asio::wait(
-        tryst::select_for(shared_.settings.wait_time, std::forward<Exchange>(partner),
-                          shared_.notices.receive(), withdrawal_.get_token()));
-    asio::error_code ignored;
-    std::ignore = socket_.cancel(ignored); // ends watch_for_disconnect
-    if (got.index() == 1) {
-        co_return reply{outcome::notified, *std::move(got).template get<1>()};
+session::reply session::reply_to(meeting ended, const rooms::withdrawal& withdrawn) {
+    if (!ended.error) {
+        return {outcome::exchanged, std::move(ended.received)};
     }
-    auto received = std::move(got).template get<0>();
-    if (!received) {
-        co_return refusal(received.error());
+    const outcome status = outcome_of(ended.error, withdrawn.why);
+    if (status == outcome::notified) {
+        return {status, message(*withdrawn.notice)};
     }
-    co_return reply{outcome::exchanged, *std::move(received)};
+    return refusal(status, ended.reason);
 }
 
-session::reply session::refusal(std::error_code why) const {
-    if (why == tryst::exchange_errc::timed_out) {
-        return refusal(outcome::timed_out);
+/// The explanation, and the reason if there is one, in printable ASCII. The reason may contain the
+/// name of the room.
+session::reply session::refusal(outcome why, const std::string& reason) {
+    std::string text(explanation_of(why));
+    if (!reason.empty()) {
+        text += " (" + reason + ')';
+        std::ranges::replace_if(text, [](char each) { return each < ' ' || each > '~'; }, '?');
     }
-    if (why == tryst::exchange_errc::closed) {
-        return refusal(outcome::closed);
-    }
-    if (why == tryst::exchange_errc::cancelled) {
-        return refusal(why_withdrawn_);
-    }
-    return refusal(outcome::busy); // no partner was waiting, and this client must not wait
+    return {why, message(text)};
 }
 
 /// A waiting client must not send anything: end of file, an error or a byte withdraws its offer.
 /// If the client has just been paired, the stop has no effect.
-void session::watch_for_disconnect() {
-    socket_.async_receive(asio::buffer(&unexpected_, 1),
-                          [self = shared_from_this()](asio::error_code error, std::size_t) {
-                              if (error == asio::error::operation_aborted) {
-                                  return; // the wait is over
-                              }
-                              self->why_withdrawn_ =
-                                  error ? outcome::disconnected : outcome::bad_frame;
-                              self->withdrawal_.request_stop();
-                          });
+session::disconnection_watch::disconnection_watch(session& whose, rooms::wait& ends)
+    : session_(whose) {
+    whose.waiting_ = &ends;
+    whose.socket_.async_receive(
+        asio::buffer(&whose.unexpected_, 1),
+        [self = whose.shared_from_this()](asio::error_code error, std::size_t) {
+            if (self->waiting_ == nullptr) {
+                return; // the wait is over
+            }
+            self->shared_.all_rooms.withdraw(*self->waiting_,
+                                             error ? outcome::disconnected : outcome::bad_frame);
+        });
+}
+
+session::disconnection_watch::~disconnection_watch() {
+    session_.waiting_ = nullptr;
+    asio::error_code ignored;
+    std::ignore = session_.socket_.cancel(ignored);
 }
 
 /// @returns whether the client got the reply.

@@ -8,24 +8,29 @@
 #include "message.hpp"
 #include "options.hpp"
 #include "protocol.hpp"
+#include "room.hpp"
 #include "rooms.hpp"
 #include "statistics.hpp"
 
-#include <tryst/synchronous_channel.hpp>
-
 #include <memory>
-#include <stop_token>
-#include <system_error>
+#include <optional>
+#include <string>
 
 namespace pairing {
 
 /// The state that all sessions share.
 struct shared_state {
-    explicit shared_state(const options& chosen) : settings(chosen), all_rooms(chosen) {}
+    explicit shared_state(const options& chosen)
+        : settings(chosen), place(chosen.redis.empty() ? make_local_place(chosen.red_blue)
+                                                       : make_redis_place(chosen)),
+          all_rooms(chosen, *place) {}
+
+    /// The line of statistics.
+    std::string report() const;
 
     const options settings;
+    const std::unique_ptr<meeting_place> place;
     rooms all_rooms;
-    tryst::synchronous_channel<message> notices; ///< From the administrator to waiting clients.
     statistics counters;
 };
 
@@ -45,22 +50,31 @@ private:
         message body;
     };
 
+    /// Ends the wait if the client hangs up or sends another byte.
+    class disconnection_watch {
+    public:
+        disconnection_watch(session& whose, rooms::wait& ends);
+        disconnection_watch(const disconnection_watch&) = delete;
+        disconnection_watch& operator=(const disconnection_watch&) = delete;
+        ~disconnection_watch();
+
+    private:
+        session& session_;
+    };
+
     awaitable<reply> serve();
     awaitable<reply> serve_or_fail();
     awaitable<bool> receive(request_decoder& decoder);
     awaitable<reply> respond(request incoming);
+    reply administer(const request& incoming);
     awaitable<reply> exchange(request incoming);
-    template <class Exchange>
-    awaitable<reply> wait_for(Exchange&& partner);
     awaitable<bool> send(reply result);
     awaitable<bool> deliver(const reply& result, bool& sent);
 
     static reply refusal(outcome why) { return {why, message(explanation_of(why))}; }
-    reply refusal(std::error_code why) const;
+    static reply refusal(outcome why, const std::string& reason);
+    static reply reply_to(meeting ended, const rooms::withdrawal& withdrawn);
     bool is_local() const;
-    reply report() const;
-    void notify_all(const message& notice);
-    void watch_for_disconnect();
 
     shared_state& shared_;
     tcp::socket socket_;
@@ -68,8 +82,7 @@ private:
     bool receiving_ = false;
 
     // Used while the client waits for a partner.
-    std::stop_source withdrawal_;
-    outcome why_withdrawn_ = outcome::disconnected;
+    rooms::wait* waiting_ = nullptr; ///< See `disconnection_watch`.
     char unexpected_ = 0;
 };
 

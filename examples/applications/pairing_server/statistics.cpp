@@ -35,12 +35,16 @@ statistics::counts statistics::now() const {
     return counts_;
 }
 
-std::string line_of(const statistics::counts& counts, const rooms::occupancy& occupancy) {
+std::string line_of(const statistics::counts& counts, const rooms::occupancy& occupancy,
+                    std::optional<bool> connected) {
     std::string line;
     const auto out = std::back_inserter(line);
     fmt::format_to(out, "accepted={} refused={} active={} waiting={} asking={} rooms={} pauses={}",
                    counts.accepted, counts.refused, counts.active, occupancy.waiting,
                    occupancy.asking, occupancy.rooms, counts.pauses);
+    if (connected) {
+        fmt::format_to(out, " connected={}", *connected ? 1 : 0);
+    }
     for (std::size_t i = 0; i != outcome_count; ++i) {
         fmt::format_to(out, " {}={}", name_of(static_cast<outcome>(i)), counts.finished[i]);
     }

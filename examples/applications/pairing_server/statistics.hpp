@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace pairing {
@@ -38,6 +39,8 @@ private:
 };
 
 /// One line: `accepted=3 refused=0 active=1 ...`.
-std::string line_of(const statistics::counts& counts, const rooms::occupancy& occupancy);
+/// @param connected  whether other servers can be reached; nullopt if there are none.
+std::string line_of(const statistics::counts& counts, const rooms::occupancy& occupancy,
+                    std::optional<bool> connected);
 
 } // namespace pairing

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "room.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+
+#include <utility>
+
+namespace pairing {
+
+namespace {
+
+meeting end_of(tryst::exchange_result<message> result) {
+    if (!result) {
+        return {.error = result.error(), .received = {}, .reason = {}};
+    }
+    return {.error = {}, .received = *std::move(result), .reason = {}};
+}
+
+/// Pairs any two clients.
+class local_room final : public room {
+public:
+    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
+                            std::stop_token stop) final {
+        co_return end_of(co_await tryst::asio::wait(
+            exchanger_.exchange_for(std::move(mine.body), patience, std::move(stop))));
+    }
+    awaitable<meeting> try_to_meet(request mine) final {
+        co_return end_of(exchanger_.try_exchange(std::move(mine.body)));
+    }
+    void close() final { exchanger_.close(); }
+
+private:
+    // A single slot keeps thousands of rooms small; few clients use a room at the same time.
+    tryst::exchanger<message> exchanger_{0U};
+};
+
+/// Pairs clients that ask (red) with clients that answer (blue).
+class local_red_blue_room final : public room {
+public:
+    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
+                            std::stop_token stop) final {
+        if (mine.kind == request_kind::ask) {
+            co_return end_of(co_await tryst::asio::wait(
+                exchanger_.red_for(std::move(mine.body), patience, std::move(stop))));
+        }
+        co_return end_of(co_await tryst::asio::wait(
+            exchanger_.blue_for(std::move(mine.body), patience, std::move(stop))));
+    }
+    awaitable<meeting> try_to_meet(request mine) final {
+        co_return end_of(mine.kind == request_kind::ask
+                             ? exchanger_.try_red(std::move(mine.body))
+                             : exchanger_.try_blue(std::move(mine.body)));
+    }
+    void close() final { exchanger_.close(); }
+
+private:
+    tryst::red_blue_exchanger<message> exchanger_; // serves the longest waiting first
+};
+
+class local_place final : public meeting_place {
+public:
+    explicit local_place(bool red_blue) noexcept : red_blue_(red_blue) {}
+
+    std::unique_ptr<room> open(const std::string& /*name*/) final {
+        if (red_blue_) {
+            return std::make_unique<local_red_blue_room>();
+        }
+        return std::make_unique<local_room>();
+    }
+
+private:
+    const bool red_blue_;
+};
+
+} // namespace
+
+std::unique_ptr<meeting_place> make_local_place(bool red_blue) {
+    return std::make_unique<local_place>(red_blue);
+}
+
+} // namespace pairing

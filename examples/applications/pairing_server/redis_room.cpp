@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "room.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/redis.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace pairing {
+
+namespace {
+
+namespace redis = tryst::redis;
+
+struct message_codec {
+    static std::string encode(const message& item) { return item.text(); }
+    static message decode(std::string_view bytes) { return message(bytes); }
+};
+
+meeting end_of(redis::remote_result<message> result) {
+    if (!result) {
+        return {.error = result.error(), .received = {}, .reason = result.reason()};
+    }
+    return {.error = {}, .received = *std::move(result), .reason = {}};
+}
+
+awaitable<meeting> run(tryst::task<redis::remote_result<message>> work) {
+    co_return end_of(co_await tryst::asio::async_wait(std::move(work), asio::use_awaitable));
+}
+
+/// Pairs any two clients of all servers.
+class redis_room final : public room {
+public:
+    redis_room(redis::connection& through, const std::string& name)
+        : exchanger_(through, name, 0) {}
+
+    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
+                            std::stop_token stop) final {
+        return run(
+            exchanger_.exchange_for(std::move(mine.body), patience, std::move(stop)).as_task());
+    }
+    awaitable<meeting> try_to_meet(request mine) final {
+        return run(exchanger_.try_exchange(std::move(mine.body)));
+    }
+    void close() final { exchanger_.close(); }
+
+private:
+    redis::remote_exchanger<message, message_codec> exchanger_;
+};
+
+/// Pairs clients that ask (red) with clients that answer (blue).
+class redis_red_blue_room final : public room {
+public:
+    redis_red_blue_room(redis::connection& through, const std::string& name)
+        : exchanger_(through, name) {}
+
+    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
+                            std::stop_token stop) final {
+        message body = std::move(mine.body);
+        return run(mine.kind == request_kind::ask
+                       ? exchanger_.red_for(std::move(body), patience, std::move(stop)).as_task()
+                       : exchanger_.blue_for(std::move(body), patience, std::move(stop)).as_task());
+    }
+    awaitable<meeting> try_to_meet(request mine) final {
+        return run(mine.kind == request_kind::ask ? exchanger_.try_red(std::move(mine.body))
+                                                  : exchanger_.try_blue(std::move(mine.body)));
+    }
+    void close() final { exchanger_.close(); }
+
+private:
+    redis::remote_red_blue_exchanger<message, message, message_codec, message_codec> exchanger_;
+};
+
+redis::options redis_options_of(const options& chosen) {
+    auto read = redis::options::from_url(chosen.redis);
+    read.max_item = std::max(read.max_item, chosen.frame.body);
+    return read;
+}
+
+/// One connection for all threads of the server, with a loop and a thread of its own. So the
+/// server's loops end when their clients have left, and the connection ends after that.
+class redis_place final : public meeting_place {
+public:
+    explicit redis_place(const options& chosen)
+        : red_blue_(chosen.red_blue), connection_(loop_, redis_options_of(chosen)),
+          thread_([this] { loop_.run(); }) {}
+    redis_place(const redis_place&) = delete;
+    redis_place& operator=(const redis_place&) = delete;
+    ~redis_place() override { connection_.close(); } // lets the thread end
+
+    std::unique_ptr<room> open(const std::string& name) final {
+        if (red_blue_) {
+            return std::make_unique<redis_red_blue_room>(connection_, name);
+        }
+        return std::make_unique<redis_room>(connection_, name);
+    }
+
+    std::optional<bool> is_connected() const final { return connection_.is_connected(); }
+
+    std::string problem() const final {
+        std::string error = connection_.last_error();
+        return error.empty() ? "the connection to Redis is being established" : error;
+    }
+
+private:
+    const bool red_blue_;
+    asio::io_context loop_{1};
+    redis::connection connection_;
+    std::jthread thread_;
+};
+
+} // namespace
+
+std::unique_ptr<meeting_place> make_redis_place(const options& chosen) {
+    return std::make_unique<redis_place>(chosen);
+}
+
+std::string problem_of_redis_url(const std::string& url) {
+    try {
+        std::ignore = redis::options::from_url(url);
+        return {};
+    } catch (const std::invalid_argument& problem) {
+        return problem.what();
+    }
+}
+
+} // namespace pairing
