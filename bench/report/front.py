@@ -57,7 +57,8 @@ program that makes this page enforces that. [All figures](benchmarks-all.md) als
 SOURCES = {evidence.UNCOMMITTED: "sources with uncommitted changes", evidence.UNKNOWN: "an unknown commit",
            evidence.ONE_SAMPLE: "single samples"}
 SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "variants of tryst", "salesman.json": "the travelling salesman",
-         "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands"}
+         "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands",
+         "redis.json": "[exchanges through Redis](remote.md#figures)"}
 
 Files = dict[str, Json | None]
 

@@ -10,7 +10,7 @@ from evidence import MARK, ONE_SAMPLE, UNCOMMITTED, Json, samples
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LANGUAGES = {"cpp": "", "java": "Java ", "go": "Go ", "rust": "Rust "}
-FILES = ("rivals.json", "micro.json", "salesman.json", "floor.json", "scale.json", "files.json")
+FILES = ("rivals.json", "micro.json", "salesman.json", "floor.json", "scale.json", "files.json", "redis.json")
 
 
 def load() -> dict[str, Json | None]:
