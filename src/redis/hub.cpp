@@ -116,6 +116,7 @@ std::chrono::milliseconds hub::retention() const noexcept {
 }
 
 std::string hub::new_member_id() {
+    const std::scoped_lock lock(mutex_);
     return process_ + '.' + std::to_string(++last_member_);
 }
 
@@ -169,8 +170,8 @@ void hub::on_down() {
     }
 }
 
-/// "<number>", "<number>:<item>" or "closed:<key>". Anybody may publish, so other texts are
-/// ignored.
+/// The text is "<number>", "<number>:<item>" or "closed:<key>". Any client of Redis may publish, so
+/// other texts are ignored.
 void hub::on_message(std::string_view text) {
     constexpr std::string_view closed = "closed:";
     if (text.starts_with(closed)) {

@@ -8,7 +8,6 @@
 #include <tryst/redis/detail/party.hpp>
 #include <tryst/redis/options.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -53,7 +52,6 @@ public:
     const std::string& wake_prefix() const noexcept { return wake_prefix_; }
 
     client& link() noexcept { return *client_; }
-    bool ended() const noexcept { return ended_; }
     /// The connection works, or will soon: no attempt to connect has failed since it worked.
     bool is_hopeful() const noexcept { return !ended_ && !client_->down(); }
 
@@ -84,13 +82,13 @@ private:
     std::unordered_map<std::uint64_t, remote_room*> rooms_of_offers_;
     std::vector<std::shared_ptr<ready_party>> waiting_for_ready_;
     std::uint64_t last_number_ = 0;
-    std::atomic<std::uint64_t> last_member_{0};
     bool ended_ = false;
 
     mutable std::mutex mutex_; ///< Protects what follows.
     std::string error_;
     bool connected_ = false;
     bool closing_ = false;
+    std::uint64_t last_member_ = 0;
 };
 
 /// A random 128-bit number in hexadecimal digits.

@@ -65,7 +65,7 @@ std::string escaped(std::string_view name) {
     return result;
 }
 
-/// What the exception that is being handled says.
+/// The text of the exception that is being handled.
 std::string present_exception() {
     try {
         throw;
@@ -98,7 +98,7 @@ remote_room::remote_room(std::shared_ptr<hub> with, room_kind kind, std::string_
 remote_room::~remote_room() = default;
 
 // ---- From any thread. If there is no memory for the way to the strand, they call std::terminate,
-// because a party that the room forgets would wait for ever.
+// because a party that the room forgets would never end.
 // NOLINTBEGIN(bugprone-exception-escape)
 
 void remote_room::schedule_turn() noexcept {
@@ -191,7 +191,7 @@ void remote_room::turn() {
     turn_timer_.async_wait([self = shared_from_this()](const error_code&) { self->end_turn(); });
 }
 
-/// While parties meet in the local place, they are left alone, but not for ever.
+/// While parties meet in the local place, they are left alone, up to the longest pause.
 void remote_room::end_turn() {
     const std::uint32_t met = arriving.departures() - taken_;
     const bool has_met = static_cast<std::int32_t>(met - met_) > 0;

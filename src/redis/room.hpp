@@ -79,7 +79,7 @@ private:
         std::shared_ptr<party> who;
         std::size_t side;
         where at = where::home;
-        bool waits = true; ///< False: it ends with `no_partner` if nobody waits.
+        bool waits = true; ///< False: it ends with `no_partner` unless a partner waits.
         std::uint64_t number = 0; ///< Unique in the process.
         std::uint64_t arrived = 0; ///< The epoch in which it was last sent; 0: never.
         std::uint64_t request = 0; ///< The number of the request that sent it last.
@@ -163,8 +163,8 @@ private:
     std::vector<std::shared_ptr<party>> counts_; ///< Questions for statistics.
     std::map<std::uint64_t, ghost> ghosts_;
     std::string acknowledgements_;
-    std::string generation_; ///< That the room has joined.
-    std::string birth_; ///< Of its record there.
+    std::string generation_; ///< The generation that the room has joined.
+    std::string birth_; ///< The birth of the room's record there.
     std::string compared_; ///< Generation and birth when it last knew the states of its offers.
     std::uint64_t last_request_ = 0;
     std::uint64_t joined_at_ = 0; ///< The last request before the present membership.
@@ -178,7 +178,7 @@ private:
     std::uint32_t taken_ = 0; ///< Parties taken out of the local place, modulo 2^32.
     std::uint32_t met_ = 0; ///< Parties known to have met there, modulo 2^32.
     bool closed_ = false;
-    announcement close_ = announcement::none; ///< Of the close to the other processes.
+    announcement close_ = announcement::none; ///< Whether other processes must be told.
     bool left_ = false;
     bool shut_down_ = false;
 };

@@ -52,7 +52,7 @@ public:
         completed_.close();
     }
 
-    std::uint64_t number = 0; ///< Of its offer; the room's.
+    std::uint64_t number = 0; ///< The room's number for the offer.
     std::shared_ptr<room> taken_by; ///< The room; set before the owner gets the ticket.
 
     /// An exchange here ends with `closed` once the party is complete.
@@ -68,7 +68,7 @@ protected:
     std::string reason_;
 
 private:
-    // Nobody ever exchanges here: the event is the end of the exchanger.
+    // No exchange ever takes place here: the event is the close.
     completion_side::protocol completed_{0U};
 };
 

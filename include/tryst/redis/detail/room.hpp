@@ -74,7 +74,7 @@ public:
 
     Party* operator->() const noexcept { return party_.get(); }
     void withdraw(exchange_errc why) const noexcept { party_->taken_by->withdraw(party_, why); }
-    /// Nobody has got the ticket.
+    /// The ticket was not handed out.
     void discard() noexcept { party_.reset(); }
 
 private:
