@@ -54,7 +54,7 @@ public:
     void spawn(task<> work) { core_->spawn(std::move(work)); }
 
     /// Returns a reference to this executor, which must outlive every use of it.
-    executor_ref executor() const noexcept { return core_->ref(); }
+    executor_ref executor() const noexcept { return core_->executor(); }
 
     /// `co_await executor.schedule()` resumes the coroutine on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
@@ -71,8 +71,6 @@ private:
             base::begin();
         }
 
-        void spawn(task<> work) { base::post(base::queue_.spawn(base::ref(), std::move(work))); }
-
         static void release(std::unique_ptr<core> self) noexcept {
             assert(!self->running_here() && "tryst: a task must not destroy the task_executor that "
                                             "runs it: post the destruction");
@@ -86,7 +84,7 @@ private:
 
     private:
         void before_sleep() noexcept final {
-            if (!base::queue_.has_tasks()) {
+            if (!base::queue().has_tasks()) {
                 work_.reset();
             } else if (!work_) {
                 work_.emplace(*executor_);

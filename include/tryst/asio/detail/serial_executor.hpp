@@ -8,11 +8,9 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
-#include <tryst/detail/run/inbox.hpp>
-#include <tryst/detail/run/serial_queue.hpp>
+#include <tryst/detail/run/turn_executor.hpp>
 #include <tryst/executor.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -20,12 +18,6 @@ TRYST_ASIO_BEGIN
 namespace detail {
 
 /* The serial executor
- *   asleep  --post-->    queued     the posting thread puts a turn into the Asio executor's queue
- *   queued  --run_turn-> running    the Asio executor runs the turn
- *   running -----------> queued     a turn ran its share; the context runs other work first
- *   running -----------> asleep     nothing is ready
- *   running -----------> finished   `finish` was called
- *
  * A turn is the entry of the executor as a `registered_executor`.
  *
  * I17. At most one turn exists. A turn is queued by `begin`, then by the running turn, or by the
@@ -42,19 +34,39 @@ namespace detail {
  * @tparam Queue  the queue of the Asio executor, a `work_queue`.
  * @tparam Temporary  whether the executor serves one operation only. */
 template <class Queue, bool Temporary>
-class serial_executor : private registered_executor {
+class serial_executor
+    : private registered_executor,
+      public tryst::detail::turn_executor<serial_executor<Queue, Temporary>, Temporary> {
+    using base = tryst::detail::turn_executor<serial_executor, Temporary>;
+
 public:
-    executor_ref ref() const noexcept { return {const_cast<serial_executor*>(this), &vtable}; }
-
-    bool running_here() const noexcept { return current_executor() == ref(); }
-
-    void post(executor_node* node) noexcept {
-        if (running_here()) {
-            queue_.push(node);
-        } else if (inbox_.post(node)) {
-            registry_->wake(*this, [this] { push_turn(); });
-        }
+    // Required by `turn_executor`. Public, because g++ warns of friends of a class with virtual
+    // functions.
+    bool is_finished() const noexcept { return finished_; }
+    void wake() noexcept {
+        registry_->wake(*this, [this] { push_turn(); });
     }
+    void queue_turn() noexcept {
+        set_entry(entry::queued);
+        push_turn();
+    }
+
+    /// If the context has ended, queues a turn, which the context then destroys.
+    bool fall_asleep() noexcept {
+        if (!registered_) {
+            before_sleep();
+            queue_turn();
+            return true;
+        }
+        return base::fall_asleep();
+    }
+
+    /// Called before the executor falls asleep.
+    virtual void before_sleep() noexcept {}
+
+    static timer_node::time_point now() noexcept { return tryst::detail::clock::now(); }
+    void arm(timer_node* node) noexcept { registry_->timers().arm(node); }
+    void disarm(timer_node* node) noexcept { registry_->timers().disarm(node, *turns_); }
 
 protected:
     explicit serial_executor(Queue&& queue) : turns_(std::move(queue)) {}
@@ -67,9 +79,6 @@ protected:
     /// executor's lifetime.
     virtual void on_shutdown() noexcept = 0;
 
-    /// Called before the executor falls asleep.
-    virtual void before_sleep() noexcept {}
-
     /// Enters the registry, before anything runs on the executor. @throws std::bad_alloc.
     void enter_registry() {
         registry_ = &turns_->find_registry();
@@ -81,7 +90,7 @@ protected:
 
     /// Starts the executor: queues a turn if nodes are ready, and falls asleep otherwise.
     void begin() noexcept {
-        if (!queue_.empty() || !fall_asleep()) {
+        if (!this->queue().empty() || !fall_asleep()) {
             queue_turn();
         }
     }
@@ -89,10 +98,9 @@ protected:
     /// Leaves the registry, so that no waker will come. Precondition: no turn is running.
     /// @returns true if nothing refers to this executor any more, false if a queued turn does.
     bool leave() noexcept {
-        if (asleep_ && !inbox_.cancel_wait()) {
+        if (!base::stay_awake()) {
             tryst::detail::yield_until([this] { return entry_state() != entry::none; });
         }
-        asleep_ = false;
         unregister();
         return entry_state() != entry::queued;
     }
@@ -100,13 +108,11 @@ protected:
     /// Destroys suspended work. Precondition: no turn will be queued any more.
     template <class Destroy>
     void dispose(Destroy destroy) noexcept {
-        const executor_scope here(ref());
-        queue_.append(inbox_.take());
-        queue_.dispose();
+        const executor_scope here(this->executor());
+        base::dispose();
         destroy();
     }
 
-    tryst::detail::serial_queue queue_;
     std::optional<Queue> turns_; ///< Empty after the context has ended.
 
 private:
@@ -136,16 +142,11 @@ private:
 
     void push_turn() { turns_->push(turn(*this), registry::continues()); }
 
-    void queue_turn() noexcept {
-        set_entry(entry::queued);
-        push_turn();
-    }
-
     void run_turn() {
         const registry::scope in_context(registry_, true);
         set_entry(entry::none);
-        asleep_ = false;
-        if (run_nodes()) {
+        base::wake_up();
+        if (base::run_nodes()) {
             unregister();
             complete();
         }
@@ -157,43 +158,6 @@ private:
         }
     }
 
-    /// @returns whether the executor has finished. If not, the caller must not use it any more.
-    bool run_nodes() noexcept {
-        const executor_scope here(ref());
-        std::size_t left = turn_length;
-        while (!finished_) {
-            queue_.append(inbox_.take());
-            if (queue_.empty()) {
-                if (fall_asleep()) {
-                    return false;
-                }
-            } else if (left == 0) {
-                queue_turn();
-                return false;
-            } else {
-                left -= queue_.run_some(left, [this] { return finished_; });
-            }
-        }
-        return true;
-    }
-
-    /// Falls asleep, or queues a turn if the context has ended, which then destroys the turn.
-    /// @returns false if there is mail in the inbox. If true, the caller must not use the executor
-    ///   any more.
-    bool fall_asleep() noexcept {
-        before_sleep();
-        if (!registered_) {
-            queue_turn();
-            return true;
-        }
-        asleep_ = true;
-        if (inbox_.prepare_wait()) {
-            return true;
-        }
-        asleep_ = false;
-        return false;
-    }
-
     void context_ends() noexcept final {
         registered_ = false;
         if (leave()) {
@@ -201,42 +165,9 @@ private:
         }
     }
 
-    bool retract(executor_node* node) noexcept {
-        queue_.append(inbox_.take());
-        return queue_.retract(node);
-    }
-
-    static serial_executor& self(void* context) noexcept {
-        return *static_cast<serial_executor*>(context);
-    }
-
-    static constexpr executor_vtable vtable{
-        .post = [](void* context, executor_node* node) noexcept { self(context).post(node); },
-        .serial = true,
-        .temporary = Temporary,
-        .running_here =
-            [](const void* context) noexcept {
-                return static_cast<const serial_executor*>(context)->running_here();
-            },
-        .retract = [](void* context,
-                      executor_node* node) noexcept { return self(context).retract(node); },
-        .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
-        .arm = [](void* context,
-                  timer_node* node) noexcept { self(context).registry_->timers().arm(node); },
-        .disarm =
-            [](void* context, timer_node* node) noexcept {
-                self(context).registry_->timers().disarm(node, *self(context).turns_);
-            },
-    };
-
-    // As `event_loop::turns_between_polls`, for the same reason.
-    static constexpr std::size_t turn_length = 64;
-
     registry* registry_ = nullptr;
-    tryst::detail::inbox inbox_;
     handler_memory memory_;
     bool registered_ = false;
-    bool asleep_ = false;
     bool finished_ = false;
 };
 

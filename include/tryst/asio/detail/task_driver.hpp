@@ -127,9 +127,6 @@ public:
         return last{};
     }
 
-    /// For `executor_of`.
-    executor_ref executor() const noexcept { return base::ref(); }
-
     /// For `own_stop_token`.
     slot_stop::token stop_token() noexcept { return stop_.get_token(); }
 
@@ -146,7 +143,7 @@ public:
         first_.run = [](executor_node* node) noexcept {
             static_cast<first_step*>(node)->driver->handle().resume();
         };
-        base::queue_.push(&first_);
+        base::queue().push(&first_);
         base::begin();
     }
 

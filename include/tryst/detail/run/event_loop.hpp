@@ -7,10 +7,9 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
-#include <tryst/detail/run/serial_queue.hpp>
+#include <tryst/detail/run/serial_executor_base.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/executor.hpp>
-#include <tryst/task.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -30,16 +29,13 @@ namespace tryst::detail {
 /// - `void sleep()` and `void sleep_until(deadline)`, until there are events;
 /// - `time_point now()`, the clock of its timers.
 template <class Loop, bool Temporary = false>
-class [[gnu::visibility("default")]] event_loop {
+class [[gnu::visibility("default")]] event_loop
+    : public serial_executor_base<event_loop<Loop, Temporary>, Temporary> {
+    using base = serial_executor_base<event_loop, Temporary>;
+    friend base;
+
 public:
     using time_point = timer_node::time_point; ///< A time on the `steady_clock`.
-
-    /// Starts `work` on the loop, which owns it until it finishes. The loop does not report the end
-    /// of `work`; to join tasks, use `when_all`. An exception that leaves `work` calls
-    /// `std::terminate`, as for a thread.
-    /// @throws std::bad_alloc if there is no memory for one coroutine frame. Then `work` is
-    ///   destroyed unstarted.
-    void spawn(task<> work) { post(queue_.spawn(executor(), std::move(work))); }
 
     /// Makes `run` return once it has run everything that was queued before this call. If the loop
     /// is not in `run`, the next call of `run` does so. Work that becomes ready later stays queued.
@@ -48,27 +44,9 @@ public:
     void stop() noexcept {
         // [L2] acquire and release, pairs with [L1].
         if (!stop_posted_.exchange(true, std::memory_order_acq_rel)) {
-            post(&stop_);
+            this->post(&stop_);
         }
     }
-
-    /// Queues `node`. Call from any thread. @allocation none.
-    void post(executor_node* node) noexcept {
-        if (running_here()) {
-            queue_.push(node);
-        } else {
-            self().deliver(node);
-        }
-    }
-
-    /// Whether the calling thread is running this loop.
-    bool running_here() const noexcept { return current_executor() == executor(); }
-
-    /// The loop as an executor, which must not be used after the loop has been destroyed.
-    executor_ref executor() const noexcept { return {const_cast<event_loop*>(this), &vtable}; }
-
-    /// `co_await loop.schedule()`: continues on this loop.
-    [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
     /// @cond
 protected:
@@ -77,9 +55,7 @@ protected:
     /// The destructor of `Loop` calls this first. Destroys the frames of unfinished tasks.
     void dispose() noexcept {
         assert(!running_ && "tryst: a loop was destroyed while it was running");
-        const executor_scope here(executor());
-        queue_.append(self().take_mail());
-        queue_.dispose();
+        base::dispose();
     }
 
     /// Runs until stopped; sleeps while there is nothing to do. @returns the number of nodes that
@@ -92,7 +68,7 @@ protected:
                     wait();
                     continue;
                 }
-                count += queue_.run_some(turns_between_polls, [this] { return stopped_; });
+                count += this->queue().run_some(turns_between_polls, [this] { return stopped_; });
             }
             return count;
         });
@@ -104,13 +80,12 @@ protected:
         return run_here([this] {
             std::size_t count = 0;
             while (poll()) {
-                count += queue_.run_some(turns_between_polls, [] { return false; });
+                count += this->queue().run_some(turns_between_polls, [] { return false; });
             }
             return count;
         });
     }
 
-    serial_queue& queue() noexcept { return queue_; }
     timer_heap& timers() noexcept { return timers_; }
 
 private:
@@ -133,33 +108,19 @@ private:
     };
 
     Loop& self() noexcept { return static_cast<Loop&>(*this); }
-    static event_loop& loop(void* context) noexcept { return *static_cast<event_loop*>(context); }
 
-    static constexpr executor_vtable vtable{
-        .post = [](void* context, executor_node* node) noexcept { loop(context).post(node); },
-        .serial = true,
-        .temporary = Temporary,
-        .running_here =
-            [](const void* context) noexcept {
-                return static_cast<const event_loop*>(context)->running_here();
-            },
-        .retract = [](void* context,
-                      executor_node* node) noexcept { return loop(context).retract(node); },
-        .now =
-            [](const void* context) noexcept {
-                return time_point(
-                    static_cast<const Loop*>(static_cast<const event_loop*>(context))->now());
-            },
-        .arm = [](void* context, timer_node* node) noexcept { loop(context).timers_.insert(node); },
-        .disarm = [](void* context,
-                     timer_node* node) noexcept { loop(context).timers_.remove(node); },
-    };
+    // Required by `serial_executor_base`.
+    void deliver(executor_node* node) noexcept { self().deliver(node); }
+    executor_node* take_mail() noexcept { return self().take_mail(); }
+    time_point now() const noexcept { return time_point(static_cast<const Loop&>(*this).now()); }
+    void arm(timer_node* node) noexcept { timers_.insert(node); }
+    void disarm(timer_node* node) noexcept { timers_.remove(node); }
 
     template <class Body>
     std::size_t run_here(Body body) noexcept {
         assert(!running_ && "tryst: a loop runs on one thread at a time, and not within itself");
         running_ = true;
-        const executor_scope here(executor());
+        const executor_scope here(this->executor());
         const std::size_t count = body();
         running_ = false;
         return count;
@@ -167,7 +128,7 @@ private:
 
     /// Fetches ready work. @returns whether there is anything to run.
     bool poll() noexcept {
-        queue_.append(self().take_mail());
+        this->queue().append(self().take_mail());
         if (!timers_.empty()) {
             const time_point now = self().now();
             while (timer_node* const due = timers_.pop_due(now)) {
@@ -175,7 +136,7 @@ private:
             }
         }
         self().fetch_events();
-        return !queue_.empty();
+        return !this->queue().empty();
     }
 
     /// Waits for events or the next deadline: spins for a while, then sleeps.
@@ -205,18 +166,12 @@ private:
         }
     }
 
-    bool retract(executor_node* node) noexcept {
-        queue_.append(self().take_mail());
-        return queue_.retract(node);
-    }
-
     // While the loop is busy, it polls for mail and timers after this many nodes: enough to make a
     // poll cheap compared with running them, few enough to be prompt.
     static constexpr std::size_t turns_between_polls = 64;
     static constexpr unsigned spins_between_clock_reads = 16;
     static constexpr unsigned min_spins = 16;
 
-    serial_queue queue_;
     timer_heap timers_;
     unsigned max_spins_;
     unsigned spins_;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The common part of executors that run one node at a time: their interface to tasks and to other
+/// executors.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/run/serial_queue.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/task.hpp>
+
+#include <utility>
+
+namespace tryst::detail {
+
+/// A queue of ready nodes as an executor. `Temporary` is as in `executor_vtable`. `Derived` has
+/// - `void deliver(executor_node*)`, called outside the executor's turns, by any thread: puts a
+///   node where `take_mail` finds it, and makes the executor run;
+/// - `executor_node* take_mail()`, which returns a list in the order of delivery;
+/// - optionally `time_point now()`, `void arm(timer_node*)` and `void disarm(timer_node*)`, the
+///   timers.
+template <class Derived, bool Temporary>
+class [[gnu::visibility("default")]] serial_executor_base {
+public:
+    /// Starts `work` on this executor, which owns it until it finishes. The executor does not
+    /// report the end of `work`; to join tasks, use `when_all`. An exception that leaves `work`
+    /// calls `std::terminate`, as for a thread. Call from any thread.
+    /// @throws std::bad_alloc if there is no memory for one coroutine frame. Then `work` is
+    ///   destroyed unstarted.
+    void spawn(task<> work) { post(queue_.spawn(executor(), std::move(work))); }
+
+    /// Queues `node`. Call from any thread. @allocation none.
+    void post(executor_node* node) noexcept {
+        if (derived().in_turn()) {
+            queue_.push(node);
+        } else {
+            derived().deliver(node);
+        }
+    }
+
+    /// Whether the calling thread is running this executor.
+    bool running_here() const noexcept { return current_executor() == executor(); }
+
+    /// A reference to this executor, which must outlive every use of it.
+    executor_ref executor() const noexcept {
+        return {const_cast<serial_executor_base*>(this), &vtable};
+    }
+
+    /// `co_await schedule()`: continues on this executor.
+    [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
+
+    /// @cond
+protected:
+    serial_executor_base() = default;
+    ~serial_executor_base() = default;
+
+    /// Whether the calling thread runs the nodes of the queue, and will soon run one that is added.
+    bool in_turn() const noexcept { return running_here(); }
+
+    serial_queue& queue() noexcept { return queue_; }
+
+    /// Destroys the frames of the spawned tasks; from now on no node runs.
+    void dispose() noexcept {
+        const executor_scope here(executor());
+        queue_.append(derived().take_mail());
+        queue_.dispose();
+    }
+
+private:
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+    static serial_executor_base& base(void* context) noexcept {
+        return *static_cast<serial_executor_base*>(context);
+    }
+
+    bool retract(executor_node* node) noexcept {
+        queue_.append(derived().take_mail());
+        return queue_.retract(node);
+    }
+
+    static constexpr executor_vtable make_vtable() noexcept {
+        executor_vtable table{
+            .post = [](void* context, executor_node* node) noexcept { base(context).post(node); },
+            .serial = true,
+            .temporary = Temporary,
+            .running_here =
+                [](const void* context) noexcept {
+                    return static_cast<const serial_executor_base*>(context)->running_here();
+                },
+            .retract = [](void* context,
+                          executor_node* node) noexcept { return base(context).retract(node); },
+        };
+        if constexpr (requires(Derived& derived, timer_node* node) { derived.arm(node); }) {
+            table.now = [](const void* context) noexcept -> timer_node::time_point {
+                return static_cast<const Derived*>(
+                           static_cast<const serial_executor_base*>(context))
+                    ->now();
+            };
+            table.arm = [](void* context, timer_node* node) noexcept {
+                base(context).derived().arm(node);
+            };
+            table.disarm = [](void* context, timer_node* node) noexcept {
+                base(context).derived().disarm(node);
+            };
+        }
+        return table;
+    }
+
+    static constexpr executor_vtable vtable = make_vtable();
+
+    serial_queue queue_;
+    /// @endcond
+};
+
+} // namespace tryst::detail
