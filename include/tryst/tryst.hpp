@@ -6,6 +6,7 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/loop_executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
 #include <tryst/run_loop.hpp>
