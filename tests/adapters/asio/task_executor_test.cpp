@@ -2,6 +2,7 @@
 // Tasks on Asio executors.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
+#include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 
@@ -388,6 +389,30 @@ TEST_P(TaskExecutorEnd, WhilePartnersComeFromAnotherThread) {
 INSTANTIATE_TEST_SUITE_P(, TaskExecutorEnd, ::testing::Bool(), [](const auto& first) {
     return first.param ? "OfTheContextFirst" : "OfTheExecutorFirst";
 });
+
+/// Waits as a coroutine of another library, which does not own its frame.
+tryst::test::bare_coroutine wait_bare(exchanger& ex) {
+    static_cast<void>(co_await ex.exchange(1));
+}
+
+TEST(TaskExecutor, RunsTasksAfterAFrameWasDestroyedBetweenTurns) {
+    net::io_context io;
+    task_executor loop(io);
+    exchanger ex;
+    std::vector<int> order;
+    {
+        std::optional<tryst::test::bare_coroutine> waiting;
+        loop.spawn([](exchanger& at, std::optional<tryst::test::bare_coroutine>& into) -> task<> {
+            into.emplace(wait_bare(at));
+            co_return;
+        }(ex, waiting));
+        io.run();
+    }
+    loop.spawn(append(order, 1));
+    io.restart();
+    io.run();
+    EXPECT_EQ(order, std::vector{1});
+}
 
 TEST(TaskExecutor, MayOutliveTheContextOfItsStrand) {
     auto io = std::make_unique<net::io_context>();

@@ -49,10 +49,11 @@ public:
     /// Whether there may be mail. This and all functions below are for the owner.
     bool has_mail() const noexcept {
         // Relaxed: `take` acquires.
-        return word_.load(std::memory_order_relaxed) != empty;
+        return nodes(word_.load(std::memory_order_relaxed)) != nullptr;
     }
 
-    /// All the mail, linked in the order in which it was posted; null if there is none.
+    /// All the mail, linked in the order in which it was posted; null if there is none. Does not
+    /// end a sleep.
     executor_node* take() noexcept {
         if (!has_mail()) {
             return nullptr;
