@@ -241,8 +241,8 @@ private:
         }
     }
 
-    static const void* this_thread() noexcept {
-        return &detail::per_thread<detail::thread_state>();
+    static std::uintptr_t this_thread() noexcept {
+        return reinterpret_cast<std::uintptr_t>(&detail::per_thread<detail::thread_state>());
     }
 
     // All but `home_` and `wakes_ended_` are for the loop's thread.
@@ -254,7 +254,7 @@ private:
     detail::atomic<std::uint32_t> wakes_ended_{0};
     /// The thread that ran the last turn. There a task may be spawned while the loop does not run,
     /// and must keep it alive from then on.
-    detail::atomic<const void*> home_{this_thread()};
+    detail::atomic<std::uintptr_t> home_{this_thread()};
     Wake wake_;
     /// @endcond
 };

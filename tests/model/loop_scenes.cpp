@@ -163,6 +163,76 @@ void timer_and_last_post() {
         [] { the_checker().os().advance(1'000'000, site::current()); });
 }
 
+// ---- An executor on another loop
+
+/// A loop that sees only that it has been woken.
+struct woken_loop {
+    detail::atomic<int> calls{0};
+    loop_turns* turns = nullptr;
+
+    /// Runs turns until `done`, each for a call.
+    template <class Done>
+    void run_until(Done done) {
+        for (int answered = 0; !done(); ++answered) {
+            detail::yield_until([&] { return calls.load(std::memory_order_acquire) != answered; });
+            turns->run_turn();
+        }
+    }
+};
+
+class count_calls {
+public:
+    count_calls(loop_turns& turns, woken_loop& loop) : loop_(&loop) { loop.turns = &turns; }
+    void wake() noexcept { loop_->calls.fetch_add(1, std::memory_order_release); }
+
+private:
+    woken_loop* loop_;
+};
+
+/// Two threads post to an executor that is destroyed after both nodes have run. The poster that
+/// wakes the loop may then still be in `wake`.
+void executor_destroyed_after_posts() {
+    woken_loop loop;
+    auto executor = std::make_unique<loop_executor<count_calls>>(loop);
+    std::array<message, 2> messages;
+    const auto poster = [at = executor.get()](message& m) {
+        return [at, &m] {
+            m.written = 1;
+            at->post(&m);
+        };
+    };
+    run_threads(
+        [&] {
+            loop.run_until([&] { return messages[0].delivered + messages[1].delivered == 2; });
+            executor.reset();
+        },
+        poster(messages[0]), poster(messages[1]));
+    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+}
+
+/// A turn that nothing called for may come between a post and its wake-up.
+void executor_runs_early() {
+    woken_loop loop;
+    auto executor = std::make_unique<loop_executor<count_calls>>(loop);
+    std::array<message, 2> messages;
+    run_threads(
+        [&] {
+            loop.turns->run_turn();
+            if (messages[0].delivered == 1 && loop.calls.load(std::memory_order_relaxed) == 0) {
+                the_checker().reached(0, "a node ran before its wake-up", site::current());
+            }
+            loop.run_until([&] { return messages[0].delivered + messages[1].delivered == 2; });
+            executor.reset();
+        },
+        [&, at = executor.get()] {
+            for (message& m : messages) {
+                m.written = 1;
+                at->post(&m);
+            }
+        });
+    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+}
+
 // ---- Exchanges between real loops
 
 using channel = exchanger<std::unique_ptr<int>>;
@@ -379,6 +449,11 @@ constexpr std::array all{
     scene{"stopped_twice", "one stop finds the other pending", stopped_twice, reaches(0)},
     scene{"timer_and_post", "at a sleeping loop, at the same time", timer_and_post},
     scene{"timer_and_last_post", "the same, and the loop ends with the later", timer_and_last_post},
+    scene{"executor_destroyed_after_posts",
+          "two threads post to an executor on another loop, which is then destroyed",
+          executor_destroyed_after_posts},
+    scene{"executor_runs_early", "the same; a turn comes before it is called for",
+          executor_runs_early, reaches(0)},
     scene{"exchange_between_loops", "two real loops exchange", exchange_between_loops},
     scene{"exchange_between_loops_in_arena", "the same, and a try_exchange",
           exchange_between_loops_in_arena},

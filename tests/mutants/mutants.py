@@ -39,7 +39,7 @@ PLATFORM = "detail/platform/atomic.hpp"
 
 # Where the compare-exchanges are that the model checker looks at.
 FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
-         "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp",
+         "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp", "loop_executor.hpp",
          "task.hpp", "when_all.hpp", "detail/meet/commitment.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
@@ -56,7 +56,7 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
-             "detail/meet/selection_cases.hpp": ("select",)}
+             "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",)}
 OF_WAIT_LISTS = ("fifo", "lifo", "any", "select_fifo", "select_lifo", "select_any")
 
 
@@ -593,6 +593,14 @@ def select() -> Iterator[Mutant]:
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
 
+def executors() -> Iterator[Mutant]:
+    """Executors on other loops."""
+    file = "loop_executor.hpp"
+    yield Mutant("executor: the destructor does not wait for a poster", file, "== wakes_; });", ">= 0; });")
+    yield Mutant("executor: a sleep that a poster ended is not counted", file, "            ++wakes_;\n", "")
+    yield Mutant("executor: every sleep is counted", file, "        if (!base::stay_awake()) {\n", "        static_cast<void>(base::stay_awake());\n        {\n")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform."""
     yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
@@ -601,5 +609,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *select(), *split(include, WAIT_LISTS, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *select(), *executors(), *split(include, WAIT_LISTS, "sim"),
             *queue(), *stack(), *elimination(), *pool()]
