@@ -242,15 +242,15 @@ private:
     }
 
     [[gnu::noinline, gnu::cold]] static std::uint32_t choose_index(std::uint32_t bound) noexcept {
-        const std::uint32_t slots = highest(bound);
-        if (slots == 0) {
+        const std::uint32_t slot_count = highest(bound);
+        if (slot_count == 0) {
             return 0;
         }
         // Linear hashing (Litwin, "Linear Hashing: A New Tool for File and Table Addressing", 1980,
         // section 2): if the bound changes by one, only the threads of one slot move.
-        const std::uint32_t range = std::bit_ceil(slots);
+        const std::uint32_t range = std::bit_ceil(slot_count);
         const std::uint32_t i = probe() & (range - 1);
-        return 1 + (i < slots ? i : i - range / 2);
+        return 1 + (i < slot_count ? i : i - range / 2);
     }
 
     static std::uint32_t probe() noexcept {

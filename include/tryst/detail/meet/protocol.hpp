@@ -391,10 +391,10 @@ private:
     /// the wait list. If each thread serves only one colour, partners are not at its own index.
     template <class W>
     bool match_nearby(W& w, std::uint32_t bound, slot* moving) noexcept {
-        const std::uint32_t slots = arena::highest(bound);
-        const std::uint32_t own = slots > 1 ? arena::index(bound) : 1;
-        for (std::uint32_t i = 0; i + 1 < slots && i != 4; ++i) {
-            const std::uint32_t other = 1 + (own + i) % slots;
+        const std::uint32_t slot_count = arena::highest(bound);
+        const std::uint32_t own = slot_count > 1 ? arena::index(bound) : 1;
+        for (std::uint32_t i = 0; i + 1 < slot_count && i != 4; ++i) {
+            const std::uint32_t other = 1 + (own + i) % slot_count;
             if (match_in_group(w, other, moving).kind == group_visit::matched) {
                 return true;
             }
