@@ -10,7 +10,9 @@
 #include <tryst/detail/run/turn_executor.hpp>
 #include <tryst/executor.hpp>
 
+#include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <utility>
@@ -39,10 +41,11 @@ protected:
 ///
 /// The other functions are optional. They are called on the loop's thread.
 /// - `void set_timer(std::chrono::nanoseconds after) noexcept` makes the loop call `timer_expired`
-///   once, after at least that time. It replaces the time that was set before.
+///   once, after that time, which is a day at most. It replaces the time that was set before. If
+///   the loop's clock is coarse, round up: an early call does no harm, but is a turn in vain.
 /// - `void cancel_timer() noexcept`. Present if `set_timer` is.
 /// - `void keep_alive(bool) noexcept`, for loops that return when they have nothing to wait for:
-///   says whether there are unfinished tasks. At first there are none.
+///   says whether there are unfinished tasks. At first the loop is not kept alive.
 template <class Wake>
 concept loop_wake = std::destructible<Wake> && requires(Wake& loop) {
     { loop.wake() } noexcept;
@@ -75,6 +78,10 @@ concept wakes_while_kept_alive = requires(Wake& loop) {
 ///
 /// Deadlines are served by the loop if `Wake` has timers, otherwise by the timer thread.
 ///
+/// If `Wake` has `keep_alive`, the loop returns only when all tasks have finished. This holds for
+/// tasks that any thread spawns before the first run, or while the loop runs. After a run, spawn
+/// the first task of the next run on the thread of the last one.
+///
 /// A coroutine of another library that waits on the loop's thread, outside a task, resumes inline
 /// in the party that completes its wait, because tryst does not know its executor. To resume all
 /// coroutines of the loop's thread there, put this into the function that runs the loop:
@@ -100,7 +107,11 @@ public:
         requires std::constructible_from<Wake, loop_turns&, Loop...>
     explicit loop_executor(Loop&&... loop)
         : wake_(static_cast<loop_turns&>(*this), std::forward<Loop>(loop)...) {
-        base::fall_asleep();
+        if constexpr (keeps_alive) {
+            queue_turn(); // the first run waits for what is spawned before it
+        } else {
+            base::fall_asleep();
+        }
     }
     loop_executor(const loop_executor&) = delete;
     loop_executor& operator=(const loop_executor&) = delete;
@@ -154,15 +165,19 @@ private:
      *     ended makes `wakes_` one larger, and after its last access that poster makes
      *     `wakes_ended_` one larger. The destructor waits until they are equal. */
     void wake() noexcept {
+        wake_.wake();
+        // [K1] release, pairs with [K2]: the wake-up is over. The last access.
+        wakes_ended_.fetch_add(1, std::memory_order_release);
+    }
+
+    void deliver(executor_node* node) noexcept {
         if constexpr (keeps_alive) {
             // Relaxed: only compared.
             if (home_.load(std::memory_order_relaxed) == this_thread()) {
                 set_alive(true);
             }
         }
-        wake_.wake();
-        // [K1] release, pairs with [K2]: the wake-up is over. The last access.
-        wakes_ended_.fetch_add(1, std::memory_order_release);
+        base::deliver(node);
     }
 
     void queue_turn() noexcept {
@@ -208,13 +223,20 @@ private:
         requires has_timers
     {
         timers_.insert(node);
+        set_alarm_between_turns();
     }
     void disarm(timer_node* node) noexcept
         requires has_timers
     {
         timers_.remove(node);
+        set_alarm_between_turns();
+    }
+
+    /// A turn sets the alarm in the end. Between turns, coroutines that are not tasks begin to wait
+    /// in the scope of this executor, and frames are destroyed.
+    void set_alarm_between_turns() noexcept {
         if (!in_turn_) {
-            set_alarm(); // a frame was destroyed between two turns
+            set_alarm();
         }
     }
 
@@ -226,8 +248,10 @@ private:
             wake_.cancel_timer();
             alarm_ = never;
         } else if (earliest < alarm_) {
+            constexpr detail::clock::duration longest = std::chrono::hours(24);
             const auto time = now();
-            wake_.set_timer(earliest > time ? earliest - time : detail::clock::duration::zero());
+            wake_.set_timer(earliest > time ? std::min(earliest - time, longest)
+                                            : detail::clock::duration::zero());
             alarm_ = earliest;
         }
     }
@@ -254,7 +278,7 @@ private:
     detail::atomic<std::uint32_t> wakes_ended_{0};
     /// The thread that ran the last turn. There a task may be spawned while the loop does not run,
     /// and must keep it alive from then on.
-    detail::atomic<std::uintptr_t> home_{this_thread()};
+    detail::atomic<std::uintptr_t> home_{0};
     Wake wake_;
     /// @endcond
 };

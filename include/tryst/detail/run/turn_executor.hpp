@@ -85,15 +85,16 @@ protected:
     /// For a turn that `wake` has called for.
     void wake_up() noexcept { asleep_ = false; }
 
-private:
-    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
-
     // Required by `serial_executor_base`.
     void deliver(executor_node* node) noexcept {
         if (inbox_.post(node)) {
             derived().wake();
         }
     }
+
+private:
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
     executor_node* take_mail() noexcept { return inbox_.take(); }
 
     // As `event_loop::turns_between_polls`, for the same reason.
