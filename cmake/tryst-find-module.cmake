@@ -1,0 +1,12 @@
+# A component whose library has a pkg-config module: `tryst_module`, of the Debian package `tryst_debian`.
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+    pkg_check_modules(tryst_${component} QUIET IMPORTED_TARGET ${tryst_module})
+endif()
+if(TARGET PkgConfig::tryst_${component})
+    include(${CMAKE_CURRENT_LIST_DIR}/tryst-${component}-targets.cmake)
+else()
+    set(tryst_needed "pkg-config does not find ${tryst_module}; install it (Debian: pkg-config and ${tryst_debian})")
+endif()
+unset(tryst_module)
+unset(tryst_debian)
