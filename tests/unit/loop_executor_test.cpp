@@ -481,6 +481,7 @@ TEST(LoopExecutor, KeepsTheLoopAliveWhileThereAreTasks) {
     int b = 0;
     executor.spawn(meet(ex, 1, a));
     EXPECT_EQ(asked.alive, std::vector{true}) << "the loop would return before the first turn";
+    EXPECT_EQ(loop.pending(), 1U);
     loop.run_ready();
     EXPECT_EQ(asked.alive, std::vector{true});
     executor.spawn(meet(ex, 2, b));
@@ -489,12 +490,26 @@ TEST(LoopExecutor, KeepsTheLoopAliveWhileThereAreTasks) {
     EXPECT_EQ(a + b, 3);
 }
 
+TEST(LoopExecutor, KeepsALoopAliveThatRunsAgain) {
+    function_loop loop;
+    requests asked;
+    full_executor executor(loop, asked);
+    loop.run_ready();
+    std::thread([&] { executor.spawn([]() -> task<> { co_return; }()); }).join();
+    executor.spawn([]() -> task<> { co_return; }()); // does not wake: the other thread has
+    EXPECT_EQ(asked.alive, (std::vector{true, false, true}));
+    loop.run_ready();
+    EXPECT_EQ(asked.alive, (std::vector{true, false, true, false}));
+}
+
 TEST(LoopExecutor, ASpawnOnAnotherThreadDoesNotTouchTheLoop) {
     function_loop loop;
     requests asked;
     full_executor executor(loop, asked);
+    loop.run_ready();
+    EXPECT_EQ(asked.alive, (std::vector{true, false}));
     std::thread([&] { executor.spawn([]() -> task<> { co_return; }()); }).join();
-    EXPECT_TRUE(asked.alive.empty());
+    EXPECT_EQ(asked.alive.size(), 2U);
     EXPECT_EQ(loop.pending(), 1U);
 }
 
