@@ -161,6 +161,28 @@ def in_short(data: Json) -> list[str]:
     return [arena(m), one_way(m), stops(m)]
 
 
+LOOPS = {"libuv": "uv_async_send", "GLib": "an idle source", "Qt": "a queued connection", "libevent": "event_active",
+         "sd-event": "an eventfd"}
+
+
+def event_loops(m: Micro) -> str:
+    def row(library: str, own: str) -> list[str]:
+        found = [f"{library}, `{own}`" if "_" in own else f"{library}, {own}"]
+        for where in ("between_threads", "on_one_thread"):
+            its, ours = f"hop_{where}/{library}, {own}", f"hop_{where}/{library}, a task"
+            found += [m.time(its), m.time(ours), m.ratio(ours, its)]
+        return found
+
+    if m.value("hop_on_one_thread/libuv, a task") is None:
+        return ""
+    return section("Event loops of other libraries",
+                   "The time of a hop, in ns. A task goes to a loop by `co_await executor.schedule()`; beside it, the library's own "
+                   "way to have a loop call a function. Two loops in threads of their own, in turn, or one loop that hops to itself, "
+                   "where 64 hops of tasks share one turn of the loop.",
+                   table(["library and its own way", "two threads: library", "task", "task / library", "one thread: library",
+                          "task", "task / library"], [row(*each) for each in LOOPS.items()]))
+
+
 def sections(data: Json) -> list[str]:
     m = Micro(data)
-    return [*in_short(data), timeouts(m), *uring(m)]
+    return [*in_short(data), timeouts(m), *filter(None, [event_loops(m)]), *uring(m)]
