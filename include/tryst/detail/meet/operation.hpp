@@ -19,6 +19,13 @@
 
 namespace tryst::detail {
 
+/// An operation without its limits, before it begins.
+template <class Side>
+struct exchange_proposal {
+    typename Side::protocol* with;
+    typename Side::own item;
+};
+
 /* The operation
  * It knows the protocol, stops and deadlines, but not its client. The clients are the coroutine
  * awaiter (exchange_operation.hpp), the blocking wait of threads and fibers (blocking_wait.hpp),
@@ -52,6 +59,11 @@ class operation : private Side::waiter, private wait_limits<operation<Side, Limi
 public:
     using result = typename Side::result;
     using protocol = typename Side::protocol;
+    using limits_type = Limits;
+    template <class Other>
+    using with_limits = operation<Side, Other>;
+
+    using proposal = exchange_proposal<Side>;
 
     /// The completion function, which is called on the executor. See `client_of`.
     using completion = void (*)(executor_node*) noexcept;
@@ -60,6 +72,9 @@ public:
     template <class... Given>
     explicit operation(protocol& with, typename Side::own&& item, Given&&... limits) noexcept
         : Side::waiter(std::move(item)), base(std::forward<Given>(limits)...), protocol_(&with) {}
+    template <class... Given>
+    explicit operation(proposal&& made, Given&&... limits) noexcept
+        : operation(*made.with, std::move(made.item), std::forward<Given>(limits)...) {}
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
@@ -168,9 +183,14 @@ public:
     /// The exchanger, and the item, which is moved out. Precondition for `take_item`: not awaited.
     protocol& where() const noexcept { return *protocol_; }
     typename Side::own&& take_item() noexcept {
-        assert(this->at == stage::created && "tryst: an exchange that has been awaited is no case");
+        assert(this->at == stage::created &&
+               "tryst: an exchange that has been awaited is no case and no sender");
         return std::move(mine().own());
     }
+    proposal take_proposal() noexcept { return {protocol_, take_item()}; }
+
+    /// Whether a stop ended the wait. Precondition: complete.
+    bool was_cancelled() const noexcept { return Side::waiter::result == outcome::cancelled; }
 
     /// Moves the result out. Precondition: complete.
     result take_result() noexcept {
@@ -212,6 +232,8 @@ public:
     }
 
     using base::is_timed;
+    using base::take_token;
+    using base::time_given;
     using base::time_limit;
 
 private:

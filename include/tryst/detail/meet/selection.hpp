@@ -19,6 +19,13 @@
 
 namespace tryst::detail {
 
+/// A selection without its limits, before it begins.
+template <class Cases>
+struct selection_proposal {
+    bool is_biased;
+    Cases cases;
+};
+
 /* The selection
  * Waits for several exchanges, of which exactly one takes place. It has the interface of an
  * `operation`, so it has the same clients.
@@ -47,6 +54,11 @@ class selection : private commitment, private wait_limits<selection<Cases, Limit
 public:
     using result = typename Cases::result;
     using completion = void (*)(executor_node*) noexcept;
+    using limits_type = Limits;
+    template <class Other>
+    using with_limits = selection<Cases, Other>;
+
+    using proposal = selection_proposal<Cases>;
 
     /// @param biased  whether polls begin with the first case.
     /// @param limits  as in `operation`.
@@ -61,6 +73,9 @@ public:
             };
         }
     }
+    template <class... Limit>
+    explicit selection(proposal&& made, Limit&&... limits) noexcept
+        : selection(made.is_biased, std::move(made.cases), std::forward<Limit>(limits)...) {}
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
 
@@ -86,6 +101,9 @@ public:
         }
         return poll([](auto& each) { return each.try_match(); });
     }
+
+    /// As `operation::prepare_start`.
+    bool prepare_start() noexcept { return try_match(); }
 
     /// Polls all cases thoroughly.
     /// @param otherwise  why no case takes place, if no partner waits.
@@ -182,6 +200,17 @@ public:
         return true;
     }
 
+    /// The cases, which are moved out. Precondition: not awaited.
+    proposal take_proposal() noexcept {
+        assert(at_ == stage::created && "tryst: a selection that has been awaited is no sender");
+        return {is_biased_, std::move(cases_)};
+    }
+
+    /// As `operation::was_cancelled`.
+    bool was_cancelled() const noexcept {
+        return decided() == nullptr && reason() == outcome::cancelled;
+    }
+
     /// Moves the result out. Precondition: complete.
     result take_result() noexcept {
         finish();
@@ -217,6 +246,8 @@ public:
     }
 
     using base::is_timed;
+    using base::take_token;
+    using base::time_given;
     using base::time_limit;
 
 private:

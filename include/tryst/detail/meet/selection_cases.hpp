@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,9 +33,16 @@ public:
 
     /// Takes the item and the place of an exchange that has not begun.
     explicit selection_case(operation<Side, limits<false>>&& given) noexcept
-        : Side::waiter(given.take_item()), protocol_(&given.where()) {
-        this->kind = waiter::kind_type::selecting;
-    }
+        : selection_case(&given.where(), given.take_item()) {}
+
+    /// Takes the item and the place of a case that has not begun, or copies them.
+    selection_case(selection_case&& other) noexcept
+        : selection_case(other.protocol_, std::move(other.own())) {}
+    selection_case(const selection_case& other)
+        requires(std::copy_constructible<typename Side::own>)
+        : selection_case(other.protocol_,
+                         typename Side::own(const_cast<selection_case&>(other).own())) {}
+    selection_case& operator=(const selection_case&) = delete;
 
     /// Identifies the exchanger.
     const void* where() const noexcept { return protocol_; }
@@ -72,6 +80,11 @@ public:
     }
 
 private:
+    selection_case(typename Side::protocol* with, typename Side::own&& item) noexcept
+        : Side::waiter(std::move(item)), protocol_(with) {
+        this->kind = waiter::kind_type::selecting;
+    }
+
     typename Side::protocol* protocol_;
 };
 

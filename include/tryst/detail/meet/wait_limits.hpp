@@ -27,6 +27,15 @@ struct limits {
 
 struct no_deadline {};
 
+/// The deadline or the duration that an operation was given, if it is timed.
+template <bool Timed>
+struct given_time {};
+template <>
+struct given_time<true> {
+    clock::time_point deadline;
+    bool is_relative; ///< Whether `deadline` is a duration that has not begun.
+};
+
 /// The stop token and the deadline of an operation, and later its stop callback and timer.
 ///
 /// @tparam Derived  the operation. It has `wait_stage()`, `wait_executor()`, and
@@ -39,6 +48,21 @@ public:
     wait_limits& operator=(const wait_limits&) = delete;
 
     static constexpr bool is_timed = Limits::timed;
+
+    /// The limits of an operation that has not begun, to make another one with. The token is moved
+    /// out.
+    given_time<Limits::timed> time_given() const noexcept {
+        if constexpr (Limits::timed) {
+            return {this->deadline, is_relative()};
+        } else {
+            return {};
+        }
+    }
+    auto&& take_token() noexcept
+        requires(Limits::stoppable)
+    {
+        return std::move(stop_.token);
+    }
 
     /// The deadline on the steady clock. Precondition: `is_timed`.
     clock::time_point time_limit() noexcept {
@@ -59,6 +83,14 @@ protected:
     explicit wait_limits(clock::duration patience, Stop&&... stop) noexcept
         : wait_limits(clock::time_point(patience), std::forward<Stop>(stop)...) {
         this->fire = nullptr; // the deadline is a duration that has not begun
+    }
+    template <class... Stop>
+    explicit wait_limits(given_time<Limits::timed> time, Stop&&... stop) noexcept
+        : wait_limits(std::forward<Stop>(stop)...) {
+        if constexpr (Limits::timed) {
+            this->deadline = time.deadline;
+            this->fire = time.is_relative ? nullptr : pass_deadline;
+        }
     }
     ~wait_limits() = default;
 
