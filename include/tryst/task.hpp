@@ -38,7 +38,8 @@ namespace detail {
  *   started --complete[T2]-> completed   the awaiter is still starting the task
  *   awaited --complete[T2]-> awaited     the awaiter is suspended: the task resumes it
  *
- * The awaiter takes the first step, and the task takes the other two.
+ * The awaiter takes the first step, and the task takes the other two. Other work that a coroutine
+ * awaits completes in the same way.
  *
  * I16. The awaiter continues exactly once. [T1] and [T2] CAS the same word, and the side whose CAS
  *     fails continues the awaiter. (A task that has suspended may complete on another thread before
@@ -46,7 +47,45 @@ namespace detail {
  *
  * Rejected: symmetric transfer to the task. Below -O2, g++ makes no tail call of it, so each await
  *     would use stack. */
-class task_promise_base {
+class awaited_work {
+public:
+    /// Starts the work, which `begin` runs up to its first suspension. Call this in a function that
+    /// is not inlined: after [T1] the awaiter's frame must not be touched, but a compiler that
+    /// inlines this into the awaiter may keep variables there.
+    /// @returns whether the awaiter is suspended. If not, the work has completed, and the caller
+    ///   continues the awaiter (I16).
+    template <class Begin>
+    bool start_for(continuation& awaiter, Begin begin) noexcept {
+        awaiter_ = &awaiter;
+        begin();
+        progress seen = progress::started;
+        // [T1] release, pairs with [T2]: publishes the awaiter's frame to the thread that resumes
+        // it. Failure acquire, pairs with [T2]: everything that the work did.
+        return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
+                                                 std::memory_order_acquire);
+    }
+
+    /// @returns the coroutine to resume next. After this the work must not be touched.
+    std::coroutine_handle<> complete() noexcept {
+        continuation& awaiter = *awaiter_;
+        progress seen = progress::started;
+        // [T2] release, pairs with [T1]: everything that the work did. Failure acquire, pairs with
+        // [T1]: the awaiter is suspended, and continues here (I16).
+        if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
+                                              std::memory_order_acquire)) {
+            return std::noop_coroutine();
+        }
+        return awaiter.resume();
+    }
+
+private:
+    enum class progress : std::uint8_t { started, awaited, completed };
+
+    continuation* awaiter_ = nullptr;
+    atomic<progress> progress_{progress::started};
+};
+
+class task_promise_base : awaited_work {
 public:
     std::suspend_always initial_suspend() noexcept { return {}; }
 
@@ -65,40 +104,15 @@ public:
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
-    /// Runs `self` up to its first suspension. Not inlined: after [T1] the awaiter's frame must not
-    /// be touched, but a compiler that inlines this into the awaiter may keep variables there.
-    /// @returns whether the awaiter is suspended. If not, the task has completed, and the caller
-    ///   continues the awaiter (I16).
+    /// Runs `self` up to its first suspension. Not inlined (see `awaited_work::start_for`).
+    /// @returns whether the awaiter is suspended.
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
-        awaiter_ = &awaiter;
         executor_ = awaiter.executor();
-        self.resume();
-        progress seen = progress::started;
-        // [T1] release, pairs with [T2]: publishes the awaiter's frame to the thread that resumes
-        // it. Failure acquire, pairs with [T2]: everything that the task did.
-        return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
-                                                 std::memory_order_acquire);
+        return start_for(awaiter, [self] { self.resume(); });
     }
 
 private:
-    enum class progress : std::uint8_t { started, awaited, completed };
-
-    /// @returns the coroutine to resume next. After this the task must not be touched.
-    std::coroutine_handle<> complete() noexcept {
-        continuation& awaiter = *awaiter_;
-        progress seen = progress::started;
-        // [T2] release, pairs with [T1]: everything that the task did. Failure acquire, pairs with
-        // [T1]: the awaiter is suspended, and continues here (I16).
-        if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
-                                              std::memory_order_acquire)) {
-            return std::noop_coroutine();
-        }
-        return awaiter.resume();
-    }
-
-    continuation* awaiter_ = nullptr;
     executor_ref executor_;
-    atomic<progress> progress_{progress::started};
 };
 
 template <class T>
