@@ -14,6 +14,10 @@
 #include <utility>
 
 namespace tryst {
+namespace execution {
+class scheduler;
+}
+
 /// @addtogroup waiting
 /// @{
 
@@ -123,6 +127,9 @@ public:
 
     /// `co_await executor.schedule()`: continues on the executor, by way of its queue.
     [[nodiscard]] auto schedule() const noexcept;
+
+    /// The executor as a scheduler of `std::execution`. Defined in `<tryst/execution.hpp>`.
+    execution::scheduler get_scheduler() const noexcept;
 
 private:
     void* context_ = nullptr;

@@ -59,6 +59,12 @@ public:
     /// `co_await executor.schedule()` resumes the coroutine on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
+    /// This executor as a scheduler of `std::execution`. Needs `<tryst/execution.hpp>`.
+    template <class Scheduler = execution::scheduler>
+    Scheduler get_scheduler() const noexcept {
+        return Scheduler(executor());
+    }
+
 private:
     using queue = detail::work_queue<Executor, false>;
 

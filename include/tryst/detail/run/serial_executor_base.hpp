@@ -49,6 +49,12 @@ public:
     /// `co_await schedule()`: continues on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
 
+    /// This executor as a scheduler of `std::execution`. Needs `<tryst/execution.hpp>`.
+    template <class Scheduler = execution::scheduler>
+    Scheduler get_scheduler() const noexcept {
+        return Scheduler(executor());
+    }
+
     /// @cond
 protected:
     serial_executor_base() = default;

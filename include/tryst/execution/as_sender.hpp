@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Exchanges, channel operations and selections as senders.
+/// std::execution or stdexec.
+#pragma once
+
+#include <tryst/execution/detail/either_stop_token.hpp>
+#include <tryst/execution/detail/start_context.hpp>
+#include <tryst/execution/detail/std.hpp>
+
+#include <tryst/detail/meet/wait_limits.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/executor.hpp>
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+namespace tryst {
+namespace execution {
+namespace detail {
+
+/// How a cancelled operation completes.
+enum class when_cancelled : unsigned char { set_value, set_stopped };
+
+/* The operation state of an exchange or a selection
+ * A client of the core operation (tryst/detail/meet/operation.hpp), which it contains.
+ *
+ *   start --> deliver                                 a partner was waiting
+ *         --> complete --> deliver                    on the operation's executor
+ *                      --> turn of the scheduler --> deliver
+ *
+ * If the core operation is pending, another thread may complete and destroy the state before
+ * `start` returns. So nothing of it is touched after the core's `start`. */
+template <class Core, when_cancelled Cancelled, class Receiver>
+class exchange_state : start_context<exchange_state<Core, Cancelled, Receiver>, Receiver> {
+    using context = start_context<exchange_state, Receiver>;
+    friend context;
+    using limits = typename Core::limits_type;
+    using token = combined_token<typename limits::token, Receiver>;
+    using core = typename Core::template with_limits<
+        tryst::detail::limits<limits::timed, typename token::type>>;
+
+public:
+    using operation_state_concept = ex::operation_state_tag;
+    using context::never_throws;
+
+    /// @param own_token  the operation's own stop token, if it has one.
+    template <class... Token>
+    exchange_state(Receiver&& receiver, typename Core::proposal&& proposal,
+                   tryst::detail::given_time<limits::timed> time,
+                   Token&&... own_token) noexcept(never_throws)
+        : context(receiver), receiver_(std::move(receiver)),
+          core_(make(std::move(proposal), time, std::move(own_token)...)) {}
+    exchange_state(exchange_state&&) = delete;
+
+    void start() & noexcept {
+        if (core_.prepare_start() || !offer()) {
+            deliver();
+        }
+    }
+
+private:
+    template <class... Token>
+    core make(typename Core::proposal&& proposal, tryst::detail::given_time<limits::timed> time,
+              Token&&... own_token) noexcept {
+        if constexpr (std::is_void_v<typename token::type>) {
+            return core(std::move(proposal), time);
+        } else {
+            return core(std::move(proposal), time,
+                        token::make(std::move(own_token)..., std::as_const(receiver_)));
+        }
+    }
+
+    /// Not inlined (see `operation::start`).
+    [[gnu::noinline]] bool offer() noexcept {
+        return core_.template start<complete>(context::executor(receiver_), this);
+    }
+
+    static void complete(executor_node* node) noexcept {
+        auto& self = *static_cast<exchange_state*>(core::client_of(node));
+        self.core_.finish();
+        self.deliver_there();
+    }
+
+    void deliver() noexcept {
+        if constexpr (Cancelled == when_cancelled::set_stopped) {
+            if (core_.was_cancelled()) {
+                ex::set_stopped(std::move(receiver_));
+                return;
+            }
+        }
+        ex::set_value(std::move(receiver_), core_.take_result());
+    }
+
+    Receiver receiver_;
+    core core_; // destroyed before the receiver, to which its stop token may refer
+};
+
+struct no_token {};
+
+/// An exchange or a selection that has not begun. Movable; copyable if its items are.
+template <class Core, when_cancelled Cancelled = when_cancelled::set_value>
+class [[nodiscard]] exchange_sender {
+    using limits = typename Core::limits_type;
+    using token = std::conditional_t<limits::stoppable, typename limits::token, no_token>;
+
+public:
+    using sender_concept = ex::sender_tag;
+
+    explicit exchange_sender(Core& from) noexcept
+        : proposal_(from.take_proposal()), time_(from.time_given()), token_(take_token(from)) {}
+    template <when_cancelled Other>
+    explicit exchange_sender(exchange_sender<Core, Other>&& other) noexcept
+        : proposal_(std::move(other.proposal_)), time_(other.time_),
+          token_(std::move(other.token_)) {}
+
+    template <class, class...>
+    static consteval auto get_completion_signatures() noexcept {
+        if constexpr (Cancelled == when_cancelled::set_stopped) {
+            return ex::completion_signatures<ex::set_value_t(typename Core::result),
+                                             ex::set_stopped_t()>();
+        } else {
+            return ex::completion_signatures<ex::set_value_t(typename Core::result)>();
+        }
+    }
+
+    template <class Receiver>
+    auto connect(Receiver receiver) && noexcept(
+        exchange_state<Core, Cancelled, Receiver>::never_throws) {
+        using state = exchange_state<Core, Cancelled, Receiver>;
+        if constexpr (limits::stoppable) {
+            return state(std::move(receiver), std::move(proposal_), time_, std::move(token_));
+        } else {
+            return state(std::move(receiver), std::move(proposal_), time_);
+        }
+    }
+    template <class Receiver>
+    auto connect(Receiver receiver) const& noexcept(
+        exchange_state<Core, Cancelled, Receiver>::never_throws &&
+        std::is_nothrow_copy_constructible_v<typename Core::proposal>)
+        requires std::copy_constructible<typename Core::proposal>
+    {
+        return exchange_sender(*this).connect(std::move(receiver));
+    }
+
+    start_attributes get_env() const noexcept { return {}; }
+
+private:
+    template <class, when_cancelled>
+    friend class exchange_sender;
+
+    static token take_token(Core& from) noexcept {
+        if constexpr (limits::stoppable) {
+            return from.take_token();
+        } else {
+            return {};
+        }
+    }
+
+    typename Core::proposal proposal_;
+    [[no_unique_address]] tryst::detail::given_time<limits::timed> time_;
+    [[no_unique_address]] token token_;
+};
+
+template <class Operation>
+using core_of = std::remove_reference_t<decltype(tryst::detail::operation_access::of(
+    std::declval<Operation&>()))>;
+
+} // namespace detail
+
+/// The type of `stopped_if_cancelled`.
+struct stopped_if_cancelled_t : detail::ex::sender_adaptor_closure<stopped_if_cancelled_t> {
+    /// Changes how the sender completes.
+    template <class Core>
+    auto operator()(detail::exchange_sender<Core> sender) const noexcept {
+        return detail::exchange_sender<Core, detail::when_cancelled::set_stopped>(
+            std::move(sender));
+    }
+    /// `stopped_if_cancelled()` is `stopped_if_cancelled`.
+    stopped_if_cancelled_t operator()() const noexcept { return *this; }
+};
+
+/// `as_sender(operation) | stopped_if_cancelled`: an operation that was cancelled completes with
+/// `set_stopped`. **Its item is destroyed**, because `set_stopped` carries nothing.
+inline constexpr stopped_if_cancelled_t stopped_if_cancelled{};
+
+} // namespace execution
+
+/// An exchange, a channel operation or a selection as a sender: `as_sender(ex.exchange(item))`. The
+/// operation must not have been awaited.
+///
+/// @returns     a sender that completes with `set_value(result)`, always: the result of `co_await`,
+///   `exchange_result` or `select_result`, says whether the operation took place. It can be
+///   connected again if the items are copyable.
+/// @throws      nothing; `connect` throws what the copies of items throw, and what a foreign
+///   scheduler throws.
+/// @resumes     on the scheduler that the operation is started on. If a partner is waiting, it
+///   completes in `start`. Otherwise it completes through the queue of the executor if the
+///   receiver's environment names an `execution::scheduler`; through a turn of the scheduler if it
+///   names another scheduler; and if it names none, on `current_executor()`. Without any, it
+///   completes inline in the party that completes it. If the scheduler refuses the turn, the
+///   operation completes where it is.
+/// @cancellation by the receiver's stop token, and by the operation's own. The operation state may
+///   be destroyed while it waits, as the frame of an `exchange_operation` may.
+/// @sync        as `exchange_operation`.
+/// @allocation  as `exchange_operation`; none of its own.
+template <class Operation>
+    requires std::derived_from<std::remove_cvref_t<Operation>, detail::exchange_not_in_asio>
+auto as_sender(Operation&& operation) noexcept {
+    constexpr bool is_given_up = std::same_as<Operation, std::remove_cvref_t<Operation>>;
+    static_assert(is_given_up,
+                  "tryst: as_sender takes over its operation: as_sender(ex.exchange(item)), or "
+                  "as_sender(std::move(operation))");
+    if constexpr (is_given_up) {
+        return execution::detail::exchange_sender<execution::detail::core_of<Operation>>(
+            detail::operation_access::of(operation));
+    }
+}
+
+} // namespace tryst

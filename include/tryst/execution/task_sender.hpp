@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Tasks as senders.
+/// std::execution or stdexec.
+#pragma once
+
+#include <tryst/execution/detail/start_context.hpp>
+#include <tryst/execution/detail/std.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/task.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace tryst {
+namespace execution::detail {
+
+/// The coroutine that awaits the task of a `task_state`, on the executor of that state.
+template <class State>
+class task_runner {
+public:
+    struct promise_type {
+        explicit promise_type(State& owner) noexcept : state(owner) {}
+
+        task_runner get_return_object() noexcept {
+            return task_runner(std::coroutine_handle<promise_type>::from_promise(*this));
+        }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+
+        struct finish {
+            bool await_ready() const noexcept { return false; }
+            /// Destroys the coroutine, so it is not inlined.
+            [[gnu::noinline]] void
+            await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
+                self.promise().state.deliver_there();
+            }
+            void await_resume() const noexcept {}
+        };
+        finish final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); } // when_ready does not throw
+
+        executor_ref executor() const noexcept { return on; }
+
+        State& state;
+        executor_ref on;
+    };
+
+    task_runner(const task_runner&) = delete;
+    task_runner& operator=(const task_runner&) = delete;
+    ~task_runner() { coroutine_.destroy(); }
+
+    void start(executor_ref on) noexcept {
+        coroutine_.promise().on = on;
+        coroutine_.resume();
+    }
+
+private:
+    explicit task_runner(std::coroutine_handle<promise_type> coroutine) noexcept
+        : coroutine_(coroutine) {}
+
+    std::coroutine_handle<promise_type> coroutine_;
+};
+
+/// The operation state of a task.
+template <class T, class Receiver>
+class task_state : start_context<task_state<T, Receiver>, Receiver> {
+    using context = start_context<task_state, Receiver>;
+    friend context;
+    using runner = task_runner<task_state>;
+    friend runner;
+    using value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+public:
+    using operation_state_concept = ex::operation_state_tag;
+
+    /// @throws std::bad_alloc if there is no memory for the coroutine that awaits the task.
+    task_state(Receiver&& receiver, task<T>&& work)
+        : context(receiver), receiver_(std::move(receiver)), work_(std::move(work)),
+          runner_(run(*this)) {}
+    task_state(task_state&&) = delete;
+
+    void start() & noexcept { runner_.start(context::executor(receiver_)); }
+
+private:
+    static runner run(task_state& self) { co_await self.work_.when_ready(); }
+
+    void deliver() noexcept {
+        std::variant<value, std::exception_ptr> result = take();
+        if (result.index() == 1) {
+            ex::set_error(std::move(receiver_), std::get<1>(std::move(result)));
+        } else if constexpr (std::is_void_v<T>) {
+            ex::set_value(std::move(receiver_));
+        } else {
+            ex::set_value(std::move(receiver_), std::get<0>(std::move(result)));
+        }
+    }
+
+    std::variant<value, std::exception_ptr> take() noexcept {
+        using result = std::variant<value, std::exception_ptr>;
+        try {
+            if constexpr (std::is_void_v<T>) {
+                work_.take();
+                return result(std::in_place_index<0>);
+            } else {
+                return result(std::in_place_index<0>, work_.take());
+            }
+        } catch (...) {
+            return result(std::in_place_index<1>, std::current_exception());
+        }
+    }
+
+    Receiver receiver_;
+    task<T> work_;
+    runner runner_; // destroyed first, because it awaits the task
+};
+
+template <class T>
+class [[nodiscard]] task_sender {
+    template <class U>
+    struct value_signature {
+        using type = ex::set_value_t(U);
+    };
+    template <class U>
+        requires std::is_void_v<U>
+    struct value_signature<U> {
+        using type = ex::set_value_t();
+    };
+
+public:
+    using sender_concept = ex::sender_tag;
+
+    explicit task_sender(task<T>&& work) noexcept : work_(std::move(work)) {}
+
+    template <class, class...>
+    static consteval auto get_completion_signatures() noexcept {
+        return ex::completion_signatures<typename value_signature<T>::type,
+                                         ex::set_error_t(std::exception_ptr)>();
+    }
+
+    template <class Receiver>
+    auto connect(Receiver receiver) && {
+        return task_state<T, Receiver>(std::move(receiver), std::move(work_));
+    }
+
+    start_attributes get_env() const noexcept { return {}; }
+
+private:
+    task<T> work_;
+};
+
+} // namespace execution::detail
+
+/// A task as a sender, which completes with the task's value, or with its exception as an error.
+/// `connect` consumes it.
+///
+/// @throws      nothing; `connect` throws std::bad_alloc, and what a foreign scheduler throws.
+/// @resumes     the task stays on the executor that the sender is started on: that of the
+///   `execution::scheduler` in the receiver's environment, or `current_executor()` if there is no
+///   scheduler. With another scheduler, the task has no executor: it resumes inline in the parties
+///   that complete its waits, and only the sender completes on the scheduler.
+/// @cancellation none of its own: give a stop token to the operations that the task awaits.
+/// @allocation  one coroutine frame in `connect`, besides the task's own.
+template <class T>
+auto as_sender(task<T>&& work) noexcept {
+    return execution::detail::task_sender<T>(std::move(work));
+}
+
+} // namespace tryst
