@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an exchange costs as a sender, beside the same exchange without one. There is no channel for
-// senders in stdexec to compare with, so its `when_any` and its `task` stand for what it costs there
-// to wait for something.
+// What an exchange costs as a sender, beside the same exchange by coroutines. stdexec has no
+// channel to compare with. Its `when_all` and `when_any` show what the algorithms themselves cost.
 #include <tryst/execution.hpp>
 #include <tryst/tryst.hpp>
 

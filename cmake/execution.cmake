@@ -28,6 +28,12 @@ else()
     endif()
     target_link_libraries(tryst_execution INTERFACE $<BUILD_INTERFACE:STDEXEC::stdexec>)
 endif()
+# stdexec includes <execution>. That of libstdc++ uses TBB if its headers are installed, and without optimisation
+# its library, too.
+find_package(TBB QUIET)
+if(TARGET TBB::tbb)
+    target_link_libraries(tryst_execution INTERFACE $<BUILD_INTERFACE:TBB::tbb>)
+endif()
 
 install(TARGETS tryst_execution EXPORT tryst-execution-targets FILE_SET HEADERS)
 install(EXPORT tryst-execution-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
