@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The module tryst: the public names of <tryst/tryst.hpp>. They belong to the global module, so a
+// program may import them in one source and include the headers in another.
+module;
+#include <tryst/tryst.hpp>
+
+export module tryst;
+
+export namespace tryst {
+
+using tryst::basic_run_loop;
+using tryst::current_executor;
+using tryst::exchange_category;
+using tryst::exchange_errc;
+using tryst::exchange_operation;
+using tryst::exchange_result;
+using tryst::exchanger;
+using tryst::executor_node;
+using tryst::executor_of;
+using tryst::executor_ref;
+using tryst::executor_scope;
+using tryst::executor_vtable;
+using tryst::has_executor;
+using tryst::make_error_code;
+using tryst::order;
+using tryst::red_blue_exchanger;
+using tryst::run_loop;
+using tryst::run_loop_options;
+using tryst::schedule_operation;
+using tryst::select;
+using tryst::select_biased;
+using tryst::select_for;
+using tryst::select_from;
+using tryst::select_from_result;
+using tryst::select_npos;
+using tryst::select_operation;
+using tryst::select_result;
+using tryst::select_until;
+using tryst::stoppable_token;
+using tryst::sync_wait;
+using tryst::synchronous_channel;
+using tryst::task;
+using tryst::timer_node;
+using tryst::try_select;
+using tryst::when_all;
+using tryst::operator==;
+
+} // namespace tryst
