@@ -37,6 +37,8 @@ function(tryst_add_asio component definition)
     target_link_libraries(${target} INTERFACE tryst::tryst ${ARGN})
     target_compile_definitions(${target} INTERFACE ${definition})
     if(component STREQUAL asio)
+        cmake_path(GET TRYST_ASIO_HEADER PARENT_PATH asio_include_dir)
+        target_include_directories(${target} SYSTEM INTERFACE $<BUILD_INTERFACE:${asio_include_dir}>)
         # Asio 1.22 does not know that clang has coroutines.
         target_compile_definitions(${target} INTERFACE
             $<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_CO_AWAIT>

@@ -15,6 +15,10 @@ namespace net = boost::asio;
 namespace net = asio;
 #endif
 
+#if defined(TRYST_TEST_ASIO_ELSEWHERE) && !defined(TRYST_TEST_FOUND_ASIO_ELSEWHERE)
+#error "not the Asio that CMake found"
+#endif
+
 net::awaitable<void> swap(tryst::exchanger<int>& ex, int& theirs) {
     theirs = *co_await tryst::asio::wait(ex.exchange(1));
 }
