@@ -79,6 +79,7 @@ endif()
 
 list(REMOVE_ITEM FEATURES core)
 string(REPLACE - _ components "${FEATURES}")
+string(REPLACE ";" "\\;" components "${components}") # one argument
 foreach(type IN ITEMS Debug Release)
     run(${CMAKE_COMMAND} -S ${TOP}/packaging/conan/test_package -B ${FOLDER}/program-${type} -G Ninja
         -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=${type} -DCMAKE_PREFIX_PATH=${CURRENT_PACKAGES_DIR}
