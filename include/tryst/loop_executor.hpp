@@ -151,7 +151,7 @@ private:
         run_turn();
     }
 
-    /// Ends the sleep. If a poster has woken the loop, or is about to, counts this wake-up (I43).
+    /// Ends the sleep. If a poster has woken the loop, or is about to, counts this wake-up (I48).
     void end_sleep() noexcept {
         if (!base::stay_awake()) {
             ++wakes_;
@@ -161,7 +161,7 @@ private:
     // Required by `turn_executor` and `serial_executor_base`.
     bool in_turn() const noexcept { return this->running_here() && in_turn_; }
 
-    /* I43. Before a loop_executor is destroyed, no poster is in `wake`. Each sleep that a poster
+    /* I48. Before a loop_executor is destroyed, no poster is in `wake`. Each sleep that a poster
      *     ended makes `wakes_` one larger, and after its last access that poster makes
      *     `wakes_ended_` one larger. The destructor waits until they are equal. */
     void wake() noexcept {

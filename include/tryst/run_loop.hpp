@@ -67,6 +67,7 @@ public:
     /// @returns the number of nodes that it ran: resumptions, calls of `stop`, and the library's
     ///   own checks of waiting operations.
     std::size_t run() noexcept { return this->run_until_stopped(); }
+    using base::run; ///< `run(work)`: runs until `work` has finished, and returns its result.
 
     /// Runs everything that is ready, including due timers, and everything that this makes ready.
     /// Returns without sleeping. A `stop` among this work takes effect in the next `run`.
@@ -78,6 +79,8 @@ private:
     executor_node* take_mail() noexcept { return mail_.take(); }
     bool has_events() const noexcept { return mail_.has_mail(); }
     void fetch_events() noexcept {}
+    void claim() const noexcept {}
+    void run_to(const bool& ended) noexcept { this->run_until(ended); }
     void sleep() noexcept { mail_.sleep(); }
     void sleep_until(detail::clock::time_point deadline) noexcept { mail_.sleep_until(deadline); }
     auto now() const noexcept { return clock_.now(); }

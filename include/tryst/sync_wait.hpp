@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Waiting on a plain thread, for an exchange or a task.
+/// Waiting on a plain thread, for an exchange, a task or any other awaitable.
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/run/awaitable.hpp>
 #include <tryst/run_loop.hpp>
-#include <tryst/task.hpp>
 
 #include <cassert>
 #include <utility>
@@ -22,13 +22,6 @@ concept waitable = requires(Operation&& operation) { std::forward<Operation>(ope
 
 using sync_wait_loop = basic_run_loop<clock, true>;
 
-/// Runs `work` to its end, and leaves the result in it.
-template <class T>
-task<> finish_on(sync_wait_loop& loop, task<T>& work) {
-    co_await work.when_ready();
-    loop.stop();
-}
-
 } // namespace detail
 
 /// Waits on this thread for an exchange: spins for a moment, then sleeps. Precondition: the thread
@@ -42,19 +35,19 @@ auto sync_wait(Operation&& operation) noexcept(
     return std::forward<Operation>(operation).wait();
 }
 
-/// Runs a task to its end on this thread. Meanwhile the thread is the task's executor, with timers.
-/// Precondition: the thread is not running a loop, because the wait would block the loop's work.
-/// @returns the result of the task.  @throws what the task throws, and std::bad_alloc.
+/// Runs a task, or another awaitable, to its end on this thread. Meanwhile the thread is its
+/// executor, with timers. Precondition: the thread is not running a loop, because the wait would
+/// block the loop's work.
+/// @returns the result of `work`.  @throws what `work` throws, and std::bad_alloc.
 /// @allocation coroutine frames.
-/// @cancellation none of its own: give a stop token to the operations that the task awaits.
-/// @sync everything that the task did happens-before the return.
-template <class T>
-T sync_wait(task<T> work) {
+/// @cancellation none of its own: give a stop token to the operations that `work` awaits.
+/// @sync everything that `work` did happens-before the return.
+template <detail::awaitable Work>
+    requires(!detail::waitable<Work>)
+detail::awaited<Work> sync_wait(Work&& work) {
     assert(detail::may_block() && "tryst: a thread that runs a loop must not block; use co_await");
     detail::sync_wait_loop loop;
-    loop.spawn(detail::finish_on(loop, work));
-    loop.run();
-    return work.take();
+    return loop.run(std::forward<Work>(work));
 }
 
 /// @}

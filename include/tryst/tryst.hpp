@@ -6,12 +6,17 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/inplace_stop_token.hpp>
+#include <tryst/join_handle.hpp>
 #include <tryst/loop_executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/select.hpp>
+#include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>
+#include <tryst/task_scope.hpp>
 #include <tryst/when_all.hpp>
+#include <tryst/when_any.hpp>

@@ -33,11 +33,21 @@ context::~context() {
 }
 
 std::size_t context::run() {
-    reactor_->claim_thread();
+    claim();
     const running_scope here(*reactor_);
     const std::size_t count = run_until_stopped();
     reactor_->quiesce();
     return count;
+}
+
+void context::claim() {
+    reactor_->claim_thread();
+}
+
+void context::run_to(const bool& ended) noexcept {
+    const running_scope here(*reactor_);
+    run_until(ended);
+    reactor_->quiesce();
 }
 
 std::size_t context::run_until_idle() {

@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace tryst::model {
@@ -323,6 +324,185 @@ void task_ends_inline() {
     require(got == 2, "the awaiter was not resumed");
 }
 
+// ---- Sleeps, handles, the first of several
+
+using nanoseconds = std::chrono::nanoseconds;
+
+/// A sleeping task is stopped, while its time passes.
+void sleep_and_stop() {
+    stop_source stop;
+    int before = 0;
+    int woken = 0;
+    run_threads(
+        [&] {
+            sync_wait([](stop_token token, const int& written, int& result) -> task<> {
+                const bool passed = co_await sleep_for(nanoseconds(2'000), std::move(token));
+                require(passed || written == 1, "the stop was not seen");
+                result = passed ? 1 : 2;
+            }(stop_token(stop), before, woken));
+        },
+        [&] {
+            before = 1;
+            stop.request_stop();
+        },
+        [] { the_checker().os().advance(1'000'000, site::current()); });
+    require(woken != 0, "not woken");
+    the_checker().reached(woken == 1 ? 0 : 1, "ended", site::current());
+}
+
+/// A loop is destroyed with a sleeping task, while a stop is requested.
+void sleep_abandoned() {
+    stop_source stop;
+    auto loop = std::make_unique<run_loop>();
+    loop->spawn([](stop_token token) -> task<> {
+        const bool passed = co_await sleep_for(nanoseconds(2'000), std::move(token));
+        require(!passed, "the time has not passed");
+    }(stop_token(stop)));
+    loop->run_until_idle();
+    run_threads([&] { loop.reset(); }, [&] { stop.request_stop(); });
+}
+
+task<std::unique_ptr<int>> boxed(int value) {
+    co_return std::make_unique<int>(value);
+}
+
+/// A task awaits the handle of work that ends on another loop.
+void handle_awaited() {
+    run_loop other;
+    auto handle = other.spawn_future(boxed(7));
+    run_threads(
+        [&] {
+            const auto got = sync_wait(handle);
+            require(*got == 7, "another value");
+            other.stop();
+        },
+        [&] { other.run(); });
+}
+
+/// A handle is dropped while its work ends.
+void handle_dropped() {
+    run_loop other;
+    auto handle = other.spawn_future(boxed(7));
+    run_threads([&] { handle = {}; }, [&] { other.run_until_idle(); });
+}
+
+/// An awaiter is destroyed, with its loop, while the work ends.
+void handle_abandoned() {
+    run_loop other;
+    auto loop = std::make_unique<run_loop>();
+    loop->spawn([](join_handle<std::unique_ptr<int>> handle) -> task<> {
+        static_cast<void>(co_await handle);
+    }(other.spawn_future(boxed(7))));
+    loop->run_until_idle();
+    run_threads([&] { loop.reset(); }, [&] { other.run_until_idle(); });
+}
+
+/// The work is destroyed, with its loop, while its handle is awaited.
+void handle_of_destroyed_work() {
+    auto other = std::make_unique<run_loop>();
+    auto handle = other->spawn_future(boxed(7));
+    bool thrown = false;
+    run_threads(
+        [&] {
+            try {
+                sync_wait(handle);
+            } catch (const std::system_error&) {
+                thrown = true;
+            }
+        },
+        [&] { other.reset(); });
+    require(thrown, "no error");
+}
+
+/// Two threads request a stop, while a callback is removed and what it uses is destroyed.
+void inplace_stop() {
+    inplace_stop_source source;
+    int before = 0;
+    int calls = 0;
+    run_threads(
+        [&] {
+            auto data = std::make_unique<int>(0);
+            {
+                const inplace_stop_callback callback(source.get_token(),
+                                                     [&, at = data.get()] { *at = before; });
+            }
+            calls = *data;
+            data.reset();
+            require(calls == 0 || calls == 1, "called twice");
+            the_checker().reached(calls == 0 ? 0 : 1, "removed", site::current());
+        },
+        [&] {
+            before = 1;
+            source.request_stop();
+        },
+        [&] {
+            if (source.stop_requested()) {
+                require(before == 1, "the request was not seen");
+                the_checker().reached(2, "seen", site::current());
+            }
+        });
+}
+
+/// Two exchanges of coroutines without an executor, of which the first to end stops the other.
+void any_inline() {
+    channel first(0);
+    channel second(0);
+    int index = -1;
+    std::array<int, 2> got{};
+    std::array<bool, 2> met{};
+    run_threads(
+        [&] {
+            [](channel& a, channel& b, int& which,
+               std::array<int, 2>& items) -> test::detached_coroutine {
+                auto both = co_await when_any(
+                    [&](inplace_stop_token stop) {
+                        return a.exchange(std::make_unique<int>(1), stop);
+                    },
+                    [&](inplace_stop_token stop) {
+                        return b.exchange(std::make_unique<int>(1), stop);
+                    });
+                auto one = both.get<0>();
+                auto two = both.get<1>();
+                items = {one ? **one : 0, two ? **two : 0};
+                which = static_cast<int>(both.index());
+            }(first, second, index, got);
+        },
+        [&] { met[0] = first.try_exchange(std::make_unique<int>(2)).has_value(); },
+        [&] { met[1] = second.try_exchange(std::make_unique<int>(3)).has_value(); });
+    if (!met[0] && !met[1]) {
+        met[0] = first.try_exchange(std::make_unique<int>(2)).has_value();
+        require(met[0], "nobody waits");
+    }
+    require(got[0] == (met[0] ? 2 : 0) && got[1] == (met[1] ? 3 : 0), "an item was lost");
+    require(index >= 0 && got[static_cast<std::size_t>(index)] != 0, "another was the first");
+    if (met[0] && met[1]) {
+        the_checker().reached(0, "both", site::current());
+    }
+}
+
+/// An outer stop comes while a partner does.
+void any_stopped_inline() {
+    channel ex(0);
+    stop_source stop;
+    int ended = 0;
+    bool met = false;
+    run_threads(
+        [&] {
+            [](channel& at, stop_token outer, int& result) -> test::detached_coroutine {
+                auto got = co_await when_any(
+                    [&](inplace_stop_token inner) {
+                        return at.exchange(std::make_unique<int>(1), inner);
+                    },
+                    std::move(outer));
+                auto one = got.get<0>();
+                result = one ? **one : 1;
+            }(ex, stop_token(stop), ended);
+        },
+        [&] { met = ex.try_exchange(std::make_unique<int>(2)).has_value(); },
+        [&] { stop.request_stop(); });
+    require(ended == (met ? 2 : 1), "not ended, or an item was lost");
+}
+
 // ---- Ends of life
 
 using lifo = red_blue_exchanger<int, int, order::lifo>;
@@ -469,6 +649,19 @@ constexpr std::array all{
           destroyed_during_close_over_waiter, reaches(0)},
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
           destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
+    scene{"sleep_and_stop", "a sleep ends by time or by a stop", sleep_and_stop, reaches(0, 1)},
+    scene{"sleep_abandoned", "a sleeper is destroyed with its loop; a stop", sleep_abandoned},
+    scene{"handle_awaited", "the work of a handle ends on another loop", handle_awaited},
+    scene{"handle_dropped", "a handle is dropped while its work ends", handle_dropped},
+    scene{"handle_abandoned", "an awaiter of a handle is destroyed while the work ends",
+          handle_abandoned},
+    scene{"handle_of_destroyed_work", "the work of a handle is destroyed with its loop",
+          handle_of_destroyed_work},
+    scene{"inplace_stop", "a stop callback is removed while a stop is requested", inplace_stop,
+          reaches(0, 1, 2)},
+    scene{"any_inline", "the first of two exchanges stops the other", any_inline},
+    scene{"any_stopped_inline", "an outer stop and a partner come to a when_any",
+          any_stopped_inline},
     scene{"run_down", "two threads use what its owner ends and destroys", run_down, reaches(0, 1)},
     scene{"turns", "parties come and leave while a turn of a room ends", turns, reaches(0)},
 };

@@ -3,6 +3,7 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/result.hpp>
+#include <tryst/sync_wait.hpp>
 
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <latch>
 #include <memory>
@@ -858,5 +860,162 @@ TEST(RunLoopDeathTest, CatchesALoopThatIsDestroyedByItsOwnTask) {
         co_return;
     }(loop));
     EXPECT_DEATH(loop->run_until_idle(), "destroyed while it was running");
+}
+#endif
+
+// ---- run(work)
+
+namespace {
+
+task<int> give(int value) {
+    co_return value;
+}
+
+task<int> swap(exchanger<int>& ex, int item) {
+    auto got = co_await ex.exchange(item);
+    co_return got ? *got : -1;
+}
+
+/// An awaitable of a stranger, which completes at once.
+struct ready_text {
+    bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    const std::string& await_resume() const noexcept { return text; }
+    std::string text;
+};
+
+/// Likewise, with a member operator co_await for rvalues only.
+struct wrapped_text {
+    ready_text operator co_await() && { return {std::move(text)}; }
+    std::string text;
+};
+
+} // namespace
+
+TEST(RunLoopRunsATask, AndReturnsWhatItReturns) {
+    run_loop loop;
+    EXPECT_EQ(loop.run(give(7)), 7);
+    int count = 0;
+    loop.run(increment(count));
+    EXPECT_EQ(count, 1);
+    task<int> named = give(8);
+    EXPECT_EQ(loop.run(std::move(named)), 8);
+}
+
+TEST(RunLoopRunsATask, AndThrowsWhatItThrows) {
+    run_loop loop;
+    EXPECT_THROW(loop.run(fail()), std::runtime_error);
+    EXPECT_EQ(loop.run(give(7)), 7);
+}
+
+TEST(RunLoopRunsATask, AndMeanwhileTheSpawnedOnesWhichStay) {
+    run_loop loop;
+    exchanger<int> ex;
+    std::string log;
+    loop.spawn([](exchanger<int>& ex) -> task<> { static_cast<void>(co_await swap(ex, 1)); }(ex));
+    loop.spawn(take_turns(loop, log, 'a', 5));
+    EXPECT_EQ(loop.run(swap(ex, 2)), 1);
+    EXPECT_LT(log.size(), 5U) << "run waited for the other tasks, too";
+    loop.run(take_turns(loop, log, 'b', 8));
+    EXPECT_EQ(std::ranges::count(log, 'a'), 5);
+}
+
+TEST(RunLoopRunsATask, ThatWaitsForAnotherThread) {
+    run_loop loop(sleep_at_once);
+    exchanger<int> ex;
+    for (int i = 0; i != 200; ++i) {
+        std::thread partner([&] { EXPECT_EQ(*tryst::sync_wait(ex.exchange(i)), -i); });
+        EXPECT_EQ(loop.run(swap(ex, -i)), i);
+        partner.join();
+    }
+}
+
+TEST(RunLoopRunsATask, ThatEndsOnAnotherLoop) {
+    loop_thread other;
+    run_loop loop;
+    const auto hop = [](run_loop& there) -> task<int> {
+        co_await there.schedule();
+        co_return 3;
+    };
+    for (int i = 0; i != 200; ++i) {
+        EXPECT_EQ(loop.run(hop(*other)), 3);
+    }
+}
+
+TEST(RunLoopRunsATask, ToItsEndThoughTheLoopIsStoppedAndKeepsTheStop) {
+    run_loop loop;
+    std::string log;
+    loop.run([](run_loop& loop, std::string& log) -> task<> {
+        loop.stop();
+        co_await take_turns(loop, log, 'a', 3);
+    }(loop, log));
+    EXPECT_EQ(log, "aaa");
+    loop.spawn(take_turns(loop, log, 'b', 3));
+    loop.run(); // ends, because of the stop
+    EXPECT_EQ(log, "aaa");
+}
+
+TEST(RunLoopRunsATask, WithTheTimersOfTheLoop) {
+    manual_clock::dial dial;
+    manual_loop loop({}, manual_clock(dial));
+    exchanger<int> ex;
+    std::vector<int> log;
+    loop.spawn([](manual_loop& loop, manual_clock::dial& dial) -> task<> {
+        co_await spin_for(loop, 10);
+        dial.time += 1h;
+    }(loop, dial));
+    loop.run(log_timeout(ex, 1, 1h, log));
+    EXPECT_EQ(log, (std::vector{1}));
+}
+
+TEST(RunLoopRunsATask, LeavesTheUnfinishedToTheDestructor) {
+    census kept;
+    exchanger<tracked> ex;
+    {
+        run_loop loop;
+        loop.spawn(park_in(ex, tracked(kept, 1), tracked(kept, 2)));
+        loop.run(spin_for(loop, 3));
+        EXPECT_EQ(kept.alive, 2);
+    }
+    EXPECT_EQ(kept.alive, 0);
+}
+
+TEST(RunLoopRuns, AnyAwaitable) {
+    run_loop loop;
+    EXPECT_EQ(loop.run(ready_text{"a"}), "a");
+    EXPECT_EQ(loop.run(wrapped_text{"b"}), "b");
+    ready_text named{"c"};
+    EXPECT_EQ(loop.run(named), "c");
+    loop.run(loop.schedule());
+    exchanger<int> ex;
+    auto got = loop.run(ex.exchange_for(1, 1us));
+    EXPECT_EQ(got.returned(), 1);
+}
+
+TEST(RunLoopSpawns, AnyAwaitableWithoutAResult) {
+    struct counting {
+        bool await_ready() const noexcept { return false; }
+        bool await_suspend(std::coroutine_handle<>) const noexcept { return false; }
+        void await_resume() const noexcept { ++*count; }
+        int* count;
+    };
+    run_loop loop;
+    int count = 0;
+    loop.spawn(counting{&count});
+    const counting named{&count};
+    loop.spawn(named); // a copy
+    EXPECT_EQ(count, 0);
+    loop.run_until_idle();
+    EXPECT_EQ(count, 2);
+}
+
+#ifndef NDEBUG
+TEST(RunLoopDeathTest, CatchesARunWithinTheSameLoop) {
+    run_loop loop;
+    loop.spawn([](run_loop& loop) -> task<> {
+        static_cast<void>(loop.run(give(1)));
+        co_return;
+    }(loop));
+    EXPECT_DEATH(loop.run_until_idle(), "not within itself");
 }
 #endif

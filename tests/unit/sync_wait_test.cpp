@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <coroutine>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -210,6 +211,36 @@ TEST(SyncWaitForATask, ThrowsThoughTheTaskFailsOnAnotherLoop) {
         throw std::runtime_error("thrown elsewhere");
     };
     EXPECT_THROW(sync_wait(fail_there(*other)), std::runtime_error);
+}
+
+// ---- Another awaitable
+
+TEST(SyncWaitForAnAwaitable, ReturnsItsResult) {
+    struct ready {
+        bool await_ready() const noexcept { return true; }
+        void await_suspend(std::coroutine_handle<>) const noexcept {}
+        std::string await_resume() const { return "result"; }
+    };
+    EXPECT_EQ(sync_wait(ready()), "result");
+    ready named;
+    EXPECT_EQ(sync_wait(named), "result");
+}
+
+TEST(SyncWaitForAnAwaitable, ResumesHereThoughItCompletesOnAnotherThread) {
+    struct on_a_thread { // as awaitables of other libraries do
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> coroutine) { thread = std::thread(coroutine); }
+        std::thread::id await_resume() const { return std::this_thread::get_id(); }
+        std::thread thread;
+    };
+    on_a_thread work;
+    EXPECT_NE(sync_wait(work), std::this_thread::get_id());
+    work.thread.join();
+}
+
+TEST(SyncWaitForAnAwaitable, MovesThereByASchedule) {
+    loop_thread other;
+    sync_wait(other->schedule());
 }
 
 #ifndef NDEBUG

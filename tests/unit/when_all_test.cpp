@@ -3,6 +3,7 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/run_loop.hpp>
+#include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
 
 #include "support/loop_thread.hpp"
@@ -10,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <coroutine>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -21,12 +24,14 @@ namespace {
 
 using tryst::exchanger;
 using tryst::run_loop;
+using tryst::sleep_for;
 using tryst::sync_wait;
 using tryst::task;
 using tryst::when_all;
 using tryst::test::census;
 using tryst::test::loop_thread;
 using tryst::test::tracked;
+using namespace std::chrono_literals;
 
 template <class T>
 task<T> give(T value) {
@@ -267,6 +272,32 @@ TEST(WhenAll, MayBeNested) {
     const auto [a, b] = left;
     const auto [c, d] = right;
     EXPECT_EQ(a + b + c + d, 1 + 2 + 3 + 4);
+}
+
+TEST(WhenAll, JoinsAwaitablesOfAllKinds) {
+    struct ready {
+        bool await_ready() const noexcept { return true; }
+        void await_suspend(std::coroutine_handle<>) const noexcept {}
+        const std::string& await_resume() const noexcept { return text; }
+        std::string text;
+    };
+    exchanger<int> ex;
+    run_loop loop;
+    const auto body = [](exchanger<int>& ex) -> task<> {
+        auto one = ex.exchange(1); // an operation cannot be moved: name it
+        auto two = ex.exchange(2);
+        ready named{"named"};
+        auto got = co_await when_all(one, two, give(3), sleep_for(0s), named);
+        EXPECT_EQ(*std::get<0>(got), 2);
+        EXPECT_EQ(*std::get<1>(got), 1);
+        EXPECT_EQ(std::get<2>(got), 3);
+        EXPECT_TRUE(std::get<3>(got));
+        EXPECT_EQ(std::get<4>(got), "named");
+    };
+    loop.run(body(ex));
+    auto handle = loop.spawn_future(give(4));
+    EXPECT_EQ(std::get<0>(loop.run(when_all(handle, sleep_for(1us)))), 4);
+    EXPECT_EQ(std::get<0>(sync_wait(when_all(ready{"moved"}))), "moved");
 }
 
 TEST(WhenAll, FreesItsTasksIfItIsDestroyedWhileTheyWait) {

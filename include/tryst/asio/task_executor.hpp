@@ -8,7 +8,9 @@
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/serial_executor.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
+#include <tryst/detail/run/awaitable.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/join_handle.hpp>
 #include <tryst/task.hpp>
 
 #include <cassert>
@@ -47,11 +49,21 @@ public:
 
     ~task_executor() { core::release(std::move(core_)); }
 
-    /// Starts `work` on the executor, which owns it until it finishes. An exception that leaves
-    /// `work` calls `std::terminate`. To wait for the end of a task, use `async_wait`.
-    /// @throws std::bad_alloc, if there is no memory for one coroutine frame. Then `work` is
-    ///         destroyed unstarted.
-    void spawn(task<> work) { core_->spawn(std::move(work)); }
+    /// Starts `work`, a task or another awaitable without a result, on the executor, which owns it
+    /// until it finishes. An exception that leaves `work` calls `std::terminate`. To wait for the
+    /// end of a task, use `spawn_future` or `async_wait`.
+    /// @throws std::bad_alloc, if there is no memory for one coroutine frame, or two if `work` is
+    ///         not a task. Then `work` is destroyed unstarted.
+    template <tryst::detail::awaitable Work>
+    void spawn(Work work) {
+        core_->spawn(std::move(work));
+    }
+
+    /// As `spawn`, for work with a result or an exception, which its handle passes on.
+    template <tryst::detail::awaitable Work>
+    join_handle<tryst::detail::awaited<Work>> spawn_future(Work work) {
+        return core_->spawn_future(std::move(work));
+    }
 
     /// Returns a reference to this executor, which must outlive every use of it.
     executor_ref executor() const noexcept { return core_->executor(); }

@@ -62,6 +62,7 @@ public:
     /// @throws std::system_error if another thread ran the context before, or if its first run
     ///   cannot enable the ring.
     std::size_t run();
+    using base::run; ///< `run(work)`: runs until `work` has finished, and returns its result.
 
     /// Runs until nothing is ready, without sleeping. Serves due timers and completed operations,
     /// too. A `stop` among this work takes effect in the next `run`.
@@ -293,6 +294,8 @@ private:
     executor_node* take_mail() noexcept;
     bool has_events() const noexcept;
     void fetch_events() noexcept;
+    void claim();
+    void run_to(const bool& ended) noexcept;
     void sleep() noexcept;
     void sleep_until(time_point deadline) noexcept;
     static time_point now() noexcept { return tryst::detail::clock::now(); }

@@ -17,6 +17,7 @@
 #include <latch>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,6 +65,51 @@ TEST(TaskExecutor, RunsTasksFirstInFirstOut) {
     io.run();
     ASSERT_EQ(order.size(), 200U);
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(TaskExecutor, RunsScopesSleepsAndWaitsForTheFirst) {
+    net::io_context io;
+    task_executor loop(io);
+    int ended = 0;
+    loop.spawn([](int& ended) -> task<> {
+        tryst::task_scope scope;
+        exchanger ex;
+        scope.spawn([](std::stop_token stop, int& ended) -> task<> {
+            const bool passed = co_await tryst::sleep_for(24h, stop);
+            ended += passed ? 0 : 1;
+        }(scope.get_stop_token(), ended));
+        auto handle = scope.spawn_future([](exchanger& ex) -> task<bool> {
+            auto got =
+                co_await tryst::when_any([&](auto stop) { return ex.exchange(1, stop); },
+                                         [](auto stop) { return tryst::sleep_for(1ms, stop); });
+            co_return got.index() == 1 && got.template get<0>().returned() == 1;
+        }(ex));
+        const bool timed_out = co_await handle;
+        EXPECT_TRUE(timed_out);
+        scope.request_stop();
+        co_await scope.join();
+        ++ended;
+    }(ended));
+    io.run();
+    EXPECT_EQ(ended, 2);
+}
+
+TEST(TaskExecutor, FreesSleepersAndScopes) {
+    census kept;
+    net::io_context io;
+    {
+        task_executor loop(io);
+        loop.spawn([](census& kept) -> task<> {
+            tryst::task_scope scope;
+            scope.spawn([](tracked /*frame*/) -> task<> {
+                co_await tryst::sleep_for(24h);
+            }(tracked(kept, 1)));
+            co_await scope.join();
+        }(kept));
+        io.poll();
+        EXPECT_EQ(kept.alive, 1);
+    }
+    EXPECT_EQ(kept.alive, 0);
 }
 
 TEST(TaskExecutor, TakesTurnsBetweenItsTasks) {

@@ -74,6 +74,40 @@ TEST(UringContext, RunsWhatWasSpawnedAndReturnsWhenStopped) {
     EXPECT_TRUE(ran);
 }
 
+TEST(UringContext, RunsOneTaskToItsEnd) {
+    context loop;
+    EXPECT_TRUE(loop.run([](context& loop) -> task<bool> {
+        const auto done = co_await loop.nop();
+        loop.stop(); // stays in force
+        const bool passed = co_await tryst::sleep_for(1ms);
+        co_return passed&& done.has_value();
+    }(loop)));
+    bool ran = false;
+    loop.run(); // ends, because of the stop
+    loop.run(call([&] { ran = true; }));
+    EXPECT_TRUE(ran);
+    std::thread([&] {
+        EXPECT_THROW(loop.run(call([] { ADD_FAILURE() << "ran on another thread"; })),
+                     std::system_error);
+    }).join();
+    EXPECT_EQ(loop.run_until_idle(), 0U) << "the refused task was queued";
+}
+
+TEST(UringContext, RunsScopesOfItsOwnOperations) {
+    context loop;
+    loop.run([](context& loop) -> task<> {
+        tryst::task_scope scope;
+        auto handle = scope.spawn_future([](context& loop, std::stop_token stop) -> task<bool> {
+            auto waited = co_await loop.timeout({24h, stop});
+            co_return waited.has_value();
+        }(loop, scope.get_stop_token()));
+        scope.request_stop();
+        const bool passed = co_await handle;
+        EXPECT_FALSE(passed);
+        co_await scope.join();
+    }(loop));
+}
+
 TEST(UringContext, RunsUntilIdleAndKeepsAStopForRun) {
     context loop;
     int ran = 0;

@@ -28,6 +28,12 @@ public:
     void set(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
         executor_ = executor_of(coroutine);
+        // Set here, because `retract` may look for the node before another thread has posted it.
+        run = [](executor_node* node) noexcept {
+            auto& self = *static_cast<continuation*>(node);
+            self.queued_ = false;
+            self.coroutine_.resume();
+        };
     }
 
     /// The executor on which the coroutine is to be resumed.
@@ -37,25 +43,35 @@ public:
     /// @returns the coroutine that the caller must resume: the awaiting one if it may run here,
     ///   else a no-op coroutine.
     std::coroutine_handle<> resume() noexcept {
-        if (!executor_) {
-            if (!current_executor()) {
-                return coroutine_;
-            }
-            const inline_scope here;
-            coroutine_.resume();
-            return std::noop_coroutine();
-        }
-        if (executor_ == current_executor() || executor_.running_here()) {
+        const bool here = executor_ ? executor_ == current_executor() || executor_.running_here()
+                                    : !current_executor();
+        if (here) {
             return coroutine_;
         }
-        queued_ = true;
-        run = [](executor_node* node) noexcept {
-            auto& self = *static_cast<continuation*>(node);
-            self.queued_ = false;
-            self.coroutine_.resume();
-        };
-        executor_.post(this);
+        post();
         return std::noop_coroutine();
+    }
+
+    /// Posts the coroutine to its executor; without one, resumes it inline. After that, `*this`
+    /// must not be touched.
+    void post() noexcept {
+        if (!executor_) {
+            const inline_scope here;
+            coroutine_.resume();
+            return;
+        }
+        queued_ = true;
+        executor_.post(this);
+    }
+
+    /// Takes the posted coroutine out of its executor's queue. @returns false if it is not there
+    /// yet. Call on the executor.
+    bool retract() noexcept {
+        if (!executor_.retract(this)) {
+            return false;
+        }
+        queued_ = false;
+        return true;
     }
 
 private:

@@ -7,16 +7,26 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
+#include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/serial_executor_base.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/task.hpp>
 
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
+
+/// Runs `work` to its end, and leaves its result in it.
+template <class T>
+task<> finish(task<T>& work, bool& ended) {
+    co_await work.when_ready();
+    ended = true;
+}
 
 /// A single-threaded executor with timers, from which `Loop` derives. `Temporary` is as in
 /// `executor_vtable`. `Loop` has
@@ -26,6 +36,8 @@ namespace tryst::detail {
 /// - `bool has_events()`, called while the loop spins: whether there is mail or anything else to
 ///   fetch;
 /// - `void fetch_events()`, which may make nodes ready;
+/// - `void claim()`, called before `run(work)` queues its work; throws if the loop cannot run here;
+/// - `void run_to(const bool& ended)`, which calls `run_until(ended)`;
 /// - `void sleep()` and `void sleep_until(deadline)`, until there are events;
 /// - `time_point now()`, the clock of its timers.
 template <class Loop, bool Temporary = false>
@@ -37,9 +49,28 @@ class [[gnu::visibility("default")]] event_loop
 public:
     using time_point = timer_node::time_point; ///< A time on the `steady_clock`.
 
-    /// Makes `run` return once it has run everything that was queued before this call. If the loop
-    /// is not in `run`, the next call of `run` does so. Work that becomes ready later stays queued.
-    /// Call from any thread. The loop may be destroyed as soon as `run` has returned.
+    /// Runs the loop on this thread until `work`, a task or another awaitable, has finished. Other
+    /// tasks run meanwhile; those that have not finished stay on the loop, for the next run. If
+    /// `work` moves to another loop, this returns only if that loop runs. A `stop` does not end
+    /// this call, but the next `run()`. Precondition: the loop is not running.
+    /// @returns the result of `work`.  @throws what `work` throws, std::bad_alloc, and what `run()`
+    ///   throws; then `work` has not started.
+    /// @cancellation none of its own: give a stop token to the operations that `work` awaits.
+    /// @sync everything that `work` did happens-before the return.  @allocation two coroutine
+    ///   frames, and a third if `work` is not a task.
+    template <awaitable Work>
+    awaited<Work> run(Work&& work) {
+        self().claim();
+        task<awaited<Work>> own = as_local_task(std::forward<Work>(work));
+        bool ended = false;
+        this->spawn(finish(own, ended));
+        self().run_to(ended);
+        return own.take();
+    }
+
+    /// Makes `run()` return once it has run everything that was queued before this call. If the
+    /// loop is not in `run`, the next call of `run` does so. Work that becomes ready later stays
+    /// queued. Call from any thread. The loop may be destroyed as soon as `run` has returned.
     /// @sync everything before this call happens-before that return.
     void stop() noexcept {
         // [L2] acquire and release, pairs with [L1].
@@ -61,14 +92,22 @@ protected:
     /// Runs until stopped; sleeps while there is nothing to do. @returns the number of nodes that
     /// it ran.
     std::size_t run_until_stopped() noexcept {
-        return run_here([this] {
+        const std::size_t count = run_until(stopped_);
+        stopped_ = false;
+        return count;
+    }
+
+    /// Runs until `ended`, which a node sets; sleeps while there is nothing to do. @returns the
+    /// number of nodes that it ran.
+    std::size_t run_until(const bool& ended) noexcept {
+        return run_here([&] {
             std::size_t count = 0;
-            while (!std::exchange(stopped_, false)) {
+            while (!ended) {
                 if (!poll()) {
                     wait();
                     continue;
                 }
-                count += this->queue().run_some(turns_between_polls, [this] { return stopped_; });
+                count += this->queue().run_some(turns_between_polls, [&] { return ended; });
             }
             return count;
         });

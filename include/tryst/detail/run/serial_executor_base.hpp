@@ -5,10 +5,13 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/serial_queue.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/join_handle.hpp>
 #include <tryst/task.hpp>
 
+#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -22,12 +25,25 @@ namespace tryst::detail {
 template <class Derived, bool Temporary>
 class [[gnu::visibility("default")]] serial_executor_base {
 public:
-    /// Starts `work` on this executor, which owns it until it finishes. The executor does not
-    /// report the end of `work`; to join tasks, use `when_all`. An exception that leaves `work`
-    /// calls `std::terminate`, as for a thread. Call from any thread.
-    /// @throws std::bad_alloc if there is no memory for one coroutine frame. Then `work` is
-    ///   destroyed unstarted.
-    void spawn(task<> work) { post(queue_.spawn(executor(), std::move(work))); }
+    /// Starts `work`, a task or another awaitable without a result, on this executor, which owns it
+    /// until it finishes. Never runs any of it before returning. The executor does not report its
+    /// end; for that, use `spawn_future`, a `task_scope` or `when_all`. An exception that leaves
+    /// `work` calls `std::terminate`, as for a thread. Call from any thread.
+    /// @throws std::bad_alloc if there is no memory for one coroutine frame, or two if `work` is
+    ///   not a task. Then `work` is destroyed unstarted.
+    template <awaitable Work>
+    void spawn(Work work) {
+        static_assert(std::is_void_v<awaited<Work>>,
+                      "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
+                      "that uses the result");
+        post(queue_.spawn(executor(), as_task(std::move(work))));
+    }
+
+    /// As `spawn`, for work with a result or an exception, which its handle passes on.
+    template <awaitable Work>
+    join_handle<awaited<Work>> spawn_future(Work work) {
+        return spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
+    }
 
     /// Queues `node`. Call from any thread. @allocation none.
     void post(executor_node* node) noexcept {

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The handle of spawned work, through which another coroutine gets its result.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/awaitable.hpp>
+#include <tryst/detail/run/continuation.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
+#include <tryst/task.hpp>
+
+#include <cassert>
+#include <coroutine>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace tryst {
+/// @addtogroup waiting
+/// @{
+
+template <class T = void>
+class join_handle;
+
+namespace detail {
+
+/* The state that spawned work shares with its handle
+ *   running --await[H1]----> awaited         the handle's awaiter has suspended
+ *   awaited --withdraw-----> running         the awaiter was destroyed
+ *   running --drop[H2]-----> dropped         the work deletes the state when it ends
+ *   running --end[H3]------> finished, lost  with a result; or the work was destroyed before it
+ *   awaited --end[H3]------> finished, lost  the same, and the work posts the awaiter
+ *   dropped --end[H3]------> (deleted)       by the work
+ *   finished, lost --drop[H2]-> (deleted)    by the handle
+ *
+ * The side of the work takes the step `end`, once; the side of the handle takes the others.
+ *
+ * I44. The state is deleted once, by the side whose exchange finds that the other has gone.
+ * I45. The work uses the awaiter only after `end` has found `awaited`, and then posts it once. An
+ *     awaiter that is being destroyed and cannot withdraw because of `finished` or `lost` waits
+ *     until it is in its executor's queue, and takes it out. So the state outlives the post. */
+template <class T>
+class join_state {
+public:
+    enum class progress : std::uint8_t { running, awaited, dropped, finished, lost };
+
+    /// @returns whether `awaiter` must suspend. If so, it will be posted.
+    bool await(continuation& awaiter) noexcept {
+        awaiter_ = &awaiter;
+        progress seen = progress::running;
+        // [H1] release, pairs with [H3]: publishes the awaiter. Failure acquire, pairs with [H3]:
+        // the result, and everything that the work did.
+        return word_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
+                                             std::memory_order_acquire);
+    }
+
+    /// Takes a suspended awaiter back, whose frame is being destroyed. Call on its executor.
+    void withdraw(continuation& awaiter) noexcept {
+        progress seen = progress::awaited;
+        // Relaxed: the awaiter was not used. Failure relaxed: the post is about to come, and
+        // happens-before its retraction.
+        if (!word_.compare_exchange_strong(seen, progress::running, std::memory_order_relaxed,
+                                           std::memory_order_relaxed)) {
+            yield_until([&] { return awaiter.retract(); }); // I45
+        }
+    }
+
+    /// Ends the use by the handle.
+    void drop() noexcept {
+        // [H2] acquire and release, pairs with [H3]: the use by the other side happens-before the
+        // deletion.
+        const progress seen = word_.exchange(progress::dropped, std::memory_order_acq_rel);
+        assert(seen != progress::awaited && "tryst: a join_handle was destroyed while it was "
+                                            "awaited");
+        if (seen != progress::running) {
+            delete this;
+        }
+    }
+
+    /// Ends the use by the work. `result` has finished, or is empty if the work was destroyed.
+    void end(task<T> result) noexcept {
+        result_ = std::move(result);
+        const progress how = result_ ? progress::finished : progress::lost;
+        // [H3] release, pairs with [H1] and [H2]: the result. Acquire, pairs with [H1] and
+        // [H2]: the awaiter, or the end of the handle.
+        switch (word_.exchange(how, std::memory_order_acq_rel)) {
+        case progress::awaited:
+            awaiter_->post(); // the last access: the awaiter may delete the state
+            break;
+        case progress::dropped:
+            delete this;
+            break;
+        default:
+            break;
+        }
+    }
+
+    /// Precondition: `await` returned false, or the awaiter was posted.
+    task<T> take() noexcept { return std::move(result_); }
+
+private:
+    continuation* awaiter_ = nullptr;
+    task<T> result_;
+    atomic<progress> word_{progress::running};
+};
+
+/// The side of the work.
+template <class T>
+class join_promise {
+public:
+    explicit join_promise(join_state<T>& state) noexcept : state_(&state) {}
+    join_promise(join_promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    join_promise& operator=(join_promise&&) = delete;
+    ~join_promise() { end({}); }
+
+    void end(task<T> result) noexcept {
+        if (state_ != nullptr) {
+            std::exchange(state_, nullptr)->end(std::move(result));
+        }
+    }
+
+private:
+    join_state<T>* state_;
+};
+
+/// Runs `work`, and passes it on with its result. (Parameters are destroyed last to first.)
+template <class T>
+task<> fulfil(join_promise<T> promise, task<T> work) {
+    co_await work.when_ready();
+    promise.end(std::move(work));
+}
+
+/// Calls `spawn` with a task that runs `work`. @returns its handle.
+template <class Work, class Spawn>
+join_handle<awaited<Work>> spawn_joined(Work work, Spawn spawn) {
+    using T = awaited<Work>;
+    auto own = as_task(std::move(work));
+    auto* const state = new join_state<T>;
+    join_promise<T> promise(*state);
+    join_handle<T> handle(*state);
+    spawn(fulfil(std::move(promise), std::move(own)));
+    return handle;
+}
+
+} // namespace detail
+
+/// The handle of work that `spawn_future` has started. `co_await handle` waits for the end of the
+/// work, and returns its value or throws its exception. Await it at most once.
+///
+/// A handle may be dropped: the work goes on, and its result is destroyed at its end. Dropping does
+/// not ask the work to stop; for that, give it a stop token. A handle can be moved to, and awaited
+/// on, any thread. It may outlive the loop or scope of its work.
+///
+/// @throws   what the work throws. std::system_error with `std::errc::operation_canceled` if the
+///   work was destroyed before its end, with its loop or scope.
+/// @resumes  on the executor that it was awaited on, through its queue; without an executor,
+///   inline, where the work ends. If the work has ended, the awaiter is not suspended.
+/// @cancellation  none. The awaiting coroutine may be destroyed on its executor while it waits; the
+///   work goes on.
+/// @sync     everything that the work did happens-before the return.
+/// @allocation  `spawn_future` allocates three blocks, and a fourth if the work is not a task;
+///   awaiting allocates nothing.
+template <class T>
+class [[nodiscard]] join_handle : public detail::not_in_asio {
+    using state = detail::join_state<T>;
+
+public:
+    /// An empty handle, to be assigned to.
+    join_handle() noexcept = default;
+    /// Takes the other handle's work, and leaves it empty.
+    join_handle(join_handle&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    /// Drops its own work, if there is any, and takes the other handle's.
+    join_handle& operator=(join_handle&& other) noexcept {
+        if (this != &other) {
+            drop();
+            state_ = std::exchange(other.state_, nullptr);
+        }
+        return *this;
+    }
+    ~join_handle() { drop(); }
+
+    /// Whether it has work that has not been awaited.
+    explicit operator bool() const noexcept { return state_ != nullptr; }
+
+    /// Waits for the end of the work. Precondition: not empty.
+    auto operator co_await() noexcept {
+        assert(state_ != nullptr && "tryst: an empty join_handle was awaited; await it only once");
+        return awaiter(*this);
+    }
+
+private:
+    template <class Work, class Spawn>
+    friend join_handle<detail::awaited<Work>> detail::spawn_joined(Work work, Spawn spawn);
+
+    class awaiter : public detail::not_in_asio {
+    public:
+        explicit awaiter(join_handle& handle) noexcept : handle_(handle) {}
+        awaiter(const awaiter&) = delete;
+        awaiter& operator=(const awaiter&) = delete;
+        ~awaiter() {
+            if (suspended_) {
+                handle_.state_->withdraw(waiting_);
+            }
+        }
+
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            waiting_.set(coroutine);
+            suspended_ = true; // before the frame may be resumed
+            if (handle_.state_->await(waiting_)) {
+                return true;
+            }
+            suspended_ = false;
+            return false;
+        }
+        T await_resume() {
+            suspended_ = false;
+            task<T> work = handle_.state_->take();
+            handle_.drop();
+            if (!work) {
+                throw std::system_error(std::make_error_code(std::errc::operation_canceled),
+                                        "tryst: the spawned work was destroyed before its end");
+            }
+            return work.take();
+        }
+
+    private:
+        join_handle& handle_;
+        detail::continuation waiting_;
+        bool suspended_ = false;
+    };
+
+    explicit join_handle(state& work) noexcept : state_(&work) {}
+
+    void drop() noexcept {
+        if (state_ != nullptr) {
+            std::exchange(state_, nullptr)->drop();
+        }
+    }
+
+    state* state_ = nullptr;
+};
+
+/// @}
+} // namespace tryst

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// A scope for spawned work: none of it outlives the scope.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/run/awaitable.hpp>
+#include <tryst/detail/run/wrong_coroutine.hpp>
+#include <tryst/executor.hpp>
+#include <tryst/join_handle.hpp>
+#include <tryst/task.hpp>
+
+#include <cassert>
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <type_traits>
+#include <utility>
+#include <version>
+
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
+
+namespace tryst {
+/// @addtogroup waiting
+/// @{
+
+class task_scope;
+
+namespace detail {
+
+/// A coroutine that runs one task of a scope, and belongs to the scope.
+struct scope_child {
+    struct promise_type : executor_node {
+        promise_type(task_scope& owner, const task<>&) noexcept : scope(&owner) {
+            run = [](executor_node* node) noexcept {
+                auto& self = static_cast<promise_type&>(*node);
+                self.started = true;
+                std::coroutine_handle<promise_type>::from_promise(self).resume();
+            };
+        }
+
+        scope_child get_return_object() noexcept { return {*this}; }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+
+        struct finish {
+            bool await_ready() const noexcept { return false; }
+            inline void await_suspend(std::coroutine_handle<promise_type> self) const noexcept;
+            void await_resume() const noexcept {}
+        };
+        finish final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+
+        inline executor_ref executor() const noexcept;
+
+        task_scope* scope;
+        promise_type* previous = nullptr;
+        promise_type* following = nullptr;
+        bool started = false;
+    };
+
+    static scope_child own(task_scope&, task<> work) { co_await std::move(work); }
+
+    promise_type& promise;
+};
+
+} // namespace detail
+
+/// Owns spawned work, as the counting scope of P3149 does, on one executor: no work outlives it.
+///
+///     tryst::task_scope scope; // in a task: on the task's executor
+///     scope.spawn(serve(connection, scope.get_stop_token()));
+///     ...
+///     scope.request_stop();
+///     co_await scope.join();
+///
+/// The destructor destroys the frames of work that has not finished, as the destructor of a loop
+/// does. This withdraws its offers and ends its sleeps at once. So an exception may leave the block
+/// of the scope between `spawn` and `join`. To let the work finish first, await `join`.
+///
+/// All members except `request_stop` and `get_stop_token` must be called on the executor of the
+/// scope, or while it does not run. The same holds for the destructor; then no work of the scope
+/// may be running elsewhere, or be queued on another loop that is running. To spawn from another
+/// thread, first move to the executor by `co_await executor.schedule()`.
+///
+/// @throws      only where it is documented.
+/// @allocation  one block for the stop state.
+class task_scope {
+public:
+    /// A scope on the executor that runs on this thread.
+    /// @throws std::bad_alloc.
+    task_scope() : task_scope(current_executor()) {}
+
+    /// A scope on `executor`, which must run one node at a time, and outlive the scope.
+    /// @throws std::bad_alloc.
+    explicit task_scope(executor_ref executor) : executor_(executor) {
+        assert(executor && "tryst: a task_scope needs an executor, such as a run_loop");
+    }
+
+    /// A scope on a loop.
+    /// @throws std::bad_alloc.
+    template <class Loop>
+        requires requires(const Loop& loop) {
+            { loop.executor() } -> std::same_as<executor_ref>;
+        }
+    explicit task_scope(const Loop& loop) : task_scope(loop.executor()) {}
+
+    task_scope(const task_scope&) = delete;
+    task_scope& operator=(const task_scope&) = delete;
+
+    /// Destroys the frames of work that has not finished, last spawned first.
+    ~task_scope() {
+        assert(joiner_ == nullptr && "tryst: a task_scope was destroyed while it was being joined");
+        check_executor();
+        closed_ = true;
+        const executor_scope here(executor_);
+        while (first_ != nullptr) {
+            if (!first_->started) {
+                executor_.retract(first_);
+            }
+            destroy(*first_);
+        }
+    }
+
+    /// Starts `work`, a task or another awaitable without a result, which the scope owns until it
+    /// finishes. Never runs any of it before returning. An exception that leaves `work` calls
+    /// `std::terminate`; to handle it, use `spawn_future`.
+    /// @returns false if the scope is closed. Then `work` is destroyed unstarted.
+    /// @throws std::bad_alloc; then `work` is destroyed unstarted.
+    /// @allocation one coroutine frame, and another if `work` is not a task.
+    template <detail::awaitable Work>
+    bool spawn(Work work) {
+        static_assert(std::is_void_v<detail::awaited<Work>>,
+                      "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
+                      "that uses the result");
+        check_executor();
+        if (closed_) {
+            return false;
+        }
+        child& started = detail::scope_child::own(*this, detail::as_task(std::move(work))).promise;
+        started.following = std::exchange(first_, &started);
+        if (started.following != nullptr) {
+            started.following->previous = &started;
+        }
+        executor_.post(&started);
+        return true;
+    }
+
+    /// As `spawn`, for work with a result or an exception, which its handle passes on.
+    /// @returns the handle. If the scope is closed, awaiting it throws as for destroyed work.
+    /// @throws std::bad_alloc.
+    template <detail::awaitable Work>
+    join_handle<detail::awaited<Work>> spawn_future(Work work) {
+        return detail::spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
+    }
+
+    /// Makes every later `spawn` fail. The work that has been spawned goes on.
+    void close() noexcept {
+        check_executor();
+        closed_ = true;
+    }
+
+    /// `co_await scope.join()`: waits until no work is left. Work may still be spawned meanwhile,
+    /// and after it. One coroutine at a time may wait, on the executor of the scope.
+    /// @throws nothing.  @resumes on the executor of the scope, through its queue; does not suspend
+    ///   if no work is left.  @cancellation none. The joining coroutine may be destroyed, on the
+    ///   executor, before the scope.  @allocation none.
+    [[nodiscard]] auto join() noexcept { return join_operation(*this); }
+
+    /// Whether no work is left.
+    bool empty() const noexcept { return first_ == nullptr; }
+
+#ifdef __cpp_lib_jthread
+    /// Requests a stop of all work that uses `get_stop_token`. Call from any thread during the
+    /// scope's lifetime. @returns whether this was the first request.
+    bool request_stop() noexcept { return stop_.request_stop(); }
+
+    /// The token that `request_stop` concerns. Pass it to the work.
+    std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }
+#endif
+
+private:
+    friend detail::scope_child::promise_type;
+    using child = detail::scope_child::promise_type;
+
+    class [[nodiscard]] join_operation : private executor_node, public detail::not_in_asio {
+    public:
+        explicit join_operation(task_scope& scope) noexcept : scope_(scope) {}
+        join_operation(const join_operation&) = delete;
+        join_operation& operator=(const join_operation&) = delete;
+        ~join_operation() {
+            if (scope_.joiner_ == this) {
+                scope_.joiner_ = nullptr;
+                if (queued_) {
+                    scope_.executor_.retract(this);
+                }
+            }
+        }
+
+        bool await_ready() const noexcept { return scope_.empty(); }
+        template <class Promise>
+        void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            assert(executor_of(coroutine) == scope_.executor_ &&
+                   "tryst: join a task_scope on its own executor");
+            assert(scope_.joiner_ == nullptr && "tryst: a task_scope is being joined already");
+            coroutine_ = coroutine;
+            scope_.joiner_ = this;
+            run = [](executor_node* node) noexcept {
+                auto& self = *static_cast<join_operation*>(node);
+                self.queued_ = false;
+                if (self.scope_.empty()) { // otherwise work was spawned in the meantime
+                    self.scope_.joiner_ = nullptr;
+                    self.coroutine_.resume();
+                }
+            };
+        }
+        void await_resume() const noexcept {}
+
+        /// Called when no work is left.
+        void wake() noexcept {
+            if (!std::exchange(queued_, true)) {
+                scope_.executor_.post(this);
+            }
+        }
+
+    private:
+        task_scope& scope_;
+        std::coroutine_handle<> coroutine_;
+        bool queued_ = false;
+    };
+
+    /// Fails if another executor runs here. (A plain thread may use an executor that does not run.)
+    void check_executor() const noexcept {
+        assert((executor_.running_here() || detail::may_block()) &&
+               "tryst: use a task_scope on its own executor; see executor_ref::schedule");
+    }
+
+    /// Destroys the frame of a child that is suspended.
+    void destroy(child& ended) noexcept {
+        (ended.previous == nullptr ? first_ : ended.previous->following) = ended.following;
+        if (ended.following != nullptr) {
+            ended.following->previous = ended.previous;
+        }
+        std::coroutine_handle<child>::from_promise(ended).destroy();
+    }
+
+    executor_ref executor_;
+    child* first_ = nullptr;
+    join_operation* joiner_ = nullptr;
+    bool closed_ = false;
+#ifdef __cpp_lib_jthread
+    std::stop_source stop_;
+#endif
+};
+
+namespace detail {
+
+inline executor_ref scope_child::promise_type::executor() const noexcept {
+    return scope->executor_;
+}
+
+// Runs on the executor of the scope, because the awaited task resumes its awaiter there.
+inline void scope_child::promise_type::finish::await_suspend(
+    std::coroutine_handle<promise_type> self) const noexcept {
+    task_scope& owner = *self.promise().scope;
+    owner.destroy(self.promise());
+    if (owner.empty() && owner.joiner_ != nullptr) {
+        owner.joiner_->wake();
+    }
+}
+
+} // namespace detail
+
+/// @}
+} // namespace tryst

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// Running several awaitables at once until the first ends, without losing the results of others.
+/// Standard library only.
+#pragma once
+
+#include <tryst/detail/meet/stop_state.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/awaitable.hpp>
+#include <tryst/detail/run/join.hpp>
+#include <tryst/exchange_operation.hpp>
+#include <tryst/inplace_stop_token.hpp>
+#include <tryst/task.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <version>
+
+#ifdef __cpp_lib_jthread
+#include <stop_token>
+#endif
+
+namespace tryst {
+/// @addtogroup waiting
+/// @{
+
+/// The outcome of `when_any`: which awaitable ended first, and the result of each.
+/// @tparam T  the results of the awaitables, in the order of the arguments.
+template <class... T>
+class [[nodiscard]] when_any_result {
+public:
+    /// For `when_any`.
+    when_any_result(std::size_t index, std::tuple<task<T>...>&& work) noexcept
+        : index_(index), work_(std::move(work)) {}
+
+    /// The index of the awaitable that ended first, from 0.
+    std::size_t index() const noexcept { return index_; }
+
+    /// Moves the result of awaitable `I` out. Call it at most once for each.
+    /// @throws what the awaitable threw.
+    template <std::size_t I>
+    auto get() {
+        return std::get<I>(work_).take();
+    }
+
+private:
+    std::size_t index_;
+    std::tuple<task<T>...> work_; // which have finished, and hold their results
+};
+
+namespace detail {
+
+/* The group
+ * The first child to finish, and an outer stop, request a stop of all. The source of the stop lives
+ * in the frame of `when_any`, which ends only after all have arrived at the counter.
+ *
+ * I47. Whoever requests the stop has not arrived yet, so the source outlives the request. A child
+ *     requests it before it arrives. An outer stop enters the group first; if all have arrived, it
+ *     is too late. */
+template <class StopSource>
+struct any_group : join_counter {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    using join_counter::join_counter;
+
+    void finish(std::size_t index) noexcept {
+        std::size_t seen = none;
+        // Relaxed, failure relaxed: the arrivals order it before the read.
+        if (first.compare_exchange_strong(seen, index, std::memory_order_relaxed,
+                                          std::memory_order_relaxed)) {
+            stop.request_stop();
+        }
+    }
+
+    StopSource stop;
+    atomic<std::size_t> first{none};
+};
+
+/// Passes an outer stop on.
+template <class Group>
+struct outer_stop {
+    Group& group;
+
+    void operator()() const noexcept {
+        if (group.enter()) {
+            group.stop.request_stop();
+            if (group.arrive()) {
+                group.awaiter.post();
+            }
+        }
+    }
+};
+
+template <class Group>
+join_child join_first(auto& work, Group& group, std::size_t index) {
+    co_await work.when_ready();
+    group.finish(index);
+}
+
+template <class Make, class StopToken>
+using made = std::invoke_result_t<Make&, StopToken>;
+
+/// Awaits what `make` returns.
+template <class Make, class StopToken>
+task<awaited<made<Make, StopToken>>> await_made(Make& make, StopToken stop) {
+    using type = made<Make, StopToken>;
+    decltype(auto) work = make(std::move(stop));
+    decltype(auto) awaiter = awaiter_of(static_cast<type&&>(work));
+    if constexpr (std::is_void_v<awaited<type>>) {
+        co_await awaiter;
+    } else {
+        auto result = co_await awaiter;
+        co_return std::move(result);
+    }
+}
+
+template <class StopToken, class Make>
+concept makes_awaitable =
+    std::invocable<Make&, StopToken> && awaitable<std::invoke_result_t<Make&, StopToken>>;
+
+/// The source of the stop: in the frame, unless a function needs a `std::stop_token`.
+template <class... Make>
+struct stop_source_for {
+    using type = inplace_stop_source;
+};
+#ifdef __cpp_lib_jthread
+template <class... Make>
+    requires(!(makes_awaitable<inplace_stop_token, Make> && ...) &&
+             (makes_awaitable<std::stop_token, Make> && ...))
+struct stop_source_for<Make...> {
+    using type = std::stop_source;
+};
+#endif
+
+template <class StopSource>
+using token_of = decltype(std::declval<StopSource&>().get_token());
+
+/// Fails to compile at the first mistake. @returns whether there is none.
+template <class StopToken, class... Make>
+constexpr bool check_when_any() {
+    constexpr bool good = (makes_awaitable<StopToken, Make> && ...);
+    static_assert(sizeof...(Make) != 0, "tryst: when_any needs at least one function");
+    static_assert(good, "tryst: the arguments of when_any are functions from a stop token to an "
+                        "awaitable, then perhaps a stop token: "
+                        "when_any([&](auto stop) { return ex.exchange(x, stop); }, ...)");
+    return good && sizeof...(Make) != 0;
+}
+
+template <class StopSource, class OuterToken, class... Make, std::size_t... I>
+task<when_any_result<awaited<made<Make, token_of<StopSource>>>...>>
+run_any(std::tuple<Make...> make, OuterToken outer, std::index_sequence<I...>) {
+    using group_type = any_group<StopSource>;
+    using children_type = std::array<join_child, sizeof...(Make)>;
+    group_type group(sizeof...(Make));
+    std::tuple work(await_made(std::get<I>(make), group.stop.get_token())...);
+    {
+        children_type children{join_first(std::get<I>(work), group, I)...};
+        const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
+            std::move(outer), outer_stop<group_type>{group});
+        co_await join_all<children_type>{group, children};
+    }
+    // Relaxed: the arrivals order it.
+    const std::size_t index = group.first.load(std::memory_order_relaxed);
+    co_return when_any_result(index, std::move(work));
+}
+
+template <class OuterToken, class... Arguments, std::size_t... I>
+auto make_any(std::tuple<Arguments...>& arguments, OuterToken outer,
+              std::index_sequence<I...> all) {
+    using given = std::tuple<std::decay_t<Arguments>...>;
+    using source = typename stop_source_for<std::tuple_element_t<I, given>...>::type;
+    if constexpr (check_when_any<token_of<source>, std::tuple_element_t<I, given>...>()) {
+        return run_any<source>(
+            std::tuple<std::tuple_element_t<I, given>...>(std::get<I>(std::move(arguments))...),
+            std::move(outer), all);
+    }
+}
+
+} // namespace detail
+
+/// Runs several awaitables concurrently. When the first ends, requests a stop of the others; ends
+/// when all have ended. All results are returned, so no item is lost: if a partner came for an
+/// exchange although another awaitable ended first, the result of the exchange has the item.
+///
+///     auto got = co_await when_any([&](auto stop) { return ex.exchange(mine, stop); },
+///                                  [&](auto stop) { return job(input, stop); });
+///
+/// Each argument is a function from a stop token to an awaitable, such as an operation or a task.
+/// The awaitable must end soon after a stop; otherwise `when_any` waits for it. The functions are
+/// called in turn, when `when_any` is awaited. If one of them ends at once, the later ones are
+/// called, too, with a stop that was requested. After the functions, a stop token may follow: its
+/// stop is passed on to all.
+///
+/// The token is an `inplace_stop_token`, unless a function accepts only a `std::stop_token`, as a
+/// lambda with such a parameter does. With g++ 12, a lambda that captures by value must have a name
+/// (docs/compilers.md).
+///
+/// Use `select` instead if exactly one of several exchanges may take place. Use the operation's own
+/// deadline if only a time limit is needed.
+///
+/// @returns  a task of a `when_any_result`: the index of the first to end, and each result.
+/// @throws   std::bad_alloc. An exception that leaves an awaitable counts as its end, and is thrown
+///   by `get` for this awaitable.
+/// @resumes  on the executor that it was awaited on; without an executor, where the last one ends.
+/// @cancellation  by the stop token. May be destroyed while it waits, as a task.
+/// @sync     everything that the awaitables did happens-before the awaiter continues.
+/// @allocation  two coroutine frames for each function, and one for `when_any` itself. A
+///   `std::stop_token` takes another block.
+template <class... Arguments>
+auto when_any(Arguments&&... arguments) {
+    constexpr std::size_t count = sizeof...(Arguments);
+    auto all = std::forward_as_tuple(std::forward<Arguments>(arguments)...);
+    constexpr bool has_stop = [] {
+        if constexpr (count != 0) {
+            return stoppable_token<
+                std::decay_t<std::tuple_element_t<count - 1, std::tuple<Arguments...>>>>;
+        }
+        return false;
+    }();
+    if constexpr (has_stop) {
+        using token = std::decay_t<std::tuple_element_t<count - 1, std::tuple<Arguments...>>>;
+        return detail::make_any(all, token(std::get<count - 1>(std::move(all))),
+                                std::make_index_sequence<count - 1>());
+    } else {
+        return detail::make_any(all, inplace_stop_token(), std::make_index_sequence<count>());
+    }
+}
+
+/// @}
+} // namespace tryst
