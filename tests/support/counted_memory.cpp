@@ -5,15 +5,32 @@
 #include <cstdlib>
 #include <new>
 
+#ifdef _WIN32
+#include <malloc.h>
+#endif
+
 namespace {
+
+#ifdef _WIN32 // which has no std::aligned_alloc
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+    return _aligned_malloc(size, alignment);
+}
+void aligned_free(void* memory) {
+    _aligned_free(memory);
+}
+#else
+using std::aligned_alloc;
+void aligned_free(void* memory) {
+    std::free(memory);
+}
+#endif
 
 void* count_in(std::size_t size, std::size_t alignment) {
     tryst::test::allocations.fetch_add(1);
     tryst::test::allocated_bytes.fetch_add(size);
     const std::size_t whole =
         (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-    void* const memory =
-        tryst::test::allocations_fail ? nullptr : std::aligned_alloc(alignment, whole);
+    void* const memory = tryst::test::allocations_fail ? nullptr : aligned_alloc(alignment, whole);
     if (memory == nullptr) {
         throw std::bad_alloc();
     }
@@ -23,7 +40,7 @@ void* count_in(std::size_t size, std::size_t alignment) {
 void count_out(void* memory) noexcept {
     if (memory != nullptr) {
         tryst::test::deallocations.fetch_add(1);
-        std::free(memory);
+        aligned_free(memory);
     }
 }
 

@@ -3,7 +3,8 @@
 /// The platform: every atomic, clock, stop token and thread-local of the core comes from here, and
 /// every kernel wait except those of the timer thread. A checker or simulator may define
 /// TRYST_PLATFORM as a header that supplies the same names.
-/// Standard library, and on Linux the system calls futex and sched_getaffinity.
+/// Standard library; on Linux also the system calls futex and sched_getaffinity, on Windows
+/// WaitOnAddress.
 #pragma once
 
 #ifdef TRYST_PLATFORM
@@ -31,6 +32,14 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(_WIN32) && !defined(TRYST_NO_FUTEX)
+#define TRYST_HAS_FUTEX 1
+#include <algorithm>
+// As in <windows.h>, which defines many macros, and which Asio must include first. Since Windows 8.
+extern "C"
+    __declspec(dllimport) int __stdcall WaitOnAddress(volatile void* address, void* seen,
+                                                      std::size_t size, unsigned long milliseconds);
+extern "C" __declspec(dllimport) void __stdcall WakeByAddressSingle(void* address);
 #else
 #define TRYST_HAS_FUTEX 0
 #include <condition_variable>
@@ -140,6 +149,54 @@ inline unsigned processor_count() noexcept {
 /// `processor_count` may be pinned.
 inline const unsigned processors_at_start = processor_count();
 
+#if TRYST_HAS_FUTEX
+#ifdef __linux__
+// What a sleep_word needs of the kernel.
+inline void futex(void* word, int operation, std::uint32_t value, const timespec* at) noexcept {
+    ::syscall(SYS_futex, word, operation, value, at, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+inline void futex_wait(void* word, std::uint32_t seen) noexcept {
+    futex(word, FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr);
+}
+inline void futex_wait_until(void* word, std::uint32_t seen, clock::time_point deadline) noexcept {
+    const auto since = deadline.time_since_epoch();
+    if (since.count() <= 0) {
+        return;
+    }
+    using seconds = std::chrono::duration<decltype(timespec::tv_sec)>;
+    using nanoseconds = std::chrono::duration<decltype(timespec::tv_nsec), std::nano>;
+    const auto whole = std::chrono::duration_cast<seconds>(since);
+    // The steady_clock of libstdc++ and libc++ is CLOCK_MONOTONIC, the clock of this futex
+    // operation.
+    const timespec at{whole.count(),
+                      std::chrono::duration_cast<nanoseconds>(since - whole).count()};
+    futex(word, FUTEX_WAIT_BITSET_PRIVATE, seen, &at);
+}
+inline void futex_wake(void* word) noexcept {
+    futex(word, FUTEX_WAKE_PRIVATE, 1, nullptr);
+}
+#else
+inline void futex_wait(void* word, std::uint32_t seen,
+                       unsigned long milliseconds = ~0UL) noexcept { // the maximum has no limit
+    ::WaitOnAddress(word, &seen, sizeof seen, milliseconds);
+}
+inline void futex_wait_until(void* word, std::uint32_t seen, clock::time_point deadline) noexcept {
+    const auto now = clock::now();
+    if (deadline <= now) {
+        return;
+    }
+    constexpr std::chrono::hours most(24); // then the sleeper wakes spuriously
+    using milliseconds = std::chrono::duration<unsigned long, std::milli>;
+    futex_wait(
+        word, seen,
+        std::chrono::ceil<milliseconds>(std::min<clock::duration>(deadline - now, most)).count());
+}
+inline void futex_wake(void* word) noexcept {
+    ::WakeByAddressSingle(word);
+}
+#endif
+#endif
+
 /// A word that one thread sleeps on. With a futex, `store_and_wake` uses only the word's address
 /// after its store, because a sleeper that has returned may already have ended the word's lifetime.
 /// A stray wake-up of another word at that address is harmless, because every sleeper checks its
@@ -150,22 +207,11 @@ public:
     atomic<std::uint32_t> value{0};
 
     /// Sleeps while `value == seen`. May wake spuriously.
-    void sleep(std::uint32_t seen) noexcept { futex(FUTEX_WAIT_BITSET_PRIVATE, seen, nullptr); }
+    void sleep(std::uint32_t seen) noexcept { futex_wait(&value, seen); }
 
-    /// As above, until `deadline` at the latest.
+    /// As above, but no longer than until `deadline`.
     void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
-        const auto since = deadline.time_since_epoch();
-        if (since.count() <= 0) {
-            return;
-        }
-        using seconds = std::chrono::duration<decltype(timespec::tv_sec)>;
-        using nanoseconds = std::chrono::duration<decltype(timespec::tv_nsec), std::nano>;
-        const auto whole = std::chrono::duration_cast<seconds>(since);
-        // The steady_clock of libstdc++ and libc++ is CLOCK_MONOTONIC, the clock of this futex
-        // operation.
-        const timespec at{whole.count(),
-                          std::chrono::duration_cast<nanoseconds>(since - whole).count()};
-        futex(FUTEX_WAIT_BITSET_PRIVATE, seen, &at);
+        futex_wait_until(&value, seen, deadline);
     }
 
     /// Stores `desired` with release order, then wakes the sleeper.
@@ -174,17 +220,11 @@ public:
         // [P1] release, pairs with [P2] in parker: everything before the wake-up happens-before the
         // return of `park`.
         value.store(desired, std::memory_order_release);
-        ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        futex_wake(address);
     }
 
     /// Call after seeing the store, before the word's lifetime ends.
     void let_waker_finish() noexcept {}
-
-private:
-    void futex(int operation, std::uint32_t seen, const timespec* at) noexcept {
-        ::syscall(SYS_futex, static_cast<void*>(&value), operation, seen, at, nullptr,
-                  FUTEX_BITSET_MATCH_ANY);
-    }
 };
 #else
 class sleep_word {
