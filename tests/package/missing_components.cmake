@@ -19,6 +19,11 @@ foreach(reason IN ITEMS
         "boost_redis: Boost is not found; install version"
         "redis: asio.hpp is not found; install Asio"
         "fiber: not a part of this installation; configure tryst with -DTRYST_FIBER=ON"
+        "glib: pkg-config does not find glib-2.0"
+        "libevent: pkg-config does not find libevent_core"
+        "libuv: pkg-config does not find libuv"
+        "qt: Qt is not found; install version"
+        "systemd: pkg-config does not find libsystemd"
         "uring: liburing is not found; install version"
         "submarine: no such component; there are asio,")
     if(NOT output MATCHES "\n *${reason}")
