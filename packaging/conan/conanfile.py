@@ -5,6 +5,7 @@ from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
+from conan.tools.gnu import PkgConfigDeps
 
 # Each is an option of tryst's build: asio_spawn is TRYST_ASIO_SPAWN.
 ADAPTERS = {
@@ -12,7 +13,12 @@ ADAPTERS = {
     "asio_spawn": ["boost/[>=1.81 <2]"],
     "boost_asio": ["boost/[>=1.81 <2]"],
     "fiber": ["boost/[>=1.81 <2]"],
+    "glib": ["glib/[>=2.74 <3]"],
+    "libevent": ["libevent/[>=2.1 <3]"],
+    "libuv": ["libuv/[>=1.44 <2]"],
+    "qt": ["qt/[>=6.4 <7]"],
     "redis": ["hiredis/[>=1.0 <2]", "openssl/[>=3 <4]"],
+    "systemd": ["libsystemd/[>=252]"],
     "uring": ["liburing/[>=2.3 <3]"],
 }
 
@@ -54,6 +60,7 @@ class TrystConan(ConanFile):
             toolchain.cache_variables[f"TRYST_{adapter.upper()}"] = True
         toolchain.generate()
         CMakeDeps(self).generate()
+        PkgConfigDeps(self).generate() # some adapters find their library by pkg-config
 
     def build(self):
         cmake = CMake(self)

@@ -4,8 +4,8 @@
 
     recipes.py TOP
 
- 1. Each option of CMake that provides an adapter is a feature of the vcpkg port and an option of the Conan recipe.
-    Nothing else is.
+ 1. Each option of CMake that provides an adapter is a feature of the vcpkg port and an option of the Conan recipe,
+    unless its library is in no registry ("which you provide"). Nothing else is.
  2. The Debian package is built with the packages that ./dev installs for the adapters.
  3. All of them have the version of the project.
  4. The fields of vcpkg.json are those of its schema.
@@ -51,7 +51,9 @@ def unknown_fields(value: dict, kind: str) -> Iterator[str]:
 
 def complaints(top: Path) -> Iterator[str]:
     cmake = (top / "CMakeLists.txt").read_text()
-    adapters = {name.lower() for name in re.findall(r'^option\(TRYST_(\w+) ".*[Pp]rovide tryst::', cmake, re.MULTILINE)}
+    adapters = {name.lower() for name, about in
+                re.findall(r'^option\(TRYST_(\w+) ".*[Pp]rovide tryst::(.*)"', cmake, re.MULTILINE)
+                if "which you provide" not in about}
     version = re.search(r"^ +VERSION (\S+)", cmake, re.MULTILINE)[1]
     if not adapters:
         yield "CMakeLists.txt: no option provides an adapter"
@@ -66,7 +68,7 @@ def complaints(top: Path) -> Iterator[str]:
     yield from differences(CONAN, set(ast.literal_eval(options)), adapters, "option")
 
     control = (top / CONTROL).read_text().split("\n\n")[0]
-    built_with = set(re.findall(r"^ +(lib\S+-dev),$", control, re.MULTILINE))
+    built_with = set(re.findall(r"^ +(\S+-dev),$", control, re.MULTILINE))
     installed = re.search(r"^adapters=\((.*?)\)", (top / "dev").read_text(), re.MULTILINE | re.DOTALL)[1]
     yield from differences(CONTROL, built_with, set(installed.split()), "build dependency")
 

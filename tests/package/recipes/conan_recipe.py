@@ -117,6 +117,7 @@ module("conan.tools.build", check_min_cppstd=check_min_cppstd, can_run=lambda re
 module("conan.tools.cmake", CMake=CMake, CMakeDeps=CMakeDeps, CMakeToolchain=CMakeToolchain,
        cmake_layout=lambda recipe: None)
 module("conan.tools.files", copy=copy)
+module("conan.tools.gnu", PkgConfigDeps=CMakeDeps)
 
 shutil.rmtree(FOLDER, ignore_errors=True)
 recipe = load(RECIPE, "recipe")
