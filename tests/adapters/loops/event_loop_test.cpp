@@ -541,8 +541,9 @@ TYPED_TEST(EventLoop, ResumesBareCoroutinesThatBeginInItsScope) {
 }
 
 template <class Host>
-tryst::test::bare_coroutine bare_wait(Host& host, tryst::exchanger<int>& ex, std::error_code& end) {
-    const auto got = co_await ex.exchange_for(1, 1ms);
+tryst::test::bare_coroutine bare_wait(Host& host, tryst::synchronous_channel<int>& channel,
+                                      std::error_code& end) {
+    const auto got = co_await channel.receive_for(1ms);
     end = got.error();
     host.stop();
 }
@@ -552,12 +553,41 @@ TYPED_TEST(EventLoop, ServesTheDeadlinesOfBareCoroutinesInItsScope) {
     on->spawn(stopping(this->host_)); // falls asleep without an alarm
     this->host_.run();
     const tryst::executor_scope here(on->executor());
-    tryst::exchanger<int> ex;
+    tryst::synchronous_channel<int> channel;
     std::error_code end;
-    const auto bare = bare_wait(this->host_, ex, end);
+    const auto bare = bare_wait(this->host_, channel, end);
     this->host_.run();
     EXPECT_EQ(end, exchange_errc::timed_out);
     EXPECT_TRUE(bare.done());
+}
+
+template <class Host>
+struct stopping_timer : tryst::timer_node {
+    explicit stopping_timer(Host& on) : host(on) {
+        fire = [](tryst::timer_node* node) noexcept {
+            static_cast<stopping_timer*>(node)->host.stop();
+        };
+    }
+    Host& host;
+};
+
+TYPED_TEST(EventLoop, ServesATimerThatIsArmedBetweenTwoTurns) {
+    const auto on = this->make();
+    on->spawn(stopping(this->host_));
+    this->host_.run();
+    const tryst::executor_ref ref = on->executor();
+    const tryst::executor_scope here(ref);
+    if (ref.has_timers()) { // else the timer thread serves the deadlines
+        stopping_timer far(this->host_);
+        stopping_timer near(this->host_);
+        far.deadline = ref.now() + 1h;
+        near.deadline = ref.now() + 1ms;
+        ref.arm(&far);
+        ref.arm(&near);
+        this->host_.run();
+        EXPECT_GE(ref.now(), near.deadline);
+        ref.disarm(&far);
+    }
 }
 
 template <class Executor>
