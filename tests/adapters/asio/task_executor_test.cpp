@@ -71,24 +71,24 @@ TEST(TaskExecutor, RunsScopesSleepsAndWaitsForTheFirst) {
     net::io_context io;
     task_executor loop(io);
     int ended = 0;
-    loop.spawn([](int& ended) -> task<> {
+    loop.spawn([](int& count) -> task<> {
         tryst::task_scope scope;
         exchanger ex;
-        scope.spawn([](std::stop_token stop, int& ended) -> task<> {
+        scope.spawn([](std::stop_token stop, int& stopped) -> task<> {
             const bool passed = co_await tryst::sleep_for(24h, stop);
-            ended += passed ? 0 : 1;
-        }(scope.get_stop_token(), ended));
-        auto handle = scope.spawn_future([](exchanger& ex) -> task<bool> {
+            stopped += passed ? 0 : 1;
+        }(scope.get_stop_token(), count));
+        auto handle = scope.spawn_future([](exchanger& at) -> task<bool> {
             auto got =
-                co_await tryst::when_any([&](auto stop) { return ex.exchange(1, stop); },
-                                         [](auto stop) { return tryst::sleep_for(1ms, stop); });
+                co_await tryst::when_any([&at](auto stop) { return at.exchange(1, stop); },
+                                         [](auto token) { return tryst::sleep_for(1ms, token); });
             co_return got.index() == 1 && got.template get<0>().returned() == 1;
         }(ex));
         const bool timed_out = co_await handle;
         EXPECT_TRUE(timed_out);
         scope.request_stop();
         co_await scope.join();
-        ++ended;
+        ++count;
     }(ended));
     io.run();
     EXPECT_EQ(ended, 2);
@@ -99,11 +99,11 @@ TEST(TaskExecutor, FreesSleepersAndScopes) {
     net::io_context io;
     {
         task_executor loop(io);
-        loop.spawn([](census& kept) -> task<> {
+        loop.spawn([](census& alive) -> task<> {
             tryst::task_scope scope;
             scope.spawn([](tracked /*frame*/) -> task<> {
                 co_await tryst::sleep_for(24h);
-            }(tracked(kept, 1)));
+            }(tracked(alive, 1)));
             co_await scope.join();
         }(kept));
         io.poll();
