@@ -220,6 +220,7 @@ private:
     Callback callback_;
 };
 
+/// A callback of the decayed type.
 template <class Callback>
 inplace_stop_callback(inplace_stop_token, Callback) -> inplace_stop_callback<Callback>;
 

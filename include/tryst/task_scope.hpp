@@ -183,8 +183,8 @@ public:
 #endif
 
 private:
-    friend detail::scope_child::promise_type;
     using child = detail::scope_child::promise_type;
+    friend child;
 
     class [[nodiscard]] join_operation : private executor_node, public detail::not_in_asio {
     public:

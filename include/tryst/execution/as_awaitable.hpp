@@ -28,6 +28,7 @@ namespace tryst::execution {
 /// empty `std::optional` instead, await `stopped_as_optional(sender)`.
 class stopped final : public std::exception {
 public:
+    /// "tryst: the sender was stopped".
     const char* what() const noexcept override { return "tryst: the sender was stopped"; }
 };
 

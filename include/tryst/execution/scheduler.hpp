@@ -124,6 +124,7 @@ private:
     executor_ref executor_;
 };
 
+/// @cond
 struct scheduler::attributes {
     executor_ref executor;
 
@@ -132,6 +133,7 @@ struct scheduler::attributes {
         return scheduler(executor);
     }
 };
+/// @endcond
 
 inline auto scheduler::sender::get_env() const noexcept -> attributes {
     return {executor_};

@@ -76,9 +76,9 @@ TEST(UringContext, RunsWhatWasSpawnedAndReturnsWhenStopped) {
 
 TEST(UringContext, RunsOneTaskToItsEnd) {
     context loop;
-    EXPECT_TRUE(loop.run([](context& loop) -> task<bool> {
-        const auto done = co_await loop.nop();
-        loop.stop(); // stays in force
+    EXPECT_TRUE(loop.run([](context& here) -> task<bool> {
+        const auto done = co_await here.nop();
+        here.stop(); // stays in force
         const bool passed = co_await tryst::sleep_for(1ms);
         co_return passed&& done.has_value();
     }(loop)));
@@ -95,12 +95,12 @@ TEST(UringContext, RunsOneTaskToItsEnd) {
 
 TEST(UringContext, RunsScopesOfItsOwnOperations) {
     context loop;
-    loop.run([](context& loop) -> task<> {
+    loop.run([](context& here) -> task<> {
         tryst::task_scope scope;
-        auto handle = scope.spawn_future([](context& loop, std::stop_token stop) -> task<bool> {
-            auto waited = co_await loop.timeout({24h, stop});
+        auto handle = scope.spawn_future([](context& on, std::stop_token stop) -> task<bool> {
+            auto waited = co_await on.timeout({24h, stop});
             co_return waited.has_value();
-        }(loop, scope.get_stop_token()));
+        }(here, scope.get_stop_token()));
         scope.request_stop();
         const bool passed = co_await handle;
         EXPECT_FALSE(passed);

@@ -29,11 +29,14 @@ namespace tryst::detail {
  * - `void before_sleep()`, called before the executor falls asleep;
  * - optionally its own versions of `poll`, `fall_asleep` and `is_finished`, and the timers of
  *   `serial_executor_base`. */
+
+/// The part of such an executor that has the turns.
 template <class Derived, bool Temporary>
 class turn_executor : public serial_executor_base<Derived, Temporary> {
     using base = serial_executor_base<Derived, Temporary>;
     friend base;
 
+    /// @cond
 protected:
     turn_executor() = default;
     ~turn_executor() = default;
@@ -102,6 +105,7 @@ private:
 
     inbox inbox_;
     bool asleep_ = false;
+    /// @endcond
 };
 
 } // namespace tryst::detail
