@@ -183,6 +183,26 @@ def event_loops(m: Micro) -> str:
                           "task", "task / library"], [row(*each) for each in LOOPS.items()]))
 
 
+SENDERS = {"coroutines_in_a_loop": "two coroutines in a loop", "new_coroutines": "two new coroutines for each swap",
+           "senders": "two senders, connected and started", "senders_with_stop_token": "the same with a stop token",
+           "stdexec_when_all": "two senders in `when_all` and `sync_wait` of stdexec",
+           "stdexec_when_all_of_values": "the same without an exchange",
+           "tasks_when_all": "two exchanges in `when_all`, on a `run_loop`",
+           "select_of_two": "`select` of two exchangers, as a sender in `sync_wait`",
+           "stdexec_when_any": "`when_any` of two senders, in `sync_wait` of stdexec",
+           "tasks_when_any": "`when_any` of two exchanges, on a `run_loop`"}
+
+
+def senders(m: Micro) -> str:
+    if m.value("senders") is None:
+        return ""
+    return section("Senders",
+                   "One swap on one thread; with `select` and `when_any`, a partner waits in the second of two exchangers. stdexec "
+                   "has no channel to compare with. Time in ns.",
+                   table(["", "ns", "to the first"], [[what, m.time(name), m.ratio(name, "coroutines_in_a_loop")]
+                                                      for name, what in SENDERS.items()]))
+
+
 def sections(data: Json) -> list[str]:
     m = Micro(data)
-    return [*in_short(data), timeouts(m), *filter(None, [event_loops(m)]), *uring(m)]
+    return [*in_short(data), timeouts(m), *filter(None, [event_loops(m), senders(m)]), *uring(m)]
