@@ -175,8 +175,12 @@ public:
 
 #ifdef __cpp_lib_jthread
     /// Requests a stop of all work that uses `get_stop_token`. Call from any thread during the
-    /// scope's lifetime. @returns whether this was the first request.
-    bool request_stop() noexcept { return stop_.request_stop(); }
+    /// scope's lifetime, which may end before this returns, because the work ends.
+    /// @returns whether this was the first request.
+    bool request_stop() noexcept {
+        std::stop_source stop = stop_; // keeps the state until the return
+        return stop.request_stop();
+    }
 
     /// The token that `request_stop` concerns. Pass it to the work.
     std::stop_token get_stop_token() const noexcept { return stop_.get_token(); }

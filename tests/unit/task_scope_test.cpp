@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <latch>
+#include <memory>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -215,6 +217,23 @@ TEST(TaskScope, IsAskedToStopByAnotherThread) {
         std::thread stopper([&scope] { scope.request_stop(); });
         loop.run(scope.join());
         EXPECT_EQ(stopped, 1);
+        stopper.join();
+    }
+}
+
+TEST(TaskScope, EndsWhileAnotherThreadAsksItToStop) {
+    for (int round = 0; round != 300; ++round) {
+        run_loop loop;
+        std::promise<task_scope*> made;
+        std::thread stopper([&made] { made.get_future().get()->request_stop(); });
+        loop.run([](std::promise<task_scope*>& made) -> task<> {
+            const auto scope = std::make_unique<task_scope>();
+            scope->spawn([](std::stop_token stop) -> task<> {
+                EXPECT_FALSE(co_await sleep_for(24h, stop));
+            }(scope->get_stop_token()));
+            made.set_value(scope.get());
+            co_await scope->join();
+        }(made));
         stopper.join();
     }
 }
