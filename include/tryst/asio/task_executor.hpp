@@ -47,7 +47,7 @@ public:
     task_executor(const task_executor&) = delete;
     task_executor& operator=(const task_executor&) = delete;
 
-    ~task_executor() { core::release(std::move(core_)); }
+    ~task_executor() { core::release(core_); }
 
     /// Starts `work`, a task or another awaitable without a result, on the executor, which owns it
     /// until it finishes. An exception that leaves `work` calls `std::terminate`. To wait for the
@@ -89,7 +89,7 @@ private:
             base::begin();
         }
 
-        static void release(std::unique_ptr<core> self) noexcept {
+        static void release(std::unique_ptr<core>& self) noexcept {
             assert(!self->running_here() && "tryst: a task must not destroy the task_executor that "
                                             "runs it: post the destruction");
             const bool alone = self->shut_down_ || self->leave();

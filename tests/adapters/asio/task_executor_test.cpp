@@ -54,6 +54,19 @@ task<> hold(exchanger& ex, tracked /*frame*/) {
     static_cast<void>(co_await ex.exchange(1));
 }
 
+/// Waits for a partner. The end of its frame spawns another waiting task.
+template <class Loop>
+task<> spawn_at_end(Loop& loop, exchanger& ex, census& frames) {
+    struct spawner {
+        Loop& loop;
+        exchanger& ex;
+        census& frames;
+        ~spawner() { loop.spawn(hold(ex, tracked(frames, 2))); }
+    };
+    const spawner last{loop, ex, frames};
+    static_cast<void>(co_await ex.exchange(1));
+}
+
 TEST(TaskExecutor, RunsTasksFirstInFirstOut) {
     net::io_context io;
     task_executor loop(io);
@@ -405,6 +418,12 @@ TEST_P(TaskExecutorEnd, WithAnExchangerThatIsDestroyedFirst) {
     loop->spawn(hold(*gone, tracked(frames, 1)));
     step(*io);
     gone.reset();
+    end();
+}
+
+TEST_P(TaskExecutorEnd, WithATaskWhoseFrameSpawnsAnotherOne) {
+    loop->spawn(spawn_at_end(*loop, ex, frames));
+    step(*io);
     end();
 }
 
