@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -477,6 +478,42 @@ TEST(TaskExecutor, RunsTasksAfterAFrameWasDestroyedBetweenTurns) {
     io.restart();
     io.run();
     EXPECT_EQ(order, std::vector{1});
+}
+
+TEST(TaskExecutor, IsWokenByWorkThatIsDestroyedBetweenTurns) {
+    net::io_context io;
+    exchanger ex;
+    tryst::join_handle<int> result;
+    bool was_lost = false;
+    task_executor loop(io);
+    auto scope = std::make_unique<tryst::task_scope>(loop.executor());
+    result = scope->spawn_future([](exchanger& ex) -> task<int> {
+        const auto got = co_await ex.exchange(1);
+        co_return *got;
+    }(ex));
+    loop.spawn([](tryst::join_handle<int>& result, bool& was_lost) -> task<> {
+        try {
+            static_cast<void>(co_await result);
+        } catch (const std::system_error&) {
+            was_lost = true;
+        }
+    }(result, was_lost));
+    step(io);
+    scope.reset();
+    step(io);
+    EXPECT_TRUE(was_lost);
+}
+
+TEST(TaskExecutor, IsWokenWithinAnExecutorScopeBetweenTurns) {
+    net::io_context io;
+    std::vector<int> order;
+    task_executor loop(io);
+    const tryst::executor_scope here(loop.executor());
+    loop.spawn(append(order, 1));
+    step(io);
+    loop.spawn(append(order, 2));
+    step(io);
+    EXPECT_EQ(order, (std::vector{1, 2}));
 }
 
 TEST(TaskExecutor, MayOutliveTheContextOfItsStrand) {

@@ -127,6 +127,7 @@ private:
         ~turn() {
             if (owner_ != nullptr) {
                 owner_->set_entry(entry::stranded);
+                owner_->wake_up(); // what is posted now goes into the queue, which discards it
                 owner_->unregister(); // the queue may end before the registry
                 owner_->on_shutdown();
             }

@@ -89,6 +89,8 @@ protected:
     void wake_up() noexcept { asleep_ = false; }
 
     // Required by `serial_executor_base`.
+    /// The executor may be asleep in an `executor_scope` of its own, between turns.
+    bool in_turn() const noexcept { return this->running_here() && !asleep_; }
     void deliver(executor_node* node) noexcept {
         if (inbox_.post(node)) {
             derived().wake();
