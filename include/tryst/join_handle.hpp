@@ -71,8 +71,6 @@ public:
         // [H2] acquire and release, pairs with [H3]: the use by the other side happens-before the
         // deletion.
         const progress seen = word_.exchange(progress::dropped, std::memory_order_acq_rel);
-        assert(seen != progress::awaited && "tryst: a join_handle was destroyed while it was "
-                                            "awaited");
         if (seen != progress::running) {
             delete this;
         }
@@ -183,10 +181,10 @@ public:
     /// Whether it has work that has not been awaited.
     explicit operator bool() const noexcept { return state_ != nullptr; }
 
-    /// Waits for the end of the work. Precondition: not empty.
+    /// Waits for the end of the work, and leaves the handle empty. Precondition: not empty.
     auto operator co_await() noexcept {
         assert(state_ != nullptr && "tryst: an empty join_handle was awaited; await it only once");
-        return awaiter(*this);
+        return awaiter(*std::exchange(state_, nullptr));
     }
 
 private:
@@ -195,12 +193,15 @@ private:
 
     class awaiter : public detail::not_in_asio {
     public:
-        explicit awaiter(join_handle& handle) noexcept : handle_(handle) {}
+        explicit awaiter(state& work) noexcept : state_(&work) {}
         awaiter(const awaiter&) = delete;
         awaiter& operator=(const awaiter&) = delete;
         ~awaiter() {
             if (suspended_) {
-                handle_.state_->withdraw(waiting_);
+                state_->withdraw(waiting_);
+            }
+            if (state_ != nullptr) {
+                state_->drop();
             }
         }
 
@@ -209,7 +210,7 @@ private:
         [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
             waiting_.set(coroutine);
             suspended_ = true; // before the frame may be resumed
-            if (handle_.state_->await(waiting_)) {
+            if (state_->await(waiting_)) {
                 return true;
             }
             suspended_ = false;
@@ -217,8 +218,8 @@ private:
         }
         T await_resume() {
             suspended_ = false;
-            task<T> work = handle_.state_->take();
-            handle_.drop();
+            task<T> work = state_->take();
+            std::exchange(state_, nullptr)->drop();
             if (!work) {
                 throw std::system_error(std::make_error_code(std::errc::operation_canceled),
                                         "tryst: the spawned work was destroyed before its end");
@@ -227,7 +228,7 @@ private:
         }
 
     private:
-        join_handle& handle_;
+        state* state_; // taken from the handle, which may be moved or destroyed during the wait
         detail::continuation waiting_;
         bool suspended_ = false;
     };

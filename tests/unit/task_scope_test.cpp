@@ -546,6 +546,39 @@ TEST(JoinHandle, MayLoseItsAwaiterWhileTheWorkEndsOnAnotherThread) {
     }
 }
 
+TEST(JoinHandle, MayBeDestroyedOrAssignedToWhileItsWorkIsAwaited) {
+    const auto await_it = [](join_handle<int>& handle, std::vector<int>& log) -> task<> {
+        try {
+            const int result = co_await handle;
+            log.push_back(result);
+        } catch (const std::system_error&) {
+            log.push_back(-1);
+        }
+    };
+    for (const bool work_ends : {true, false}) {
+        std::vector<int> log;
+        exchanger<int> ex;
+        run_loop loop;
+        auto worker = std::make_unique<run_loop>();
+        auto handle = std::make_unique<join_handle<int>>(worker->spawn_future(
+            [](exchanger<int>& ex) -> task<int> { co_return *co_await ex.exchange(1); }(ex)));
+        loop.spawn(await_it(*handle, log));
+        loop.run_until_idle();
+        EXPECT_FALSE(*handle);
+        *handle = join_handle<int>();
+        handle.reset();
+        worker->run_until_idle();
+        if (work_ends) {
+            EXPECT_TRUE(ex.try_exchange(7));
+            worker->run_until_idle();
+        } else {
+            worker.reset();
+        }
+        loop.run_until_idle();
+        EXPECT_EQ(log, std::vector{work_ends ? 7 : -1});
+    }
+}
+
 TEST(JoinHandle, OfAScopeIsDroppedOrAwaitedBeforeTheJoin) {
     std::vector<int> log;
     sync_wait([](std::vector<int>& log) -> task<> {
