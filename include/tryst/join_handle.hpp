@@ -131,9 +131,9 @@ task<> fulfil(join_promise<T> promise, task<T> work) {
 
 /// Calls `spawn` with a task that runs `work`. @returns its handle.
 template <class Work, class Spawn>
-join_handle<awaited<Work>> spawn_joined(Work work, Spawn spawn) {
+join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
     using T = awaited<Work>;
-    auto own = as_task(std::move(work));
+    auto own = as_task(std::forward<Work>(work));
     auto* const state = new join_state<T>;
     join_promise<T> promise(*state);
     join_handle<T> handle(*state);
@@ -189,7 +189,7 @@ public:
 
 private:
     template <class Work, class Spawn>
-    friend join_handle<detail::awaited<Work>> detail::spawn_joined(Work work, Spawn spawn);
+    friend join_handle<detail::awaited<Work>> detail::spawn_joined(Work&& work, Spawn spawn);
 
     class awaiter : public detail::not_in_asio {
     public:

@@ -129,6 +129,13 @@ public:
 
     /// @cond
 private:
+    static_assert(
+        detail::wakes_at_times<Wake> || !requires(Wake& loop, detail::clock::duration t) {
+            loop.set_timer(t);
+        }, "tryst: set_timer and cancel_timer must both be there, and noexcept");
+    static_assert(
+        detail::wakes_while_kept_alive<Wake> || !requires(Wake& loop) { loop.keep_alive(true); },
+        "tryst: keep_alive must be noexcept");
     static constexpr bool has_timers = detail::wakes_at_times<Wake>;
     static constexpr bool keeps_alive = detail::wakes_while_kept_alive<Wake>;
     static constexpr auto never = timer_node::time_point::max();

@@ -156,6 +156,18 @@ private:
     std::exception_ptr exception_;
 };
 
+/// The awaiter of a task that is not an rvalue.
+template <class T>
+struct named_task {
+    bool await_ready() const noexcept {
+        static_assert(!std::same_as<T, T>,
+                      "tryst: to await or pass a task that has a name, write std::move(task)");
+        return false;
+    }
+    void await_suspend(std::coroutine_handle<> /*awaiting*/) const noexcept {}
+    T await_resume() const noexcept;
+};
+
 } // namespace detail
 
 /// The return type of a coroutine that starts when it is awaited. Await a task at most once. The
@@ -214,6 +226,9 @@ public:
         };
         return awaiter(checked());
     }
+
+    /// An error: a task that has a name is awaited, or passed, as `std::move(task)`.
+    auto operator co_await() & noexcept { return detail::named_task<T>(); }
 
     /// Runs the task to its end, but leaves its value or exception in it, for `take`.
     auto when_ready() noexcept { return ready_awaiter(checked()); }

@@ -66,8 +66,8 @@ task<awaited<A>> as_task(A&& work) {
         return std::move(work);
     } else {
         constexpr bool movable = std::is_lvalue_reference_v<A> || std::move_constructible<A>;
-        static_assert(movable, "tryst: this awaitable cannot be moved: store it in a variable, and "
-                               "pass the variable");
+        static_assert(movable, "tryst: this awaitable cannot be moved: store it in a variable and "
+                               "pass the variable, or await it in a task");
         if constexpr (movable) {
             return await_in_task<A>(std::forward<A>(work));
         }
