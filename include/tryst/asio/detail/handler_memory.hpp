@@ -15,7 +15,12 @@ namespace detail {
 /// function consists of one pointer.
 struct handler_memory {
     static constexpr std::size_t alignment = alignof(void*);
-    alignas(alignment) std::byte bytes[5 * sizeof(void*)];
+#if defined(ASIO_HAS_IOCP) || defined(BOOST_ASIO_HAS_IOCP) // each entry begins with an OVERLAPPED
+    static constexpr std::size_t size = sizeof(OVERLAPPED) + 5 * sizeof(void*);
+#else
+    static constexpr std::size_t size = 5 * sizeof(void*);
+#endif
+    alignas(alignment) std::byte bytes[size];
     bool taken = false;
 };
 
