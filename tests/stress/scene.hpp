@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <latch>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -28,6 +29,11 @@ using steady = std::chrono::steady_clock;
 
 inline constexpr std::array all_errors{exchange_errc::timed_out, exchange_errc::cancelled,
                                        exchange_errc::closed, exchange_errc::no_partner};
+
+/// Before the items of participant `number`, of whom there are at most 127. All differ.
+constexpr long first_item(std::size_t number) {
+    return static_cast<long>(number) << (std::numeric_limits<long>::digits - 8);
+}
 
 /// A stop source that is renewed at each press.
 class stop_button {
@@ -94,7 +100,7 @@ public:
     turn(Scene& s, std::size_t number, long item, dice& random,
          history::colour colour = history::colour::any)
         : items_(s.items), roll_(random.roll()),
-          what_{.given = (static_cast<long>(number) << 32U) + item, .colour = colour} {
+          what_{.given = first_item(number) + item, .colour = colour} {
         if (tries()) {
             what_.way = history::way::tries;
         }

@@ -195,8 +195,7 @@ struct as_receiver {
 class chooser {
 public:
     chooser(selecting_scene& s, std::size_t number)
-        : s_(&s), log_(&s.record[number]), random_(number),
-          next_(static_cast<long>(number) << 32U) {}
+        : s_(&s), log_(&s.record[number]), random_(number), next_(first_item(number)) {}
 
     /// Sometimes, a selection that does not wait.
     bool has_tried() {
@@ -473,7 +472,7 @@ public:
     ring_worker(ring_scene& s, std::size_t number)
         : s_(&s), log_(&s.record[number]), next_channel_(number),
           previous_channel_((number + s.channels.size() - 1) % s.channels.size()),
-          next_(static_cast<long>(number) << 32U) {}
+          next_(first_item(number)) {}
 
     /// Half of the workers name their cases in the opposite order.
     bool sends_first() const noexcept { return next_channel_ % 2 == 0; }
@@ -645,7 +644,7 @@ class philosopher {
 public:
     philosopher(table& t, std::size_t number)
         : t_(&t), log_(&t.record[number]), fork_{number, (number + 1) % t.forks.size()},
-          next_(static_cast<long>(number) << 32U) {}
+          next_(first_item(number)) {}
 
     using passing =
         decltype(std::declval<red_blue_exchanger<tracked>&>().red(std::declval<tracked>()));

@@ -164,7 +164,7 @@ net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_p
     const auto executor = co_await net::this_coro::executor;
     bool open = true;
     for (long i = 0; open; ++i) {
-        const long given = (static_cast<long>(number) << 32U) + i;
+        const long given = first_item(number) + i;
         const auto stop = static_cast<history::stop_id>(given) | (1ULL << 62U);
         auto entry = s.record[number].begin({.given = given, .stop = stop});
         by->item = i;

@@ -155,7 +155,7 @@ public:
 
 private:
     tracked item(std::size_t room) {
-        given_.at(room) = (static_cast<long>(number_) << 32U) + ++items_;
+        given_.at(room) = first_item(number_) + ++items_;
         return {scene_.items, given_.at(room)};
     }
 
@@ -302,7 +302,7 @@ struct sums {
         for (const auto& [given, one] : by_item) {
             const auto other = by_item.find(one.got);
             if (other == by_item.end()) {
-                EXPECT_LT(one.got >> 32U, static_cast<long>(on_context)) << "a side is missing";
+                EXPECT_LT(one.got, first_item(on_context)) << "a side is missing";
                 ++abandoned;
                 continue;
             }

@@ -52,7 +52,7 @@ public:
     using item_type = std::conditional_t<Red, tracked, answer>;
 
     colour_turn(colour_scene<Order>& s, std::size_t number, long item, dice& random, bool signals)
-        : items_(s.items), what_{.given = (static_cast<long>(number) << 32U) + item,
+        : items_(s.items), what_{.given = first_item(number) + item,
                                  .colour = Red ? history::colour::red : history::colour::blue} {
         const unsigned roll = random.roll();
         if (roll >= 18) {
