@@ -55,7 +55,12 @@ public:
 
     void start(executor_ref on) noexcept {
         coroutine_.promise().on = on;
-        coroutine_.resume();
+        if (on) {
+            coroutine_.resume();
+        } else {
+            const tryst::detail::inline_scope here; // the task must not adopt what runs here
+            coroutine_.resume();
+        }
     }
 
 private:

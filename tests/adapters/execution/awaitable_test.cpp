@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <new>
 #include <optional>
@@ -256,6 +258,31 @@ TEST(TaskSender, CompletesOnAForeignScheduler) {
                   })),
               2);
     partner.join();
+}
+
+TEST(TaskSender, OnAForeignSchedulerDoesNotWaitForTheLoopThatStartsIt) {
+    run_loop loop;
+    exchanger<int> with;
+    exec::static_thread_pool pool(1);
+    std::promise<void> done;
+    const auto work = [](exchanger<int>& with, std::promise<void>& done) -> task<int> {
+        const auto result = co_await with.exchange(1);
+        done.set_value();
+        co_return *result;
+    };
+    using env = with_scheduler<decltype(pool.get_scheduler())>;
+    record<int> seen;
+    auto state =
+        ex::connect(as_sender(work(with, done)), recorder<int, env>{&seen, {pool.get_scheduler()}});
+    {
+        const tryst::executor_scope here(loop.executor());
+        ex::start(state);
+    }
+    EXPECT_EQ(*with.try_exchange(2), 1);
+    EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(0)), std::future_status::ready);
+    loop.run_until_idle();
+    ex::sync_wait(ex::schedule(pool.get_scheduler())); // its one thread has run what came before
+    EXPECT_EQ(seen.value, 2);
 }
 
 TEST(TaskSender, MayBeDestroyedBeforeItIsStarted) {
