@@ -487,15 +487,15 @@ TEST(TaskExecutor, IsWokenByWorkThatIsDestroyedBetweenTurns) {
     bool was_lost = false;
     task_executor loop(io);
     auto scope = std::make_unique<tryst::task_scope>(loop.executor());
-    result = scope->spawn_future([](exchanger& ex) -> task<int> {
-        const auto got = co_await ex.exchange(1);
+    result = scope->spawn_future([](exchanger& at) -> task<int> {
+        const auto got = co_await at.exchange(1);
         co_return *got;
     }(ex));
-    loop.spawn([](tryst::join_handle<int>& result, bool& was_lost) -> task<> {
+    loop.spawn([](tryst::join_handle<int>& awaited, bool& lost) -> task<> {
         try {
-            static_cast<void>(co_await result);
+            static_cast<void>(co_await awaited);
         } catch (const std::system_error&) {
-            was_lost = true;
+            lost = true;
         }
     }(result, was_lost));
     step(io);
