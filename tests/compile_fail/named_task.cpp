@@ -1,5 +1,5 @@
 // A task that has a name is moved.
-// diagnostic: to await or pass a task that has a name, write std::move(task)
+// diagnostic: to await or pass a task that has a name, write std::move
 #include <tryst/tryst.hpp>
 
 tryst::task<int> answer();
