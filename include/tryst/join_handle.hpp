@@ -132,11 +132,11 @@ task<> fulfil(join_promise<T> promise, task<T> work) {
 /// Calls `spawn` with a task that runs `work`. @returns its handle.
 template <class Work, class Spawn>
 join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
-    using T = awaited<Work>;
+    using value = awaited<Work>;
     auto own = as_task(std::forward<Work>(work));
-    auto* const state = new join_state<T>;
-    join_promise<T> promise(*state);
-    join_handle<T> handle(*state);
+    auto* const state = new join_state<value>;
+    join_promise<value> promise(*state);
+    join_handle<value> handle(*state);
     spawn(fulfil(std::move(promise), std::move(own)));
     return handle;
 }

@@ -63,7 +63,7 @@ task<awaited<A>> await_in_task(A work) {
 template <awaitable A>
 task<awaited<A>> as_task(A&& work) {
     if constexpr (is_task<A>) {
-        return std::move(work);
+        return std::forward<A>(work);
     } else {
         constexpr bool movable = std::is_lvalue_reference_v<A> || std::move_constructible<A>;
         static_assert(movable, "tryst: this awaitable cannot be moved: store it in a variable and "
@@ -78,7 +78,7 @@ task<awaited<A>> as_task(A&& work) {
 template <awaitable A>
 task<awaited<A>> as_local_task(A&& work) {
     if constexpr (is_task<A>) {
-        return std::move(work);
+        return std::forward<A>(work);
     } else {
         return await_in_task<A&&>(std::forward<A>(work));
     }

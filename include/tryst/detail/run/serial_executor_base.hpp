@@ -73,6 +73,7 @@ public:
 
     /// @cond
 protected:
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): `Derived` may derive indirectly.
     serial_executor_base() = default;
     ~serial_executor_base() = default;
 
