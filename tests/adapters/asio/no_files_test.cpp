@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A process that can open no more files still keeps its deadlines.
 #include "adapters/asio/net.hpp"
+#include "support/no_files.hpp"
 
 #include <tryst/asio.hpp>
 
@@ -8,28 +9,12 @@
 
 #include <chrono>
 
-#include <sys/resource.h>
-
 namespace {
 
 using namespace std::chrono_literals;
 namespace net = tryst::test::net;
 
-class no_more_files {
-public:
-    no_more_files() {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        rlimit none = before_;
-        none.rlim_cur = 0;
-        ::setrlimit(RLIMIT_NOFILE, &none);
-    }
-    no_more_files(const no_more_files&) = delete;
-    no_more_files& operator=(const no_more_files&) = delete;
-    ~no_more_files() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-    rlimit before_{};
-};
+using tryst::test::no_more_files;
 
 TEST(AsioDeadline, NeedsNoFile) {
     net::io_context io;

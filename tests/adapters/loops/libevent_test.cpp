@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is particular to libevent.
-#include "adapters/loops/no_files.hpp"
+#include "support/no_files.hpp"
 
 #include <tryst/libevent.hpp>
 #include <tryst/tryst.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is particular to sd-event.
-#include "adapters/loops/no_files.hpp"
+#include "support/no_files.hpp"
 
 #include <tryst/systemd.hpp>
 #include <tryst/tryst.hpp>
