@@ -68,7 +68,7 @@ concept wakes_while_kept_alive = requires(Wake& loop) {
 
 /// An executor that runs on the thread of another library's event loop. Its nodes run in turns of
 /// at most 64, first in, first out; between turns the loop does its other work. However many nodes
-/// other threads post, at most one call of `Wake::wake` is pending.
+/// other threads post, they call `Wake::wake` only once after each time that it has fallen asleep.
 ///
 /// `spawn`, `post`, `executor` and `schedule` may be called from any thread. All else happens on
 /// the loop's thread, including the destruction; or while the loop does not run. The destructor

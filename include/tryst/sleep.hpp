@@ -32,9 +32,9 @@ namespace detail {
  *
  * The sleeper takes the first step; the timer and the stop callback take the others.
  *
- * I43. The coroutine continues exactly once. Of the timer and the stop, only the first to wake
- *     changes the word. It posts the coroutine if it found `asleep`; after that it does not touch
- *     the sleeper. If it found `starting`, the CAS at [Z1] fails. */
+ * I43. The coroutine continues exactly once. The timer and the stop both try to change the
+ *     word, and only one of them does. It posts the coroutine if it found `asleep`; after that it
+ *     does not touch the sleeper. If it found `starting`, the CAS at [Z1] fails. */
 template <class Limits>
 class [[nodiscard]] sleep_awaiter : private wait_limits<sleep_awaiter<Limits>, Limits>,
                                     public not_in_asio {

@@ -97,7 +97,7 @@ protected:
     void deliver_there() noexcept { static_cast<Derived*>(this)->deliver(); }
 };
 
-/// What is known about the completion of an operation that has a `start_context`.
+/// The attributes of a sender whose operation state has a `start_context`.
 struct start_attributes {
     template <class Env>
         requires(!std::is_void_v<start_scheduler_t<Env>>)
