@@ -16,7 +16,7 @@
 #include <utility>
 
 // Counts the steps: an offer above slot 0 that expires takes another turn of its loop.
-#define TRYST_TRACE(which) ::tryst::scale::step_taken(static_cast<unsigned>(which))
+#define TRYST_TRACE(which, ...) ::tryst::scale::step_taken(static_cast<unsigned>(step::which))
 
 namespace tryst::scale {
 

@@ -57,7 +57,7 @@ void reactor::quiesce() noexcept {
     ring_.expect_parent();
     submissions_.cancel_all();
     if (wakeup_.is_owed()) {
-        TRYST_TRACE(step::owed_quiesce);
+        TRYST_TRACE(owed_quiesce);
     }
     while (submissions_.has_any_in_kernel() || wakeup_.is_owed()) { // I36, I32
         submissions_.flush_cancels(cancel_batch);
@@ -97,7 +97,7 @@ void reactor::wake(const wakeup::sleeper& other) noexcept {
     if (here != nullptr && !here->is_in_child() && here->wakeup_.send_message(other)) {
         here->complete_all(); // the message may have been refused
     } else {
-        TRYST_TRACE(step::wake_by_eventfd);
+        TRYST_TRACE(wake_by_eventfd);
         wakeup::write_eventfd(other.eventfd);
     }
 }

@@ -23,13 +23,13 @@ std::optional<wakeup::sleeper> wakeup::post(executor_node* node) noexcept {
     if (!inbox_.post(node)) {
         return std::nullopt;
     }
-    TRYST_TRACE(step::wake_due);
+    TRYST_TRACE(wake_due);
     return here;
 }
 
 void wakeup::write_eventfd(int eventfd) noexcept {
     if (::eventfd_write(eventfd, 1) != 0) {
-        TRYST_TRACE(step::wake_in_vain);
+        TRYST_TRACE(wake_in_vain);
     }
 }
 
@@ -38,7 +38,7 @@ bool wakeup::send_message(const sleeper& other) noexcept {
     if (entry == nullptr) {
         return false;
     }
-    TRYST_TRACE(step::wake_by_message);
+    TRYST_TRACE(wake_by_message);
     entry->opcode = IORING_OP_MSG_RING;
     entry->fd = other.ring;
     entry->off = user_data(tag::wake).word;
@@ -69,7 +69,7 @@ bool wakeup::prepare_sleep() noexcept {
         if (inbox_.has_mail()) {
             return false;
         }
-        TRYST_TRACE(step::owed_sleep);
+        TRYST_TRACE(owed_sleep);
         return true;
     }
     if (!inbox_.prepare_wait()) {
@@ -81,10 +81,10 @@ bool wakeup::prepare_sleep() noexcept {
 
 void wakeup::finish_sleep() noexcept {
     if (state_ == state::sleeping) {
-        TRYST_TRACE(step::own_wake);
+        TRYST_TRACE(own_wake);
         state_ = inbox_.cancel_wait() ? state::awake : state::owed;
         if (state_ == state::owed) {
-            TRYST_TRACE(step::owed_wake);
+            TRYST_TRACE(owed_wake);
         }
     }
 }
@@ -99,13 +99,13 @@ void wakeup::on_eventfd() noexcept {
 
 void wakeup::on_wake() noexcept {
     if (state_ == state::awake) {
-        TRYST_TRACE(step::undue_wake); // I33
+        TRYST_TRACE(undue_wake); // I33
     }
     state_ = state::awake;
 }
 
 void wakeup::on_refused_message(int error, int eventfd) noexcept {
-    TRYST_TRACE(step::refused_message);
+    TRYST_TRACE(refused_message);
     can_message_ = can_message_ && error != EINVAL;
     write_eventfd(eventfd);
 }

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#define TRYST_TRACE(which)                                                                         \
-    ::tryst::model::the_checker().reached(static_cast<std::size_t>(which), #which,                 \
+#define TRYST_TRACE(which, ...)                                                                    \
+    ::tryst::model::the_checker().reached(static_cast<std::size_t>(step::which), "step::" #which,  \
                                           ::tryst::model::site::current())
 
 namespace tryst::detail {

@@ -224,7 +224,7 @@ def logic() -> Iterator[Mutant]:
                  "        return arrive<OwnsThread>(w, false, &here);", "        return arrive<OwnsThread>(w, true, &here);",
                  known="it only offers again above slot 0, which its own expiry has shrunk")
     yield Mutant("`moving` is left at once", protocol,
-                 "        TRYST_TRACE(step::expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
+                 "        TRYST_TRACE(expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
     yield Mutant("`moving` does not end", protocol,
                  "                if (found.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
                  "                        moving->end_move();\n                    }\n",
@@ -237,11 +237,11 @@ def logic() -> Iterator[Mutant]:
                  "            seen = w.state.begin_withdraw();\n        }\n        if (seen.is_done()) {\n            return false;",
                  "            return true;\n        }\n        if (seen.is_done()) {\n            return false;")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(step::own_stop);",
-                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(step::own_stop);")
+                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(own_stop);",
+                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(own_stop);")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(step::stop);",
-                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(step::stop);")
+                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(stop);",
+                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(stop);")
     yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
     yield Mutant("a canceller does not look for another", protocol,
                  "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
@@ -249,8 +249,8 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the post of a stopped waiter: dropped", protocol, stopped, "            w.result = reason(by_deadline);\n")
     yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            post(w);\n")
     yield Mutant("a late canceller does not say that it has left", protocol,
-                 "            TRYST_TRACE(step::late_stop);\n            fail_withdraw(w);\n",
-                 "            TRYST_TRACE(step::late_stop);\n")
+                 "            TRYST_TRACE(late_stop);\n            fail_withdraw(w);\n",
+                 "            TRYST_TRACE(late_stop);\n")
     yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
                  "last != nullptr && complete_closed(*last)", "last == reinterpret_cast<waiter*>(1)")
     yield Mutant("close: its post is doubled", protocol,
@@ -278,8 +278,8 @@ def logic() -> Iterator[Mutant]:
                  "                pinned ? exchanger.unpin() : exchanger.pin();\n"
                  "                pinned = !pinned;\n            }\n",
                  "                pinned = !pinned;\n            }\n",
-                 also=("            TRYST_TRACE(step::pinned);\n",
-                       "            TRYST_TRACE(step::pinned);\n            exchanger.pin();\n"))
+                 also=("            TRYST_TRACE(pinned);\n",
+                       "            TRYST_TRACE(pinned);\n            exchanger.pin();\n"))
     yield Mutant("the exchanger is not pinned", signal,
                  "            if (pinned != view(seen).is_withdrawing()) {", "            if (false) {")
     yield Mutant("a late withdrawal does not unpin the exchanger", protocol,
@@ -378,7 +378,7 @@ def queue() -> Iterator[Mutant]:
     yield mutant("the front moves before the ticket", "            place at = segments_.find(wanted, front(own));\n",
                  "            place at = segments_.find(wanted, front(own));\n            segments_.advance(front(own), at, 1);\n")
     yield mutant("a try overlooks the last", "            if (lead <= 0) {", "            if (lead <= 1) {")
-    yield mutant("a try passes no cell", "            TRYST_TRACE(step::ticket);\n            at = segments_.find(wanted, front(own)); // it may",
+    yield mutant("a try passes no cell", "            TRYST_TRACE(ticket);\n            at = segments_.find(wanted, front(own)); // it may",
                  "            if (segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {\n"
                  "                return {match_result::empty};\n            }\n"
                  "            at = segments_.find(wanted, front(own)); // it may")
@@ -386,14 +386,14 @@ def queue() -> Iterator[Mutant]:
                  "if (false) {", file=segments)
     yield mutant("a segment is released although a cell is not finished", "passed ? all_cells_are(finished_cell, at.n)",
                  "passed ? true", file=segments)
-    yield mutant("nobody recycles", "                    TRYST_TRACE(step::recycling);\n                    segments_.release(at.n);\n",
-                 "                    TRYST_TRACE(step::recycling);\n", "unit", file=segments)
+    yield mutant("nobody recycles", "                    TRYST_TRACE(recycling);\n                    segments_.release(at.n);\n",
+                 "                    TRYST_TRACE(recycling);\n", "unit", file=segments)
     yield mutant("a sealed segment is known by its number alone", "link_of(at.n) == (at.id | sealed)",
                  "successor(link_of(at.n)) == sealed", "unit", file=segments)
     yield mutant("nobody sweeps", "const bool sweeps = --until_sweep_ == 0;", "const bool sweeps = false;", "unit", file=segments)
     yield mutant("what is swept is not released",
-                 "                        TRYST_TRACE(step::sweeping);\n                        segments_.release(at.n);\n",
-                 "                        TRYST_TRACE(step::sweeping);\n", "unit", file=segments)
+                 "                        TRYST_TRACE(sweeping);\n                        segments_.release(at.n);\n",
+                 "                        TRYST_TRACE(sweeping);\n", "unit", file=segments)
     yield mutant("a sweep does not look at the cells",
                  "is_before(limit + one_id, at.id) &&\n                             all_cells_are(cancelled_cell, at.n)) {",
                  "is_before(limit + one_id, at.id)) {", file=segments)

@@ -18,7 +18,7 @@
 #include <utility>
 
 // Steps are counted, and threads are often interrupted there.
-#define TRYST_TRACE(step) ::tryst::sim::step_taken(static_cast<unsigned>(step))
+#define TRYST_TRACE(which, ...) ::tryst::sim::step_taken(static_cast<unsigned>(step::which))
 
 namespace tryst::sim {
 

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
-#define TRYST_TRACE(step) ::tryst::test::count_step(static_cast<std::size_t>(step))
+#define TRYST_TRACE(which, ...) ::tryst::test::count_step(static_cast<std::size_t>(step::which))
 
 namespace tryst::test {
 

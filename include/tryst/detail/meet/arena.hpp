@@ -139,7 +139,7 @@ public:
             // [A1] relaxed: the bound publishes nothing. Failure relaxed: another thread decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
-                TRYST_TRACE(step::growth);
+                TRYST_TRACE(growth);
             }
         }
     }
@@ -182,7 +182,7 @@ public:
             // [A2] relaxed, as [A1]. Failure relaxed: the bound has changed since the offer.
             if (bound_.compare_exchange_strong(seen, next(seen - 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
-                TRYST_TRACE(step::shrinkage);
+                TRYST_TRACE(shrinkage);
             }
         }
     }

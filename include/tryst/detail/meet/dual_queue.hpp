@@ -97,7 +97,7 @@ public:
                                                      std::memory_order_relaxed)) {
                 continue;
             }
-            TRYST_TRACE(step::ticket);
+            TRYST_TRACE(ticket);
             at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
             if (at.id != wanted) {
                 skip(own, t, at);
@@ -119,7 +119,7 @@ public:
             if (is_closed(mine)) {
                 return closed_to(own);
             }
-            TRYST_TRACE(step::ticket);
+            TRYST_TRACE(ticket);
             const ticket t = ticket_of(mine);
             place at = segments_.begin(front(own));
             bool has_memory = true;
@@ -333,7 +333,7 @@ private:
                 // acquire, pairs with itself, [Q1], [Q3] and [Q12].
             } else if (cell.compare_exchange_strong(seen, cancelled, std::memory_order_acq_rel,
                                                     std::memory_order_acquire)) {
-                TRYST_TRACE(step::passing_over);
+                TRYST_TRACE(passing_over);
                 return {match_result::empty};
             }
         }
@@ -345,7 +345,7 @@ private:
             return {match_result::partner, reinterpret_cast<waiter*>(seen)};
         }
         assert(seen == cancelled);
-        TRYST_TRACE(step::vacancy);
+        TRYST_TRACE(vacancy);
         // [Q5] release, pairs with [Q7]: both visits. A plain store, because there is no other
         // visit (I8).
         cell.store(finished, std::memory_order_release);

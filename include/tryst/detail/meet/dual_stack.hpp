@@ -108,7 +108,7 @@ public:
             if (waiter* const q = empty(top, on_top)) {
                 return {match_result::partner, q};
             }
-            TRYST_TRACE(step::vacancy);
+            TRYST_TRACE(vacancy);
             head = changed(head, next);
         }
     }
@@ -131,7 +131,7 @@ public:
                 // with [D4]: the node was popped and is free.
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
                                                   std::memory_order_acquire)) {
-                    TRYST_TRACE(step::refill);
+                    TRYST_TRACE(refill);
                     return {match_result::offered};
                 }
             } else if (seen != free) {
@@ -139,7 +139,7 @@ public:
                 // ([N3]). Failure acquire, pairs with [D4], as [D3].
                 if (place.compare_exchange_strong(seen, disowned, std::memory_order_release,
                                                   std::memory_order_acquire)) {
-                    TRYST_TRACE(step::disowning);
+                    TRYST_TRACE(disowning);
                     continue;
                 }
             }

@@ -188,11 +188,11 @@ public:
             return arrival::claimed;
         }
         slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)
-        TRYST_TRACE(step::withdrawing);
+        TRYST_TRACE(withdrawing);
         if (!here.begin_move(std::addressof(w), W::side)) {
             return fail_withdraw(w);
         }
-        TRYST_TRACE(step::expiry);
+        TRYST_TRACE(expiry);
         arena_.expired(w.place);
         w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
         return arrive<OwnsThread>(w, false, &here);
@@ -219,9 +219,9 @@ public:
         if (seen.is_done()) {
             return false;
         }
-        TRYST_TRACE(step::withdrawing);
+        TRYST_TRACE(withdrawing);
         if (withdraw_from_list(w)) {
-            TRYST_TRACE(step::own_stop);
+            TRYST_TRACE(own_stop);
             w.result = reason(seen.is_expired());
             return false;
         }
@@ -236,13 +236,13 @@ public:
         if (seen.is_done() || seen.is_stopped() || !seen.is_parked()) {
             return; // too late, or left to another canceller or to the owner
         }
-        TRYST_TRACE(step::withdrawing);
+        TRYST_TRACE(withdrawing);
         if (withdraw_from_list(w)) {
-            TRYST_TRACE(step::stop);
+            TRYST_TRACE(stop);
             w.result = reason(by_deadline);
             post(w);
         } else {
-            TRYST_TRACE(step::late_stop);
+            TRYST_TRACE(late_stop);
             fail_withdraw(w);
         }
     }
@@ -429,7 +429,7 @@ private:
                 } else {
                     w.place = arena::place(bound, index, seen.empty_slot);
                     if (slot_of(w).offer(std::addressof(w), W::side)) {
-                        TRYST_TRACE(step::offer_in_arena);
+                        TRYST_TRACE(offer_in_arena);
                         return arrival::offered;
                     }
                     arena_.grow();
@@ -476,7 +476,7 @@ private:
         if (index == 0 || !arena_.at(index).offer(std::addressof(w), W::side)) {
             return false;
         }
-        TRYST_TRACE(step::offer_in_arena);
+        TRYST_TRACE(offer_in_arena);
         return true;
     }
 
@@ -565,7 +565,7 @@ private:
                 }
             } else if (slot::is_empty(offer)) {
                 if (here.offer(std::addressof(w), W::side)) {
-                    TRYST_TRACE(step::offer_in_arena);
+                    TRYST_TRACE(offer_in_arena);
                     return arrival::offered;
                 }
             } else {
@@ -606,7 +606,7 @@ private:
         if (seen.has_failed_to_withdraw()) {
             return arrival::claimed;
         }
-        TRYST_TRACE(step::withdrawing);
+        TRYST_TRACE(withdrawing);
         const bool out = arena::index_of(w.place) == 0
                              ? withdraw_from_list(w)
                              : slot_of(w).withdraw(std::addressof(w), W::side);
@@ -631,7 +631,11 @@ private:
     /// @returns false if the claimed waiter is stale (I41).
     template <class W>
     bool swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
-        TRYST_TRACE(in_list ? step::claim_in_wait_list : step::claim_in_arena);
+        if (in_list) {
+            TRYST_TRACE(claim_in_wait_list);
+        } else {
+            TRYST_TRACE(claim_in_arena);
+        }
         auto& q = static_cast<typename W::partner&>(*claimed);
         if (in_list && q.kind == waiter::kind_type::selecting) {
             return swap_with_case(w, q, moving);
@@ -706,7 +710,7 @@ private:
     /// Completes `q`, which belongs to the caller.
     /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
     bool complete(waiter& q, outcome how, bool in_list) noexcept {
-        TRYST_TRACE(step::completing);
+        TRYST_TRACE(completing);
         q.result = how;
         if (in_list && q.kind == waiter::kind_type::unstoppable) {
             return true;
@@ -722,7 +726,7 @@ private:
             // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
             // so during this call, because the executor of `q` runs nothing else.
             q.state.complete_in_place();
-            TRYST_TRACE(step::completion_in_place);
+            TRYST_TRACE(completion_in_place);
             return false;
         }
         return q.state.complete(arena_).is_parked();

@@ -305,7 +305,7 @@ public:
                              all_cells_are(cancelled_cell, at.n)) {
                 take_out(before, at, behind);
                 if (passed) {
-                    TRYST_TRACE(step::recycling);
+                    TRYST_TRACE(recycling);
                     segments_.release(at.n);
                 } else {
                     // [Q9] release, pairs with [Q6], [Q8], [Q14] and [Q15]: the new link.
@@ -313,7 +313,7 @@ public:
                     const ticket first = now >> 1U;
                     if ((now & 1U) == 0 && (is_before(id_of(first), at.id) ||
                                             (id_of(first) == at.id && is_first(first)))) {
-                        TRYST_TRACE(step::sweeping);
+                        TRYST_TRACE(sweeping);
                         segments_.release(at.n);
                     }
                 }

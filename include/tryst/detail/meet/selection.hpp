@@ -177,7 +177,7 @@ public:
     /// As `operation::cancel`.
     void cancel(bool by_deadline) noexcept {
         if (request_stop(by_deadline)) {
-            TRYST_TRACE(step::stop);
+            TRYST_TRACE(stop);
             post(cases_.first());
         }
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The steps of the protocol, for tests that check that a step was taken.
-/// Expands to nothing, unless a test defines TRYST_TRACE(step).
+/// `TRYST_TRACE(growth)` expands to nothing, unless a test defines it.
 #pragma once
 
 #include <cstdint>
 
 #ifndef TRYST_TRACE
-#define TRYST_TRACE(step) static_cast<void>(0)
+#define TRYST_TRACE(...) static_cast<void>(0)
 #endif
 
 namespace tryst::detail {
