@@ -23,7 +23,9 @@ namespace tryst::bench {
 namespace {
 
 using meeting = exchanger<item>;
+using counted_meeting = exchanger<item, counted>;
 using fifo = synchronous_channel<item>;
+using counted_fifo = synchronous_channel<item, order::fifo, counted>;
 using lifo = synchronous_channel<item, order::lifo>;
 using lists = mutex_meeting<item>;
 
@@ -109,6 +111,8 @@ void add_channel(const std::string& name) {
     add("one_loop", swaps<run_loops, meeting>, 1, {2, 16, 1'000, 100'000});
     add("one_loop_with_deadline", swaps<run_loops, with_deadline>, 1, {16});
     add("one_loop_with_stop_token", swaps<run_loops, with_stop_token>, 1, {16});
+    add("one_loop_counted", swaps<run_loops, counted_meeting>, 1, {2, 16, 1'000});
+    add("two_loops_counted", swaps<run_loops, counted_meeting>, 2, {1, 16, 1'000});
     add("two_loops", swaps<run_loops, meeting>, 2, {1, 16, 1'000, 100'000});
     add("two_loops_one_slot", swaps<run_loops, one_slot>, 2, {1, 16, 1'000, 100'000});
     add("two_sleeping_loops", swaps<sleeping_loops, meeting>, 2, {1});
@@ -117,6 +121,7 @@ void add_channel(const std::string& name) {
     add("select_of_16_on_one_loop", swaps<run_loops, select_of<16>>, 1, {16});
     add("select_of_2_on_two_loops", swaps<run_loops, select_of<2>>, 2, {1, 16, 1'000});
     add_channel<fifo>("fifo");
+    add("channel_on_one_loop<counted fifo>", hand_over<run_loops, counted_fifo>, 1, {2, 16, 1'000});
     add_channel<lifo>("lifo");
     add_channel<lists>("locked");
     return true;

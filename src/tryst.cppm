@@ -9,6 +9,8 @@ export module tryst;
 export namespace tryst {
 
 using tryst::basic_run_loop;
+using tryst::counted;
+using tryst::counters;
 using tryst::current_executor;
 using tryst::exchange_category;
 using tryst::exchange_errc;
@@ -46,12 +48,14 @@ using tryst::select_result;
 using tryst::select_until;
 using tryst::sleep_for;
 using tryst::sleep_until;
+using tryst::statistics;
 using tryst::stoppable_token;
 using tryst::sync_wait;
 using tryst::synchronous_channel;
 using tryst::task;
 using tryst::task_scope;
 using tryst::timer_node;
+using tryst::traced;
 using tryst::try_select;
 using tryst::when_all;
 using tryst::when_any;

@@ -135,6 +135,14 @@ T& per_thread() noexcept {
     return *static_cast<T*>(own);
 }
 
+/// Each core has a number, and runs one thread.
+inline std::uint32_t find_thread_number() noexcept {
+    return scale::machine::here().core();
+}
+inline std::uint32_t thread_number_if_known() noexcept {
+    return find_thread_number();
+}
+
 inline void spin_pause() noexcept {
     scale::machine::here().spend_about(scale::machine::here().prices().pause);
 }

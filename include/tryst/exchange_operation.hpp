@@ -137,7 +137,7 @@ struct factory {
     static typename Side::result try_exchange(protocol& with, own&& item) noexcept {
         typename Side::waiter w(std::move(item));
         if (!with.try_match_all(w)) {
-            w.result = outcome::no_partner;
+            with.complete_own(w, outcome::no_partner);
         }
         return Side::result_of(w);
     }

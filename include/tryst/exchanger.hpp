@@ -5,11 +5,14 @@
 #pragma once
 
 #include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
+#include <tryst/statistics.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -30,8 +33,12 @@ namespace tryst {
 /// @tparam T  the type of the items: any object type whose move constructor and destructor do not
 ///   throw, and that is not over-aligned (`alignof(T)` is at most what `operator new` guarantees,
 ///   usually 16).
-template <class T>
+/// @tparam Policies  what observes the exchanger: `counted`, `traced<Span>`, both or none. Without
+///   them the exchanger costs the same as if they did not exist.
+template <class T, class... Policies>
 class exchanger {
+    using observer = detail::observer<Policies...>;
+
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       !std::is_volatile_v<T>,
                   "tryst::exchanger<T>: T must be a non-array, non-const object type");
@@ -59,6 +66,12 @@ public:
     /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
     explicit exchanger(std::size_t capacity = detail::processor_count())
         : protocol_(std::make_unique<protocol>(capacity)) {}
+
+    /// Makes an open exchanger that counts in `shared`, with the policy `counted`.
+    /// @throws std::bad_alloc.
+    explicit exchanger(counters& shared, std::size_t capacity = detail::processor_count())
+        requires(observer::counts)
+        : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     exchanger(const exchanger&) = delete;
     exchanger& operator=(const exchanger&) = delete;
@@ -142,9 +155,25 @@ public:
     /// The number of slots in addition to slot 0: the constructor's argument, at most 255.
     std::size_t capacity() const noexcept { return protocol_->capacity(); }
 
+    /// What has happened so far, here or wherever the counters are shared: `counters::stats`. Needs
+    /// the policy `counted`.
+    statistics stats() const noexcept
+        requires(observer::counts)
+    {
+        return protocol_->stats();
+    }
+
+    /// Names the exchanger, for its spans, its probes and the debugger. Call it before other
+    /// threads use the exchanger. `name` must outlive the exchanger and its operations.
+    void set_name(const char* name) noexcept { protocol_->set_name(name); }
+
+    /// The exchanger's name; empty if it has none.
+    const char* name() const noexcept { return protocol_->name(); }
+
 private:
-    using factory = detail::factory<detail::side<detail::single_slot, T>>;
-    using protocol = detail::protocol<detail::single_slot>;
+    using side = detail::side<detail::single_slot, T, T, detail::colour::none, observer>;
+    using factory = detail::factory<side>;
+    using protocol = typename side::protocol;
 
     std::unique_ptr<protocol> protocol_;
 };

@@ -144,6 +144,7 @@ struct [[gnu::visibility("default")]] thread_state {
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
+    clock::rep batch_time = 0; ///< When this batch of an executor's work began; 0: not read yet.
     std::uint32_t selections = 0; ///< Polls of selections on this thread (`poll_order`).
     std::uint8_t skips[2] = {}; ///< Arrivals in a row that have skipped a wait list (arena.hpp).
 };
@@ -158,10 +159,18 @@ public:
     explicit executor_scope(executor_ref executor) noexcept
         : outer_(detail::per_thread<detail::thread_state>().executor) {
         detail::per_thread<detail::thread_state>().executor = executor;
+        next_batch();
     }
     executor_scope(const executor_scope&) = delete;
     executor_scope& operator=(const executor_scope&) = delete;
-    ~executor_scope() { detail::per_thread<detail::thread_state>().executor = outer_; }
+    ~executor_scope() {
+        detail::per_thread<detail::thread_state>().executor = outer_;
+        next_batch();
+    }
+
+    /// Call between two batches of node runs in one scope. The library reads the clock at most once
+    /// in each batch where that is exact enough.
+    static void next_batch() noexcept { detail::per_thread<detail::thread_state>().batch_time = 0; }
 
 private:
     executor_ref outer_;
@@ -179,8 +188,10 @@ namespace detail {
 /// adopt that executor.
 class inline_scope {
 public:
-    inline_scope() noexcept : outer_(per_thread<thread_state>()) {
+    inline_scope() noexcept {
         auto& here = per_thread<thread_state>();
+        outer_ = here.executor;
+        was_hidden_ = here.hides_executor;
         here.hides_executor = here.hides_executor || here.executor;
         here.executor = {};
     }
@@ -188,12 +199,13 @@ public:
     inline_scope& operator=(const inline_scope&) = delete;
     ~inline_scope() {
         auto& here = per_thread<thread_state>();
-        here.executor = outer_.executor;
-        here.hides_executor = outer_.hides_executor;
+        here.executor = outer_;
+        here.hides_executor = was_hidden_;
     }
 
 private:
-    thread_state outer_;
+    executor_ref outer_;
+    bool was_hidden_;
 };
 
 /// Whether the calling thread may block, because it runs no executor's work.

@@ -7,10 +7,13 @@
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
+#include <tryst/statistics.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -43,14 +46,14 @@ namespace detail {
 
 /// The two sides of a meeting: red parties bring a `Red` and blue parties a `Blue`; void means no
 /// item.
-template <class Red, class Blue, order Order>
+template <class Red, class Blue, order Order, class Observer = observer<>>
 struct two_sides {
     using wait_list = std::conditional_t<
         Order == order::fifo, dual_queue,
         std::conditional_t<Order == order::lifo, dual_stack, unordered_dual_queue>>;
-    using protocol = detail::protocol<wait_list>;
-    using red = factory<side<wait_list, Red, Blue, colour::red>>;
-    using blue = factory<side<wait_list, Blue, Red, colour::blue>>;
+    using protocol = detail::protocol<wait_list, Observer>;
+    using red = factory<side<wait_list, Red, Blue, colour::red, Observer>>;
+    using blue = factory<side<wait_list, Blue, Red, colour::blue, Observer>>;
 };
 
 template <class T>
@@ -79,8 +82,11 @@ inline constexpr bool is_exchangeable =
 /// @tparam Blue   the item of a blue party, which its red partner gets. Each may be any object
 ///   type whose move constructor and destructor do not throw, and that is not over-aligned.
 /// @tparam Order  which of the waiting parties an arrival matches.
-template <class Red, class Blue = Red, order Order = order::fifo>
+/// @tparam Policies  as for `exchanger`.
+template <class Red, class Blue = Red, order Order = order::fifo, class... Policies>
 class red_blue_exchanger {
+    using observer = detail::observer<Policies...>;
+
     static_assert(
         detail::is_exchangeable<Red> && detail::is_exchangeable<Blue>,
         "tryst::red_blue_exchanger<Red, Blue>: items must be non-array, non-const object types "
@@ -110,6 +116,16 @@ public:
     explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
         requires(Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity)) {}
+
+    /// Makes an open exchanger that counts in `shared`, with the policy `counted`.
+    /// @throws std::bad_alloc.
+    explicit red_blue_exchanger(counters& shared)
+        requires(observer::counts && Order == order::fifo)
+        : protocol_(std::make_unique<protocol>(std::size_t{0}, shared)) {}
+    /// As above. `capacity` is as without `shared`.
+    explicit red_blue_exchanger(counters& shared, std::size_t capacity = detail::processor_count())
+        requires(observer::counts && Order != order::fifo)
+        : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     red_blue_exchanger(const red_blue_exchanger&) = delete;
     red_blue_exchanger& operator=(const red_blue_exchanger&) = delete;
@@ -209,8 +225,21 @@ public:
     /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
+    /// As `exchanger::stats`.
+    statistics stats() const noexcept
+        requires(observer::counts)
+    {
+        return protocol_->stats();
+    }
+
+    /// As `exchanger::set_name`.
+    void set_name(const char* name) noexcept { protocol_->set_name(name); }
+
+    /// As `exchanger::name`.
+    const char* name() const noexcept { return protocol_->name(); }
+
 private:
-    using sides = detail::two_sides<Red, Blue, Order>;
+    using sides = detail::two_sides<Red, Blue, Order, observer>;
     using protocol = typename sides::protocol;
 
     std::unique_ptr<protocol> protocol_;

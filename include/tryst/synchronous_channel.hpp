@@ -9,6 +9,7 @@
 #include <tryst/exchange_operation.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
+#include <tryst/statistics.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -28,8 +29,11 @@ namespace tryst {
 /// @tparam T      the type of the items: any object type whose move constructor and destructor do
 ///   not throw, and that is not over-aligned.
 /// @tparam Order  which of the waiting parties an arrival matches.
-template <class T, order Order = order::fifo>
+/// @tparam Policies  as for `exchanger`.
+template <class T, order Order = order::fifo, class... Policies>
 class synchronous_channel {
+    using observer = detail::observer<Policies...>;
+
     static_assert(
         detail::is_exchangeable<T>,
         "tryst::synchronous_channel<T>: T must be a non-array, non-const object type with a "
@@ -57,6 +61,16 @@ public:
     explicit synchronous_channel(std::size_t capacity = detail::processor_count())
         requires(Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity)) {}
+
+    /// Makes an open channel that counts in `shared`, with the policy `counted`.
+    /// @throws std::bad_alloc.
+    explicit synchronous_channel(counters& shared)
+        requires(observer::counts && Order == order::fifo)
+        : protocol_(std::make_unique<protocol>(std::size_t{0}, shared)) {}
+    /// As above. `capacity` is as without `shared`.
+    explicit synchronous_channel(counters& shared, std::size_t capacity = detail::processor_count())
+        requires(observer::counts && Order != order::fifo)
+        : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     synchronous_channel(const synchronous_channel&) = delete;
     synchronous_channel& operator=(const synchronous_channel&) = delete;
@@ -153,8 +167,21 @@ public:
     /// Whether `close` has been called. Once true, it stays true.
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
+    /// As `exchanger::stats`.
+    statistics stats() const noexcept
+        requires(observer::counts)
+    {
+        return protocol_->stats();
+    }
+
+    /// As `exchanger::set_name`.
+    void set_name(const char* name) noexcept { protocol_->set_name(name); }
+
+    /// As `exchanger::name`.
+    const char* name() const noexcept { return protocol_->name(); }
+
 private:
-    using sides = detail::two_sides<T, void, Order>;
+    using sides = detail::two_sides<T, void, Order, observer>;
     using protocol = typename sides::protocol;
 
     std::unique_ptr<protocol> protocol_;

@@ -14,6 +14,7 @@
 #include <tryst/run_loop.hpp>
 #include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
+#include <tryst/statistics.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>

@@ -13,7 +13,7 @@ namespace tryst::uring::detail {
 /// The numbers begin after those of tryst::detail::step.
 enum class step : std::uint8_t {
     /// A poster must wake the owner, and has not done so yet.
-    wake_due = static_cast<std::uint8_t>(tryst::detail::step::sweeping) + 1,
+    wake_due = static_cast<std::uint8_t>(tryst::detail::step::wait_end) + 1,
     wake_by_message, ///< The poster sends a message from its own ring.
     wake_by_eventfd, ///< The poster writes to the owner's eventfd.
     refused_message, ///< The kernel refused a message; its sender writes to the eventfd.

@@ -124,6 +124,14 @@ T& per_thread() {
     return *static_cast<T*>(local.object);
 }
 
+/// Each thread of the model has a number, with which no other thread begins.
+inline std::uint32_t find_thread_number() noexcept {
+    return static_cast<std::uint32_t>(model::the_checker().current());
+}
+inline std::uint32_t thread_number_if_known() noexcept {
+    return find_thread_number();
+}
+
 inline void spin_pause() noexcept {}
 
 inline void prefetch_for_write(const void* /*address*/) noexcept {}

@@ -185,8 +185,8 @@ def logic() -> Iterator[Mutant]:
                  "        if (moving != nullptr) {\n            moving->end_move();\n        }\n" + swap_post,
                  swap_post + "        if (moving != nullptr) {\n            moving->end_move();\n        }\n")
     yield Mutant("the swap of the items: dropped", protocol,
-                 "        w.swap_items(q);\n        complete_own(w, outcome::exchanged);\n        end_swap(complete(q",
-                 "        complete_own(w, outcome::exchanged);\n        end_swap(complete(q")
+                 "        w.swap_items(q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete(q",
+                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete(q")
     yield Mutant("the partner's outcome: dropped", protocol,
                  "        q.result = how;\n        if (in_list", "        if (in_list")
     yield Mutant("the outcome is written after `done`", protocol,
@@ -237,11 +237,11 @@ def logic() -> Iterator[Mutant]:
                  "            seen = w.state.begin_withdraw();\n        }\n        if (seen.is_done()) {\n            return false;",
                  "            return true;\n        }\n        if (seen.is_done()) {\n            return false;")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(own_stop);",
-                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(own_stop);")
+                 "        if (withdraw_from_list(w, why)) {\n            TRYST_TRACE(own_stop);",
+                 "        if (withdraw_from_list(w, why), true) {\n            TRYST_TRACE(own_stop);")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (withdraw_from_list(w)) {\n            TRYST_TRACE(stop);",
-                 "        if (withdraw_from_list(w), true) {\n            TRYST_TRACE(stop);")
+                 "        if (withdraw_from_list(w, reason(by_deadline))) {\n            TRYST_TRACE(stop);",
+                 "        if (withdraw_from_list(w, reason(by_deadline)), true) {\n            TRYST_TRACE(stop);")
     yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
     yield Mutant("a canceller does not look for another", protocol,
                  "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
@@ -322,8 +322,8 @@ def logic() -> Iterator[Mutant]:
                  "            return (word_.load(std::memory_order_acquire) & ~ended) == 0;\n",
                  "            return word_.load(std::memory_order_acquire) != 0;\n")
     yield Mutant("a destroyed frame leaves its offer", operation,
-                 "        if (protocol_->abandon(mine(), limited, queued)) {\n            return;\n        }\n",
-                 "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        return;\n")
+                 "        if (!protocol_->abandon(mine(), limited, queued)) {\n",
+                 "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        if (false) {\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = on && on.retract(this);", "const bool queued = false;")
     timed_out = ("                strategy.step([&] { op.cancel(true); });\n"
@@ -543,7 +543,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(protocol, "a hand-back does not pin the exchanger", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
                  "            struct {\n                void pin() {}\n                void unpin() {}\n            } nothing;\n"
                  "            q.state.complete(nothing);\n")
-    own = "        complete_own(w, outcome::exchanged);\n"
+    own = "        set_own_outcome(w, outcome::exchanged);\n"
     ends = ("        end_swap(complete(q, outcome::exchanged, in_list), q, moving);\n",
             "        end_swap(suspended, q, moving);\n")
     yield mutant(protocol, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
@@ -558,8 +558,8 @@ def select() -> Iterator[Mutant]:
     yield mutant(protocol, "the item is not delivered", "        commitment_of(q).deliver(q);\n", "")
     yield mutant(protocol, "an owner that runs is posted", "        if (committed == commitment::commit_result::parked) {", "        if (true) {")
     yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
-    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        spin_until([&] { return try_withdraw(w) != arrival::claimed; });\n",
-                 "        try_withdraw(w);\n")
+    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });\n",
+                 "        try_withdraw(w, why);\n")
     yield mutant(protocol, "a closer keeps a claimed waiter without a decision",
                  "        const auto take = [this](waiter& q) { return take_closed(q); };\n",
                  "        const auto take = [](waiter& q) { return q.result == outcome::pending; };\n",
@@ -568,10 +568,10 @@ def select() -> Iterator[Mutant]:
                  "        cases_.for_each([&](auto& each) {\n            if (&each != won) {\n",
                  "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
     yield mutant(protocol, "a closer decides when it completes",
-                 "        return q.kind == waiter::kind_type::selecting || complete(q, outcome::closed, true);\n",
-                 "        if (q.kind != waiter::kind_type::selecting) {\n            return complete(q, outcome::closed, true);\n        }\n"
-                 "        const auto committed = commit(q);\n        return committed != commitment::commit_result::stale &&\n"
-                 "               complete_case(q, outcome::closed, committed);\n",
+                 "        if (q.kind == waiter::kind_type::selecting) {\n            return true;\n        }\n        observer_",
+                 "        if (q.kind == waiter::kind_type::selecting) {\n            const auto committed = commit(q);\n"
+                 "            return committed != commitment::commit_result::stale &&\n"
+                 "                   complete_case(q, outcome::closed, committed);\n        }\n        observer_",
                  also=("            return true;\n        }\n        const auto committed = commit(q);\n",
                        "            return true;\n        }\n        return true;\n        const auto committed = commit(q);\n"))
     yield mutant(protocol, "a partner leaves the lists of an owner that runs",
@@ -592,7 +592,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
     yield mutant(selection, "a destroyed frame does not wait for its resumption", "                yield_until([&] { return on.retract(&won); });\n", "")
     yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
-    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n    }\n", "            }\n        }\n    }\n")
+    yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n        end_wait", "            }\n        }\n        end_wait")
     yield mutant(selection, "a poll looks at one case", "i != n; ++i", "i != 1; ++i")
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 

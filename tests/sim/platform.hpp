@@ -165,6 +165,14 @@ T& per_thread() noexcept {
     return all.mine();
 }
 
+/// Each simulated thread has a number.
+inline std::uint32_t find_thread_number() noexcept {
+    return static_cast<std::uint32_t>(sim::current_thread());
+}
+inline std::uint32_t thread_number_if_known() noexcept {
+    return find_thread_number();
+}
+
 inline void spin_pause(std::source_location at = std::source_location::current()) noexcept {
     sim::pause(at);
 }

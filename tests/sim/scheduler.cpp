@@ -50,7 +50,7 @@ constexpr std::size_t stack_size = std::size_t{1} << 20U;
 constexpr std::size_t stack_size = std::size_t{1} << 18U;
 #endif
 
-static_assert(step_kinds == static_cast<unsigned>(detail::step::held_selection) + 1,
+static_assert(step_kinds == static_cast<unsigned>(detail::step::wait_end) + 1,
               "one counter for each step");
 
 struct world {
@@ -581,6 +581,10 @@ const char* name_of_step(unsigned step) noexcept {
         return "claims a waiter of a selection that is decided";
     case detail::step::held_selection:
         return "waits for the registration of a selection";
+    case detail::step::wait_start:
+        return "is about to offer its waiter";
+    case detail::step::wait_end:
+        return "ends its wait";
     }
     return "takes an unknown step";
 }

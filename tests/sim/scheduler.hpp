@@ -127,7 +127,7 @@ void linger() noexcept;
 void step_taken(unsigned step) noexcept;
 
 /// How often each step was taken, over all runs.
-inline constexpr unsigned step_kinds = 24;
+inline constexpr unsigned step_kinds = 26;
 std::uint64_t times_taken(unsigned step) noexcept;
 const char* name_of_step(unsigned step) noexcept;
 

@@ -127,33 +127,39 @@ public:
     }
 
     /// After a failed claim in the thread's slot above 0: selects another slot, and grows.
-    void collided() noexcept {
+    /// @returns as `grow`.
+    bool collided() noexcept {
         next_probe();
-        grow();
+        return grow();
     }
 
     /// After a failed claim: makes room for one more pair.
-    void grow() noexcept {
+    /// @returns whether the bound went up.
+    bool grow() noexcept {
         std::uint32_t seen = bound();
         if (highest(seen) < capacity_ && seen != shut_bound) {
             // [A1] relaxed: the bound publishes nothing. Failure relaxed: another thread decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(growth);
+                return true;
             }
         }
+        return false;
     }
 
     /// After a thread has claimed an offer above slot 0: selects another slot, and grows, if the
     /// thread has met one stranger after the other there.
-    void met(executor_ref partner) noexcept {
+    /// @returns as `grow`.
+    bool met(executor_ref partner) noexcept {
         acquaintance& latest = per_thread<acquaintance>();
         if (std::exchange(latest.partner, partner) == partner) {
             latest.strangers = 0;
         } else if (++latest.strangers == most_strangers) {
             latest.strangers = 0;
-            collided();
+            return collided();
         }
+        return false;
     }
 
     /// Selects the same slots as the thread of a waiter whose place in slot 0 is `place`.
@@ -175,7 +181,8 @@ public:
 
     /// After the offer made at `place` has expired: selects another slot, and lowers the bound by
     /// one.
-    void expired(std::uint32_t place) noexcept {
+    /// @returns whether the bound went down.
+    bool expired(std::uint32_t place) noexcept {
         next_probe();
         std::uint32_t seen = place & bound_mask;
         if (highest(seen) != 0) {
@@ -183,8 +190,10 @@ public:
             if (bound_.compare_exchange_strong(seen, next(seen - 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
                 TRYST_TRACE(shrinkage);
+                return true;
             }
         }
+        return false;
     }
 
     /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed

@@ -133,7 +133,11 @@ public:
     /// started, or being abandoned.
     void finish() noexcept {
         if (this->at != stage::finished) {
+            const bool has_waited = this->at != stage::created;
             base::end_limits();
+            if (has_waited) {
+                end_wait(Side::waiter::result);
+            }
         }
     }
 
@@ -144,15 +148,16 @@ public:
             return;
         }
         const bool limited = is_limited(this->at);
-        finish();
+        base::end_limits();
         const executor_ref on = this->executor;
         const bool queued = on && on.retract(this);
-        if (protocol_->abandon(mine(), limited, queued)) {
-            return;
+        if (!protocol_->abandon(mine(), limited, queued)) {
+            assert(on && "tryst: a coroutine without an executor was destroyed while it was being "
+                         "resumed");
+            yield_until([&] { return on.retract(this); });
         }
-        assert(on &&
-               "tryst: a coroutine without an executor was destroyed while it was being resumed");
-        yield_until([&] { return on.retract(this); });
+        end_wait(Side::waiter::result == outcome::pending ? outcome::cancelled
+                                                          : Side::waiter::result);
     }
 
     /// Ends the wait for a stop or the deadline, unless a partner was faster. Call from any thread,
@@ -298,12 +303,17 @@ private:
         return stay<Done>(protocol_->expire(mine()), no_limits);
     }
 
+    void end_wait(outcome how) noexcept {
+        TRYST_TRACE(wait_end, &mine(), static_cast<int>(how));
+        Side::observer::end_span(mine(), how);
+    }
+
     /// Whether a stop was requested before the start; then the operation is complete.
     bool has_been_stopped() noexcept {
         assert(this->at == stage::created &&
                "tryst: an exchange can be awaited only once, and not after its end");
         if (base::stop_was_requested()) {
-            mine().result = outcome::cancelled;
+            protocol_->complete_own(mine(), outcome::cancelled);
             return true;
         }
         return false;
@@ -315,7 +325,7 @@ private:
             return false;
         }
         if (!protocol_->try_match_all(mine())) {
-            mine().result = outcome::timed_out;
+            protocol_->complete_own(mine(), outcome::timed_out);
         }
         return true;
     }

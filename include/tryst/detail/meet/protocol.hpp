@@ -9,6 +9,7 @@
 
 #include <tryst/detail/meet/arena.hpp>
 #include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/patience.hpp>
 #include <tryst/detail/meet/signal.hpp>
 #include <tryst/detail/meet/slot.hpp>
@@ -81,13 +82,17 @@ enum class arrival : std::uint8_t {
  * remember past partners.
  *
  * @tparam WaitList  a `single_slot`, or a `dual_queue` or `dual_stack` for two colours. In the
- *   members, `W` is the type of one side's waiter, with its item. */
-template <wait_list WaitList>
+ *   members, `W` is the type of one side's waiter, with its item.
+ * @tparam Observer  what the exchanger's policies observe. */
+template <wait_list WaitList, class Observer = observer<>>
 class protocol {
     using arena = basic_arena<WaitList>;
 
 public:
-    explicit protocol(std::size_t capacity) : arena_(capacity) {}
+    /// @param shared  the observer's counters, if it does not have its own.
+    template <class... Counters>
+    explicit protocol(std::size_t capacity, Counters&... shared)
+        : arena_(capacity), observer_(shared...) {}
     protocol(const protocol&) = delete;
     protocol& operator=(const protocol&) = delete;
     ~protocol() {
@@ -156,6 +161,8 @@ public:
     ///   partners (arena.hpp).
     template <bool OwnsThread = false, class W>
     arrival arrive(W& w, bool spread) noexcept {
+        TRYST_TRACE(wait_start, name_, std::addressof(w));
+        observer_.arrive(w, name_);
         if constexpr (W::side == colour::none && !OwnsThread) {
             // `try_match` has just looked at the wait list, and at this thread's slot of the arena.
             if (!arena_.has_grown()) {
@@ -193,7 +200,8 @@ public:
             return fail_withdraw(w);
         }
         TRYST_TRACE(expiry);
-        arena_.expired(w.place);
+        observer_.count(counted_event::expiry);
+        observer_.count(counted_event::shrinkage, arena_.expired(w.place));
         w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
         return arrive<OwnsThread>(w, false, &here);
     }
@@ -208,6 +216,7 @@ public:
     /// @returns whether it is suspended, and so must not be touched; otherwise it is completed.
     template <class W>
     bool park(W& w) noexcept {
+        observer_.park(w);
         signal::view seen = w.state.park();
         if (seen.is_clear()) {
             return true;
@@ -220,9 +229,10 @@ public:
             return false;
         }
         TRYST_TRACE(withdrawing);
-        if (withdraw_from_list(w)) {
+        const outcome why = reason(seen.is_expired());
+        if (withdraw_from_list(w, why)) {
             TRYST_TRACE(own_stop);
-            w.result = reason(seen.is_expired());
+            w.result = why;
             return false;
         }
         return fail_withdraw(w, true) == arrival::claimed;
@@ -237,7 +247,7 @@ public:
             return; // too late, or left to another canceller or to the owner
         }
         TRYST_TRACE(withdrawing);
-        if (withdraw_from_list(w)) {
+        if (withdraw_from_list(w, reason(by_deadline))) {
             TRYST_TRACE(stop);
             w.result = reason(by_deadline);
             post(w);
@@ -260,18 +270,28 @@ public:
         const bool stays = arena::index_of(w.place) == 0 && (unstoppable || limited);
         if (stays) {
             return queued ||
-                   (unstoppable ? withdraw_from_list(w) : try_withdraw(w) == arrival::waiting);
+                   (unstoppable ? withdraw_from_list(w, outcome::cancelled)
+                                : try_withdraw(w, outcome::cancelled) == arrival::waiting);
         }
         // Its check was queued, and no other party posts the waiter.
-        withdraw(w);
+        withdraw(w, outcome::cancelled);
         return true;
     }
 
     /// Takes `w`, which no other party will post, out of its slot. If it has been claimed, waits
     /// until the claimer does not refer to it any more.
+    /// @param why  for the observer.
     template <class W>
-    void withdraw(W& w) noexcept {
-        spin_until([&] { return try_withdraw(w) != arrival::claimed; });
+    void withdraw(W& w, outcome why) noexcept {
+        spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });
+    }
+
+    /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an
+    /// exchange.
+    template <class W>
+    void complete_own(W& w, outcome how) noexcept {
+        observer_.ended(w, how);
+        set_own_outcome(w, how);
     }
 
     /// Closes permanently, and completes all waiters with `closed`. A party that finds the
@@ -295,6 +315,7 @@ public:
             const slot::word seen = here.peek();
             waiter* const q = slot::offered(seen);
             if (q != nullptr && here.claim(seen)) {
+                observer_.ended(*q, outcome::closed);
                 complete(*q, outcome::closed, false);
             }
             // A later offer here expires, and its party then finds the wait list closed.
@@ -312,6 +333,11 @@ public:
 
     std::size_t capacity() const noexcept { return arena_.capacity(); }
 
+    const char* name() const noexcept { return name_; }
+    void set_name(const char* name) noexcept { name_ = name; }
+
+    statistics stats() const noexcept { return observer_.stats(); }
+
     /// The number of the highest slot in use now.
     std::size_t spread() const noexcept { return arena::highest(arena_.bound()); }
 
@@ -325,7 +351,7 @@ private:
         case match_result::partner:
             if constexpr (WaitList::eliminates && !WaitList::looks_first) {
                 if (!found.claimed->executor.alone_here()) {
-                    arena_.grow(); // the pair crosses cores
+                    count_growth(arena_.grow()); // the pair crosses cores
                 }
             }
             if (!swap_with(w, found.claimed, true, moving)) {
@@ -340,7 +366,7 @@ private:
             complete_own(w, outcome::out_of_memory);
             break;
         case match_result::collided:
-            arena_.grow();
+            count_collision(arena_.grow());
             return false;
         default:
             return false;
@@ -423,7 +449,7 @@ private:
                     return arrival::completed;
                 }
                 if (seen.kind == group_visit::collided) {
-                    arena_.collided();
+                    count_collision(arena_.collided());
                 } else if (seen.kind == group_visit::full) {
                     spread = false;
                 } else {
@@ -432,7 +458,7 @@ private:
                         TRYST_TRACE(offer_in_arena);
                         return arrival::offered;
                     }
-                    arena_.grow();
+                    count_collision(arena_.grow());
                 }
                 continue;
             }
@@ -495,7 +521,7 @@ private:
             return false;
         }
         if (!here.claim(offer)) {
-            arena_.collided();
+            count_collision(arena_.collided());
             return false;
         }
         swap_with(w, q, false, nullptr);
@@ -556,12 +582,12 @@ private:
                 }
                 if (here.claim(offer)) {
                     if constexpr (OwnsThread) {
-                        arena_.met(q->executor);
+                        count_growth(arena_.met(q->executor));
                     }
                     swap_with(w, q, false, nullptr);
                     return arrival::completed;
                 } else {
-                    arena_.collided();
+                    count_collision(arena_.collided());
                 }
             } else if (slot::is_empty(offer)) {
                 if (here.offer(std::addressof(w), W::side)) {
@@ -579,26 +605,46 @@ private:
         return arena_.at(arena::index_of(w.place), arena::member_of(w.place));
     }
 
+    void count_growth(bool grown) noexcept { observer_.count(counted_event::growth, grown); }
+    void count_collision(bool grown) noexcept {
+        observer_.count(counted_event::collision);
+        count_growth(grown);
+    }
+
     /// Takes `w` out of the wait list, if it has not been claimed.
     template <class W>
-    bool withdraw_from_list(W& w) noexcept {
-        if constexpr (WaitList::withdraws_in_one_step) {
+    bool withdraw_from_list(W& w, outcome why) noexcept {
+        if constexpr (WaitList::withdraws_in_one_step && !Observer::counts) {
             return arena_.list().withdraw(w, W::side);
         } else {
             // Once `w` is out, its party no longer waits for this withdrawal, so the destructor
             // must wait for it (I6).
             arena_.pin();
             const bool out = arena_.list().withdraw(w, W::side);
+            if (out) {
+                observer_.ended(w, why);
+            }
             arena_.unpin();
             return out;
         }
+    }
+
+    /// Takes `w` out of the arena, if it has not been claimed. No other thread destroys the
+    /// exchanger (exchange_operation.hpp).
+    template <class W>
+    bool withdraw_from_arena(W& w, outcome why) noexcept {
+        if (!slot_of(w).withdraw(std::addressof(w), W::side)) {
+            return false;
+        }
+        observer_.ended(w, why);
+        return true;
     }
 
     /// Takes `w` out of its slot permanently.
     /// @returns `waiting` if it was still there, `completed` if it is completed, and `claimed` if
     ///   its partner is about to complete it.
     template <class W>
-    arrival try_withdraw(W& w) noexcept {
+    arrival try_withdraw(W& w, outcome why) noexcept {
         const signal::view seen = w.state.begin_withdraw();
         if (seen.is_done()) {
             return arrival::completed;
@@ -607,9 +653,8 @@ private:
             return arrival::claimed;
         }
         TRYST_TRACE(withdrawing);
-        const bool out = arena::index_of(w.place) == 0
-                             ? withdraw_from_list(w)
-                             : slot_of(w).withdraw(std::addressof(w), W::side);
+        const bool out = arena::index_of(w.place) == 0 ? withdraw_from_list(w, why)
+                                                       : withdraw_from_arena(w, why);
         return out ? arrival::waiting : fail_withdraw(w);
     }
 
@@ -640,8 +685,9 @@ private:
         if (in_list && q.kind == waiter::kind_type::selecting) {
             return swap_with_case(w, q, moving);
         }
+        observer_.matched(w, q);
         w.swap_items(q);
-        complete_own(w, outcome::exchanged);
+        set_own_outcome(w, outcome::exchanged);
         end_swap(complete(q, outcome::exchanged, in_list), q, moving);
         return true;
     }
@@ -653,8 +699,9 @@ private:
         if (committed == commitment::commit_result::stale) {
             return false;
         }
+        observer_.matched(w, q);
         w.swap_items(q);
-        complete_own(w, outcome::exchanged);
+        set_own_outcome(w, outcome::exchanged);
         const bool suspended = complete_case(q, outcome::exchanged, committed);
         if (suspended && commitment_of(q).leave_parked != nullptr) {
             commitment_of(q).leave_parked(commitment_of(q));
@@ -673,9 +720,9 @@ private:
         }
     }
 
-    /// Ends the operation of `w`, which belongs to the caller.
+    /// Writes the outcome of `w`, which belongs to the caller.
     template <class W>
-    static void complete_own(W& w, outcome how) noexcept {
+    static void set_own_outcome(W& w, outcome how) noexcept {
         w.result = how;
         if constexpr (requires { w.decide(); }) {
             w.decide(); // before its partner is posted (I42.5)
@@ -687,6 +734,7 @@ private:
     commitment::commit_result commit(waiter& q) noexcept {
         const auto result = commitment_of(q).commit(q);
         if (result == commitment::commit_result::stale) {
+            observer_.ended(q, outcome::not_selected);
             q.state.complete(arena_); // its owner may be withdrawing it (I5)
         }
         return result;
@@ -740,16 +788,26 @@ private:
             return true;
         }
         const auto committed = commit(q);
-        return committed != commitment::commit_result::stale &&
-               complete_case(q, outcome::closed, committed);
+        if (committed != commitment::commit_result::stale) {
+            observer_.ended(q, outcome::closed);
+            return complete_case(q, outcome::closed, committed);
+        }
+        return false;
     }
 
     /// Completes `q` after `take_closed`. @returns as `complete`.
     bool complete_closed(waiter& q) noexcept {
-        return q.kind == waiter::kind_type::selecting || complete(q, outcome::closed, true);
+        if (q.kind == waiter::kind_type::selecting) {
+            return true;
+        }
+        observer_.ended(q, outcome::closed);
+        return complete(q, outcome::closed, true);
     }
 
-    arena arena_;
+    // The rest uses the end of the arena's last cache line.
+    [[no_unique_address]] arena arena_;
+    const char* name_ = "";
+    [[no_unique_address]] Observer observer_;
 };
 
 } // namespace tryst::detail

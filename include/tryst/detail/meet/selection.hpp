@@ -148,8 +148,12 @@ public:
     /// being abandoned.
     void finish() noexcept {
         if (at_ != stage::finished) {
+            const bool has_waited = at_ != stage::created;
             base::end_limits();
             leave_lists();
+            if (has_waited) {
+                end_wait(decided() != nullptr ? outcome::not_selected : reason());
+            }
         }
     }
 
@@ -172,6 +176,7 @@ public:
             }
         }
         leave_lists();
+        end_wait(outcome::cancelled);
     }
 
     /// As `operation::cancel`.
@@ -319,6 +324,10 @@ private:
                 each.leave();
             }
         });
+    }
+
+    void end_wait(outcome lost) noexcept {
+        cases_.for_each([lost](auto& each) { each.end_wait(lost); });
     }
 
     void await_settled() noexcept {

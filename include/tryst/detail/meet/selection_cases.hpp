@@ -53,17 +53,25 @@ public:
     /// Claims a partner, or waits in the wait list.
     /// @returns whether the case is decided.
     bool enlist() noexcept {
-        if (protocol_->arrive(*this, false) == arrival::completed) {
-            return true;
-        }
-        this->at = stage::offered;
-        return false;
+        const bool completed = protocol_->arrive(*this, false) == arrival::completed;
+        this->at = completed ? stage::finished : stage::offered;
+        return completed;
     }
 
     /// Leaves the wait list, if the case is there.
     void leave() noexcept {
-        if (std::exchange(this->at, stage::finished) == stage::offered) {
-            protocol_->withdraw(*this);
+        if (this->at == stage::offered) {
+            this->at = stage::finished;
+            protocol_->withdraw(*this, outcome::not_selected);
+        }
+    }
+
+    /// Ends the case's wait, on the owner's side. `lost` is as in `take_result`.
+    void end_wait(outcome lost) noexcept {
+        if (this->at != stage::created) {
+            const outcome how = this->result == outcome::pending ? lost : this->result;
+            TRYST_TRACE(wait_end, this, static_cast<int>(how));
+            Side::observer::end_span(*this, how);
         }
     }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/detail/meet/observer.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/result.hpp>
@@ -13,13 +14,16 @@
 
 namespace tryst::detail {
 
-/// One side of an exchange: the items that it brings and gets (void for none), and where it waits.
-template <class WaitList, class Own, class Theirs = Own, colour Colour = colour::none>
+/// One side of an exchange: the items that it brings and gets (void for none), where it waits, and
+/// who observes it.
+template <class WaitList, class Own, class Theirs = Own, colour Colour = colour::none,
+          class Observer = observer<>>
 struct side {
     using own = object_t<Own>;
     using theirs = object_t<Theirs>;
-    using protocol = detail::protocol<WaitList>;
-    using waiter = item_waiter<own, theirs, Colour>;
+    using protocol = detail::protocol<WaitList, Observer>;
+    using observer = Observer;
+    using waiter = item_waiter<own, theirs, Colour, typename Observer::waiter>;
     using result = exchange_result<Theirs, Own>;
 
     /// Moves the result out of the waiter of a complete exchange.

@@ -86,17 +86,18 @@ inline void post(waiter& q) noexcept {
 }
 
 /// A waiter with its own item or, after success, its partner's item in the same place.
-template <class Own, class Theirs = Own, colour Colour = colour::none>
-class item_waiter : public waiter {
+/// @tparam Base  `waiter`, or a class derived from it.
+template <class Own, class Theirs = Own, colour Colour = colour::none, class Base = waiter>
+class item_waiter : public Base {
 public:
     static constexpr colour side = Colour;
-    using partner = item_waiter<Theirs, Own, opposite(Colour)>;
+    using partner = item_waiter<Theirs, Own, opposite(Colour), Base>;
 
     explicit item_waiter(Own&& value) noexcept : brought(std::move(value)) {}
     item_waiter(const item_waiter&) = delete;
     item_waiter& operator=(const item_waiter&) = delete;
     ~item_waiter() {
-        if (result == outcome::exchanged) {
+        if (this->result == outcome::exchanged) {
             got.~Theirs();
         } else {
             brought.~Own();
@@ -119,7 +120,7 @@ public:
     }
 
 private:
-    template <class, class, colour>
+    template <class, class, colour, class>
     friend class item_waiter;
 
     union {

@@ -37,6 +37,8 @@ enum class step : std::uint8_t {
     commit, ///< A completer decided for a waiter of a selection.
     stale_claim, ///< A claimed waiter belonged to a selection that was decided already.
     held_selection, ///< A completer waited for the registration of a selection.
+    wait_start, ///< A party is about to offer its waiter. With the exchanger's name and the waiter.
+    wait_end, ///< The party's wait is over. With the waiter and the `outcome`.
 };
 
 } // namespace tryst::detail

@@ -167,6 +167,7 @@ private:
 
     /// Fetches ready work. @returns whether there is anything to run.
     bool poll() noexcept {
+        executor_scope::next_batch();
         this->queue().append(self().take_mail());
         if (!timers_.empty()) {
             const time_point now = self().now();

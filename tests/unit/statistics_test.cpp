@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/statistics.hpp>
+
+#include "support/bare_coroutine.hpp"
+#include "support/loop_thread.hpp"
+#include "support/manual_clock.hpp"
+
+#include <tryst/exchanger.hpp>
+#include <tryst/red_blue_exchanger.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/select.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/synchronous_channel.hpp>
+#include <tryst/task.hpp>
+#include <tryst/when_all.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using tryst::counted;
+using tryst::counters;
+using tryst::exchange_errc;
+using tryst::order;
+using tryst::run_loop;
+using tryst::statistics;
+using tryst::sync_wait;
+using tryst::task;
+using tryst::test::bare_coroutine;
+
+using counted_exchanger = tryst::exchanger<int, counted>;
+
+/// Each equation that a snapshot of finished work fulfils.
+void expect_consistent(const statistics& seen, std::uint64_t waiting = 0) {
+    EXPECT_EQ(seen.arrivals, 2 * seen.exchanges + seen.ended() + waiting);
+    EXPECT_EQ(seen.waiting, waiting);
+    EXPECT_LE(seen.growths, seen.collisions + seen.exchanges);
+    EXPECT_GE(seen.growths, seen.shrinkages);
+}
+
+template <class Exchanger>
+task<> swap_all(Exchanger& at, int times) {
+    for (int i = 0; i != times; ++i) {
+        (void)co_await at.exchange(i);
+    }
+}
+
+TEST(Statistics, AreZeroAtFirst) {
+    const counted_exchanger at;
+    const statistics seen = at.stats();
+    EXPECT_EQ(seen.arrivals, 0U);
+    EXPECT_EQ(seen.longest_wait, 0ns);
+    expect_consistent(seen);
+}
+
+TEST(Statistics, CountTwoCoroutinesOfALoop) {
+    counted_exchanger at;
+    run_loop loop;
+    loop.run(tryst::when_all(swap_all(at, 1000), swap_all(at, 1000)));
+    const statistics seen = at.stats();
+    EXPECT_EQ(seen.arrivals, 2000U);
+    EXPECT_EQ(seen.exchanges, 1000U);
+    EXPECT_EQ(seen.ended(), 0U);
+    expect_consistent(seen);
+}
+
+TEST(Statistics, CountTwoThreads) {
+    counted_exchanger at;
+    std::thread other([&] {
+        for (int i = 0; i != 1000; ++i) {
+            (void)sync_wait(at.exchange(i));
+        }
+    });
+    for (int i = 0; i != 1000; ++i) {
+        (void)sync_wait(at.exchange(i));
+    }
+    other.join();
+    EXPECT_EQ(at.stats().exchanges, 1000U);
+    expect_consistent(at.stats());
+}
+
+TEST(Statistics, CountHowOperationsEnd) {
+    counted_exchanger at;
+    std::stop_source stopped;
+    stopped.request_stop();
+    EXPECT_EQ(at.try_exchange(1).error(), exchange_errc::no_partner);
+    EXPECT_EQ(sync_wait(at.exchange_for(1, 1ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(at.exchange_for(1, 0ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(at.exchange(1, stopped.get_token())).error(), exchange_errc::cancelled);
+    at.close();
+    EXPECT_EQ(sync_wait(at.exchange(1)).error(), exchange_errc::closed);
+    EXPECT_EQ(at.try_exchange(1).error(), exchange_errc::closed);
+    const statistics seen = at.stats();
+    EXPECT_EQ(seen.no_partner, 1U);
+    EXPECT_EQ(seen.timeouts, 2U);
+    EXPECT_EQ(seen.cancellations, 1U);
+    EXPECT_EQ(seen.closed, 2U);
+    EXPECT_EQ(seen.arrivals, 6U);
+    expect_consistent(seen);
+}
+
+task<> offer(counted_exchanger& at, auto... limits) {
+    (void)co_await at.exchange(1, limits...);
+}
+task<> offer_for(counted_exchanger& at, std::chrono::milliseconds patience) {
+    (void)co_await at.exchange_for(1, patience);
+}
+
+TEST(Statistics, CountWaitingCoroutinesAndTheirEnds) {
+    counted_exchanger stops;
+    counted_exchanger deadlines;
+    counted_exchanger closes;
+    counted_exchanger destructions;
+    std::stop_source stop;
+    {
+        tryst::test::timed_loop loop;
+        loop->spawn(offer(stops, stop.get_token()));
+        loop->spawn(offer_for(deadlines, 5ms));
+        loop->spawn(offer(closes));
+        loop->spawn(offer(destructions));
+        loop->run_until_idle();
+        for (const counted_exchanger* each : {&stops, &deadlines, &closes, &destructions}) {
+            expect_consistent(each->stats(), 1);
+        }
+        stop.request_stop();
+        closes.close();
+        loop.advance(5ms);
+        EXPECT_EQ(stops.stats().cancellations, 1U);
+        EXPECT_EQ(deadlines.stats().timeouts, 1U);
+        EXPECT_EQ(closes.stats().closed, 1U);
+    }
+    EXPECT_EQ(destructions.stats().cancellations, 1U);
+    for (const counted_exchanger* each : {&stops, &deadlines, &closes, &destructions}) {
+        EXPECT_EQ(each->stats().arrivals, 1U);
+        expect_consistent(each->stats());
+    }
+}
+
+template <class Exchanger>
+bare_coroutine offer_at_once(Exchanger& at) {
+    (void)co_await at.exchange(1);
+}
+
+TEST(Statistics, CountACoroutineWithoutExecutor) {
+    counted_exchanger at;
+    const bare_coroutine waiting = offer_at_once(at);
+    expect_consistent(at.stats(), 1);
+    EXPECT_TRUE(at.try_exchange(2));
+    EXPECT_EQ(at.stats().exchanges, 1U);
+    expect_consistent(at.stats());
+}
+
+TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
+    counters all;
+    for (int i = 0; i != 3; ++i) {
+        tryst::exchanger<int, counted> pairs(all, 0U);
+        tryst::red_blue_exchanger<int, char, order::fifo, counted> colours(all);
+        tryst::red_blue_exchanger<int, char, order::lifo, counted> stack(all);
+        tryst::red_blue_exchanger<int, char, order::any, counted> any(all, 4U);
+        tryst::synchronous_channel<int, order::fifo, counted> channel(all);
+        tryst::synchronous_channel<int, order::lifo, counted> latest(all, 4U);
+        EXPECT_FALSE(pairs.try_exchange(1));
+        EXPECT_FALSE(colours.try_red(1));
+        EXPECT_FALSE(stack.try_blue('a'));
+        EXPECT_FALSE(any.try_blue('a'));
+        EXPECT_FALSE(channel.try_send(1));
+        EXPECT_FALSE(latest.try_receive());
+        EXPECT_EQ(pairs.stats().no_partner, all.stats().no_partner);
+    }
+    EXPECT_EQ(all.stats().no_partner, 18U);
+    expect_consistent(all.stats());
+}
+
+/// Both parties of two colours, in each order.
+template <class Exchanger>
+void count_colours() {
+    Exchanger at;
+    run_loop loop;
+    constexpr auto red = [](Exchanger& where) -> task<> {
+        for (int i = 0; i != 100; ++i) {
+            (void)co_await where.red(i);
+        }
+    };
+    constexpr auto blue = [](Exchanger& where) -> task<> {
+        for (int i = 0; i != 100; ++i) {
+            (void)co_await where.blue(i);
+        }
+    };
+    loop.run(tryst::when_all(red(at), blue(at), red(at), blue(at)));
+    EXPECT_EQ(at.stats().exchanges, 200U);
+    expect_consistent(at.stats());
+
+    std::stop_source stop;
+    constexpr auto stopped_red = [](Exchanger& where, std::stop_token token) -> task<> {
+        (void)co_await where.red(1, std::move(token));
+    };
+    loop.spawn(stopped_red(at, stop.get_token()));
+    loop.spawn(stopped_red(at, stop.get_token()));
+    loop.spawn(stopped_red(at, {}));
+    loop.run_until_idle();
+    expect_consistent(at.stats(), 3);
+    stop.request_stop();
+    loop.run_until_idle();
+    EXPECT_EQ(at.stats().cancellations, 2U);
+    expect_consistent(at.stats(), 1);
+    at.close();
+    loop.run_until_idle();
+    EXPECT_EQ(at.stats().closed, 1U);
+    expect_consistent(at.stats());
+}
+
+TEST(Statistics, CountColoursFirstInFirstOut) {
+    count_colours<tryst::red_blue_exchanger<int, int, order::fifo, counted>>();
+}
+TEST(Statistics, CountColoursLastInFirstOut) {
+    count_colours<tryst::red_blue_exchanger<int, int, order::lifo, counted>>();
+}
+TEST(Statistics, CountColoursInAnyOrder) {
+    count_colours<tryst::red_blue_exchanger<int, int, order::any, counted>>();
+}
+
+TEST(Statistics, CountTheCasesOfASelection) {
+    counted_exchanger one;
+    counted_exchanger other;
+    constexpr auto select_both = [](counted_exchanger& x, counted_exchanger& y) -> task<> {
+        (void)co_await tryst::select(x.exchange(1), y.exchange(2));
+    };
+    run_loop loop;
+    loop.spawn(select_both(one, other));
+    loop.run_until_idle();
+    expect_consistent(one.stats(), 1);
+    expect_consistent(other.stats(), 1);
+    EXPECT_TRUE(one.try_exchange(3));
+    loop.run_until_idle();
+    EXPECT_EQ(one.stats().exchanges, 1U);
+    EXPECT_EQ(other.stats().not_selected, 1U);
+    expect_consistent(one.stats());
+    expect_consistent(other.stats());
+
+    // A case that finds its partner at once never waits elsewhere.
+    loop.spawn(offer(other));
+    loop.run_until_idle();
+    loop.run(select_both(one, other));
+    EXPECT_EQ(one.stats().arrivals, 2U);
+    EXPECT_EQ(other.stats().exchanges, 1U);
+    expect_consistent(one.stats());
+    expect_consistent(other.stats());
+
+    // A selection that is destroyed, and one that is stopped.
+    {
+        run_loop dying;
+        dying.spawn(select_both(one, other));
+        dying.run_until_idle();
+        expect_consistent(one.stats(), 1);
+    }
+    EXPECT_EQ(one.stats().not_selected, 1U);
+    expect_consistent(one.stats());
+    expect_consistent(other.stats());
+}
+
+TEST(Statistics, CountASelectionThatIsClosed) {
+    counted_exchanger one;
+    counted_exchanger other;
+    constexpr auto select_both = [](counted_exchanger& x, counted_exchanger& y) -> task<> {
+        (void)co_await tryst::select(x.exchange(1), y.exchange(2));
+    };
+    run_loop loop;
+    loop.spawn(select_both(one, other));
+    loop.run_until_idle();
+    one.close();
+    loop.run_until_idle();
+    EXPECT_EQ(one.stats().closed, 1U);
+    EXPECT_EQ(other.stats().not_selected, 1U);
+    expect_consistent(one.stats());
+    expect_consistent(other.stats());
+}
+
+// ---- The longest wait.
+
+TEST(Statistics, MeasureTheLongestWaitOfAThread) {
+    counted_exchanger at;
+    EXPECT_FALSE(sync_wait(at.exchange_for(1, 30ms)));
+    EXPECT_GE(at.stats().longest_wait, 20ms); // it begins after the first round of spins
+}
+
+TEST(Statistics, MeasureTheLongestWaitOfACoroutine) {
+    counted_exchanger at;
+    constexpr auto wait = [](counted_exchanger& where) -> task<> {
+        (void)co_await where.exchange(1);
+    };
+    constexpr auto come_late = [](counted_exchanger& where) -> task<> {
+        (void)co_await where.exchange_for(2, 30ms); // meets nobody but the first
+    };
+    run_loop loop;
+    loop.spawn(wait(at));
+    loop.run_until_idle();
+    std::this_thread::sleep_for(30ms);
+    loop.run(come_late(at));
+    EXPECT_EQ(at.stats().exchanges, 1U);
+    EXPECT_GE(at.stats().longest_wait, 30ms);
+}
+
+TEST(Statistics, DoNotCountTheTimeBetweenExchangesAsAWait) {
+    counted_exchanger at;
+    run_loop loop;
+    std::chrono::nanoseconds spent{0};
+    for (int i = 0; i != 2; ++i) {
+        const auto before = std::chrono::steady_clock::now();
+        loop.run(tryst::when_all(swap_all(at, 10), swap_all(at, 10)));
+        spent += std::chrono::steady_clock::now() - before;
+        std::this_thread::sleep_for(50ms);
+    }
+    EXPECT_LE(at.stats().longest_wait, spent);
+}
+
+// ---- Many threads.
+
+TEST(Statistics, AddUpWhenThreadsComeAndGo) {
+    counters all;
+    tryst::red_blue_exchanger<int, int, order::any, counted> at(all); // nobody is left over
+    constexpr int rounds = 8;
+    constexpr int pairs = 20; // more threads than cells of their own
+    for (int round = 0; round != rounds; ++round) {
+        std::vector<std::thread> threads;
+        for (int i = 0; i != 2 * pairs; ++i) {
+            threads.emplace_back([&at, is_red = i % 2 == 0] {
+                for (int k = 0; k != 25; ++k) {
+                    (void)(is_red ? sync_wait(at.red(k)) : sync_wait(at.blue(k)));
+                }
+            });
+        }
+        // Snapshots while others count.
+        std::uint64_t least = 0;
+        for (int k = 0; k != 100; ++k) {
+            const statistics seen = all.stats();
+            EXPECT_LE(least, seen.exchanges);
+            EXPECT_LE(seen.waiting, 2U * pairs);
+            least = seen.exchanges;
+        }
+        for (std::thread& each : threads) {
+            each.join();
+        }
+    }
+    EXPECT_EQ(all.stats().exchanges, std::uint64_t{rounds} * pairs * 25);
+    expect_consistent(all.stats());
+}
+
+TEST(Statistics, CountInTheDestructorsOfThreadLocals) {
+    counted_exchanger at;
+    struct last_try {
+        counted_exchanger* where = nullptr;
+        ~last_try() {
+            if (where != nullptr) {
+                (void)where->try_exchange(1);
+            }
+        }
+    };
+    std::thread([&] {
+        thread_local last_try mine; // destroyed after the thread has given its number back
+        mine.where = &at;
+        (void)at.try_exchange(1);
+    }).join();
+    EXPECT_EQ(at.stats().no_partner, 2U);
+    expect_consistent(at.stats());
+}
+
+TEST(Statistics, SurviveTheirExchangerWhileAPartnerResumes) {
+    counters all;
+    tryst::test::loop_thread loop;
+    for (int i = 0; i != 200; ++i) {
+        auto at = std::make_unique<tryst::exchanger<int, counted>>(all);
+        std::latch resumed(1);
+        constexpr auto wait = [](auto& where, std::latch& done) -> task<> {
+            (void)co_await where.exchange(1);
+            done.count_down();
+        };
+        loop->spawn(wait(*at, resumed));
+        (void)sync_wait(at->exchange(2));
+        at.reset(); // the partner may not have resumed yet
+        resumed.wait();
+    }
+    EXPECT_EQ(all.stats().exchanges, 200U);
+    expect_consistent(all.stats());
+}
+
+// ---- Names and spans.
+
+struct span_log {
+    std::vector<std::string> lines;
+    int alive = 0;
+};
+span_log& log_of_spans() {
+    static span_log log;
+    return log;
+}
+
+struct logged_span {
+    explicit logged_span(const char* name) noexcept : name_(name) { ++log_of_spans().alive; }
+    logged_span(const logged_span&) = delete;
+    logged_span& operator=(const logged_span&) = delete;
+    ~logged_span() { --log_of_spans().alive; }
+    void end(std::error_code error) noexcept {
+        log_of_spans().lines.push_back(name_ + ": " + (error ? error.message() : "exchanged"));
+    }
+
+private:
+    std::string name_;
+};
+
+class Spans : public testing::Test {
+protected:
+    void SetUp() override { log_of_spans() = {}; }
+    void TearDown() override { EXPECT_EQ(log_of_spans().alive, 0); }
+
+    static void expect_lines(const std::vector<std::string>& lines) {
+        EXPECT_EQ(log_of_spans().lines, lines);
+    }
+};
+
+using traced_exchanger = tryst::exchanger<int, tryst::traced<logged_span>>;
+
+TEST_F(Spans, CoverTheWaitNotTheArrivalThatEndsIt) {
+    traced_exchanger at;
+    EXPECT_STREQ(at.name(), "");
+    at.set_name("pairs");
+    EXPECT_STREQ(at.name(), "pairs");
+    constexpr auto wait = [](traced_exchanger& where) -> task<> {
+        (void)co_await where.exchange(1);
+    };
+    run_loop loop;
+    loop.spawn(wait(at));
+    loop.run_until_idle();
+    EXPECT_EQ(log_of_spans().alive, 1);
+    EXPECT_TRUE(at.try_exchange(2));
+    expect_lines({}); // it ends where the waiting party runs
+    loop.run_until_idle();
+    expect_lines({"pairs: exchanged"});
+}
+
+TEST_F(Spans, EndWithTheReason) {
+    constexpr auto wait = [](traced_exchanger& where, std::stop_token stop) -> task<> {
+        (void)co_await where.exchange(1, std::move(stop));
+    };
+    std::stop_source stop;
+    {
+        traced_exchanger stops;
+        stops.set_name("stops");
+        traced_exchanger closes;
+        closes.set_name("closes");
+        traced_exchanger dies;
+        dies.set_name("dies");
+        run_loop loop;
+        loop.spawn(wait(stops, stop.get_token()));
+        loop.spawn(wait(closes, {}));
+        loop.run_until_idle();
+        stop.request_stop();
+        loop.run_until_idle();
+        closes.close();
+        loop.run_until_idle();
+        loop.spawn(wait(dies, {}));
+        loop.run_until_idle();
+    }
+    traced_exchanger late;
+    late.set_name("late");
+    EXPECT_FALSE(sync_wait(late.exchange_for(1, 1ms)));
+    EXPECT_FALSE(sync_wait(late.exchange_for(1, 0ms))); // does not wait
+    expect_lines({"stops: a stop was requested before a partner came",
+                  "closes: the exchanger is closed",
+                  "dies: a stop was requested before a partner came",
+                  "late: the deadline passed before a partner came"});
+}
+
+TEST_F(Spans, OfASelectionEndTogether) {
+    traced_exchanger one;
+    one.set_name("one");
+    tryst::red_blue_exchanger<int, int, order::fifo, counted, tryst::traced<logged_span>> other;
+    other.set_name("other");
+    constexpr auto select_both = [](auto& x, auto& y) -> task<> {
+        (void)co_await tryst::select(x.exchange(1), y.red(2));
+    };
+    run_loop loop;
+    loop.spawn(select_both(one, other));
+    loop.run_until_idle();
+    EXPECT_EQ(log_of_spans().alive, 2);
+    EXPECT_TRUE(other.try_blue(3));
+    loop.run_until_idle();
+    expect_lines({"one: another case of the selection took place", "other: exchanged"});
+    EXPECT_EQ(other.stats().exchanges, 1U);
+    EXPECT_EQ(other.stats().longest_wait.count() >= 0, true);
+}
+
+// ---- What the policies cost.
+
+TEST(Statistics, CostNothingWhenOff) {
+    using plain = decltype(std::declval<tryst::exchanger<int>&>().exchange(1));
+    using observed = decltype(std::declval<counted_exchanger&>().exchange(1));
+    EXPECT_EQ(sizeof(tryst::detail::side<tryst::detail::single_slot, int>::waiter),
+              sizeof(tryst::detail::waiter) + 8);
+    EXPECT_LE(sizeof(observed), sizeof(plain) + 8);
+    EXPECT_EQ(sizeof(tryst::detail::protocol<tryst::detail::single_slot>),
+              tryst::detail::line_pair);
+    EXPECT_EQ(sizeof(tryst::detail::protocol<tryst::detail::single_slot,
+                                             tryst::detail::observer<counted>>),
+              tryst::detail::line_pair);
+}
+
+} // namespace
