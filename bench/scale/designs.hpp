@@ -26,8 +26,8 @@
 
 namespace tryst::scale {
 
-/// The exchanger, with `capacity` slots beside slot 0.
-template <class Memory>
+/// The exchanger, with `capacity` slots beside slot 0, and its policies.
+template <class Memory, class... Policies>
 class plain_meeting {
 public:
     using memory = Memory;
@@ -46,7 +46,7 @@ public:
     void close() noexcept { exchanger_.close(); }
 
 private:
-    exchanger<item<Memory>> exchanger_;
+    exchanger<item<Memory>, Policies...> exchanger_;
 };
 
 /// The two-colour exchanger.

@@ -76,6 +76,15 @@ class Scale(unittest.TestCase):
             self.assertGreater(self.throughput["threads", "remote", processors],
                                0.95 * self.throughput["threads", "mutex", processors], processors)
 
+    def test_counters_scale_as_the_exchanger_does(self):
+        for kind, share in (("loops", 0.7), ("threads", 0.5)): # the thread of a waiter and its partner share its line
+            for processors in (2, 4, 8, 16, 32, 64, 128):
+                self.assertGreater(self.throughput[kind, "counted", processors],
+                                   share * self.throughput[kind, "arena", processors], (kind, processors))
+        for processors in (8, 16, 32, 64, 128):
+            self.assertGreater(self.throughput["threads", "counted", processors],
+                               self.throughput["threads", "mutex", processors], processors)
+
     def test_loops_with_one_coroutine_are_no_slower_in_an_arena(self):
         for load in ("one coroutine on each", "one coroutine on each, 0.5 us of work"):
             for processors in (2, 4, 8, 16, 32, 64, 128):

@@ -187,6 +187,8 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<plain_meeting<simulated_memory>>(0);
     case design::arena:
         return here.play<plain_meeting<simulated_memory>>(capacity);
+    case design::counted:
+        return here.play<plain_meeting<simulated_memory, tryst::counted>>(capacity);
     case design::fifo:
         return here.play<two_coloured_meeting<simulated_memory, order::fifo>>(capacity);
     case design::lifo:

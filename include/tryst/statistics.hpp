@@ -60,12 +60,12 @@ struct statistics {
 
 namespace detail {
 
-/// What a `counters` counts. Each party adds to one of the first two, and if it waits in vain, to
-/// one of the failures.
+/// What a `counters` counts. A party adds to one of the first two; as well as to `wait`, it may
+/// later add to `late_exchange` or to a failure. So each statistic is a sum that never falls.
 enum class counted_event : std::uint8_t {
     wait, ///< A party begins to wait, or fails without a wait.
-    exchange, ///< A party claims a partner.
-    late_exchange, ///< As well as `exchange`: it had begun to wait.
+    exchange, ///< A party that has not begun to wait claims a partner.
+    late_exchange, ///< A party that has begun to wait claims a partner.
     timeout,
     cancellation,
     closed,
@@ -82,15 +82,16 @@ enum class counted_event : std::uint8_t {
 
 /// Counters that one or more exchangers and channels share. They must outlive the exchangers.
 ///
-/// The threads count in separate cache lines: the first ones that do (four more than the process
-/// may use processors) in lines of their own, the others in shared ones. An exchange takes one or
-/// two increments.
+/// The first threads that count do so in cache lines of their own, without atomic
+/// read-modify-writes. The others share a few lines. Each party of an exchange takes one increment.
 class counters {
 public:
-    /// Makes counters that are zero. Takes 128 bytes for each processor, and about 600 more.
+    /// Makes counters that are zero.
+    /// @param threads  how many threads count in lines of their own. Each takes 128 bytes. By
+    ///   default four more than the process may use processors.
     /// @throws std::bad_alloc.
-    counters()
-        : own_cells_(detail::processor_count() + 4),
+    explicit counters(std::size_t threads = detail::processor_count() + std::size_t{4})
+        : own_cells_(static_cast<std::uint32_t>(std::min<std::size_t>(threads, most_cells))),
           cells_(std::make_unique<cell[]>(own_cells_ + shared_cells)) {}
 
     counters(const counters&) = delete;
@@ -118,10 +119,9 @@ public:
         const auto of = [&sum](counted_event event) {
             return sum[static_cast<std::size_t>(event)];
         };
-        const std::uint64_t exchanges = of(counted_event::exchange);
-        statistics seen{.arrivals =
-                            of(counted_event::wait) + exchanges - of(counted_event::late_exchange),
-                        .exchanges = exchanges,
+        const std::uint64_t at_once = of(counted_event::exchange);
+        statistics seen{.arrivals = of(counted_event::wait) + at_once,
+                        .exchanges = at_once + of(counted_event::late_exchange),
                         .timeouts = of(counted_event::timeout),
                         .cancellations = of(counted_event::cancellation),
                         .closed = of(counted_event::closed),
@@ -166,6 +166,7 @@ private:
     static constexpr std::size_t event_count =
         static_cast<std::size_t>(detail::counted_event::shrinkage) + 1;
     static constexpr std::uint32_t shared_cells = 4;
+    static constexpr std::uint32_t most_cells = 1U << 16U; // thread numbers are smaller
 
     struct alignas(detail::line_pair) cell {
         std::array<detail::atomic<std::uint64_t>, event_count> counts{};

@@ -54,6 +54,7 @@ constexpr std::uint64_t reaches(Number... numbers) {
     return ((std::uint64_t{1} << static_cast<unsigned>(numbers)) | ... | 0U);
 }
 
+std::span<const scene> counter_scenes();
 std::span<const scene> litmus_scenes();
 std::span<const scene> exchange_scenes();
 std::span<const scene> dual_scenes();

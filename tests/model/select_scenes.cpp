@@ -265,7 +265,7 @@ public:
         require(places_.at(place)->arrive(guest, false) == detail::arrival::waiting,
                 "a guest has met somebody");
         f();
-        places_[place]->withdraw(guest);
+        places_[place]->withdraw(guest, detail::outcome::cancelled);
     }
 
     /// Runs the threads until nothing can go on, closes the exchangers, lets all end, and checks.

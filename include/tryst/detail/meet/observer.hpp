@@ -204,8 +204,9 @@ public:
     [[gnu::always_inline]] void matched([[maybe_unused]] waiter& w,
                                         [[maybe_unused]] detail::waiter& q) noexcept {
         if constexpr (counts) {
-            count(counted_event::exchange);
-            if (w.began.is_set()) [[unlikely]] {
+            if (!w.began.is_set()) [[likely]] {
+                count(counted_event::exchange);
+            } else {
                 count_late_exchange(w);
             }
             record_wait(static_cast<waiter&>(q));
