@@ -74,6 +74,7 @@ class attempt {
         some_operation<plain<Sides>..., stoppable<Sides>..., timed<Sides>..., limited<Sides>...>;
     template <class WaitList, colour Colour>
     using side = detail::side<WaitList, item, item, Colour>;
+    using counting = detail::observer<counted>;
 
 public:
     attempt(scene& s, meeting& where, const wish& what) : scene_(&s) {
@@ -173,7 +174,8 @@ private:
         operation_->emplace(make);
     }
 
-    void make(plain_exchanger& ex, const wish& what, item&& mine) {
+    template <without_colours Exchanger>
+    void make(Exchanger& ex, const wish& what, item&& mine) {
         limit(
             what, [&](auto... more) { return ex.exchange(std::move(mine), more...); },
             [&](auto... more) { return ex.exchange_for(std::move(mine), more...); },
@@ -217,7 +219,10 @@ private:
         side<detail::dual_stack, colour::blue>, side<detail::unordered_dual_queue, colour::red>,
         side<detail::unordered_dual_queue, colour::blue>,
         detail::side<detail::dual_queue, item, void, colour::red>,
-        detail::side<detail::dual_queue, void, item, colour::blue>>>
+        detail::side<detail::dual_queue, void, item, colour::blue>,
+        detail::side<detail::single_slot, item, item, colour::none, counting>,
+        detail::side<detail::unordered_dual_queue, item, item, colour::red, counting>,
+        detail::side<detail::unordered_dual_queue, item, item, colour::blue, counting>>>
         operation_;
 };
 

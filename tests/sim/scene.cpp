@@ -208,6 +208,7 @@ void scene::end(record& op) noexcept {
 
 void scene::abandoned(record& op) noexcept {
     note("gave {}, and is destroyed", op.given);
+    ++op.where->abandoned;
     op.told.reset();
     end(op);
 }
@@ -229,6 +230,7 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
         tell(given, result);
         told->returned(result, history::time_point(now()));
         met = static_cast<bool>(result);
+        where.exchanged += met ? 1U : 0U;
         no_partner = !met && result.error() == exchange_errc::no_partner;
     };
     ++where.users;
@@ -242,7 +244,7 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
     }
     const std::uint64_t before = turns();
     where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
-        if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
+        if constexpr (without_colours<Exchanger>) {
             end(ex.try_exchange(std::move(mine)));
         } else if constexpr (std::is_same_v<Exchanger, item_channel>) {
             if (as == history::colour::red) {
@@ -456,6 +458,18 @@ std::string scene::check_end() {
     if (items.alive.load() != 0) {
         return std::to_string(items.alive.load()) +
                " items are left at the end, or were destroyed twice";
+    }
+    for (const meeting& each : meetings) {
+        if (const counters* const counted = each.ex.statistics()) {
+            const undisturbed eyes;
+            const statistics seen = counted->stats();
+            // Both parties of an exchange count, unless one was destroyed before it returned.
+            if (seen.waiting != 0 || seen.arrivals != 2 * seen.exchanges + seen.ended() ||
+                2 * seen.exchanges < each.exchanged ||
+                2 * seen.exchanges > each.exchanged + each.abandoned) {
+                return "the counters of exchanger " + std::to_string(each.id) + " do not add up";
+            }
+        }
     }
     return history_.violations_at_rest(history::time_point(now()));
 }

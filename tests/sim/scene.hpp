@@ -45,6 +45,8 @@ struct meeting {
     /// public.
     std::size_t circle = 0;
     std::size_t begun = 0; ///< How many operations have begun here.
+    std::size_t exchanged = 0; ///< How many have returned with a partner's item.
+    std::size_t abandoned = 0; ///< How many were destroyed while they waited.
 };
 
 /// A loop, and the thread that runs it.
@@ -163,6 +165,7 @@ public:
         }
         tell(op.given, result);
         op.told->returned(result, history::time_point(now()));
+        op.where->exchanged += result ? 1U : 0U;
         end(op);
     }
     /// The operation's coroutine has suspended.

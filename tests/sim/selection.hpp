@@ -34,8 +34,10 @@ struct given_cases {
 /// for each combination of exchangers.
 class any_cases {
     using colour = detail::colour;
-    template <class WaitList, class Own, class Theirs, colour Colour>
-    using one_of = detail::selection_case<detail::side<WaitList, Own, Theirs, Colour>>;
+    template <class WaitList, class Own, class Theirs, colour Colour,
+              class Observer = detail::observer<>>
+    using one_of = detail::selection_case<detail::side<WaitList, Own, Theirs, Colour, Observer>>;
+    using counting = detail::observer<counted>;
     template <class WaitList>
     using red = one_of<WaitList, item, item, colour::red>;
     template <class WaitList>
@@ -47,7 +49,10 @@ class any_cases {
                      red<detail::dual_stack>, blue<detail::dual_stack>,
                      red<detail::unordered_dual_queue>, blue<detail::unordered_dual_queue>,
                      one_of<detail::dual_queue, item, void, colour::red>,
-                     one_of<detail::dual_queue, void, item, colour::blue>>;
+                     one_of<detail::dual_queue, void, item, colour::blue>,
+                     one_of<detail::single_slot, item, item, colour::none, counting>,
+                     one_of<detail::unordered_dual_queue, item, item, colour::red, counting>,
+                     one_of<detail::unordered_dual_queue, item, item, colour::blue, counting>>;
 
 public:
     using result = any_cases*;
@@ -143,7 +148,8 @@ private:
             std::move(detail::operation_access::of(operation)));
     }
 
-    void make(std::size_t i, plain_exchanger& ex, history::colour, item&& mine) {
+    template <without_colours Exchanger>
+    void make(std::size_t i, Exchanger& ex, history::colour, item&& mine) {
         put(i, ex.exchange(std::move(mine)));
     }
     template <class Exchanger>

@@ -27,6 +27,14 @@ void venue::make(kind which, std::size_t capacity) {
     case kind::channel:
         owned_ = std::make_unique<item_channel>();
         break;
+    case kind::counted:
+        counters_ = std::make_unique<counters>(choices().between(0, 2));
+        owned_ = std::make_unique<counted_exchanger>(*counters_, capacity);
+        break;
+    case kind::counted_any:
+        counters_ = std::make_unique<counters>(choices().between(0, 2));
+        owned_ = std::make_unique<counted_unordered_exchanger>(*counters_, capacity);
+        break;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <tryst/exchanger.hpp>
 #include <tryst/red_blue_exchanger.hpp>
+#include <tryst/statistics.hpp>
 #include <tryst/synchronous_channel.hpp>
 
 #include <cstddef>
@@ -26,11 +27,26 @@ using short_fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
 using unordered_exchanger = test::short_exchanger<detail::unordered_dual_queue, item>;
 using item_channel = synchronous_channel<item>;
+using counted_exchanger = exchanger<item, counted>;
+using counted_unordered_exchanger = red_blue_exchanger<item, item, order::any, counted>;
+
+template <class Exchanger>
+concept without_colours =
+    std::is_same_v<Exchanger, plain_exchanger> || std::is_same_v<Exchanger, counted_exchanger>;
 
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
-    enum class kind : std::uint8_t { plain, fifo, short_fifo, lifo, any, channel };
+    enum class kind : std::uint8_t {
+        plain,
+        fifo,
+        short_fifo,
+        lifo,
+        any,
+        channel,
+        counted,
+        counted_any
+    };
 
     /// A new one. @throws std::bad_alloc.
     void make(kind which, std::size_t capacity);
@@ -38,9 +54,9 @@ public:
     void grow(std::size_t times) noexcept;
 
     bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
-    bool has_colours() const noexcept { return what_ != kind::plain; }
+    bool has_colours() const noexcept { return what_ != kind::plain && what_ != kind::counted; }
     bool is_fifo() const noexcept {
-        return what_ != kind::plain && what_ != kind::lifo && what_ != kind::any;
+        return what_ == kind::fifo || what_ == kind::short_fifo || what_ == kind::channel;
     }
     kind what() const noexcept { return what_; }
 
@@ -66,11 +82,16 @@ public:
     /// Whether no waiter is left in the arena. Call it `undisturbed`, while all threads sleep.
     bool all_are_in_wait_list() noexcept;
 
+    /// What its counters say, also after `destroy`; null if it has none.
+    const counters* statistics() const noexcept { return counters_.get(); }
+
 private:
     kind what_ = kind::plain;
+    std::unique_ptr<counters> counters_;
     std::variant<std::monostate, std::unique_ptr<plain_exchanger>, std::unique_ptr<fifo_exchanger>,
                  std::unique_ptr<short_fifo_exchanger>, std::unique_ptr<lifo_exchanger>,
-                 std::unique_ptr<unordered_exchanger>, std::unique_ptr<item_channel>>
+                 std::unique_ptr<unordered_exchanger>, std::unique_ptr<item_channel>,
+                 std::unique_ptr<counted_exchanger>, std::unique_ptr<counted_unordered_exchanger>>
         owned_;
 };
 
