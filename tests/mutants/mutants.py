@@ -41,7 +41,7 @@ PLATFORM = "detail/platform/atomic.hpp"
 FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
          "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp", "loop_executor.hpp",
          "task.hpp", "detail/run/join.hpp", "join_handle.hpp", "inplace_stop_token.hpp",
-         "detail/meet/commitment.hpp")
+         "detail/meet/commitment.hpp", "detail/platform/thread_number.hpp")
 
 # Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
 WAIT_LISTS = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
@@ -605,6 +605,23 @@ def executors() -> Iterator[Mutant]:
     yield Mutant("executor: every sleep is counted", file, "        if (!base::stay_awake()) {\n", "        static_cast<void>(base::stay_awake());\n        {\n")
 
 
+def counters() -> Iterator[Mutant]:
+    """What counts, and the numbers of its threads."""
+    protocol, observer, numbers = "detail/meet/protocol.hpp", "detail/meet/observer.hpp", "detail/platform/thread_number.hpp"
+    yield Mutant("counters: a canceller does not pin the exchanger", protocol,
+                 "            arena_.pin();\n            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
+                 "                observer_.ended(w, why);\n            }\n            arena_.unpin();\n",
+                 "            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
+                 "                observer_.ended(w, why);\n            }\n")
+    yield Mutant("counters: a party that moves from the arena counts as one more", observer,
+                 "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n", by="sim")
+    yield Mutant("counters: a stale waiter is not counted", protocol,
+                 "            observer_.ended(q, outcome::not_selected);\n", "", by="sim")
+    yield Mutant("counters: an end without a wait is no arrival", observer,
+                 "            count(counted_event::wait, !ending.began.is_set());\n", "")
+    yield Mutant("thread numbers: two threads get one number", numbers, "std::countr_one(seen)", "(seen == 0 ? 0 : 1)")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform."""
     yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
@@ -613,5 +630,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *select(), *executors(), *split(include, WAIT_LISTS, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS, "sim"),
             *queue(), *stack(), *elimination(), *pool()]
