@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: MIT
+"""Pretty-printers for the public types of tryst."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gdb
+import gdb.printing
+
+from . import wait_lists
+from .values import (address, at, atomic, executor, executor_kind, is_class, member, number, owned, plain, read_word,
+                     symbol, without_arguments)
+
+MOST_NODES = 1000
+FRAME_PROMISE = 16  # behind the two functions of a coroutine's frame
+
+Child = tuple[str, Any]
+
+
+def count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def enumerator(value: gdb.Value) -> str:
+    """The name of an enumerator without its scope. @throws gdb.error for a value that has no name."""
+    value = atomic(value)
+    for each in plain(value.type).fields():
+        if each.enumval == int(value):
+            return each.name.split("::")[-1]
+    raise gdb.error(f"{int(value)} is no {plain(value.type).name}")
+
+
+def chain(first: gdb.Value, link: str) -> tuple[list[gdb.Value], bool]:
+    """The nodes of a linked list, and whether these are all."""
+    nodes: list[gdb.Value] = []
+    node = first
+    while int(node) != 0:
+        if len(nodes) == MOST_NODES:
+            return nodes, False
+        nodes.append(node)
+        node = node[link]
+    return nodes, True
+
+
+def type_name(value: gdb.Value) -> str:
+    return str(plain(value.type))
+
+
+class Printer:
+    """A printer that gdb can call for any memory: an error becomes the text. `text` and `items` may throw."""
+
+    def __init__(self, value: gdb.Value) -> None:
+        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            value = value.referenced_value()
+        self.value = value
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    def items(self) -> Iterator[Child]:
+        return iter(())
+
+    def to_string(self) -> str:
+        try:
+            return self.text()
+        except Exception as error:  # whatever it is, gdb would print a traceback
+            return f"<unreadable: {error}>"
+
+    def children(self) -> Iterator[Child]:
+        try:
+            self.text()
+            yield from self.items()
+        except Exception:  # `to_string` says what it is
+            return
+
+
+def waiter_text(waiter: gdb.Value) -> str:
+    kind = enumerator(waiter["kind"])
+    return f"{kind}, {executor(waiter['executor'])}"
+
+
+class Waiter(Printer):
+    def text(self) -> str:
+        return f"waiter at {address(self.value):#x}: {waiter_text(self.value)}"
+
+
+def exchange_text(seen: wait_lists.Exchange) -> str:
+    parts = ["closed" if seen.closed else "open"]
+    colours = sorted({w.colour for w in seen.waiters})
+    more = "" if seen.complete else " or more"
+    if colours in ([], [""]):
+        parts.append(f"{len(seen.waiters)}{more} waiting")
+    else:
+        parts += [f"{sum(w.colour == c for w in seen.waiters)}{more} {c} waiting" for c in colours]
+    if seen.capacity != 0:
+        parts.append(f"arena {seen.bound} of {count(seen.capacity, 'slot')}")
+    return (f'"{seen.name}", ' if seen.name else "") + ", ".join(parts)
+
+
+class Exchanger(Printer):
+    def seen(self) -> wait_lists.Exchange | None:
+        protocol = wait_lists.protocol_of(self.value)
+        return None if protocol is None else wait_lists.read(protocol)
+
+    def text(self) -> str:
+        seen = self.seen()
+        return f"{type_name(self.value)}: " + ("destroyed" if seen is None else exchange_text(seen))
+
+    def items(self) -> Iterator[Child]:
+        seen = self.seen()
+        for waiter in seen.waiters if seen is not None else ():
+            place = "arena" if waiter.in_arena else "list"
+            yield (f"{waiter.colour} in {place}".strip(), at(waiter.address, wait_lists.waiter_type()))
+
+
+class Remote(Exchanger):
+    """An exchanger or channel of several processes: its local meeting place."""
+
+    def seen(self) -> wait_lists.Exchange | None:
+        place = owned(self.value["meeting_"]["place_"])
+        return None if int(place) == 0 else wait_lists.read(place["protocol_"])
+
+
+ERRORS = {
+    "timed_out": "the deadline passed before a partner came",
+    "cancelled": "a stop was requested before a partner came",
+    "closed": "the exchanger is closed",
+    "no_partner": "no partner is waiting",
+    "out_of_memory": "there is no memory for another waiter",
+    "not_selected": "another case of the selection took place",
+    "unavailable": "the meeting place cannot be reached, and nothing was offered",
+    "in_doubt": "the outcome is unknown: a partner may have the item",
+}
+
+
+class ExchangeErrc(Printer):
+    def text(self) -> str:
+        if int(self.value) == 0:
+            return "success"
+        name = enumerator(self.value)
+        return f"{name} ({ERRORS[name]})" if name in ERRORS else name
+
+
+def item_at(where: int, type_: gdb.Type) -> Iterator[Child]:
+    """The item, unless it is the empty object that stands for void."""
+    if plain(type_).code != gdb.TYPE_CODE_VOID and str(plain(type_)) != "tryst::detail::nothing":
+        yield ("item", at(where, type_))
+
+
+class ExchangeResult(Printer):
+    def text(self) -> str:
+        error = self.value["error_"]
+        return "exchanged" if int(error) == 0 else enumerator(error)
+
+    def items(self) -> Iterator[Child]:
+        exchanged = int(self.value["error_"]) == 0
+        # Both standard libraries keep the content of a variant first.
+        either = self.value["item_"]
+        return item_at(address(either), plain(either.type).template_argument(0 if exchanged else 1))
+
+
+def case_text(index: gdb.Value) -> str:
+    return "no case took place" if int(index) == 2**64 - 1 else f"case {int(index)} took place"
+
+
+class SelectResult(Printer):
+    def text(self) -> str:
+        return case_text(self.value["index_"])
+
+    def items(self) -> Iterator[Child]:
+        yield ("results", self.value["results_"])
+
+
+class SelectFromResult(Printer):
+    def text(self) -> str:
+        return case_text(self.value["index_"])
+
+
+def frame_of(handle: gdb.Value) -> int:
+    """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
+    for name in ("_M_fr_ptr", "__handle_"):
+        frame = member(handle, name)
+        if frame is not None:
+            return int(frame)
+    raise gdb.error("an unknown std::coroutine_handle")
+
+
+def coroutine_name(frame: int) -> str:
+    """The name of its function. The second word of a frame is the function that destroys it."""
+    name = symbol(read_word(frame + 8))
+    return without_arguments(name) or f"the coroutine at {frame:#x}"
+
+
+class Task(Printer):
+    def text(self) -> str:
+        frame = frame_of(self.value["coroutine_"])
+        if frame == 0:
+            return f"{type_name(self.value)}: empty"
+        return f"{type_name(self.value)}: {coroutine_name(frame)}, {self.state(frame)}"
+
+    def state(self, frame: int) -> str:
+        if read_word(frame) == 0:
+            return "done"
+        if int(self.promise(frame)["awaiter_"]) == 0:
+            return "not started"
+        return "started"
+
+    def promise(self, frame: int) -> gdb.Value:
+        return at(frame + FRAME_PROMISE, plain(self.value["coroutine_"].type).template_argument(0))
+
+    def items(self) -> Iterator[Child]:
+        frame = frame_of(self.value["coroutine_"])
+        if frame != 0 and read_word(frame) == 0:
+            promise = self.promise(frame)
+            result = member(promise, "result_")
+            yield ("result", result) if result is not None else ("exception", promise["exception_"])
+
+
+class JoinHandle(Printer):
+    def text(self) -> str:
+        state = self.value["state_"]
+        return f"{type_name(self.value)}: " + ("empty" if int(state) == 0 else enumerator(state["word_"]))
+
+
+class TaskScope(Printer):
+    def text(self) -> str:
+        children, complete = chain(self.value["first_"], "following")
+        tasks = count(len(children), "task") + ("" if complete else " or more")
+        joined = "" if int(self.value["joiner_"]) == 0 else ", being joined"
+        state = "closed" if bool(self.value["closed_"]) else "open"
+        return f"{type_name(self.value)}: {state}, {tasks}{joined}, {executor(self.value['executor_'])}"
+
+
+class ExecutorRef(Printer):
+    def text(self) -> str:
+        return executor(self.value)
+
+
+def short_type(value: gdb.Value) -> str:
+    """The type of an executor, as `executor` names it."""
+    return executor_kind(type_name(value))
+
+
+class Loop(Printer):
+    """A run_loop, a uring::context, or an executor on a user's loop."""
+
+    def text(self) -> str:
+        queued, complete = chain(self.value["queue_"]["head_"], "next")
+        parts = [self.state(), f"{len(queued)}{'' if complete else ' or more'} queued"]
+        timers = member(self.value, "timers_")
+        if timers is not None and int(timers["root_"]) != 0:
+            parts.append("timers armed")
+        return f"{short_type(self.value)}: " + ", ".join(parts)
+
+    def state(self) -> str:
+        running = member(self.value, "running_")
+        running = running if running is not None else self.value["in_turn_"]
+        if int(running) not in (0, 1):
+            raise gdb.error(f"a flag is {int(running)}")
+        return "running" if bool(running) else "not running"
+
+
+class TaskExecutor(Printer):
+    """tryst::asio::task_executor."""
+
+    def text(self) -> str:
+        core = owned(self.value["core_"])
+        if int(core) == 0:
+            return f"{type_name(self.value)}: destroyed"
+        queued, complete = chain(core["queue_"]["head_"], "next")
+        return f"{type_name(self.value)}: {len(queued)}{'' if complete else ' or more'} queued"
+
+
+def source_text(source: gdb.Value) -> str:
+    word = number(source["word_"])
+    if word > 3:
+        raise gdb.error(f"its state is {word}")
+    if word & 1:
+        return "stop requested"
+    callbacks, complete = chain(source["first_"], "next")
+    return "no stop requested, " + count(len(callbacks), "callback") + ("" if complete else " or more")
+
+
+class StopSource(Printer):
+    def text(self) -> str:
+        return f"{type_name(self.value)}: {source_text(self.value)}"
+
+
+class StopToken(Printer):
+    def text(self) -> str:
+        source = self.value["source_"]
+        text = "no stop possible" if int(source) == 0 else source_text(source.dereference())
+        return f"{type_name(self.value)}: {text}"
+
+
+STAGES = {
+    "created": "not awaited yet",
+    "offered": "waiting",
+    "offered_cancelled": "waiting, and being cancelled",
+    "finished": "finished",
+    "stoppable": "waiting until a stop",
+    "timed_by_executor": "waiting until a deadline",
+    "timed_by_thread": "waiting until a deadline",
+}
+
+
+class ExchangeOperation(Printer):
+    def text(self) -> str:
+        result = enumerator(self.value["result"])
+        stage = STAGES[enumerator(self.value["at"])]
+        return "tryst::exchange_operation: " + (stage if result == "pending" else result)
+
+    def items(self) -> Iterator[Child]:
+        exchanged = enumerator(self.value["result"]) == "exchanged"
+        item = self.value["got" if exchanged else "brought"]
+        return item_at(address(item), item.type)
+
+
+class SelectOperation(Printer):
+    def text(self) -> str:
+        return f"tryst::select_operation: {STAGES[enumerator(self.value['at_'])]}"
+
+
+def nanoseconds(time: gdb.Value) -> int:
+    """The count of a duration or a time point of std::chrono, of either standard library."""
+    while is_class(time.type):
+        time = time[plain(time.type).fields()[0].name]
+    return int(time)
+
+
+class Sleep(Printer):
+    """What sleep_for and sleep_until return."""
+
+    def text(self) -> str:
+        limit = self.value["limit_"]
+        seconds = nanoseconds(limit) / 1e9
+        if "time_point" in str(plain(limit.type)):
+            return f"tryst::sleep_until: {seconds:.9g} s on the steady clock"
+        return f"tryst::sleep_for: {seconds:.9g} s"
+
+
+class SleepAwaiter(Printer):
+    """A sleep that has been awaited."""
+
+    def text(self) -> str:
+        return f"sleep: {enumerator(self.value['word_'])}"
+
+
+class ScheduleOperation(Printer):
+    def text(self) -> str:
+        awaited = frame_of(self.value["coroutine_"]) != 0
+        return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor(self.value['executor_'])}"
+
+
+# The name of each printer in `info pretty-printer`, and the template or class.
+PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
+    "waiter": (r"tryst::detail::waiter", Waiter),
+    "exchanger": (r"tryst::exchanger<.*>", Exchanger),
+    "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
+    "synchronous_channel": (r"tryst::synchronous_channel<.*>", Exchanger),
+    "remote": (r"tryst::(boost_)?redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
+    "exchange_result": (r"tryst::(exchange_result|((boost_)?redis::(\w+::)*)remote_result)<.*>", ExchangeResult),
+    "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),
+    "select_result": (r"tryst::select_result<.*>", SelectResult),
+    "select_from_result": (r"tryst::select_from_result<.*>", SelectFromResult),
+    "task": (r"tryst::task<.*>", Task),
+    "join_handle": (r"tryst::join_handle<.*>", JoinHandle),
+    "task_scope": (r"tryst::task_scope", TaskScope),
+    "executor_ref": (r"tryst::executor_ref", ExecutorRef),
+    "run_loop": (r"tryst::basic_run_loop<.*>", Loop),
+    "uring_context": (r"tryst::uring::context", Loop),
+    "loop_executor": (r"tryst::loop_executor<.*>", Loop),
+    "task_executor": (r"tryst::(boost_)?asio::(\w+::)*task_executor<.*>", TaskExecutor),
+    "inplace_stop_source": (r"tryst::inplace_stop_source", StopSource),
+    "inplace_stop_token": (r"tryst::inplace_stop_token", StopToken),
+    "exchange_operation": (r"tryst::exchange_operation<.*>", ExchangeOperation),
+    "select_operation": (r"tryst::select_operation<.*>", SelectOperation),
+    "sleep": (r"tryst::detail::sleep<.*>", Sleep),
+    "sleep_awaiter": (r"tryst::detail::sleep_awaiter<.*>", SleepAwaiter),
+    "schedule_operation": (r"tryst::schedule_operation", ScheduleOperation),
+}
+
+
+def register(objfile: gdb.Objfile | None = None) -> None:
+    """Installs the printers for a file of the program, or for all. Again, it replaces them."""
+    collection = gdb.printing.RegexpCollectionPrettyPrinter("tryst")
+    for name, (pattern, printer) in PRINTERS.items():
+        collection.add_printer(name, f"^{pattern}$", printer)
+    gdb.printing.register_pretty_printer(objfile, collection, replace=True)
+
+
+__all__ = ["PRINTERS", "coroutine_name", "frame_of", "register", "waiter_text"]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Finds the waiters of an exchanger: those in its wait list and the offers in its arena.
+
+The numbers are those of the headers in include/tryst/detail/meet that each function names. The program may be
+stopped in the middle of any step, and its memory may be corrupt. So each walk ends after a bounded number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import gdb
+
+from .values import WORD, address, at, atomic, member, number, owned, plain, read_word
+
+MOST_WAITERS = 1000
+MOST_STEPS = 10_000
+MOST_GROUPS = 255
+ARENA_AT = 24  # in waiter::place, the number of the slot (arena.hpp)
+
+
+@dataclass
+class Found:
+    """A waiter in a slot or list."""
+
+    address: int
+    colour: str  # "red", "blue" or ""
+    in_arena: bool
+
+
+@dataclass
+class Exchange:
+    """What an exchanger's protocol looks like. `complete` is false if there may be more waiters."""
+
+    name: str
+    closed: bool
+    bound: int
+    capacity: int
+    waiters: list[Found] = field(default_factory=list)
+    complete: bool = True
+
+
+def read(protocol: gdb.Value) -> Exchange:
+    """Reads a `protocol`. @throws gdb.error."""
+    arena = protocol["arena_"]
+    wait_list = arena["list_"]
+    capacity = number(arena["capacity_"])
+    if capacity > MOST_GROUPS:
+        raise gdb.error(f"an arena of {capacity} slots")
+    name = member(protocol, "name_")
+    closed, found = _in_list(wait_list)
+    result = Exchange(
+        name="" if name is None or int(name) == 0 else name.string(errors="replace", length=_length(int(name))),
+        closed=closed,
+        bound=number(arena["bound_"]) & 0xFF,
+        capacity=capacity,
+    )
+    for each in (found, _in_arena(arena, capacity)):
+        for waiter in each:
+            if len(result.waiters) == MOST_WAITERS:
+                result.complete = False
+                return result
+            result.waiters.append(waiter)
+    return result
+
+
+def _length(text: int) -> int:
+    """The length of a C string, up to 100."""
+    for length in range(100):
+        if bytes(gdb.selected_inferior().read_memory(text + length, 1)) == b"\0":
+            return length
+    return 100
+
+
+def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
+    if member(wait_list, "segments_") is not None:
+        closed = bool(number(wait_list["red_"]["word"]) & 1)
+        return closed, _in_queue(wait_list)
+    if member(wait_list, "head_") is not None:
+        closed = bool(number(wait_list["head_"]) & 1)
+        return closed, _in_stack(wait_list)
+    word = number(wait_list["word_"])
+    return word == 1, _in_word(word, False, False)
+
+
+def _in_word(word: int, coloured: bool, in_arena: bool) -> Iterator[Found]:
+    """slot.hpp: 0 is empty, 1 closed, 2 moving; a blue waiter's address is odd."""
+    if word > 2:
+        colour = ("blue" if word & 1 else "red") if coloured else ""
+        yield Found(word & ~1, colour, in_arena)
+
+
+def _in_arena(arena: gdb.Value, capacity: int) -> Iterator[Found]:
+    if capacity == 0 or number(arena["bound_"]) == 0:
+        return  # has never grown
+    coloured = member(arena["list_"], "word_") is None
+    groups = owned(arena["spread_"])
+    size = groups.type.target().sizeof
+    first, last = groups.type.target().fields()[0].type.range()
+    for i in range(capacity):
+        for k in range(last - first + 1):
+            yield from _in_word(read_word(int(groups) + i * size + k * WORD), coloured, True)
+
+
+class Pool:
+    """node_pool.hpp: node n is in block i, where i is the position of its highest bit."""
+
+    def __init__(self, pool: gdb.Value) -> None:
+        self.node = plain(pool.type).template_argument(0)
+        self.blocks = address(pool["blocks_"])
+        self.count = plain(pool.type).template_argument(1)
+
+    def where(self, n: int) -> int:
+        """@throws gdb.error if there is no such node."""
+        block = n.bit_length() - 1
+        if n == 0 or block >= int(self.count):
+            raise gdb.error(f"there is no node {n}")
+        begin = read_word(self.blocks + block * WORD)
+        if begin == 0:
+            raise gdb.error(f"there is no node {n}")
+        return begin + (n - (1 << block)) * self.node.sizeof
+
+    def __getitem__(self, n: int) -> gdb.Value:
+        return at(self.where(n), self.node)
+
+
+def _in_stack(stack: gdb.Value) -> Iterator[Found]:
+    """dual_stack.hpp: whether it is closed, the colour, the number of the top node."""
+    head = number(stack["head_"])
+    nodes = Pool(stack["nodes_"])
+    n = head >> 2 & 0xFFFFFF
+    for _ in range(MOST_STEPS):
+        if n == 0:
+            return
+        node = nodes[n]
+        word = number(node["content"])
+        if word > 3:
+            yield Found(word, "blue" if head & 2 else "red", False)
+        n = number(node["next"])
+
+
+def _in_queue(queue: gdb.Value) -> Iterator[Found]:
+    """dual_queue.hpp: the colour with the larger cursor waits. segment_list.hpp: the cells."""
+    red, blue = (number(queue[name]["word"]) >> 1 for name in ("red_", "blue_"))
+    colour = "red" if red > blue else "blue"
+    segments = queue["segments_"]
+    bits = int(plain(segments.type).template_argument(0))
+    pool = Pool(segments["segments_"])
+    mask = (1 << 19) - 1
+    n = number(segments["oldest_"]) & mask
+    for _ in range(MOST_STEPS):
+        segment = pool[n]
+        cells = address(segment["cells"])
+        for t in range(1 << bits):
+            i = t if bits < 6 else (t & 7) << (bits - 3) | t >> 3
+            word = read_word(cells + i * WORD)
+            if word > 2:
+                yield Found(word, colour, False)
+        n = number(segment["next"]) & mask
+        if n == 0 or n >= mask - 1:
+            return
+
+
+def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:
+    """The protocol of an exchanger or a channel, or None if it is being destroyed. @throws gdb.error."""
+    pointer = owned(exchanger["protocol_"])
+    return None if int(pointer) == 0 else pointer.dereference()
+
+
+def waiter_type() -> gdb.Type:
+    """@throws gdb.error if the program does not have the type."""
+    return gdb.lookup_type("tryst::detail::waiter")
+
+
+def is_in_arena(waiter: gdb.Value) -> bool:
+    return number(waiter["place"]) >> ARENA_AT != 0
+
+
+def word_of(waiter: gdb.Value) -> int:
+    """The bits of its signal (signal.hpp)."""
+    return int(atomic(waiter["state"]["word_"]))
