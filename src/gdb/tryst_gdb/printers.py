@@ -11,8 +11,8 @@ import gdb
 import gdb.printing
 
 from . import wait_lists
-from .values import (address, at, atomic, executor, executor_kind, is_class, member, number, owned, plain, read_word,
-                     symbol, without_arguments)
+from .values import (Unreadable, address, at, atomic, executor, executor_kind, function_name, is_class, member, number, owned,
+                     plain, read_word, symbol)
 
 MOST_NODES = 1000
 FRAME_PROMISE = 16  # behind the two functions of a coroutine's frame
@@ -21,7 +21,7 @@ Child = tuple[str, Any]
 
 
 def count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
+    return f"{n} {noun}" + ("" if n == 1 or noun in ("red", "blue") else "s")
 
 
 def enumerator(value: gdb.Value) -> str:
@@ -45,8 +45,13 @@ def chain(first: gdb.Value, link: str) -> tuple[list[gdb.Value], bool]:
     return nodes, True
 
 
+ORDERS = ("fifo", "lifo", "any")
+
+
 def type_name(value: gdb.Value) -> str:
-    return str(plain(value.type))
+    """The name of a type as users write it, whatever compiler wrote it into the program."""
+    name = str(plain(value.type)).replace("(anonymous namespace)::", "")
+    return re.sub(r"\(tryst::order\)([012])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
 
 
 class Printer:
@@ -78,8 +83,17 @@ class Printer:
 
 
 def waiter_text(waiter: gdb.Value) -> str:
-    kind = enumerator(waiter["kind"])
-    return f"{kind}, {executor(waiter['executor'])}"
+    """What kind of waiter it is, whose, and where it resumes. @throws gdb.error."""
+    return f"{enumerator(waiter['kind'])}, {owner_text(int(waiter['owner']))}{executor(waiter['executor'])}"
+
+
+def owner_text(owner: int) -> str:
+    """The name of the waiting coroutine, or "". Only a coroutine has a function that destroys it in its second word."""
+    try:
+        name = symbol(read_word(owner + 8))
+    except Unreadable:
+        return ""
+    return f"{function_name(name)}, " if re.search(r"\b(destroy|cleanup|actor)\b", name) else ""
 
 
 class Waiter(Printer):
@@ -87,33 +101,39 @@ class Waiter(Printer):
         return f"waiter at {address(self.value):#x}: {waiter_text(self.value)}"
 
 
-def exchange_text(seen: wait_lists.Exchange) -> str:
+def exchange_text(seen: wait_lists.Exchange, names: dict[str, str]) -> str:
     parts = ["closed" if seen.closed else "open"]
     colours = sorted({w.colour for w in seen.waiters})
     more = "" if seen.complete else " or more"
     if colours in ([], [""]):
         parts.append(f"{len(seen.waiters)}{more} waiting")
     else:
-        parts += [f"{sum(w.colour == c for w in seen.waiters)}{more} {c} waiting" for c in colours]
+        parts += [f"{count(sum(w.colour == c for w in seen.waiters), names[c])}{more} waiting" for c in colours]
     if seen.capacity != 0:
         parts.append(f"arena {seen.bound} of {count(seen.capacity, 'slot')}")
     return (f'"{seen.name}", ' if seen.name else "") + ", ".join(parts)
 
 
 class Exchanger(Printer):
+    COLOURS = {"red": "red", "blue": "blue"}
+
     def seen(self) -> wait_lists.Exchange | None:
         protocol = wait_lists.protocol_of(self.value)
         return None if protocol is None else wait_lists.read(protocol)
 
     def text(self) -> str:
         seen = self.seen()
-        return f"{type_name(self.value)}: " + ("destroyed" if seen is None else exchange_text(seen))
+        return f"{type_name(self.value)}: " + ("destroyed" if seen is None else exchange_text(seen, self.COLOURS))
 
     def items(self) -> Iterator[Child]:
         seen = self.seen()
         for waiter in seen.waiters if seen is not None else ():
             place = "arena" if waiter.in_arena else "list"
-            yield (f"{waiter.colour} in {place}".strip(), at(waiter.address, wait_lists.waiter_type()))
+            yield (f"{self.COLOURS.get(waiter.colour, 'waiter')} in {place}", at(waiter.address, wait_lists.waiter_type()))
+
+
+class Channel(Exchanger):
+    COLOURS = {"red": "sender", "blue": "receiver"}
 
 
 class Remote(Exchanger):
@@ -190,8 +210,7 @@ def frame_of(handle: gdb.Value) -> int:
 
 def coroutine_name(frame: int) -> str:
     """The name of its function. The second word of a frame is the function that destroys it."""
-    name = symbol(read_word(frame + 8))
-    return without_arguments(name) or f"the coroutine at {frame:#x}"
+    return function_name(symbol(read_word(frame + 8))) or f"the coroutine at {frame:#x}"
 
 
 class Task(Printer):
@@ -213,10 +232,24 @@ class Task(Printer):
 
     def items(self) -> Iterator[Child]:
         frame = frame_of(self.value["coroutine_"])
-        if frame != 0 and read_word(frame) == 0:
-            promise = self.promise(frame)
-            result = member(promise, "result_")
-            yield ("result", result) if result is not None else ("exception", promise["exception_"])
+        if frame == 0 or read_word(frame) != 0:
+            return
+        promise = self.promise(frame)
+        result = member(promise, "result_")
+        if result is None:
+            exception = promise["exception_"]
+        else:
+            index = variant_index(result)
+            if index == 1:  # each standard library keeps the content of a variant first
+                yield from item_at(address(result), plain(result.type).template_argument(1))
+            exception = at(address(result), plain(result.type).template_argument(2)) if index == 2 else None
+        if exception is not None and read_word(address(exception)) != 0:
+            yield ("exception", exception)
+
+
+def variant_index(variant: gdb.Value) -> int:
+    index = member(variant, "_M_index")
+    return int(index if index is not None else variant["__impl_"]["__index"])
 
 
 class JoinHandle(Printer):
@@ -250,10 +283,25 @@ class Loop(Printer):
     def text(self) -> str:
         queued, complete = chain(self.value["queue_"]["head_"], "next")
         parts = [self.state(), f"{len(queued)}{'' if complete else ' or more'} queued"]
+        mail = self.mail()
+        if mail:
+            parts.append(f"{mail}{'' if mail < MOST_NODES else ' or more'} in its inbox")
         timers = member(self.value, "timers_")
         if timers is not None and int(timers["root_"]) != 0:
             parts.append("timers armed")
         return f"{short_type(self.value)}: " + ", ".join(parts)
+
+    def mail(self) -> int:
+        """How many nodes its inbox holds. A word of 1 says that the loop sleeps (inbox.hpp)."""
+        mailbox = member(self.value, "mail_")
+        inbox = member(self.value, "inbox_") if mailbox is None else mailbox
+        if inbox is None:
+            return 0
+        word = number(inbox["word_"])
+        if word <= 1:
+            return 0
+        nodes, _ = chain(gdb.Value(word).cast(gdb.lookup_type("tryst::executor_node").pointer()), "next")
+        return len(nodes)
 
     def state(self) -> str:
         running = member(self.value, "running_")
@@ -360,7 +408,7 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "waiter": (r"tryst::detail::waiter", Waiter),
     "exchanger": (r"tryst::exchanger<.*>", Exchanger),
     "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
-    "synchronous_channel": (r"tryst::synchronous_channel<.*>", Exchanger),
+    "synchronous_channel": (r"tryst::synchronous_channel<.*>", Channel),
     "remote": (r"tryst::(boost_)?redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
     "exchange_result": (r"tryst::(exchange_result|((boost_)?redis::(\w+::)*)remote_result)<.*>", ExchangeResult),
     "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),

@@ -103,14 +103,41 @@ def without_arguments(name: str) -> str:
     name = re.sub(r"\s*\[clone [^]]*\]", "", name)
     name = name.replace("(anonymous namespace)::", "")
     depth = 0
+    begin = 0  # after the type that the name of a template begins with
     for i, c in enumerate(name):
-        if c == "<":
+        if depth == 0 and c == "(" and not name.endswith("operator", 0, i):
+            end = _closing(name, i)
+            if not re.match(r"( const| volatile| &&?)*::", name[end:]):
+                return name[begin:i]
+        if c in "<({[":
             depth += 1
-        elif c == ">" and name[max(i - 1, 0)] != "-":
+        elif c in ">)}]" and not name.endswith("->", 0, i + 1):
             depth -= 1
-        elif c == "(" and depth == 0 and not name[:i].endswith("operator"):
-            return name[:i]
+        elif c == " " and depth == 0 and not name.endswith("operator", 0, i):
+            begin = i + 1
+    return name[begin:]
+
+
+def function_name(name: str) -> str:
+    """As `without_arguments`, and without the arguments of a template, which some compilers leave out."""
+    name = without_arguments(name)
+    begin = name.find("<")
+    if name.endswith(">") and begin > 0 and _closing(name, begin) == len(name):
+        return name[:begin]
     return name
+
+
+def _closing(text: str, begin: int) -> int:
+    """The position after the bracket that closes the one at `begin`."""
+    depth = 0
+    for i in range(begin, len(text)):
+        if text[i] in "<({[":
+            depth += 1
+        elif text[i] in ">)}]" and not text.endswith("->", 0, i + 1):
+            depth -= 1
+            if depth == 0:
+                return i + 1
+    return len(text)
 
 
 def template_arguments(name: str) -> list[str]:
