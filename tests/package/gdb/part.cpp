@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#include <tryst/tryst.hpp>
+
+tryst::exchanger<int>& door() {
+    static tryst::exchanger<int> instance;
+    return instance;
+}
