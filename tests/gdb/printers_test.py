@@ -93,6 +93,10 @@ CORRUPT = {
 }
 
 
+def without_addresses(text: str) -> str:
+    return re.sub(r"\b0x[0-9a-f]+\b", "ADDRESS", text)
+
+
 class Gdb:
     """A program in gdb, with the printers of the source tree, stopped in `stop_here`."""
 
@@ -122,7 +126,7 @@ class Gdb:
         found = dict(re.findall(r"^@(\w+) *(?:\$\d+ = )?(.*)$", output, re.MULTILINE))
         if set(found) != set(expressions):
             raise AssertionError(output)
-        return {name: re.sub(r"\b0x[0-9a-f]+\b", "ADDRESS", text) for name, text in found.items()}
+        return {name: without_addresses(text) for name, text in found.items()}
 
 
 class Printers(unittest.TestCase):
@@ -158,6 +162,18 @@ class Printers(unittest.TestCase):
         self.assertIn("= tryst::inplace_stop_source: no stop requested, 0 callbacks\n", output)
         self.assertIn("Cannot access memory at address 0x10\n", output)
         self.assertNotIn("Traceback", output)
+
+    def test_prints_what_the_page_shows(self) -> None:
+        page = (TOP / "docs/debugger.md").read_text(encoding="utf-8")
+        shown = re.findall(r"^\(gdb\) (print .*)\n((?:(?!\(gdb\)|```).*\n)+)", page, re.MULTILINE)
+        self.assertGreater(len(shown), 4)
+        output = self.gdb.run("set print pretty on", *(command for command, _ in shown))
+        for command, text in shown:
+            with self.subTest(command):
+                self.assertIn(without_addresses(text), without_addresses(output))
+
+    def test_prints_plainly_when_asked(self) -> None:
+        self.assertIn("closed_ = false", self.gdb.run("print /r objects->scope"))
 
     def test_prints_plainly_when_disabled(self) -> None:
         output = self.gdb.run("disable pretty-printer global tryst;task_scope", "print objects->scope")
