@@ -11,8 +11,8 @@ import gdb
 import gdb.printing
 
 from . import wait_lists
-from .values import (Unreadable, address, at, atomic, executor, executor_kind, function_name, is_class, member, number, owned,
-                     plain, read_word, symbol)
+from .values import (ASIO_NAMESPACE, Unreadable, address, at, atomic, executor, executor_kind, function_name, is_class,
+                     member, number, owned, plain, read_word, symbol)
 
 MOST_NODES = 1000
 FRAME_PROMISE = 16  # behind the two functions of a coroutine's frame
@@ -50,7 +50,7 @@ ORDERS = ("fifo", "lifo", "any")
 
 def type_name(value: gdb.Value) -> str:
     """The name of a type as users write it, whatever compiler wrote it into the program."""
-    name = str(plain(value.type)).replace("(anonymous namespace)::", "")
+    name = ASIO_NAMESPACE.sub(r"tryst::\1::", str(plain(value.type)).replace("(anonymous namespace)::", ""))
     return re.sub(r"\(tryst::order\)([012])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
 
 
@@ -277,31 +277,30 @@ def short_type(value: gdb.Value) -> str:
     return executor_kind(type_name(value))
 
 
+def counted(nodes: list[gdb.Value], complete: bool) -> str:
+    return f"{len(nodes)}{'' if complete else ' or more'}"
+
+
+def queue_text(executor_: gdb.Value) -> str:
+    """How many nodes are in the queue of a serial executor, and in its inbox or mailbox, if it has one."""
+    text = f"{counted(*chain(executor_['queue_']['head_'], 'next'))} queued"
+    inbox = member(executor_, "mail_")
+    if inbox is None:
+        inbox = member(executor_, "inbox_")
+    word = 0 if inbox is None else number(inbox["word_"])
+    if word > 1:  # 1 says that the loop sleeps (inbox.hpp)
+        node = gdb.lookup_type("tryst::executor_node").pointer()
+        text += f", {counted(*chain(gdb.Value(word).cast(node), 'next'))} in its inbox"
+    return text
+
+
 class Loop(Printer):
     """A run_loop, a uring::context, or an executor on a user's loop."""
 
     def text(self) -> str:
-        queued, complete = chain(self.value["queue_"]["head_"], "next")
-        parts = [self.state(), f"{len(queued)}{'' if complete else ' or more'} queued"]
-        mail = self.mail()
-        if mail:
-            parts.append(f"{mail}{'' if mail < MOST_NODES else ' or more'} in its inbox")
         timers = member(self.value, "timers_")
-        if timers is not None and int(timers["root_"]) != 0:
-            parts.append("timers armed")
-        return f"{short_type(self.value)}: " + ", ".join(parts)
-
-    def mail(self) -> int:
-        """How many nodes its inbox holds. A word of 1 says that the loop sleeps (inbox.hpp)."""
-        mailbox = member(self.value, "mail_")
-        inbox = member(self.value, "inbox_") if mailbox is None else mailbox
-        if inbox is None:
-            return 0
-        word = number(inbox["word_"])
-        if word <= 1:
-            return 0
-        nodes, _ = chain(gdb.Value(word).cast(gdb.lookup_type("tryst::executor_node").pointer()), "next")
-        return len(nodes)
+        armed = ", timers armed" if timers is not None and int(timers["root_"]) != 0 else ""
+        return f"{short_type(self.value)}: {self.state()}, {queue_text(self.value)}{armed}"
 
     def state(self) -> str:
         running = member(self.value, "running_")
@@ -318,8 +317,7 @@ class TaskExecutor(Printer):
         core = owned(self.value["core_"])
         if int(core) == 0:
             return f"{type_name(self.value)}: destroyed"
-        queued, complete = chain(core["queue_"]["head_"], "next")
-        return f"{type_name(self.value)}: {len(queued)}{'' if complete else ' or more'} queued"
+        return f"{type_name(self.value)}: {queue_text(core)}"
 
 
 def source_text(source: gdb.Value) -> str:
@@ -409,8 +407,8 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "exchanger": (r"tryst::exchanger<.*>", Exchanger),
     "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
     "synchronous_channel": (r"tryst::synchronous_channel<.*>", Channel),
-    "remote": (r"tryst::(boost_)?redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
-    "exchange_result": (r"tryst::(exchange_result|((boost_)?redis::(\w+::)*)remote_result)<.*>", ExchangeResult),
+    "remote": (r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
+    "exchange_result": (r"tryst::(exchange_result|redis::(\w+::)*remote_result)<.*>", ExchangeResult),
     "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),
     "select_result": (r"tryst::select_result<.*>", SelectResult),
     "select_from_result": (r"tryst::select_from_result<.*>", SelectFromResult),
@@ -421,7 +419,7 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "run_loop": (r"tryst::basic_run_loop<.*>", Loop),
     "uring_context": (r"tryst::uring::context", Loop),
     "loop_executor": (r"tryst::loop_executor<.*>", Loop),
-    "task_executor": (r"tryst::(boost_)?asio::(\w+::)*task_executor<.*>", TaskExecutor),
+    "task_executor": (r"tryst::asio::(\w+::)*task_executor<.*>", TaskExecutor),
     "inplace_stop_source": (r"tryst::inplace_stop_source", StopSource),
     "inplace_stop_token": (r"tryst::inplace_stop_token", StopToken),
     "exchange_operation": (r"tryst::exchange_operation<.*>", ExchangeOperation),

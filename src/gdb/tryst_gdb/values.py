@@ -161,14 +161,15 @@ def template_arguments(name: str) -> list[str]:
 
 # The bases of executors, whose first argument is the executor.
 EXECUTOR_BASES = ("tryst::detail::serial_executor_base<", "tryst::detail::event_loop<", "tryst::detail::turn_executor<")
-ASIO_CORE = re.compile(r"tryst::(\w+)::(task_executor<.*>|detail::serial_executor<.*>)")
+# The executors that Asio's adapter derives from those, and the one of an operation that has no other.
+ASIO_EXECUTOR = re.compile(r"tryst::asio::(task_executor|detail::(serial_executor|exchange_executor))\b")
+# One adapter for Asio and one for Boost.Asio: each has an inline namespace.
+ASIO_NAMESPACE = re.compile(r"\btryst::(asio|redis)::(standalone|boost)_asio::")
 
 
 def executor_kind(vtable: str) -> str:
     """The type of an executor, as users know it, from the name of its executor_vtable, or ""."""
-    name = re.sub(r"\s*\[abi:\w+\]", "", vtable).replace("(anonymous namespace)::", "")
-    begin = re.match(r"(?:guard variable for |const )?", name)
-    name = name[begin.end():]
+    name = ASIO_NAMESPACE.sub(r"tryst::\1::", vtable.replace("(anonymous namespace)::", ""))
     while name.startswith(EXECUTOR_BASES):
         arguments = template_arguments(name)
         if not arguments:
@@ -186,8 +187,8 @@ def executor_kind(vtable: str) -> str:
         wake = (template_arguments(owner) or [""])[0]
         adapter = re.match(r"tryst::(\w+)::detail::\w+$", wake)
         return f"tryst::{adapter[1]}::executor" if adapter else owner
-    if ASIO_CORE.match(owner):
-        return f"tryst::{ASIO_CORE.match(owner)[1]} executor"
+    if ASIO_EXECUTOR.match(owner):
+        return "an executor of Asio"
     if owner.startswith("tryst::detail::timer_thread"):
         return "the timer thread"
     return owner
