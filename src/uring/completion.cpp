@@ -93,7 +93,7 @@ void reactor::finish(operation_base& operation, int result, std::uint32_t flags)
             result = operation.reason_ == end_reason::deadline ? -ETIMEDOUT : -ECANCELED;
         }
     } else if (operation.is_cancelled()) {
-        TRYST_TRACE(late_cancellation);
+        TRYST_TRACE(late_cancellation, &operation);
     }
     operation.result_ = result;
     operation.flags_ = flags;

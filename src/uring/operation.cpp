@@ -69,7 +69,7 @@ void reactor::start(operation_base& operation) noexcept {
 void reactor::stop(executor_node* node) noexcept {
     auto& operation = *static_cast<operation_base*>(node);
     if (operation.is_over()) { // I38
-        TRYST_TRACE(late_stop);
+        TRYST_TRACE(stop_after_end, &operation);
         resume(node);
     } else {
         operation.run = nullptr;
@@ -128,7 +128,7 @@ void reactor::abandon(operation_base& operation) noexcept {
     }
     if (operation.is_posted()) {
         if (!operation.is_over()) {
-            TRYST_TRACE(retracted_stop);
+            TRYST_TRACE(retracted_stop, &operation);
         }
         loop_.executor().retract(&operation);
     }

@@ -97,7 +97,7 @@ void reactor::wake(const wakeup::sleeper& other) noexcept {
     if (here != nullptr && !here->is_in_child() && here->wakeup_.send_message(other)) {
         here->complete_all(); // the message may have been refused
     } else {
-        TRYST_TRACE(wake_by_eventfd);
+        TRYST_TRACE(wake_by_eventfd, other.eventfd);
         wakeup::write_eventfd(other.eventfd);
     }
 }

@@ -98,7 +98,7 @@ void submissions::cancel_all() noexcept {
         link = link->previous;
         const opcode code = operation.request_.code;
         if (operation.reason_ == end_reason::none && code != opcode::close) {
-            TRYST_TRACE(set_aside);
+            TRYST_TRACE(set_aside, &operation);
             operation.reason_ = end_reason::leaving;
             operation.enter(state::cancel_queued);
             operation.unlink();

@@ -13,7 +13,7 @@ namespace tryst::uring::detail {
 /// The numbers begin after those of tryst::detail::step.
 enum class step : std::uint8_t {
     /// A poster must wake the owner, and has not done so yet.
-    wake_due = static_cast<std::uint8_t>(tryst::detail::step::wait_end) + 1,
+    wake_due = tryst::detail::step_count,
     wake_by_message, ///< The poster sends a message from its own ring.
     wake_by_eventfd, ///< The poster writes to the owner's eventfd.
     refused_message, ///< The kernel refused a message; its sender writes to the eventfd.
@@ -22,7 +22,7 @@ enum class step : std::uint8_t {
     owed_sleep, ///< The owner sleeps again before that wake has arrived.
     owed_quiesce, ///< The owner leaves `run`, and has to wait for that wake.
     late_cancellation, ///< An operation that was to be cancelled ended with a result.
-    late_stop, ///< A stop was posted, and its operation was over when the node ran.
+    stop_after_end, ///< A stop was posted, and its operation was over when the node ran.
     retracted_stop, ///< A stop was posted, and its operation's frame is destroyed before it runs.
     set_aside, ///< An operation is cancelled because `run` returns, to start again later.
     wake_in_vain, ///< Must not occur: a wake for an owner that has been destroyed.

@@ -38,7 +38,7 @@ bool wakeup::send_message(const sleeper& other) noexcept {
     if (entry == nullptr) {
         return false;
     }
-    TRYST_TRACE(wake_by_message);
+    TRYST_TRACE(wake_by_message, other.ring);
     entry->opcode = IORING_OP_MSG_RING;
     entry->fd = other.ring;
     entry->off = user_data(tag::wake).word;

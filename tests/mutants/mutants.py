@@ -224,7 +224,8 @@ def logic() -> Iterator[Mutant]:
                  "        return arrive<OwnsThread>(w, false, &here);", "        return arrive<OwnsThread>(w, true, &here);",
                  known="it only offers again above slot 0, which its own expiry has shrunk")
     yield Mutant("`moving` is left at once", protocol,
-                 "        TRYST_TRACE(expiry);\n", "        TRYST_TRACE(step::expiry);\n        here.end_move();\n")
+                 "        TRYST_TRACE(expiry, this, std::addressof(w));\n",
+                 "        TRYST_TRACE(expiry, this, std::addressof(w));\n        here.end_move();\n")
     yield Mutant("`moving` does not end", protocol,
                  "                if (found.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
                  "                        moving->end_move();\n                    }\n",
@@ -237,11 +238,11 @@ def logic() -> Iterator[Mutant]:
                  "            seen = w.state.begin_withdraw();\n        }\n        if (seen.is_done()) {\n            return false;",
                  "            return true;\n        }\n        if (seen.is_done()) {\n            return false;")
     yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
-                 "        if (withdraw_from_list(w, why)) {\n            TRYST_TRACE(own_stop);",
-                 "        if (withdraw_from_list(w, why), true) {\n            TRYST_TRACE(own_stop);")
+                 "        if (withdraw_from_list(w, why)) {\n            TRYST_TRACE(own_stop, this, std::addressof(w));",
+                 "        if (withdraw_from_list(w, why), true) {\n            TRYST_TRACE(own_stop, this, std::addressof(w));")
     yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
-                 "        if (withdraw_from_list(w, reason(by_deadline))) {\n            TRYST_TRACE(stop);",
-                 "        if (withdraw_from_list(w, reason(by_deadline)), true) {\n            TRYST_TRACE(stop);")
+                 "        if (withdraw_from_list(w, reason(by_deadline))) {\n            TRYST_TRACE(stop, this, std::addressof(w));",
+                 "        if (withdraw_from_list(w, reason(by_deadline)), true) {\n            TRYST_TRACE(stop, this, std::addressof(w));")
     yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
     yield Mutant("a canceller does not look for another", protocol,
                  "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
@@ -249,8 +250,8 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the post of a stopped waiter: dropped", protocol, stopped, "            w.result = reason(by_deadline);\n")
     yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            post(w);\n")
     yield Mutant("a late canceller does not say that it has left", protocol,
-                 "            TRYST_TRACE(late_stop);\n            fail_withdraw(w);\n",
-                 "            TRYST_TRACE(late_stop);\n")
+                 "            TRYST_TRACE(late_stop, this, std::addressof(w));\n            fail_withdraw(w);\n",
+                 "            TRYST_TRACE(late_stop, this, std::addressof(w));\n")
     yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
                  "last != nullptr && complete_closed(*last)", "last == reinterpret_cast<waiter*>(1)")
     yield Mutant("close: its post is doubled", protocol,
@@ -278,8 +279,8 @@ def logic() -> Iterator[Mutant]:
                  "                pinned ? exchanger.unpin() : exchanger.pin();\n"
                  "                pinned = !pinned;\n            }\n",
                  "                pinned = !pinned;\n            }\n",
-                 also=("            TRYST_TRACE(pinned);\n",
-                       "            TRYST_TRACE(pinned);\n            exchanger.pin();\n"))
+                 also=("            TRYST_TRACE(pinned, std::addressof(exchanger));\n",
+                       "            TRYST_TRACE(pinned, std::addressof(exchanger));\n            exchanger.pin();\n"))
     yield Mutant("the exchanger is not pinned", signal,
                  "            if (pinned != view(seen).is_withdrawing()) {", "            if (false) {")
     yield Mutant("a late withdrawal does not unpin the exchanger", protocol,

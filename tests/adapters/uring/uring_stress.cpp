@@ -249,7 +249,7 @@ TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
     constexpr auto steps = steps_of(
         step::claim_in_wait_list, step::claim_in_arena, step::offer_in_arena, step::expiry,
         step::stop, sleep_step::wake_due, sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
-        sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::late_stop);
+        sleep_step::own_wake, sleep_step::late_cancellation, sleep_step::stop_after_end);
     tally all;
     errands io;
     const stress_time time;
@@ -354,7 +354,7 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errand
 
 TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
     constexpr auto steps = steps_of(sleep_step::wake_by_message, sleep_step::wake_by_eventfd,
-                                    sleep_step::set_aside, sleep_step::late_stop);
+                                    sleep_step::set_aside, sleep_step::stop_after_end);
     tally all;
     errands io;
     std::size_t abandoned = 0;
@@ -402,7 +402,7 @@ task<> destroys_frames(uring::context& home, scene& s, errands& all, numbered_pi
 }
 
 TEST_F(UringStress, AFrameMayBeDestroyedWhileAStopReachesForItsOperation) {
-    constexpr auto steps = steps_of(sleep_step::retracted_stop, sleep_step::late_stop);
+    constexpr auto steps = steps_of(sleep_step::retracted_stop, sleep_step::stop_after_end);
     scene s(0);
     errands io;
     numbered_pipe silent;
@@ -419,7 +419,7 @@ TEST_F(UringStress, AFrameMayBeDestroyedWhileAStopReachesForItsOperation) {
     expect_all(steps);
     std::printf("I/O: %zu done, %zu cancelled, %zu expired; %ld stops retracted, %ld late\n",
                 io.count[0].load(), io.count[1].load(), io.count[2].load(),
-                count_of(sleep_step::retracted_stop), count_of(sleep_step::late_stop));
+                count_of(sleep_step::retracted_stop), count_of(sleep_step::stop_after_end));
 }
 
 // ---- A stream goes on.

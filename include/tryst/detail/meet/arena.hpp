@@ -141,7 +141,7 @@ public:
             // [A1] relaxed: the bound publishes nothing. Failure relaxed: another thread decided.
             if (bound_.compare_exchange_strong(seen, next(seen + 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
-                TRYST_TRACE(growth);
+                TRYST_TRACE(growth, this, highest(seen) + 1);
                 return true;
             }
         }
@@ -189,7 +189,7 @@ public:
             // [A2] relaxed, as [A1]. Failure relaxed: the bound has changed since the offer.
             if (bound_.compare_exchange_strong(seen, next(seen - 1), std::memory_order_relaxed,
                                                std::memory_order_relaxed)) {
-                TRYST_TRACE(shrinkage);
+                TRYST_TRACE(shrinkage, this, highest(seen) - 1);
                 return true;
             }
         }

@@ -70,7 +70,7 @@ public:
         word seen = word_.load(std::memory_order_relaxed);
         while (true) {
             if (is_decided(seen)) {
-                TRYST_TRACE(stale_claim);
+                TRYST_TRACE(stale_claim, &q);
                 return commit_result::stale;
             }
             if (seen == held) {
@@ -83,7 +83,7 @@ public:
             // relaxed: retried.
             if (word_.compare_exchange_weak(seen, to_word(q) | (is_parked ? was_parked : 0),
                                             std::memory_order_acquire, std::memory_order_relaxed)) {
-                TRYST_TRACE(commit);
+                TRYST_TRACE(commit, &q);
                 return is_parked ? commit_result::parked : commit_result::awake;
             }
         }

@@ -294,7 +294,7 @@ private:
     template <completion Done>
     [[gnu::noinline]] bool end_turn() noexcept {
         if (this->at == stage::offered && protocol_->is_in_arena(mine()) && patience::lasts(this)) {
-            TRYST_TRACE(another_turn);
+            TRYST_TRACE(another_turn, protocol_, &mine());
             this->executor.post(this);
             return true;
         }

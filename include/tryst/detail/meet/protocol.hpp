@@ -161,7 +161,7 @@ public:
     ///   partners (arena.hpp).
     template <bool OwnsThread = false, class W>
     arrival arrive(W& w, bool spread) noexcept {
-        TRYST_TRACE(wait_start, name_, std::addressof(w));
+        TRYST_TRACE(wait_start, name_, std::addressof(w), this);
         observer_.arrive(w, name_);
         if constexpr (W::side == colour::none && !OwnsThread) {
             // `try_match` has just looked at the wait list, and at this thread's slot of the arena.
@@ -195,11 +195,11 @@ public:
             return arrival::claimed;
         }
         slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)
-        TRYST_TRACE(withdrawing);
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
         if (!here.begin_move(std::addressof(w), W::side)) {
             return fail_withdraw(w);
         }
-        TRYST_TRACE(expiry);
+        TRYST_TRACE(expiry, this, std::addressof(w));
         observer_.count(counted_event::expiry);
         observer_.count(counted_event::shrinkage, arena_.expired(w.place));
         w.state.reset(); // no stop and no deadline is in force before it waits in the wait list
@@ -228,10 +228,10 @@ public:
         if (seen.is_done()) {
             return false;
         }
-        TRYST_TRACE(withdrawing);
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
         const outcome why = reason(seen.is_expired());
         if (withdraw_from_list(w, why)) {
-            TRYST_TRACE(own_stop);
+            TRYST_TRACE(own_stop, this, std::addressof(w));
             w.result = why;
             return false;
         }
@@ -246,13 +246,13 @@ public:
         if (seen.is_done() || seen.is_stopped() || !seen.is_parked()) {
             return; // too late, or left to another canceller or to the owner
         }
-        TRYST_TRACE(withdrawing);
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
         if (withdraw_from_list(w, reason(by_deadline))) {
-            TRYST_TRACE(stop);
+            TRYST_TRACE(stop, this, std::addressof(w));
             w.result = reason(by_deadline);
             post(w);
         } else {
-            TRYST_TRACE(late_stop);
+            TRYST_TRACE(late_stop, this, std::addressof(w));
             fail_withdraw(w);
         }
     }
@@ -455,7 +455,7 @@ private:
                 } else {
                     w.place = arena::place(bound, index, seen.empty_slot);
                     if (slot_of(w).offer(std::addressof(w), W::side)) {
-                        TRYST_TRACE(offer_in_arena);
+                        TRYST_TRACE(offer_in_arena, this, std::addressof(w));
                         return arrival::offered;
                     }
                     count_collision(arena_.grow());
@@ -502,7 +502,7 @@ private:
         if (index == 0 || !arena_.at(index).offer(std::addressof(w), W::side)) {
             return false;
         }
-        TRYST_TRACE(offer_in_arena);
+        TRYST_TRACE(offer_in_arena, this, std::addressof(w));
         return true;
     }
 
@@ -591,7 +591,7 @@ private:
                 }
             } else if (slot::is_empty(offer)) {
                 if (here.offer(std::addressof(w), W::side)) {
-                    TRYST_TRACE(offer_in_arena);
+                    TRYST_TRACE(offer_in_arena, this, std::addressof(w));
                     return arrival::offered;
                 }
             } else {
@@ -652,7 +652,7 @@ private:
         if (seen.has_failed_to_withdraw()) {
             return arrival::claimed;
         }
-        TRYST_TRACE(withdrawing);
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
         const bool out = arena::index_of(w.place) == 0 ? withdraw_from_list(w, why)
                                                        : withdraw_from_arena(w, why);
         return out ? arrival::waiting : fail_withdraw(w);
@@ -677,9 +677,9 @@ private:
     template <class W>
     bool swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
         if (in_list) {
-            TRYST_TRACE(claim_in_wait_list);
+            TRYST_TRACE(claim_in_wait_list, this, claimed);
         } else {
-            TRYST_TRACE(claim_in_arena);
+            TRYST_TRACE(claim_in_arena, this, claimed);
         }
         auto& q = static_cast<typename W::partner&>(*claimed);
         if (in_list && q.kind == waiter::kind_type::selecting) {
@@ -758,7 +758,7 @@ private:
     /// Completes `q`, which belongs to the caller.
     /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
     bool complete(waiter& q, outcome how, bool in_list) noexcept {
-        TRYST_TRACE(completing);
+        TRYST_TRACE(completing, this, &q);
         q.result = how;
         if (in_list && q.kind == waiter::kind_type::unstoppable) {
             return true;
@@ -774,7 +774,7 @@ private:
             // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
             // so during this call, because the executor of `q` runs nothing else.
             q.state.complete_in_place();
-            TRYST_TRACE(completion_in_place);
+            TRYST_TRACE(completion_in_place, this, &q);
             return false;
         }
         return q.state.complete(arena_).is_parked();

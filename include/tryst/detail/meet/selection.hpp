@@ -182,7 +182,7 @@ public:
     /// As `operation::cancel`.
     void cancel(bool by_deadline) noexcept {
         if (request_stop(by_deadline)) {
-            TRYST_TRACE(stop);
+            TRYST_TRACE(stop, nullptr, &cases_.first());
             post(cases_.first());
         }
     }

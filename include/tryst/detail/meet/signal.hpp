@@ -149,7 +149,7 @@ public:
                                               std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
         if (pinned) {
-            TRYST_TRACE(pinned);
+            TRYST_TRACE(pinned, std::addressof(exchanger));
         }
         return view(seen);
     }

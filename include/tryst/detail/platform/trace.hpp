@@ -41,4 +41,7 @@ enum class step : std::uint8_t {
     wait_end, ///< The party's wait is over. With the waiter and the `outcome`.
 };
 
+/// The steps of an adapter are numbered from here.
+inline constexpr auto step_count = static_cast<std::uint8_t>(step::wait_end) + 1;
+
 } // namespace tryst::detail
