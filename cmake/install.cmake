@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-install(TARGETS tryst EXPORT tryst-targets FILE_SET HEADERS)
+install(TARGETS tryst tryst_usdt EXPORT tryst-targets FILE_SET HEADERS)
 install(EXPORT tryst-targets NAMESPACE tryst:: DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)
 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tryst-config-version.cmake
@@ -21,8 +21,15 @@ set(system_library "")
 if(WIN32)
     set(system_library " -lsynchronization")
 endif()
+set(probes_option "")
+if(TRYST_USDT)
+    set(probes_option " -DTRYST_USDT")
+endif()
 configure_file(cmake/tryst.pc.in ${PROJECT_BINARY_DIR}/tryst.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+install(DIRECTORY bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/tryst FILES_MATCHING PATTERN "*.bt"
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 # tryst_install_pc(<component> <what it is for> <folder> [CFLAGS <flags>] [LIBS <flags>]
 #                  [REQUIRES <, package>] [REQUIRES_PRIVATE <package>])
