@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A probe costs one nop, and no other instruction if its arguments are in registers.
+"""What the compiler makes of a probe: one nop, and no other instruction if its arguments are in registers.
 
-    cost_test.py CXX INCLUDE
+    compile_test.py CXX INCLUDE
 """
 
 import re
@@ -23,10 +23,21 @@ template class tryst::exchanger<int>;
 auto exchange(tryst::exchanger<int>& ex, int item) { return tryst::sync_wait(ex.exchange(item)); }
 auto try_exchange(tryst::exchanger<int>& ex, int item) { return ex.try_exchange(item); }
 """
+HALF = """#include <tryst/tryst.hpp>
+int FUNCTION(tryst::exchanger<int>& ex) { return ex.try_exchange(1) ? 1 : 0; }
+"""
+WHOLE = """#include <tryst/tryst.hpp>
+int with_probes(tryst::exchanger<int>& ex);
+int without(tryst::exchanger<int>& ex);
+int main() {
+    tryst::exchanger<int> ex;
+    return with_probes(ex) + without(ex);
+}
+"""
 PADDING = re.compile(r"nop.+|data16|cs nop|xchg +%ax,%ax|int3")
 
 
-class Cost(unittest.TestCase):
+class Compiler(unittest.TestCase):
     cxx = include = ""
 
     def instructions(self, source: str, *options: str) -> dict[str, list[str]]:
@@ -65,7 +76,28 @@ class Cost(unittest.TestCase):
         print(f"{before} instructions without probes, {after} and {self.notes} nops with them")
         self.assertLess(after, 1.05 * before)
 
+    def test_a_program_links_in_which_one_source_has_no_probes(self) -> None:
+        # Which probes it has is then unspecified.
+        with tempfile.TemporaryDirectory() as name:
+            compile_command = [self.cxx, "-std=c++20", "-pthread", f"-I{self.include}"]
+            objects = []
+            for function, source, *options in (("with_probes", HALF, "-DTRYST_USDT"), ("without", HALF),
+                                               ("main", WHOLE, "-DTRYST_USDT")):
+                file = Path(name) / f"{function}.cpp"
+                file.write_text(source)
+                objects.append(file.with_suffix(".o"))
+                subprocess.run([*compile_command, f"-DFUNCTION={function}", *options, "-c", file, "-o", objects[-1]], check=True)
+            subprocess.run([self.cxx, "-pthread", *objects, "-o", Path(name) / "program"], check=True)
+            subprocess.run([Path(name) / "program"], check=True)
+
+    def test_another_platform_is_refused_with_a_reason(self) -> None:
+        command = [self.cxx, "-std=c++20", f"-I{self.include}", "-DTRYST_USDT", "-U__ELF__", "-fsyntax-only", "-x", "c++", "-"]
+        refused = subprocess.run(command, input=STEPS, capture_output=True, text=True)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("tryst: TRYST_USDT needs ELF on x86-64 or AArch64; compile without it", refused.stderr)
+        self.assertEqual(refused.stderr.count("error:"), 1, refused.stderr)
+
 
 if __name__ == "__main__":
-    Cost.cxx, Cost.include = sys.argv[1:]
+    Compiler.cxx, Compiler.include = sys.argv[1:]
     unittest.main(argv=sys.argv[:1])
