@@ -22,8 +22,8 @@ def probes(binary: str) -> dict[tuple[str, str], set[int]]:
     found: dict[tuple[str, str], set[int]] = {}
     for provider, name, arguments in re.findall(
             r"Provider: (\S+)\n +Name: (\S+)\n +Location: .*\n +Arguments:(.*)", notes):
-        operands = arguments.split()
-        assert all(operand.startswith("8@") for operand in operands), arguments
+        operands = re.findall(r"8@(?:\[.*?\]|\S+)", arguments)
+        assert " ".join(operands) == arguments.strip(), arguments
         found.setdefault((provider, name), set()).add(len(operands))
     return found
 
