@@ -28,19 +28,14 @@ class Program:
         self._follow()
 
     def _visit_threads(self) -> None:
-        chosen = gdb.selected_thread()
-        if chosen is None:
+        if gdb.selected_thread() is None:
             raise Trouble("there is no program: start one, attach to one, or open a core dump")
-        frame_chosen = gdb.selected_frame()
-        try:
+        with coroutines.same_selection():
             for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):
                 thread.switch()
                 for value, name in variables_of_thread():
                     self._visit(value, name)
                 self._visit_thread_state()
-        finally:
-            chosen.switch()
-            frame_chosen.select()
 
     def _visit_thread_state(self) -> None:
         try:
@@ -213,7 +208,8 @@ def variables_of_thread() -> Iterator[tuple[gdb.Value, str]]:
                         yield frame.read_var(each, block), each.name
                     except (*Unreadable, ValueError):
                         pass
-            block = block.superblock
+            # Around a lambda is the function that made it, which has another frame.
+            block = None if block.function is not None else block.superblock
         try:
             frame = frame.older()
         except gdb.error:
@@ -221,11 +217,11 @@ def variables_of_thread() -> Iterator[tuple[gdb.Value, str]]:
 
 
 def is_in_lambda(block: gdb.Block | None) -> bool:
-    """Whether a block is in a lambda, or in code that is inlined there."""
+    """Whether a block is in a lambda."""
     while block is not None and not block.is_global and not block.is_static:
         if any(each.name == "__closure" for each in block):
             return True
-        block = block.superblock
+        block = None if block.function is not None else block.superblock
     return False
 
 
@@ -257,9 +253,12 @@ def party(waiter: Waiter, program: Program) -> list[str]:
         thread = waits.thread_of(waiter)
         line = "thread " + ("(unknown)" if thread is None else f"{thread.num} (LWP {thread.ptid[1]})")
         operation = program.operations.get(waiter.address)
-        if operation is not None and "limits<true" in waits.type_name(operation.type):
+        limits = "" if operation is None else waits.type_name(operation.type)
+        if "limits<true" in limits:
             deadline = waits.deadline_behind(waiter.address, operation.type.sizeof)
             details = [waits.describe_deadline(deadline)]
+        else:
+            details = ["no stop, no deadline"] if "limits<false, void>" in limits else []
     elif kind == "a fiber":
         line = f"fiber, wait strategy {waiter.executor.context:#x}"
     else:
@@ -309,8 +308,7 @@ def show_waiters(expression: str) -> None:
             try:
                 waiter = waits.waiter_at(place.address)
                 first, *more = party(waiter, program)
-                state = "" if waiter.parked or waiter.kind == "unstoppable" else ""
-                print(f"  {number}  {side}{first}{state}{where}")
+                print(f"  {number}  {side}{first}{where}")
                 for line in more:
                     print(f"       {line}")
             except gdb.MemoryError:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct
 from collections.abc import Iterator
@@ -37,6 +38,20 @@ def word_or_zero(address: int) -> int:
     """The word there, or 0 if it is not readable."""
     content = read(address, WORD)
     return struct.unpack("<Q", content)[0] if len(content) == WORD else 0
+
+
+@contextlib.contextmanager
+def same_selection() -> Iterator[None]:
+    """Selects the thread and frame again that were selected before."""
+    thread = gdb.selected_thread()
+    frame = gdb.selected_frame() if thread is not None else None
+    try:
+        yield
+    finally:
+        if thread is not None and thread.is_valid():
+            thread.switch()
+        if frame is not None and frame.is_valid():
+            frame.select()
 
 
 _symbols: dict[int, str] = {}

@@ -18,6 +18,7 @@ from tryst_gdb.coroutines import (
     integer,
     offset,
     read,
+    same_selection,
     symbol,
     type_or_none,
     without_arguments,
@@ -129,7 +130,11 @@ def protocol_of(value: gdb.Value) -> Exchanger | None:
             held = value["protocol_"]
             found = plain(plain(held.type).template_argument(0))
             return Exchanger(pointer(held), found, kind[1], int(value.address))
-        except (gdb.error, gdb.MemoryError, RuntimeError):
+        except gdb.MemoryError:
+            raise Trouble(
+                f"the exchanger is destroyed or corrupt: {int(value.address):#x} is not readable"
+            ) from None
+        except (gdb.error, RuntimeError):
             return None
     return None
 
@@ -427,23 +432,11 @@ def deadline_behind(address: int, size: int) -> int | None:
 
 
 def now() -> int | None:
-    """The time of the program's steady clock, or None for a core dump."""
-    try:
-        if "core" in gdb.execute("info proc", to_string=True):
-            return None
-    except gdb.error:
-        return None
-    if gdb.selected_inferior().pid == 0 or is_core():
+    """The time of the program's steady clock, or None for a core dump or another machine."""
+    connection = gdb.selected_inferior().connection
+    if connection is None or connection.type != "native":
         return None
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-
-
-def is_core() -> bool:
-    """Whether the program is a core dump."""
-    try:
-        return "core" in gdb.selected_inferior().connection.type
-    except AttributeError:
-        return False
 
 
 def describe_deadline(deadline: int | None) -> str:
@@ -451,9 +444,9 @@ def describe_deadline(deadline: int | None) -> str:
         return "with a deadline"
     present = now()
     if present is None:
-        return f"until {deadline / 1e9:.3f} s on the steady clock"
+        return f"deadline at {deadline / 1e9:.3f} s of the steady clock"
     left = (deadline - present) / 1e9
-    return f"until in {left:.1f} s" if left >= 0 else f"until {-left:.1f} s ago"
+    return f"deadline in {left:.1f} s" if left >= 0 else f"deadline {-left:.1f} s ago"
 
 
 def limits(of: Waiter) -> str:
@@ -469,17 +462,13 @@ def limits(of: Waiter) -> str:
 
 def thread_of(of: Waiter) -> gdb.InferiorThread | None:
     """The thread on whose stack a waiter is."""
-    chosen = gdb.selected_thread()
     best: tuple[int, gdb.InferiorThread] | None = None
-    try:
+    with same_selection():
         for thread in gdb.selected_inferior().threads():
             thread.switch()
             top = int(gdb.newest_frame().read_register("sp")) % (1 << 64)
             if top <= of.address < top + (8 << 20) and (best is None or top > best[0]):
                 best = (top, thread)
-    finally:
-        if chosen is not None:
-            chosen.switch()
     return None if best is None else best[1]
 
 
@@ -630,7 +619,7 @@ def _continued(
             stage = read(continuation + required_type("tryst::detail::continuation").sizeof, 1)
             if stage and stage[0] in _timed_stages():
                 deadline = deadline_behind(continuation - back, WORD)
-                found.text = "sleeping " + describe_deadline(deadline)
+                found.text = "sleeping, " + describe_deadline(deadline)
             return
     if word_or_zero(before) == continuation and "waiting" not in found.text:
         found.text = f"waiting for the result of spawn_future {before:#x}"

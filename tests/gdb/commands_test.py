@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests gdb's commands for tryst with real programs, live and on core dumps of them."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+options: argparse.Namespace
+
+
+def gdb(program: pathlib.Path, *commands: str, core: pathlib.Path | None = None) -> str:
+    """The output of gdb for these commands. They load the commands for tryst first."""
+    argv = [options.gdb, "-nx", "-batch", "-iex", "set debuginfod enabled off"]
+    argv += ["-iex", "set style enabled off", "-x", str(options.source / "src/gdb/tryst.py")]
+    for command in ("set pagination off", "set width 0", "set confirm off", *commands):
+        argv += ["-ex", command]
+    argv += [str(program)] + ([str(core)] if core else [])
+    # The program's own output would be mixed with gdb's.
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=240, check=False)
+    return done.stdout + done.stderr
+
+
+def line_of(source: pathlib.Path, marker: str) -> str:
+    """`file:line` of the line that ends with a marker."""
+    for number, text in enumerate(source.read_text().splitlines(), 1):
+        if text.endswith(f"// {marker}"):
+            return f"{source.name}:{number}"
+    raise AssertionError(f"{source} has no line with {marker}")
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def assert_in_order(self, output: str, *patterns: str) -> None:
+        at = 0
+        for pattern in patterns:
+            found = re.compile(pattern, re.MULTILINE).search(output, at)
+            self.assertIsNotNone(found, f"{pattern!r} is missing in:\n{output}")
+            assert found is not None
+            at = found.end()
+        self.assertNotIn("Traceback", output)
+        self.assertNotIn("Python Exception", output)
+
+    def live_and_core(self, program: pathlib.Path, stop: list[str], *commands: str) -> list[str]:
+        """What the commands print for a program stopped by `stop`, and then for its core dump."""
+        core = self.folder / "core"
+        mark = "echo --- commands ---\\n"
+        show = [each for command in commands for each in (f"echo ## {command}\\n", command)]
+        live = gdb(program, *stop, mark, *show, f"generate-core-file {core}", "kill")
+        self.assertTrue(core.exists(), live)
+        up = [each for each in stop if each.startswith(("up", "thread", "frame"))]
+        dead = gdb(program, *up, mark, *show, core=core)
+        return [output.partition("--- commands ---\n")[2] for output in (live, dead)]
+
+
+class EveryKindOfWaiter(Case):
+    """The program in waiting.cpp."""
+
+    source = pathlib.Path(__file__).with_name("waiting.cpp")
+
+    def at(self, marker: str) -> str:
+        return re.escape(line_of(self.source, marker))
+
+    def show(self, *commands: str) -> list[str]:
+        return self.live_and_core(options.waiting, ["break look", "run", "up"], *commands)
+
+    def test_waiters_of_one_party(self) -> None:
+        loop = r"on run_loop 0x\w+"
+        none = "no stop, no deadline$"
+        deadline = r"(deadline in 3\d{3}\.\d s|deadline at \d+\.\d{3} s of the steady clock)$"
+        expected = {
+            "threads": [r"exchanger 0x\w+: 1 waiter$", rf"0  thread \d \(LWP \d+\)"],
+            "patient_threads": [r"0  thread \d \(LWP \d+\)"],
+            "lone": [rf"coroutine without_executor\(\) at {self.at('without-executor')}, "
+                     rf"without executor, {none}"],
+            "plain": [r'exchanger 0x\w+ "lobby": 1 waiter$',
+                      rf"0  coroutine exchange\(\) at {self.at('exchange')}, {loop}, {none}"],
+            "stoppable": [rf"exchange_or_stop\(\) at {self.at('exchange-or-stop')}, {loop}, "
+                          "stoppable$"],
+            "timed": [rf"exchange_for_an_hour\(\) at {self.at('exchange-for-an-hour')}, {loop}, "
+                      + deadline],
+            "swaps": [rf"0  coroutine one_of_two\(\) at {self.at('one-of-two')}, {loop}$",
+                      r"another case: blue in synchronous_channel 0x\w+ \(numbers\)$"],
+            "numbers": [rf"0  blue, coroutine one_of_two\(\) at {self.at('one-of-two')}, {loop}$",
+                        r"another case: in exchanger 0x\w+ \(swaps\)$"],
+            "lifo": [r"red_blue_exchanger 0x\w+: 2 waiters$",
+                     rf"0  blue, coroutine blue<?.*\(\) at {self.at('blue')}, {loop}, {none}",
+                     r"1  blue, coroutine blue"],
+            "any": [rf"0  red, coroutine red<?.*\(\) at {self.at('red')}, {loop}, {none}"],
+            "both": [r"exchanger 0x\w+: 1 waiter$", rf"exchange\(\) at {self.at('exchange')}, ",
+                     rf"awaited by several\(\) at {self.at('several')}$"],
+            "*both.second": [rf"awaited by several\(\) at {self.at('several')}$"],
+            "&asked": [rf"answer\(\) at {self.at('answer')}, {loop}, {none}"],
+            "scoped": [rf"exchange\(\) at {self.at('exchange')}, {loop}, {none}"],
+            "empty": [r"exchanger 0x\w+: nobody waits$"],
+            "closed": [r"exchanger 0x\w+: closed, nobody waits$"],
+        }  # fmt: skip
+        for output in self.show(*(f"tryst waiters {each}" for each in expected)):
+            parts = re.split(r"^## tryst waiters ", output, flags=re.MULTILINE)[1:]
+            shown = dict(each.split("\n", 1) for each in parts)
+            for name, patterns in expected.items():
+                with self.subTest(name):
+                    self.assert_in_order(shown[name], *patterns)
+
+    def test_waiters_of_several_segments_in_order(self) -> None:
+        for output in self.show("tryst waiters fifo"):
+            self.assert_in_order(output, r"red_blue_exchanger 0x\w+: 70 waiters$",
+                                 r"^  0  red, coroutine red", r"^  69  red, coroutine red")  # fmt: skip
+            self.assertNotIn("  70  ", output)
+
+    def test_stacks(self) -> None:
+        for output in self.show("tryst stacks"):
+            self.assert_in_order(
+                output,
+                r"^run_loop 0x\w+ \(idle\): 0 tasks, 1 ready to run$",
+                r"^run_loop 0x\w+ \(loop\): 82 tasks$",
+                rf"#0  exchange\(\) at {self.at('exchange')}, waiting in exchanger 0x\w+ \"lobby\", "
+                "no stop, no deadline\n  #1  spawned on run_loop 0x",
+                rf"#0  one_of_two\(\) at {self.at('one-of-two')}, waiting .*\(numbers\)",
+                rf"#0  rest\(\) at {self.at('rest')}, sleeping, deadline ",
+                rf"#0  exchange\(\) at {self.at('exchange')}, waiting in .*\(both.first\), .*\n"
+                rf"  #1  tryst::when_all\(\)\n  #2  several\(\) at {self.at('several')}\n",
+                rf"#0  ask\(\) at {self.at('ask')}, waiting for the result of spawn_future 0x\w+\n",
+                rf"#0  answer\(\) at {self.at('answer')}, waiting in .*\(asked\), .*\n"
+                r"  #1  tryst::spawn_future\(\)\n",
+                r"waiting in exchanger 0x\w+ \(scoped\), .*\n  #1  spawned in a task_scope on run_loop",
+                "^other coroutines:$",
+                rf"#0  without_executor\(\) at {self.at('without-executor')}, waiting in .*\(lone\)",
+            )
+            # A live program is at rest: nothing was found that is no loop.
+            self.assertEqual(len(re.findall(r"^run_loop", output, re.MULTILINE)), 2, output)
+
+    def test_stacks_of_one_loop(self) -> None:
+        for output in self.show("tryst stacks idle"):
+            self.assertIn("0 tasks, 1 ready to run", output)
+            self.assertNotIn("(loop)", output)
+            self.assertNotIn("other coroutines", output)
+
+
+class Mistakes(Case):
+    """Each is one line that says what is wrong."""
+
+    def shown(self, program: pathlib.Path, *commands: str) -> str:
+        output = gdb(program, *commands)
+        self.assertNotIn("Traceback", output)
+        self.assertNotIn("Python Exception", output)
+        return output
+
+    def test_an_expression_that_is_no_exchanger(self) -> None:
+        for expression, message in (
+            ("", "tryst: tryst waiters needs an exchanger: tryst waiters EXPRESSION"),
+            ("unknown", 'tryst: No symbol "unknown" in current context.'),
+            ("1 + 1", "tryst: int is neither an exchanger nor a channel"),
+            ("loop", "tryst: tryst::run_loop is neither an exchanger nor a channel"),
+            ("none", "tryst: the pointer is null"),
+            ("*(decltype(plain)*)16", "tryst: the exchanger is destroyed or corrupt"),
+            ("plain +", "tryst: A syntax error in expression"),
+        ):
+            with self.subTest(expression):
+                output = self.shown(
+                    options.waiting, "break look", "run", "up", f"tryst waiters {expression}", "kill"
+                )
+                self.assertIn(message, output)
+
+    def test_a_loop_that_is_none(self) -> None:
+        output = self.shown(
+            options.waiting, "break look", "run", "up", "tryst stacks plain", "kill"
+        )
+        self.assertRegex(output, "tryst: .* is not a loop, such as tryst::run_loop")
+
+    def test_an_exchanger_that_is_corrupt(self) -> None:
+        for change in ("set var plain.protocol_._M_t._M_t._M_head_impl = 0",
+                       "set var plain.protocol_._M_t._M_t._M_head_impl = 16",
+                       "set var *(long*)*(long*)&plain = 1048576"):  # fmt: skip
+            with self.subTest(change):
+                output = self.shown(options.waiting, "break look", "run", "up",
+                                    change, "tryst waiters plain", "tryst stacks", "kill")  # fmt: skip
+                self.assertRegex(output, "destroyed|not readable")
+
+    def test_a_program_that_does_not_run(self) -> None:
+        output = self.shown(options.waiting, "tryst stacks", "tryst waiters plain")
+        self.assertIn("tryst: there is no program", output)
+
+    def test_a_program_without_debug_information(self) -> None:
+        stripped = self.folder / "stripped"
+        subprocess.run(["strip", "-g", "-o", stripped, options.waiting], check=True)
+        output = self.shown(stripped, "break main", "run", "tryst stacks", "kill")
+        self.assertIn("tryst: there is no debug information about tryst::", output)
+
+
+class Examples(Case):
+    def test_the_deadlocked_pair(self) -> None:
+        source = options.source / "examples/deadlock.cpp"
+        waits = re.escape(line_of(source, "waits-here"))
+        asks = re.escape(line_of(source, "asks-here"))
+        stack = (
+            rf"^  #0  request\(\) at {waits}, waiting in exchanger 0x\w+ \(%s\), no stop, no deadline\n"
+            rf"  #1  serve\(\) at {asks}\n"
+            r"  #2  spawned on run_loop 0x"
+        )
+        # Stops when both threads sleep: the second one to begin a wait finds the first one waiting.
+        stop = ["set breakpoint pending off", "break asleep if everyone_waits()", "run"]
+        del stop
+        for output in self.deadlocked("tryst stacks"):
+            for each in ("orders", "stock"):
+                self.assert_in_order(output, stack % each)
+            self.assertEqual(output.count(": 1 task\n"), 2, output)
+
+    def deadlocked(self, command: str) -> list[str]:
+        """What a command prints for the example when it hangs, and for its core dump."""
+        core = self.folder / "core"
+        with subprocess.Popen([options.deadlock], stdout=subprocess.DEVNULL) as program:
+            try:
+                for _ in range(600):
+                    live = gdb(options.deadlock, f"attach {program.pid}", command,
+                               f"generate-core-file {core}", "detach")  # fmt: skip
+                    if live.count("waiting in exchanger") == 2:
+                        break
+            finally:
+                program.kill()
+        return [live, gdb(options.deadlock, command, core=core)]
+
+    def test_many_to_many_in_the_middle(self) -> None:
+        stop = ["tbreak std::iota", "rbreak ^std::iota", "run"]
+        del stop
+        output = gdb(options.many_to_many, "tbreak numeric:99999", "rbreak ^std::iota<", "run",
+                     "ignore 1 50", "continue", "tryst stacks", "kill")  # fmt: skip
+        self.assertNotIn("Traceback", output)
+        self.assertNotIn("Python Exception", output)
+        self.assertRegex(output, r"run_loop 0x\w+ \(loop\): \d tasks?")
+        self.assertRegex(output, r"(produce|consume)\(\) at many_to_many.cpp:\d+")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gdb", default="gdb")
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    for name in ("waiting", "deadlock", "many-to-many"):
+        parser.add_argument(f"--{name}", type=pathlib.Path)
+    options, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
