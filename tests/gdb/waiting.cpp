@@ -113,9 +113,8 @@ int main() {
     tryst::task_scope scope(loop);
 
     std::thread waits([&] { (void)tryst::sync_wait(threads.exchange(0)); });
-    std::thread waits_for_an_hour([&] {
-        (void)tryst::sync_wait(patient_threads.exchange_for(0, 1h));
-    });
+    std::thread waits_for_an_hour(
+        [&] { (void)tryst::sync_wait(patient_threads.exchange_for(0, 1h)); });
     without_executor(lone);
     loop.spawn(exchange(plain, 1));
     loop.spawn(exchange_or_stop(stoppable, source.get_token()));

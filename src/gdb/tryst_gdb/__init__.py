@@ -3,17 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import gdb
 
 
 def register(objfile: gdb.Objfile | None = None) -> None:
     """Installs the printers, for one file of a program or for all, and the commands."""
-    from . import printers
+    from . import commands, printers
 
     printers.register(objfile)
-    if importlib.util.find_spec(".commands", __name__) is not None:
-        from . import commands
-
-        commands.register()
+    commands.register()

@@ -23,6 +23,7 @@ class Program:
         self.scopes: dict[int, str] = {}
         self.roots: dict[Coroutine, None] = {}
         self.operations: dict[int, gdb.Value] = {}
+        self.running: dict[int, int] = {}  # the thread that runs a coroutine now
         self._seen: set[Coroutine] = set()
         self._visit_threads()
         self._follow()
@@ -34,8 +35,17 @@ class Program:
             for thread in sorted(gdb.selected_inferior().threads(), key=lambda t: t.num):
                 thread.switch()
                 for value, name in variables_of_thread():
+                    if name in ("frame_ptr", "__coro_frame"):
+                        self._visit_running(value, thread.num)
                     self._visit(value, name)
                 self._visit_thread_state()
+
+    def _visit_running(self, value: gdb.Value, thread: int) -> None:
+        try:
+            is_pointer = value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR
+            self.running[int(value if is_pointer else value.address)] = thread
+        except (*Unreadable, TypeError):
+            pass  # optimised out
 
     def _visit_thread_state(self) -> None:
         try:
@@ -299,7 +309,7 @@ def show_waiters(expression: str) -> None:
         contents = waits.offers_of(each)
         count = len(contents.offers)
         state = "closed, " if contents.closed else ""
-        noun = "nobody waits" if count == 0 else f"{count} waiter{'s' if count != 1 else ''}"
+        noun = "no waiters" if count == 0 else f"{count} waiter{'s' if count != 1 else ''}"
         each.variable = ""
         print(f"{each}: {state}{noun}")
         for number, place in enumerate(contents.offers):
@@ -320,6 +330,8 @@ def show_waiters(expression: str) -> None:
 
 def describe_wait(of: Coroutine, program: Program) -> str:
     """What the innermost coroutine of a stack waits for."""
+    if of.address in program.running:
+        return f"running in thread {program.running[of.address]}"
     wait = waits.wait_of(of)
     if not wait.waiters:
         return wait.text
@@ -371,6 +383,8 @@ def print_stack(chain: list[Coroutine], end: str, program: Program) -> None:
     for of in chain:
         hidden = of.is_internal or of.full_name.startswith("tryst::")
         text = library_name(of) if hidden else of.where()
+        if of.address in program.running and not hidden:
+            text = of.name
         if text == "":
             if waiting is None or any(not each.is_internal for each in chain):
                 continue
@@ -399,6 +413,9 @@ def show_stacks(expression: str) -> None:
     if expression:
         value = waits.unwrapped(gdb.parse_and_eval(expression))
         only = waits.loop_of(value)
+        for each in waits.nested(value, 3):  # a task_executor refers to its loop
+            if only is None:
+                only = attempt(lambda: waits.loop_of(waits.unwrapped(each)), None)
         if only is None:
             raise Trouble(f"{value.type} is not a loop, such as tryst::run_loop")
     waits.required_type("tryst::detail::waiter")

@@ -297,29 +297,45 @@ def _line_of_store(of: Coroutine, start: gdb.Symtab_and_line) -> int:
     code = gdb.selected_inferior().architecture().disassemble(of.resume, block.end - 1)
     at, size = of.index_field() or _loaded_index(code)
     wanted = integer(of.address + at, size)
-    own = dict(_own_lines(of, start, of.resume, 1 << 16))
-    lines = [own.get(each["addr"]) for each in code]  # where a line begins
+    lines = [_own_line(each["addr"], start) for each in code]
+    # An optimised store may address the frame from elsewhere than its beginning.
+    for i in _stores(code, wanted, f"{at:#x}") + _stores(code, wanted, r"-?0x[0-9a-f]+"):
+        closing = lines[i]
+        behind = i + 1
+        while behind < len(code) and not re.match("j|ret", code[behind]["asm"]):
+            behind += 1
+        for line in lines[i:behind] + lines[i::-1]:
+            if start.line < line < closing:
+                return line
+        return closing if closing >= start.line else 0
+    return 0
+
+
+def _stores(code: list[dict], wanted: int, displacement: str) -> list[int]:
+    """The instructions that store a number of 16 bits in a frame."""
+    found = []
     constants: dict[str, int] = {}
     for i, instruction in enumerate(code):
         text = instruction["asm"]
         constant = re.match(r"mov[lw]?\s+\$(0x[0-9a-f]+),%(\w+)$", text)
         if constant:
             constants[Dispatch.full_name(constant[2])] = int(constant[1], 16)
-        store = re.match(rf"movw?\s+(?:\$(0x[0-9a-f]+)|%(\w+)),{at:#x}\(%\w+\)", text)
+        store = re.match(
+            rf"mov(?:w\s+\$(0x[0-9a-f]+)|w?\s+%(\w\w|r\d+w)),{displacement}\(%\w+\)", text
+        )
         if store is None:
             continue
         number = int(store[1], 16) if store[1] else constants.get(Dispatch.full_name(store[2]))
-        if number != wanted:
-            continue
-        closing = gdb.find_pc_line(instruction["addr"]).line
-        behind = i + 1
-        while behind < len(code) and not re.match("j|ret", code[behind]["asm"]):
-            behind += 1
-        for line in lines[i:behind] + lines[i::-1]:
-            if line is not None and start.line < line < closing:
-                return line
-        return closing if closing >= start.line else 0
-    return 0
+        if number == wanted:
+            found.append(i)
+    return found
+
+
+def _own_line(pc: int, start: gdb.Symtab_and_line) -> int:
+    """The line at `pc` in the source of the function, or 0."""
+    here = gdb.find_pc_line(pc)
+    same = here.symtab is not None and here.symtab.filename == start.symtab.filename
+    return here.line if same else 0
 
 
 def _loaded_index(code: list[dict]) -> tuple[int, int]:

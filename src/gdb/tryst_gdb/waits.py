@@ -96,7 +96,9 @@ def name_of_protocol(of: Exchanger) -> str:
 
 def at(address: int, type_: gdb.Type) -> gdb.Value:
     """The object of a type that is there."""
-    return gdb.Value(address).cast(type_.pointer()).dereference()
+    # As the element of an array, because gdb looks for the dynamic type of an object behind a
+    # pointer, and warns if it does not find it.
+    return gdb.Value(address).cast(type_.array(0).pointer()).dereference()[0]
 
 
 def unwrapped(value: gdb.Value) -> gdb.Value:
@@ -108,7 +110,7 @@ def unwrapped(value: gdb.Value) -> gdb.Value:
         elif type_.code == gdb.TYPE_CODE_PTR and plain(type_.target()).code == gdb.TYPE_CODE_STRUCT:
             if int(value) == 0:
                 raise Trouble("the pointer is null")
-            value = value.dereference()
+            value = at(int(value), plain(type_.target()))
         elif re.match(r"std::(__\w+::)?(unique_ptr|shared_ptr|reference_wrapper)<", type_name(type_)):
             address = pointer(value)
             if address == 0:
