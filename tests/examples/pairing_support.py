@@ -159,6 +159,11 @@ class Server:
         assert words[:2] == ["listening", "on"], words
         self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(words[2], words[2])
         self.port = int(words[-1])
+        self.admin = None
+        if any(option.startswith("--admin-port") for option in options):
+            words = self.line().split()
+            assert words[:2] == ["administration", "on"], words
+            self.admin = (words[2], int(words[-1]))
 
     def _read(self):
         for line in self.process.stdout:
@@ -222,6 +227,42 @@ class Server:
                    for name, value in expected.items()):
                 return now
             assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
+
+    def admin_send(self, data):
+        """Sends bytes to the administrator's port. Returns all that comes back."""
+        with socket.create_connection(self.admin, TIMEOUT) as connection:
+            connection.sendall(data)
+            received = bytearray()
+            while more := connection.recv(65536):
+                received += more
+        return bytes(received)
+
+    def get(self, path):
+        """Returns the status and the body of an administrator's page."""
+        head, _, body = self.admin_send(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).partition(b"\r\n\r\n")
+        return int(head.split()[1]), body.decode("ascii")
+
+    def metrics(self):
+        """Returns the samples of /metrics by name, with the labels as in the text."""
+        # The server may not have noticed yet that earlier connections were closed.
+        text = self.until_page("/metrics", 200)
+        samples = {}
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                assert name not in samples, name
+                samples[name] = float(value)
+        return samples
+
+    def until_page(self, path, status, text=""):
+        """Waits until a page has the status, and the text in its body."""
+        end = time.monotonic() + TIMEOUT
+        while True:
+            now = self.get(path)
+            if now[0] == status and text in now[1]:
+                return now[1]
+            assert time.monotonic() < end, f"expected {status} {text!r}, but {path} is {now}"
 
     def memory(self):
         """Returns the resident memory in MB."""
@@ -294,6 +335,8 @@ def main(case, description):
     parser.add_argument("--preload", help="the library failing_accept")
     parser.add_argument("--preload-lookup", help="the library hanging_lookup")
     parser.add_argument("--haproxy", help="the binary of haproxy")
+    parser.add_argument("--promtool", help="the binary of promtool")
+    parser.add_argument("--files", help="the directory of the dashboard and the alerts")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)

@@ -21,6 +21,8 @@ meeting end_of(tryst::exchange_result<message> result) {
 /// Pairs any two clients.
 class local_room final : public room {
 public:
+    explicit local_room(tryst::counters& all_rooms) : exchanger_(all_rooms, 0U) {}
+
     awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
                             std::stop_token stop) final {
         co_return end_of(co_await tryst::asio::wait(
@@ -33,12 +35,14 @@ public:
 
 private:
     // A single slot keeps thousands of rooms small; few clients use a room at the same time.
-    tryst::exchanger<message> exchanger_{0U};
+    tryst::exchanger<message, tryst::counted> exchanger_;
 };
 
 /// Pairs clients that ask (red) with clients that answer (blue).
 class local_red_blue_room final : public room {
 public:
+    explicit local_red_blue_room(tryst::counters& all_rooms) : exchanger_(all_rooms) {}
+
     awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
                             std::stop_token stop) final {
         if (mine.kind == request_kind::ask) {
@@ -56,7 +60,8 @@ public:
     void close() final { exchanger_.close(); }
 
 private:
-    tryst::red_blue_exchanger<message> exchanger_; // serves the longest waiting first
+    // Serves the longest waiting first.
+    tryst::red_blue_exchanger<message, message, tryst::order::fifo, tryst::counted> exchanger_;
 };
 
 class local_place final : public meeting_place {
@@ -65,13 +70,16 @@ public:
 
     std::unique_ptr<room> open(const std::string& /*name*/) final {
         if (red_blue_) {
-            return std::make_unique<local_red_blue_room>();
+            return std::make_unique<local_red_blue_room>(counters_);
         }
-        return std::make_unique<local_room>();
+        return std::make_unique<local_room>(counters_);
     }
+
+    std::optional<tryst::statistics> stats() const final { return counters_.stats(); }
 
 private:
     const bool red_blue_;
+    tryst::counters counters_; // one for all rooms, which come and go
 };
 
 } // namespace

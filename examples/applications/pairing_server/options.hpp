@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace pairing {
@@ -17,6 +18,8 @@ struct options {
 
     std::string address = "127.0.0.1";
     std::uint16_t port = 0; ///< 0: any free port.
+    std::string admin_address = "127.0.0.1";
+    std::optional<std::uint16_t> admin_port; ///< nullopt: do not listen; 0: any free port.
     std::size_t threads = 1;
     bool red_blue = false; ///< Whether to pair clients that ask only with clients that answer.
     std::string redis; ///< The URL of the Redis server; empty: this server has its rooms alone.

@@ -35,14 +35,21 @@ void add_time(CLI::App& app, const char* name, std::chrono::milliseconds& value,
 void declare(CLI::App& app, pairing::options& chosen) {
     const CLI::Range at_least_one(std::size_t{1}, std::numeric_limits<std::size_t>::max());
     app.option_defaults()->always_capture_default();
-    app.add_option("--address", chosen.address, "IP address to listen on")
-        ->check([](const std::string& text) {
-            asio::error_code wrong;
-            std::ignore = asio::ip::make_address(text, wrong);
-            return wrong ? text + " is not an IPv4 or IPv6 address (host names are not looked up)"
-                         : std::string();
-        });
+    const auto is_address = [](const std::string& text) {
+        asio::error_code wrong;
+        std::ignore = asio::ip::make_address(text, wrong);
+        return wrong ? text + " is not an IPv4 or IPv6 address (host names are not looked up)"
+                     : std::string();
+    };
+    app.add_option("--address", chosen.address, "IP address to listen on")->check(is_address);
     app.add_option("--port", chosen.port, "Port to listen on; 0: any free port, which is printed");
+    app.add_option("--admin-address", chosen.admin_address,
+                   "IP address to listen on for the administrator's HTTP requests")
+        ->check(is_address);
+    app.add_option("--admin-port", chosen.admin_port,
+                   "Port to listen on for GET /metrics, /livez and /readyz; 0: any free port, "
+                   "which is printed")
+        ->default_str("none");
     app.add_option("--threads", chosen.threads, "Number of threads, each with its own event loop")
         ->check(CLI::Range(1, 256));
     app.add_flag("--red-blue", chosen.red_blue,
@@ -90,6 +97,9 @@ int serve(const pairing::options& chosen) {
     pairing::server server(chosen);
     const auto endpoint = server.endpoint();
     fmt::print("listening on {} port {}\n", endpoint.address().to_string(), endpoint.port());
+    if (const auto admin = server.admin_endpoint()) {
+        fmt::print("administration on {} port {}\n", admin->address().to_string(), admin->port());
+    }
     std::fflush(stdout);
     server.run();
     std::puts(server.report().c_str());

@@ -9,6 +9,8 @@
 #include "options.hpp"
 #include "protocol.hpp"
 
+#include <tryst/statistics.hpp>
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -59,6 +61,9 @@ public:
 
     /// Whether clients of other servers can be reached; nullopt if there are no other servers.
     virtual std::optional<bool> is_connected() const { return std::nullopt; }
+
+    /// What has happened in the rooms; nullopt if they do not count it.
+    virtual std::optional<tryst::statistics> stats() const { return std::nullopt; }
 
     /// Why they cannot be reached.
     virtual std::string problem() const { return {}; }

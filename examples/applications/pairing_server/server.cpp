@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "server.hpp"
 
+#include "descriptor_limit.hpp"
+#include "listen.hpp"
+
 #include <fmt/core.h>
 #include <malloc.h>
 
@@ -8,7 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
+#include <limits>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -17,13 +20,6 @@
 namespace pairing {
 
 namespace {
-
-/// For asio::co_spawn. An exception that escapes from a coroutine is a defect: it ends the program.
-void rethrow(const std::exception_ptr& escaped) {
-    if (escaped) {
-        std::rethrow_exception(escaped);
-    }
-}
 
 /// Ignores errors: the server goes on if its output is closed.
 void print(const std::string& line) {
@@ -54,15 +50,6 @@ void reject(tcp::socket socket, outcome why) {
     std::ignore = socket.non_blocking(true, ignored);
     socket.write_some(parts, ignored);
     std::ignore = socket.shutdown(tcp::socket::shutdown_send, ignored);
-}
-
-tcp::acceptor listen(asio::io_context& loop, const options& chosen) {
-    try {
-        return {loop, {asio::ip::make_address(chosen.address), chosen.port}};
-    } catch (const std::system_error& problem) {
-        throw std::system_error(problem.code(), fmt::format("cannot listen on {} port {}",
-                                                            chosen.address, chosen.port));
-    }
 }
 
 std::vector<std::unique_ptr<shard>> make_shards(std::size_t count) {
@@ -103,18 +90,39 @@ void shard::drain() {
 
 server::server(const options& chosen)
     : shared_(chosen), limiter_(chosen.max_connections, chosen.max_connections_per_address),
-      shards_(make_shards(chosen.threads)), acceptor_(listen(shards_.front()->loop(), chosen)),
+      shards_(make_shards(chosen.threads)),
+      acceptor_(listen(shards_.front()->loop(), chosen.address, chosen.port)),
       termination_signals_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_signal_(shards_.front()->loop(), SIGUSR1), second_timer_(shards_.front()->loop()) {
+      report_signal_(shards_.front()->loop(), SIGUSR1), second_timer_(shards_.front()->loop()),
+      descriptor_limit_(std::numeric_limits<std::size_t>::max()) {
     if (!is_ignored(SIGHUP)) {
         termination_signals_.add(SIGHUP);
     }
     // Report a connection that was aborted in the queue as an error. By default Asio skips it, and
     // then serves the next queued client only when another one connects.
     acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));
+    if (chosen.admin_port) {
+        // Clients must not take the descriptors that the administrator needs to see them.
+        descriptor_limit_ = descriptors_without(admin_server::reserved_descriptors);
+        std::vector<asio::io_context*> loops;
+        for (const auto& each : shards_) {
+            loops.push_back(&each->loop());
+        }
+        admin_ = std::make_unique<admin_server>(
+            chosen, std::move(loops),
+            admin_sources{.metrics = [this] { return prometheus_text_of(shared_.measure()); },
+                          .unready_reason = [this] { return shared_.unready_reason(); }});
+    }
+}
+
+std::optional<tcp::endpoint> server::admin_endpoint() const {
+    return admin_ ? std::optional(admin_->endpoint()) : std::nullopt;
 }
 
 void server::run() {
+    if (admin_) {
+        admin_->start();
+    }
     asio::io_context& first = shards_.front()->loop();
     asio::co_spawn(first, accept_clients(), rethrow);
     asio::co_spawn(first, await_termination(), rethrow);
@@ -146,7 +154,12 @@ awaitable<void> server::accept_clients() {
         shard& next = *shards_[turn % shards_.size()];
         auto [error, socket] = co_await acceptor_.async_accept(next.loop(), use_tuple);
         if (!error) {
+            const bool is_last =
+                static_cast<std::size_t>(socket.native_handle()) >= descriptor_limit_;
             admit(std::move(socket), next);
+            if (is_last) {
+                co_await await_descriptors();
+            }
             continue;
         }
         if (error == asio::error::operation_aborted) {
@@ -162,6 +175,17 @@ awaitable<void> server::accept_clients() {
             print_error("pairing_server: cannot accept connections: " + error.message() +
                         "; retrying, new clients wait in the queue");
         }
+        timer.expires_after(pause);
+        co_await timer.async_wait(use_tuple);
+    }
+}
+
+/// Waits until descriptors below the limit are free. The system always assigns the lowest.
+awaitable<void> server::await_descriptors() {
+    constexpr auto pause = std::chrono::milliseconds(50);
+    asio::steady_timer timer(acceptor_.get_executor());
+    while (acceptor_.is_open() && lowest_free_descriptor() >= descriptor_limit_) {
+        shared_.counters.pause();
         timer.expires_after(pause);
         co_await timer.async_wait(use_tuple);
     }

@@ -3,6 +3,7 @@
 /// The listening socket, the threads, and the signals.
 #pragma once
 
+#include "admin_server.hpp"
 #include "asio_helpers.hpp"
 #include "connection_limiter.hpp"
 #include "options.hpp"
@@ -10,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -49,6 +51,9 @@ public:
 
     tcp::endpoint endpoint() const { return acceptor_.local_endpoint(); }
 
+    /// Where the administrator connects; nullopt if nowhere.
+    std::optional<tcp::endpoint> admin_endpoint() const;
+
     /// Serves until it has drained.
     void run();
 
@@ -57,6 +62,7 @@ public:
 
 private:
     awaitable<void> accept_clients();
+    awaitable<void> await_descriptors();
     awaitable<void> await_termination();
     awaitable<void> print_statistics_on_signal();
     awaitable<void> work_every_second();
@@ -70,6 +76,8 @@ private:
     asio::signal_set termination_signals_;
     asio::signal_set report_signal_;
     asio::steady_timer second_timer_;
+    std::size_t descriptor_limit_; ///< Pause when a client's descriptor is not below it.
+    std::unique_ptr<admin_server> admin_; ///< May be null. Destroyed first: it uses the others.
 };
 
 } // namespace pairing

@@ -6,6 +6,7 @@
 #include <tryst/result.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <system_error>
 #include <tuple>
@@ -39,6 +40,30 @@ outcome outcome_of(std::error_code error, outcome why_withdrawn) {
 
 std::string shared_state::report() const {
     return line_of(counters.now(), all_rooms.count(), place->is_connected());
+}
+
+std::string shared_state::unready_reason() const {
+    // While accepting fails, it is retried many times in this time.
+    constexpr auto recently = std::chrono::seconds(1);
+    if (all_rooms.is_closed()) {
+        return "the server is shutting down";
+    }
+    const statistics::counts counts = counters.now();
+    if (counts.pauses != 0 && std::chrono::steady_clock::now() - counts.last_pause < recently) {
+        return "accepting clients is paused for lack of descriptors";
+    }
+    if (!place->is_connected().value_or(true)) {
+        return "Redis cannot be reached: " + place->problem();
+    }
+    return {};
+}
+
+metrics shared_state::measure() const {
+    return {.counts = counters.now(),
+            .occupancy = all_rooms.count(),
+            .ready = unready_reason().empty(),
+            .connected = place->is_connected(),
+            .exchanges = place->stats()};
 }
 
 session::session(shared_state& shared, tcp::socket socket)

@@ -6,6 +6,7 @@
 
 #include "asio_helpers.hpp"
 #include "message.hpp"
+#include "metrics.hpp"
 #include "options.hpp"
 #include "protocol.hpp"
 #include "room.hpp"
@@ -27,6 +28,12 @@ struct shared_state {
 
     /// The line of statistics.
     std::string report() const;
+
+    /// Why the server cannot pair new clients now; empty if it can.
+    std::string unready_reason() const;
+
+    /// For monitoring.
+    metrics measure() const;
 
     const options settings;
     const std::unique_ptr<meeting_place> place;

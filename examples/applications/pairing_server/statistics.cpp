@@ -28,6 +28,7 @@ void statistics::finish(outcome end) {
 void statistics::pause() {
     const std::scoped_lock lock(mutex_);
     ++counts_.pauses;
+    counts_.last_pause = std::chrono::steady_clock::now();
 }
 
 statistics::counts statistics::now() const {
