@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "loop_monitor.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace pairing {
@@ -52,9 +49,9 @@ awaitable<std::string> loop_monitor::find_stuck_loops() {
             all_answered = false;
             deadline = std::min(deadline, each.sent_at + patience_);
             if (each.sent_at + patience_ <= now) {
-                const std::chrono::duration<double> silence = now - each.sent_at;
-                fmt::format_to(std::back_inserter(stuck), "loop {} has not answered for {:.1f} s\n",
-                               i, silence.count());
+                const auto silence = std::chrono::floor<std::chrono::seconds>(now - each.sent_at);
+                stuck += "loop " + std::to_string(i) + " has not answered for " +
+                         std::to_string(silence.count()) + " s\n";
             }
         }
         if (all_answered || !stuck.empty()) {
