@@ -321,6 +321,20 @@ class SeveralServers(unittest.TestCase):
         self.swap(one, other)
         self.wait_until(lambda: "connected to Redis" in one.error_output())
 
+    def test_is_not_ready_while_redis_cannot_be_reached(self):
+        self.redis.kill()
+        server, = self.start(1, "--admin-port=0", connected=0)
+        server.until_page("/readyz", 503, "Redis cannot be reached: ")
+        self.assertEqual(server.get("/livez"), (200, "ok\n"))
+        samples = server.metrics()
+        self.assertEqual((samples["pairing_redis_connected"], samples["pairing_ready"]), (0, 0))
+        self.redis.start()
+        server.until_page("/readyz", 200)
+        samples = server.metrics()
+        self.assertEqual((samples["pairing_redis_connected"], samples["pairing_ready"]), (1, 1))
+        # Rooms in Redis have no counters of their own.
+        self.assertFalse([name for name in samples if name.startswith("tryst_")])
+
     def test_refuses_a_wrong_url(self):
         for url, part in (("redis://user:secret@host:99999", "port"),
                           ("http://user:secret@host", "scheme"),
