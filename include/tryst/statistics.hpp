@@ -151,8 +151,8 @@ public:
 
     /// Records the length of a wait that has ended. Call from any thread. Not inlined, because most
     /// waits end in the batch in which they began.
-    [[gnu::noinline]] void record_wait(detail::clock::duration length) noexcept {
-        const std::int64_t wait = std::chrono::nanoseconds(length).count();
+    [[gnu::noinline]] void record_wait(std::chrono::nanoseconds length) noexcept {
+        const std::int64_t wait = length.count();
         const std::uint32_t number = detail::find_thread_number();
         auto& longest = (number < own_cells_ ? cells_[number] : shared_cell(number)).longest;
         std::int64_t seen = longest.load(std::memory_order_relaxed); // relaxed: as [E1]
