@@ -28,7 +28,7 @@ endif()
 configure_file(cmake/tryst.pc.in ${PROJECT_BINARY_DIR}/tryst.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 
-install(DIRECTORY bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/tryst FILES_MATCHING PATTERN "*.bt"
+install(DIRECTORY src/bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/tryst FILES_MATCHING PATTERN "*.bt"
     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
 # tryst_install_pc(<component> <what it is for> <folder> [CFLAGS <flags>] [LIBS <flags>]

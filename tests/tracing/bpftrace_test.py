@@ -19,7 +19,7 @@ from pathlib import Path
 
 import steps
 
-FOLDER = steps.TOP / "bpftrace"
+FOLDER = steps.TOP / "src/bpftrace"
 
 
 class Bpftrace(unittest.TestCase):

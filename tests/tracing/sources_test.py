@@ -46,7 +46,7 @@ class Steps(unittest.TestCase):
                 self.assertLessEqual(used, min(min(counts[step]) for step in matching), f"{script.name}: {pattern}")
 
     def test_the_scripts_know_the_outcomes(self) -> None:
-        text = (steps.TOP / "bpftrace/long_waits.bt").read_text()
+        text = (steps.TOP / "src/bpftrace/long_waits.bt").read_text()
         known = {int(number): name for number, name in re.findall(r'@outcome\[(\d)\] = "(\w+)"', text)}
         self.assertEqual(known, {number: name for number, name in steps.outcomes().items() if number <= 6})
 

@@ -9,7 +9,7 @@ TOP = Path(__file__).resolve().parent.parent.parent
 CORE = TOP / "include/tryst/detail/platform/trace.hpp"
 URING = TOP / "src/uring/trace.hpp"
 PAGE = TOP / "docs/tracing.md"
-SCRIPTS = sorted((TOP / "bpftrace").glob("*.bt"))
+SCRIPTS = sorted((TOP / "src/bpftrace").glob("*.bt"))
 
 
 def declared(header: Path) -> list[str]:
