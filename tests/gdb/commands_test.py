@@ -138,13 +138,27 @@ class EveryKindOfWaiter(Case):
                 "^other coroutines:$",
                 rf"#0  without_executor\(\) at {self.at('without-executor')}, waiting in .*\(lone\)",
             )
-            self.assertRegex(output, r"(?m)^run_loop 0x\w+ \(idle\): 0 tasks, 1 ready to run$")
+            self.assertRegex(output, r"(?m)^run_loop 0x\w+ \(idle\): 1 task, 1 ready to run\n"
+                             r"  #0  exchange\(\), not started\n  #1  spawned on run_loop 0x")
             # A live program is at rest: nothing was found that is no loop.
-            self.assertEqual(len(re.findall(r"^run_loop", output, re.MULTILINE)), 2, output)
+            self.assertEqual(len(re.findall(r"^run_loop", output, re.MULTILINE)), 3, output)
+
+    def test_stacks_of_static_variables(self) -> None:
+        for output in self.show("tryst stacks"):
+            self.assertRegex(
+                output,
+                r"(?m)^run_loop 0x\w+ \(.*background\): 1 task\n"
+                rf"  #0  exchange\(\) at {self.at('exchange')}, waiting in exchanger 0x\w+ \(.*shared\)",
+            )
+
+    def test_a_task_in_a_variable_that_nothing_has_started(self) -> None:
+        for output in self.show("tryst stacks"):
+            self.assert_in_order(output, "^other coroutines:$",
+                                 r"^  #0  rest\(\), not started\n  #1  stored in kept$")  # fmt: skip
 
     def test_stacks_of_one_loop(self) -> None:
         for output in self.show("tryst stacks idle"):
-            self.assertIn("0 tasks, 1 ready to run", output)
+            self.assertIn("1 task, 1 ready to run", output)
             self.assertNotIn("(loop)", output)
             self.assertNotIn("other coroutines", output)
 
@@ -265,6 +279,26 @@ class Adapters(Case):
                 "## tryst stacks loop", r"^Asio executor 0x\w+.*: 1 task$", rf"#0  {task}waiting",
             )  # fmt: skip
             self.assertNotIn("warning: RTTI", output)
+
+
+class Hangs(Case):
+    """The program in hangs.cpp, in a task that runs."""
+
+    source = pathlib.Path(__file__).with_name("hangs.cpp")
+
+    def test_finds_the_loop_of_a_running_task(self) -> None:
+        for output in self.live_and_core(options.hangs, ["break compute", "run"], "tryst stacks"):
+            self.assert_in_order(output, r"^run_loop 0x\w+ \(loop\): 5 tasks$", r"\(lobby\)", r"\(buffers\)",
+                                 r"^  #0  calculate\(\), running in thread 1\n  #1  spawned on run_loop 0x",
+                                 r"^other coroutines:\n  #0  lose\(\) at .*\(forgotten\)")  # fmt: skip
+            self.assertRegex(output, r"(?m)^run_loop 0x\w+ \(idle\): 1 task, 1 ready to run$")
+
+    def test_keeps_the_settings_of_the_user(self) -> None:
+        shown = ("show language", "show disassembly-flavor", "show backtrace past-main")
+        output = gdb(options.hangs, "set disassembly-flavor intel", "break compute", "run", "tryst stacks",
+                     *shown, "kill")  # fmt: skip
+        self.assert_in_order(output, r'currently c\+\+|"auto; currently', r'flavor is "intel"',
+                             "past \"main\" is off")  # fmt: skip
 
 
 class Page(Case):

@@ -99,7 +99,7 @@ def without_addresses(text: str) -> str:
 
 # What adapters.cpp defines for an option.
 ADAPTERS = {
-    "-DTRYST_PRINT_ASIO": {"on_asio": "an executor of Asio at ADDRESS"},
+    "-DTRYST_PRINT_ASIO": {"on_asio": "Asio executor at ADDRESS"},
     "-DTRYST_PRINT_LIBUV": {"on_libuv": "tryst::libuv::executor at ADDRESS",
                             "uv_executor": "tryst::libuv::executor: not running, 0 queued, 1 in its inbox"},
 }

@@ -80,6 +80,9 @@ tryst::test::detached_coroutine without_executor(meeting& at) {
     asm volatile("");
 }
 
+meeting shared;
+tryst::run_loop background;
+
 struct rooms {
     meeting first;
     std::unique_ptr<meeting> second = std::make_unique<meeting>();
@@ -131,6 +134,9 @@ int main() {
     loop.spawn(ask(loop, asked));
     scope.spawn(exchange(scoped, 1));
     idle.spawn(exchange(plain, 1));
+    background.spawn(exchange(shared, 1));
+    background.run_until_idle();
+    tryst::task<> kept = rest();
     loop.run_until_idle();
     while (threads.stats().waiting != 1 || patient_threads.stats().waiting != 1) {
         std::this_thread::yield();

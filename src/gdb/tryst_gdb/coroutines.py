@@ -3,125 +3,38 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import struct
 from collections.abc import Iterator
 
 import gdb
 
-# What gdb raises for unreadable memory and for missing symbols.
-Unreadable = (gdb.error, gdb.MemoryError)
+from . import values
+from .values import WORD, function_name, member, read, read_word, symbol, without_arguments, word_or_zero
 
-WORD = 8
 MOST_FRAME_BYTES = 1 << 16
 PROMISE_AT = 2 * WORD  # behind the two functions, in both compilers' frames
-
-
-def read(address: int, size: int) -> bytes:
-    """The memory there, or as much as is readable."""
-    try:
-        return bytes(gdb.selected_inferior().read_memory(address, size))
-    except (gdb.error, gdb.MemoryError, OverflowError):
-        return b""
-
-
-def integer(address: int, size: int = WORD) -> int:
-    """The unsigned integer there. @throws gdb.MemoryError."""
-    content = read(address, size)
-    if len(content) != size:
-        raise gdb.MemoryError(f"cannot read {address:#x}")
-    return int.from_bytes(content, "little")
-
-
-def word_or_zero(address: int) -> int:
-    """The word there, or 0 if it is not readable."""
-    content = read(address, WORD)
-    return struct.unpack("<Q", content)[0] if len(content) == WORD else 0
-
-
-@contextlib.contextmanager
-def same_selection() -> Iterator[None]:
-    """Selects the thread and frame again that were selected before."""
-    thread = gdb.selected_thread()
-    frame = gdb.selected_frame() if thread is not None else None
-    try:
-        yield
-    finally:
-        if thread is not None and thread.is_valid():
-            thread.switch()
-        if frame is not None and frame.is_valid():
-            frame.select()
-
-
-_symbols: dict[int, str] = {}
-
-
-def forget() -> None:
-    """Forgets what depends on the program's addresses. Call at the start of a command."""
-    _symbols.clear()
-    _suspensions.clear()
-
-
-def symbol(address: int) -> str:
-    """The demangled name of the function or object that begins at an address, or ""."""
-    if address not in _symbols:
-        name = ""
-        if address > 4096:
-            try:
-                found = gdb.execute(f"info symbol {address:#x}", to_string=True)
-            except Unreadable:
-                found = ""
-            name = re.sub(r" in section \S+( of .*)?$", "", found.strip())
-            if name.startswith("No symbol") or re.search(r" \+ \d+$", name):
-                name = ""
-        _symbols[address] = name
-    return _symbols[address]
-
-
-def without_arguments(name: str) -> str:
-    """`(anonymous namespace)::f<int>(long)` as `f<int>`."""
-    name = name.replace("(anonymous namespace)::", "")
-    depth = 0
-    begin = 0  # behind the return type
-    for at, char in enumerate(name):
-        depth += (char == "<") - (char == ">")
-        if depth == 0 and char == " ":
-            begin = at + 1
-        elif depth == 0 and char == "(":
-            return name[begin:at]
-    return name
-
 
 _CLONE = re.compile(r"\[clone \.(actor|resume|destroy|cleanup)\]|\.(actor|resume|destroy|cleanup)$")
 
 
 def is_coroutine_function(address: int) -> bool:
     """Whether a coroutine's resume or destroy function begins there."""
-    return _CLONE.search(symbol(address)) is not None
+    return is_coroutine_name(symbol(address))
 
 
-def type_or_none(name: str) -> gdb.Type | None:
-    """The type of this name, if the program describes it."""
-    try:
-        return gdb.lookup_type(name)
-    except gdb.error:
-        return None
+def is_coroutine_name(name: str) -> bool:
+    """Whether a symbol is that of a coroutine's resume or destroy function."""
+    return _CLONE.search(name) is not None
 
 
-def offset(type_: gdb.Type, name: str) -> int:
-    """The position of a field, in bytes, in a class or in a base class of it."""
-    for field in type_.fields():
-        if not hasattr(field, "bitpos"):
-            continue
-        if field.name == name:
-            return field.bitpos // 8
-        if field.is_base_class:
-            try:
-                return field.bitpos // 8 + offset(field.type.strip_typedefs(), name)
-            except KeyError:
-                pass
-    raise KeyError(name)
+def frame_of(handle: gdb.Value) -> int:
+    """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
+    for name in ("_M_fr_ptr", "__handle_"):
+        frame = member(handle, name)
+        if frame is not None:
+            return int(frame)
+    raise gdb.error("an unknown std::coroutine_handle")
 
 
 class Coroutine:
@@ -131,6 +44,7 @@ class Coroutine:
         self.address = address
         self.resume = word_or_zero(address)
         self.destroy = word_or_zero(address + WORD)
+        self.is_started = True
         self._layout: list[gdb.Field] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -152,12 +66,17 @@ class Coroutine:
     @property
     def full_name(self) -> str:
         """The name of its function, with namespaces."""
-        return _CLONE.sub("", without_arguments(symbol(self.resume))).strip()
+        return without_arguments(symbol(self.resume or self.destroy))
 
     @property
     def name(self) -> str:
         """The name of its function for people."""
-        return re.sub(r"<.*>", "<...>", self.full_name) + "()"
+        return self.short_name + "()"
+
+    @property
+    def short_name(self) -> str:
+        """The name of its function, without the arguments of a template."""
+        return function_name(symbol(self.resume or self.destroy))
 
     @property
     def is_internal(self) -> bool:
@@ -215,6 +134,12 @@ class Coroutine:
 
 
 _suspensions: dict[tuple[int, int], str] = {}
+
+
+def forget() -> None:
+    """Forgets where coroutines are suspended, and names. Call before each command."""
+    values.forget()
+    _suspensions.clear()
 
 
 def suspension(of: Coroutine) -> str:
@@ -296,7 +221,7 @@ def _line_of_store(of: Coroutine, start: gdb.Symtab_and_line) -> int:
         return 0
     code = gdb.selected_inferior().architecture().disassemble(of.resume, block.end - 1)
     at, size = of.index_field() or _loaded_index(code)
-    wanted = integer(of.address + at, size)
+    wanted = read_word(of.address + at, size)
     lines = [_own_line(each["addr"], start) for each in code]
     # An optimised store may address the frame from elsewhere than its beginning.
     for i in _stores(code, wanted, f"{at:#x}") + _stores(code, wanted, r"-?0x[0-9a-f]+"):
@@ -547,7 +472,7 @@ class Dispatch:
             return (None if value is None else value % (1 << 8 * size)), chosen
         if address >> 48 == self.stack >> 48 or address >> 48 == (self.stack >> 48) - 1:
             return None, False
-        return integer(address, size), self._depends(operand) or self._is_index(address, size)
+        return read_word(address, size), self._depends(operand) or self._is_index(address, size)
 
     def _is_index(self, address: int, size: int) -> bool:
         at = address - self.frame.address

@@ -10,12 +10,11 @@ from typing import Any
 import gdb
 import gdb.printing
 
-from . import wait_lists
-from .values import (ASIO_NAMESPACE, Unreadable, address, at, atomic, executor, executor_kind, function_name, is_class,
-                     member, number, owned, plain, read_word, symbol)
-
-MOST_NODES = 1000
-FRAME_PROMISE = 16  # behind the two functions of a coroutine's frame
+from . import coroutines, wait_lists
+from .coroutines import PROMISE_AT, Coroutine, frame_of
+from .executors import ASIO_NAMESPACE, Executor, executor_kind, first_in_inbox, linked, nodes_at
+from .values import (address, at, atomic, is_class, known_settings, member, number, owned, plain, read_word,
+                     required_type)
 
 Child = tuple[str, Any]
 
@@ -33,18 +32,6 @@ def enumerator(value: gdb.Value) -> str:
     raise gdb.error(f"{int(value)} is no {plain(value.type).name}")
 
 
-def chain(first: gdb.Value, link: str) -> tuple[list[gdb.Value], bool]:
-    """The nodes of a linked list, and whether these are all."""
-    nodes: list[gdb.Value] = []
-    node = first
-    while int(node) != 0:
-        if len(nodes) == MOST_NODES:
-            return nodes, False
-        nodes.append(node)
-        node = node[link]
-    return nodes, True
-
-
 ORDERS = ("fifo", "lifo", "any")
 
 
@@ -54,6 +41,12 @@ def type_name(value: gdb.Value) -> str:
     return re.sub(r"\(tryst::order\)([012])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
 
 
+def executor_text(reference: gdb.Value) -> str:
+    """Names the executor of an executor_ref: "tryst::run_loop at 0x7ff...". @throws gdb.error."""
+    executor = Executor.of(reference)
+    return f"{executor.full_kind} at {executor.context:#x}" if executor.vtable else "no executor"
+
+
 class Printer:
     """A printer that gdb can call for any memory: an error becomes the text. `text` and `items` may throw."""
 
@@ -61,6 +54,7 @@ class Printer:
         if value.type.strip_typedefs().code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
             value = value.referenced_value()
         self.value = value
+        coroutines.forget()
 
     def text(self) -> str:
         raise NotImplementedError
@@ -84,16 +78,13 @@ class Printer:
 
 def waiter_text(waiter: gdb.Value) -> str:
     """What kind of waiter it is, whose, and where it resumes. @throws gdb.error."""
-    return f"{enumerator(waiter['kind'])}, {owner_text(int(waiter['owner']))}{executor(waiter['executor'])}"
+    return f"{enumerator(waiter['kind'])}, {owner_text(int(waiter['owner']))}{executor_text(waiter['executor'])}"
 
 
 def owner_text(owner: int) -> str:
-    """The name of the waiting coroutine, or "". Only a coroutine has a function that destroys it in its second word."""
-    try:
-        name = symbol(read_word(owner + 8))
-    except Unreadable:
-        return ""
-    return f"{function_name(name)}, " if re.search(r"\b(destroy|cleanup|actor)\b", name) else ""
+    """The name of the waiting coroutine, or ""."""
+    found = Coroutine.at(owner)
+    return "" if found is None else f"{found.short_name}, "
 
 
 class Waiter(Printer):
@@ -128,8 +119,8 @@ class Exchanger(Printer):
     def items(self) -> Iterator[Child]:
         seen = self.seen()
         for waiter in seen.waiters if seen is not None else ():
-            place = "arena" if waiter.in_arena else "list"
-            yield (f"{self.COLOURS.get(waiter.colour, 'waiter')} in {place}", at(waiter.address, wait_lists.waiter_type()))
+            place = "arena" if waiter.slot else "list"
+            yield (f"{self.COLOURS.get(waiter.colour, 'waiter')} in {place}", at(waiter.address, required_type("tryst::detail::waiter")))
 
 
 class Channel(Exchanger):
@@ -199,36 +190,27 @@ class SelectFromResult(Printer):
         return case_text(self.value["index_"])
 
 
-def frame_of(handle: gdb.Value) -> int:
-    """The address of a coroutine's frame, from a std::coroutine_handle of either standard library."""
-    for name in ("_M_fr_ptr", "__handle_"):
-        frame = member(handle, name)
-        if frame is not None:
-            return int(frame)
-    raise gdb.error("an unknown std::coroutine_handle")
-
-
-def coroutine_name(frame: int) -> str:
-    """The name of its function. The second word of a frame is the function that destroys it."""
-    return function_name(symbol(read_word(frame + 8))) or f"the coroutine at {frame:#x}"
-
-
 class Task(Printer):
     def text(self) -> str:
         frame = frame_of(self.value["coroutine_"])
         if frame == 0:
             return f"{type_name(self.value)}: empty"
-        return f"{type_name(self.value)}: {coroutine_name(frame)}, {self.state(frame)}"
+        read_word(frame)  # throws if there is no frame
+        coroutine = Coroutine(frame)
+        name = coroutine.short_name or f"the coroutine at {frame:#x}"
+        return f"{type_name(self.value)}: {name}, {self.state(coroutine)}"
 
-    def state(self, frame: int) -> str:
-        if read_word(frame) == 0:
+    def state(self, coroutine: Coroutine) -> str:
+        if coroutine.resume == 0:
             return "done"
-        if int(self.promise(frame)["awaiter_"]) == 0:
+        if int(self.promise(coroutine.address)["awaiter_"]) == 0:
             return "not started"
-        return "started"
+        with known_settings():
+            line = coroutines.suspension(coroutine)
+        return f"started, last suspended at {line}" if line else "started"
 
     def promise(self, frame: int) -> gdb.Value:
-        return at(frame + FRAME_PROMISE, plain(self.value["coroutine_"].type).template_argument(0))
+        return at(frame + PROMISE_AT, plain(self.value["coroutine_"].type).template_argument(0))
 
     def items(self) -> Iterator[Child]:
         frame = frame_of(self.value["coroutine_"])
@@ -260,38 +242,33 @@ class JoinHandle(Printer):
 
 class TaskScope(Printer):
     def text(self) -> str:
-        children, complete = chain(self.value["first_"], "following")
+        first = self.value["first_"]
+        children, complete = linked(int(first), plain(first.type).target(), "following")
         tasks = count(len(children), "task") + ("" if complete else " or more")
         joined = "" if int(self.value["joiner_"]) == 0 else ", being joined"
         state = "closed" if bool(self.value["closed_"]) else "open"
-        return f"{type_name(self.value)}: {state}, {tasks}{joined}, {executor(self.value['executor_'])}"
+        return f"{type_name(self.value)}: {state}, {tasks}{joined}, {executor_text(self.value['executor_'])}"
 
 
 class ExecutorRef(Printer):
     def text(self) -> str:
-        return executor(self.value)
+        return executor_text(self.value)
 
 
 def short_type(value: gdb.Value) -> str:
-    """The type of an executor, as `executor` names it."""
+    """The type of an executor, as `executor_text` names it."""
     return executor_kind(type_name(value))
 
 
-def counted(nodes: list[gdb.Value], complete: bool) -> str:
+def counted(nodes: list[int], complete: bool) -> str:
     return f"{len(nodes)}{'' if complete else ' or more'}"
 
 
 def queue_text(executor_: gdb.Value) -> str:
     """How many nodes are in the queue of a serial executor, and in its inbox or mailbox, if it has one."""
-    text = f"{counted(*chain(executor_['queue_']['head_'], 'next'))} queued"
-    inbox = member(executor_, "mail_")
-    if inbox is None:
-        inbox = member(executor_, "inbox_")
-    word = 0 if inbox is None else number(inbox["word_"])
-    if word > 1:  # 1 says that the loop sleeps (inbox.hpp)
-        node = gdb.lookup_type("tryst::executor_node").pointer()
-        text += f", {counted(*chain(gdb.Value(word).cast(node), 'next'))} in its inbox"
-    return text
+    text = f"{counted(*nodes_at(int(executor_['queue_']['head_'])))} queued"
+    inbox = first_in_inbox(executor_)
+    return text + (f", {counted(*nodes_at(inbox))} in its inbox" if inbox else "")
 
 
 class Loop(Printer):
@@ -326,7 +303,8 @@ def source_text(source: gdb.Value) -> str:
         raise gdb.error(f"its state is {word}")
     if word & 1:
         return "stop requested"
-    callbacks, complete = chain(source["first_"], "next")
+    first = source["first_"]
+    callbacks, complete = linked(int(first), plain(first.type).target(), "next")
     return "no stop requested, " + count(len(callbacks), "callback") + ("" if complete else " or more")
 
 
@@ -398,7 +376,7 @@ class SleepAwaiter(Printer):
 class ScheduleOperation(Printer):
     def text(self) -> str:
         awaited = frame_of(self.value["coroutine_"]) != 0
-        return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor(self.value['executor_'])}"
+        return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor_text(self.value['executor_'])}"
 
 
 # The name of each printer in `info pretty-printer`, and the template or class.
@@ -436,6 +414,3 @@ def register(objfile: gdb.Objfile | None = None) -> None:
     for name, (pattern, printer) in PRINTERS.items():
         collection.add_printer(name, f"^{pattern}$", printer)
     gdb.printing.register_pretty_printer(objfile, collection, replace=True)
-
-
-__all__ = ["PRINTERS", "coroutine_name", "frame_of", "register", "waiter_text"]

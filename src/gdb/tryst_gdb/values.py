@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""What printers and commands share: reading the library's members, and naming addresses and executors."""
+"""Reads the memory, types and symbols of the program."""
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 import gdb
 
 # What gdb raises for unreadable memory, for missing symbols and for values of no use.
-Unreadable = (gdb.error, gdb.MemoryError, RuntimeError, OverflowError, ValueError, TypeError)
+Unreadable = (gdb.error, gdb.MemoryError, RuntimeError, KeyError, OverflowError, ValueError, TypeError)
 
 # The members in which libstdc++ and libc++ keep the content of an atomic.
 ATOMIC_MEMBERS = ("_M_i", "_M_b", "_M_base", "_M_p", "__a_", "__a_value")
@@ -19,6 +21,42 @@ WORD = 8
 def plain(type_: gdb.Type) -> gdb.Type:
     """The type without its aliases, const and volatile."""
     return type_.strip_typedefs().unqualified().strip_typedefs()
+
+
+def type_name(type_: gdb.Type) -> str:
+    """The name of a class, or "". Does not depend on the language of the selected frame."""
+    return plain(type_).name or ""
+
+
+def type_or_none(name: str) -> gdb.Type | None:
+    """The type of this name, if the program describes it."""
+    try:
+        return gdb.lookup_type(name).strip_typedefs()
+    except gdb.error:
+        return None
+
+
+def required_type(name: str) -> gdb.Type:
+    """@throws gdb.error if the program has no debug information about it."""
+    found = type_or_none(name)
+    if found is None:
+        raise gdb.error(f"there is no debug information about {name}: compile with -g, and use tryst in the program")
+    return found
+
+
+def offset(type_: gdb.Type, name: str) -> int:
+    """The position of a field, in bytes, in a class or in a base class of it. @throws KeyError."""
+    for field in type_.fields():
+        if not hasattr(field, "bitpos"):
+            continue
+        if field.name == name:
+            return field.bitpos // 8
+        if field.is_base_class:
+            try:
+                return field.bitpos // 8 + offset(field.type.strip_typedefs(), name)
+            except KeyError:
+                pass
+    raise KeyError(name)
 
 
 def is_class(type_: gdb.Type) -> bool:
@@ -76,31 +114,142 @@ def owned(pointer: gdb.Value) -> gdb.Value:
 
 def at(where: int, type_: gdb.Type) -> gdb.Value:
     """The object at an address. Reads no memory yet."""
-    return gdb.Value(where).cast(type_.pointer()).dereference()
+    # As the element of an array: gdb looks for the dynamic type of what a pointer refers to, and
+    # warns if it does not find it.
+    return gdb.Value(where).cast(type_.array(0).pointer()).dereference()[0]
 
 
-def read_word(where: int) -> int:
-    """The word there. @throws gdb.MemoryError."""
-    return int.from_bytes(bytes(gdb.selected_inferior().read_memory(where, WORD)), "little")
+def unwrapped(value: gdb.Value) -> gdb.Value:
+    """The object behind references, pointers and smart pointers. @throws gdb.error for null."""
+    for _ in range(8):
+        type_ = plain(value.type)
+        if type_.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            value = value.referenced_value()
+            continue
+        if type_.code == gdb.TYPE_CODE_PTR and plain(type_.target()).code == gdb.TYPE_CODE_STRUCT:
+            where, item = int(value), plain(type_.target())
+        elif re.match(r"std::(__\w+::)?(unique_ptr|shared_ptr|reference_wrapper)<", type_name(type_)):
+            where, item = int(owned(value)), plain(type_.template_argument(0))
+        else:
+            return value
+        if where == 0:
+            raise gdb.error("the pointer is null")
+        value = at(where, item)
+    return value
+
+
+def nested(value: gdb.Value, depth: int) -> Iterator[gdb.Value]:
+    """An object, its base classes and its members."""
+    yield value
+    type_ = plain(value.type)
+    if depth == 0 or type_.code != gdb.TYPE_CODE_STRUCT:
+        return
+    for each in type_.fields():
+        if hasattr(each, "bitpos") and each.bitsize == 0:
+            try:
+                yield from nested(value.cast(type_)[each], depth - 1)
+            except (gdb.error, TypeError):
+                pass
+
+
+def read(where: int, size: int) -> bytes:
+    """The memory there, or nothing if some of it is not readable."""
+    try:
+        return bytes(gdb.selected_inferior().read_memory(where, size))
+    except (gdb.error, gdb.MemoryError, OverflowError):
+        return b""
+
+
+def read_word(where: int, size: int = WORD) -> int:
+    """The unsigned integer there. @throws gdb.MemoryError."""
+    content = read(where, size)
+    if len(content) != size:
+        raise gdb.MemoryError(f"Cannot access memory at address {where:#x}")
+    return int.from_bytes(content, "little")
+
+
+def word_or_zero(where: int) -> int:
+    """The word there, or 0 if it is not readable."""
+    return int.from_bytes(read(where, WORD), "little")
+
+
+@contextlib.contextmanager
+def same_selection() -> Iterator[None]:
+    """Selects the thread and frame again that were selected before."""
+    thread = gdb.selected_thread()
+    frame = gdb.selected_frame() if thread is not None else None
+    try:
+        yield
+    finally:
+        if thread is not None and thread.is_valid():
+            thread.switch()
+        if frame is not None and frame.is_valid():
+            frame.select()
+
+
+# g++ may say of a part of a coroutine that it is inlined in main, and gdb would stop there.
+_SETTINGS = {"language": "c++", "disassembly-flavor": "att", "backtrace past-main": "on"}
+
+
+@contextlib.contextmanager
+def known_settings() -> Iterator[None]:
+    """Sets what the readers expect, whatever the user and the selected frame have chosen."""
+    before = {}
+    try:
+        for name, wanted in _SETTINGS.items():
+            try:
+                before[name] = gdb.parameter(name)
+                gdb.execute(f"set {name} {wanted}", to_string=True)
+            except (RuntimeError, gdb.error):
+                before.pop(name, None)  # this machine has no such setting
+        yield
+    finally:
+        for name, value in before.items():
+            gdb.execute(f"set {name} {_written(value)}", to_string=True)
+
+
+def _written(value: object) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+_symbols: dict[int, tuple[str, int]] = {}
+
+
+def forget() -> None:
+    """Forgets the names of addresses. Call before each command: the program may have loaded files."""
+    _symbols.clear()
 
 
 def symbol(where: int) -> str:
-    """The demangled name of the function or object at an address, or "". Without an offset into it."""
+    """The demangled name of the function or object that begins at an address, or ""."""
+    name, at_byte = symbol_around(where)
+    return name if at_byte == 0 else ""
+
+
+def symbol_around(where: int) -> tuple[str, int]:
+    """The demangled name of the function or object at an address, or "", and the position in it."""
+    if where not in _symbols:
+        _symbols[where] = _symbol_around(where)
+    return _symbols[where]
+
+
+def _symbol_around(where: int) -> tuple[str, int]:
     if where <= 4096:
-        return ""
+        return "", 0
     try:
         found = gdb.execute(f"info symbol {where:#x}", to_string=True).strip()
     except Unreadable:
-        return ""
+        return "", 0
     if found.startswith("No symbol matches"):
-        return ""
+        return "", 0
     found = re.sub(r" in section \S+( of .*)?$", "", found)
-    return re.sub(r" \+ \d+$", "", found)
+    name, plus, at_byte = found.rpartition(" + ")
+    return (name, int(at_byte)) if plus and at_byte.isdigit() else (found, 0)
 
 
 def without_arguments(name: str) -> str:
     """A function's name without its parameters, its suffixes ("[clone .resume]") and "(anonymous namespace)::"."""
-    name = re.sub(r"\s*\[clone [^]]*\]", "", name)
+    name = re.sub(r"\s*\[clone [^]]*\]|\.(actor|resume|destroy|cleanup)$", "", name)
     name = name.replace("(anonymous namespace)::", "")
     depth = 0
     begin = 0  # after the type that the name of a template begins with
@@ -157,49 +306,3 @@ def template_arguments(name: str) -> list[str]:
         if depth == 0:
             break
     return found
-
-
-# The bases of executors, whose first argument is the executor.
-EXECUTOR_BASES = ("tryst::detail::serial_executor_base<", "tryst::detail::event_loop<", "tryst::detail::turn_executor<")
-# The executors that Asio's adapter derives from those, and the one of an operation that has no other.
-ASIO_EXECUTOR = re.compile(r"tryst::asio::(task_executor|detail::(serial_executor|exchange_executor))\b")
-# One adapter for Asio and one for Boost.Asio: each has an inline namespace.
-ASIO_NAMESPACE = re.compile(r"\btryst::(asio|redis)::(standalone|boost)_asio::")
-
-
-def executor_kind(vtable: str) -> str:
-    """The type of an executor, as users know it, from the name of its executor_vtable, or ""."""
-    name = ASIO_NAMESPACE.sub(r"tryst::\1::", vtable.replace("(anonymous namespace)::", ""))
-    while name.startswith(EXECUTOR_BASES):
-        arguments = template_arguments(name)
-        if not arguments:
-            return ""
-        if not arguments[0].startswith("tryst::"):
-            return arguments[0]
-        name = arguments[0]
-    owner = name
-    for end in ("::vtable", "::table", "::vtable_"):
-        owner = owner.removesuffix(end)
-    if owner.startswith("tryst::basic_run_loop<"):
-        clock = template_arguments(owner)[:1]
-        return "tryst::run_loop" if clock and "steady_clock" in clock[0] else "tryst::basic_run_loop"
-    if owner.startswith("tryst::loop_executor<"):
-        wake = (template_arguments(owner) or [""])[0]
-        adapter = re.match(r"tryst::(\w+)::detail::\w+$", wake)
-        return f"tryst::{adapter[1]}::executor" if adapter else owner
-    if ASIO_EXECUTOR.match(owner):
-        return "an executor of Asio"
-    if owner.startswith("tryst::detail::timer_thread"):
-        return "the timer thread"
-    return owner
-
-
-def executor(reference: gdb.Value) -> str:
-    """Names the executor of an executor_ref: "tryst::run_loop at 0x7ff...". @throws gdb.error."""
-    vtable = int(reference["vtable_"])
-    context = int(reference["context_"])
-    if vtable == 0:
-        return "no executor"
-    # Whether the program still knows the table tells an executor from other memory.
-    read_word(vtable)
-    return f"{executor_kind(symbol(vtable)) or 'unknown executor'} at {context:#x}"

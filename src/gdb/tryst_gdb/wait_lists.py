@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import gdb
 
-from .values import WORD, address, at, atomic, member, number, owned, plain, read_word
+from .values import WORD, address, at, member, number, owned, plain, read_word
 
 MOST_WAITERS = 1000
 MOST_STEPS = 10_000
@@ -26,7 +26,7 @@ class Found:
 
     address: int
     colour: str  # "red", "blue" or ""
-    in_arena: bool
+    slot: int = 0  # in the arena, from 1; 0 in the wait list
 
 
 @dataclass
@@ -41,28 +41,33 @@ class Exchange:
     complete: bool = True
 
 
-def read(protocol: gdb.Value) -> Exchange:
-    """Reads a `protocol`. @throws gdb.error."""
+def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
+    """Reads a `protocol`, and up to `most` of its waiters. @throws gdb.error."""
     arena = protocol["arena_"]
     wait_list = arena["list_"]
     capacity = number(arena["capacity_"])
     if capacity > MOST_GROUPS:
         raise gdb.error(f"an arena of {capacity} slots")
-    name = member(protocol, "name_")
     closed, found = _in_list(wait_list)
     result = Exchange(
-        name="" if name is None or int(name) == 0 else name.string(errors="replace", length=_length(int(name))),
+        name=name_of(protocol),
         closed=closed,
         bound=number(arena["bound_"]) & 0xFF,
         capacity=capacity,
     )
     for each in (found, _in_arena(arena, capacity)):
         for waiter in each:
-            if len(result.waiters) == MOST_WAITERS:
+            if len(result.waiters) == most:
                 result.complete = False
                 return result
             result.waiters.append(waiter)
     return result
+
+
+def name_of(protocol: gdb.Value) -> str:
+    """The name that the program gave it, or "". @throws gdb.error."""
+    name = member(protocol, "name_")
+    return "" if name is None or int(name) == 0 else name.string(errors="replace", length=_length(int(name)))
 
 
 def _length(text: int) -> int:
@@ -81,14 +86,14 @@ def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
         closed = bool(number(wait_list["head_"]) & 1)
         return closed, _in_stack(wait_list)
     word = number(wait_list["word_"])
-    return word == 1, _in_word(word, False, False)
+    return word == 1, _in_word(word, False)
 
 
-def _in_word(word: int, coloured: bool, in_arena: bool) -> Iterator[Found]:
+def _in_word(word: int, coloured: bool, slot: int = 0) -> Iterator[Found]:
     """slot.hpp: 0 is empty, 1 closed, 2 moving; a blue waiter's address is odd."""
     if word > 2:
         colour = ("blue" if word & 1 else "red") if coloured else ""
-        yield Found(word & ~1, colour, in_arena)
+        yield Found(word & ~1, colour, slot)
 
 
 def _in_arena(arena: gdb.Value, capacity: int) -> Iterator[Found]:
@@ -100,7 +105,7 @@ def _in_arena(arena: gdb.Value, capacity: int) -> Iterator[Found]:
     first, last = groups.type.target().fields()[0].type.range()
     for i in range(capacity):
         for k in range(last - first + 1):
-            yield from _in_word(read_word(int(groups) + i * size + k * WORD), coloured, True)
+            yield from _in_word(read_word(int(groups) + i * size + k * WORD), coloured, i + 1)
 
 
 class Pool:
@@ -136,7 +141,7 @@ def _in_stack(stack: gdb.Value) -> Iterator[Found]:
         node = nodes[n]
         word = number(node["content"])
         if word > 3:
-            yield Found(word, "blue" if head & 2 else "red", False)
+            yield Found(word, "blue" if head & 2 else "red")
         n = number(node["next"])
 
 
@@ -156,7 +161,7 @@ def _in_queue(queue: gdb.Value) -> Iterator[Found]:
             i = t if bits < 6 else (t & 7) << (bits - 3) | t >> 3
             word = read_word(cells + i * WORD)
             if word > 2:
-                yield Found(word, colour, False)
+                yield Found(word, colour)
         n = number(segment["next"]) & mask
         if n == 0 or n >= mask - 1:
             return
@@ -166,17 +171,3 @@ def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:
     """The protocol of an exchanger or a channel, or None if it is being destroyed. @throws gdb.error."""
     pointer = owned(exchanger["protocol_"])
     return None if int(pointer) == 0 else pointer.dereference()
-
-
-def waiter_type() -> gdb.Type:
-    """@throws gdb.error if the program does not have the type."""
-    return gdb.lookup_type("tryst::detail::waiter")
-
-
-def is_in_arena(waiter: gdb.Value) -> bool:
-    return number(waiter["place"]) >> ARENA_AT != 0
-
-
-def word_of(waiter: gdb.Value) -> int:
-    """The bits of its signal (signal.hpp)."""
-    return int(atomic(waiter["state"]["word_"]))

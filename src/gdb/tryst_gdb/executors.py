@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Executors: their names, their queues, and the loops among them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import gdb
+
+from .values import (address, member, number, offset, plain, read_word, required_type, symbol, template_arguments,
+                     type_name, word_or_zero)
+
+MOST_NODES = 1000
+
+# The bases of executors, whose first argument is the executor.
+EXECUTOR_BASES = ("tryst::detail::serial_executor_base<", "tryst::detail::event_loop<", "tryst::detail::turn_executor<")
+# One adapter for Asio and one for Boost.Asio: each has an inline namespace.
+ASIO_NAMESPACE = re.compile(r"\btryst::(asio|redis)::(standalone|boost)_asio::")
+
+KINDS = (
+    ("tryst::detail::thread_wait_strategy", "a thread"),
+    ("tryst::fiber::", "a fiber"),
+    ("tryst::asio::detail::exchange_executor", "Asio handler"),
+    ("tryst::asio::", "Asio executor"),
+    ("tryst::detail::timer_thread", "the timer thread"),
+)
+
+
+def executor_kind(vtable: str) -> str:
+    """The type of an executor, as users know it, from the name of its executor_vtable, or ""."""
+    name = ASIO_NAMESPACE.sub(r"tryst::\1::", vtable.replace("(anonymous namespace)::", ""))
+    while name.startswith(EXECUTOR_BASES):
+        arguments = template_arguments(name)
+        if not arguments:
+            return ""
+        if not arguments[0].startswith("tryst::"):
+            return arguments[0]
+        name = arguments[0]
+    owner = name
+    for end in ("::vtable", "::table", "::vtable_"):
+        owner = owner.removesuffix(end)
+    if owner.startswith("tryst::basic_run_loop<"):
+        clock, *own = template_arguments(owner) or [""]
+        if own == ["true"]:
+            return "the loop of sync_wait"
+        return "tryst::run_loop" if "steady_clock" in clock else "tryst::basic_run_loop"
+    if owner.startswith("tryst::loop_executor<"):
+        wake = (template_arguments(owner) or [""])[0]
+        adapter = re.match(r"tryst::(\w+)::detail::\w+$", wake)
+        return f"tryst::{adapter[1]}::executor" if adapter else owner
+    for start, kind in KINDS:
+        if owner.startswith(start):
+            return kind
+    return owner
+
+
+@dataclass
+class Executor:
+    """An executor_ref."""
+
+    context: int
+    vtable: int
+
+    @staticmethod
+    def of(reference: gdb.Value) -> Executor:
+        """@throws gdb.error."""
+        return Executor(int(reference["context_"]), int(reference["vtable_"]))
+
+    @staticmethod
+    def at(where: int) -> Executor:
+        type_ = required_type("tryst::executor_ref")
+        return Executor(
+            word_or_zero(where + offset(type_, "context_")),
+            word_or_zero(where + offset(type_, "vtable_")),
+        )
+
+    @property
+    def full_kind(self) -> str:
+        """With namespaces. @throws gdb.error if the program does not know the vtable: this is other memory."""
+        read_word(self.vtable)
+        return executor_kind(symbol(self.vtable)) or "unknown executor"
+
+    @property
+    def kind(self) -> str:
+        return executor_kind(symbol(self.vtable)).removeprefix("tryst::") or "executor"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the vtable has a name, so that this is not a random word."""
+        return "vtable" in symbol(self.vtable)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.context:#x}" if self.vtable else "no executor"
+
+
+@dataclass
+class Loop:
+    """A serial executor."""
+
+    address: int  # of its serial_queue, which is also that of its executor_ref
+    kind: str
+    variable: str = ""
+    inbox: int = 0  # the first node in its inbox
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.address:#x}" + (f" ({self.variable})" if self.variable else "")
+
+
+def loop_of(value: gdb.Value) -> Loop | None:
+    """The loop that an object is."""
+    type_ = plain(value.type)
+    name = type_name(type_)
+    if type_.code != gdb.TYPE_CODE_STRUCT or value.address is None or not name.startswith("tryst::"):
+        return None
+    queue = member(value, "queue_")
+    if queue is None or not type_name(queue.type).endswith("::serial_queue"):
+        return None
+    where = address(queue)
+    if not is_queue(where):
+        return None
+    return Loop(where, executor_kind(name).removeprefix("tryst::"), inbox=first_in_inbox(value))
+
+
+def is_queue(where: int) -> bool:
+    """Whether a serial_queue that has been constructed is there."""
+    type_ = required_type("tryst::detail::serial_queue")
+    head = where + offset(type_, "head_")
+    tail = word_or_zero(where + offset(type_, "tail_"))
+    return tail != 0 and (word_or_zero(head) != 0) == (tail != head)
+
+
+def first_in_inbox(executor: gdb.Value) -> int:
+    """The node that was posted last to the inbox or mailbox of an executor, or 0. @throws gdb.error."""
+    inbox = member(executor, "mail_")
+    if inbox is None:
+        inbox = member(executor, "inbox_")
+    word = 0 if inbox is None else number(inbox["word_"])
+    return word if word > 1 else 0  # 1 says that the loop sleeps (inbox.hpp)
+
+
+def linked(first: int, type_: gdb.Type, link: str, most: int = MOST_NODES) -> tuple[list[int], bool]:
+    """The addresses of the nodes of a linked list, and whether these are all. @throws gdb.error."""
+    nodes: list[int] = []
+    at_link = offset(type_, link)
+    while first != 0:
+        if len(nodes) == most:
+            return nodes, False
+        nodes.append(first)
+        first = read_word(first + at_link)
+    return nodes, True
+
+
+def nodes_at(first: int) -> tuple[list[int], bool]:
+    """The executor_nodes of a list, and whether these are all. @throws gdb.error."""
+    return linked(first, required_type("tryst::executor_node"), "next")
