@@ -78,6 +78,10 @@ tryst::task<int> fail() {
 tryst::task<int> seven() {
     co_return 7;
 }
+tryst::task<int> wait_for_partner(tryst::exchanger<int>& ex) {
+    auto got = co_await ex.exchange(3); // waits-here
+    co_return std::move(got).value_or(0);
+}
 tryst::task<> keep_ready(tryst::task<int>& work) {
     co_await work.when_ready();
 }
@@ -103,6 +107,7 @@ struct printed_objects {
     tryst::exchanger<int> busy{0};
     tryst::exchanger<int> inline_busy{0};
     tryst::exchanger<int> closed{0};
+    tryst::exchanger<int> lonely{0};
     tryst::exchanger<int, tryst::counted> counted{0};
     tryst::red_blue_exchanger<int, char> queue;
     tryst::red_blue_exchanger<int, char, tryst::order::lifo> stack{3};
@@ -121,6 +126,7 @@ struct printed_objects {
     tryst::task<int> new_task = seven();
     tryst::task<int> done_task = seven();
     tryst::task<int> failed_task = fail();
+    tryst::task<int> started_task = wait_for_partner(lonely);
     tryst::join_handle<> no_handle;
     tryst::join_handle<> handle;
     tryst::executor_ref no_executor;
@@ -175,6 +181,7 @@ int main() {
     all.handle = all.loop.spawn_future(swap(all.empty));
     all.loop.run(keep_ready(all.done_task));
     all.loop.run(keep_ready(all.failed_task));
+    all.loop.spawn(keep_ready(all.started_task));
     all.loop.run_until_idle();
     swap_inline(all.inline_busy);
     all.closed.close();

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -180,6 +181,18 @@ class Printers(unittest.TestCase):
                                   "pointer": "*(tryst::run_loop*)&objects->idle_loop"})
         self.assertEqual(found["reference"].removeprefix("(tryst::executor_ref &) @ADDRESS: "), "no executor")
         self.assertEqual(found["pointer"], OBJECTS["idle_loop"])
+
+    def test_says_where_a_task_is_suspended(self) -> None:
+        lines = (TOP / "tests/gdb/printed.cpp").read_text(encoding="utf-8").splitlines()
+        line = next(n for n, text in enumerate(lines, 1) if text.endswith("// waits-here"))
+        found = self.gdb.printed({"task": "objects->started_task"})["task"]
+        started = "tryst::task<int>: wait_for_partner, started"
+        suspended = f"{started}, last suspended at printed.cpp:{line}"
+        # The line needs x86-64. An optimising clang leaves too little information.
+        if platform.machine() == "x86_64" and not ("clang" in COMPILER and "-O2" in OPTIONS):
+            self.assertEqual(found, suspended)
+        else:
+            self.assertIn(found, (started, suspended))
 
     def test_prints_a_program_that_does_not_run(self) -> None:
         output = self.gdb.start("-ex", "print *(tryst::inplace_stop_source*)bad_source.bytes",

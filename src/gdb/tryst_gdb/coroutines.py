@@ -121,8 +121,11 @@ class Coroutine:
 
     def where(self) -> str:
         """`name() at file:line` of the `co_await` at which it is suspended."""
-        at = suspension(self)
-        return f"{self.name} at {at}" if at else self.name
+        at, is_known = suspension(self)
+        if not at:
+            return self.name
+        note = "" if is_known else " (the function; where it is suspended is unknown)"
+        return f"{self.name} at {at}{note}"
 
     def index_field(self) -> tuple[int, int] | None:
         """The offset and size of the number of the suspension point."""
@@ -133,7 +136,7 @@ class Coroutine:
         return None
 
 
-_suspensions: dict[tuple[int, int], str] = {}
+_suspensions: dict[tuple[int, int], tuple[str, bool]] = {}
 
 
 def forget() -> None:
@@ -142,18 +145,19 @@ def forget() -> None:
     _suspensions.clear()
 
 
-def suspension(of: Coroutine) -> str:
-    """`file:line` of the `co_await` at which a coroutine is suspended, or of its function."""
+def suspension(of: Coroutine) -> tuple[str, bool]:
+    """`file:line` of the `co_await` at which a coroutine is suspended, and true; or that of its
+    function, and false."""
     key = (of.address, of.resume)
     if key not in _suspensions:
         _suspensions[key] = _find_suspension(of)
     return _suspensions[key]
 
 
-def _find_suspension(of: Coroutine) -> str:
+def _find_suspension(of: Coroutine) -> tuple[str, bool]:
     start = gdb.find_pc_line(of.resume)
     if start.symtab is None:
-        return ""
+        return "", False
     file = short_name(start.symtab.filename)
     line = 0
     try:
@@ -161,8 +165,8 @@ def _find_suspension(of: Coroutine) -> str:
     except (gdb.error, gdb.MemoryError, KeyError, ValueError, IndexError, RuntimeError):
         pass  # an unknown instruction or machine
     if line:
-        return f"{file}:{line}"
-    return f"{file}:{start.line} (the function; where it is suspended is unknown)"
+        return f"{file}:{line}", True
+    return f"{file}:{start.line}", False
 
 
 def short_name(path: str) -> str:

@@ -206,8 +206,8 @@ class Task(Printer):
         if int(self.promise(coroutine.address)["awaiter_"]) == 0:
             return "not started"
         with known_settings():
-            line = coroutines.suspension(coroutine)
-        return f"started, last suspended at {line}" if line else "started"
+            line, is_known = coroutines.suspension(coroutine)
+        return f"started, last suspended at {line}" if is_known else "started"
 
     def promise(self, frame: int) -> gdb.Value:
         return at(frame + PROMISE_AT, plain(self.value["coroutine_"].type).template_argument(0))
