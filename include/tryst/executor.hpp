@@ -142,6 +142,7 @@ namespace detail {
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
+    bool has_batches = false; ///< Whether the innermost scope has called `next_batch`.
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
     clock::rep batch_time = 0; ///< When this batch of an executor's work began; 0: not read yet.
@@ -156,24 +157,34 @@ struct [[gnu::visibility("default")]] thread_state {
 class executor_scope {
 public:
     /// Sets the executor until the end of the scope.
-    explicit executor_scope(executor_ref executor) noexcept
-        : outer_(detail::per_thread<detail::thread_state>().executor) {
-        detail::per_thread<detail::thread_state>().executor = executor;
-        next_batch();
+    explicit executor_scope(executor_ref executor) noexcept {
+        auto& here = detail::per_thread<detail::thread_state>();
+        outer_ = here.executor;
+        outer_has_batches_ = here.has_batches;
+        here.executor = executor;
+        here.has_batches = false;
+        here.batch_time = 0;
     }
     executor_scope(const executor_scope&) = delete;
     executor_scope& operator=(const executor_scope&) = delete;
     ~executor_scope() {
-        detail::per_thread<detail::thread_state>().executor = outer_;
-        next_batch();
+        auto& here = detail::per_thread<detail::thread_state>();
+        here.executor = outer_;
+        here.has_batches = outer_has_batches_;
+        here.batch_time = 0;
     }
 
-    /// Call between two batches of node runs in one scope. The library reads the clock at most once
-    /// in each batch where that is exact enough.
-    static void next_batch() noexcept { detail::per_thread<detail::thread_state>().batch_time = 0; }
+    /// Optional: call in the scope before each batch of node runs. Then the library reads the clock
+    /// at most once in each batch where that is exact enough; otherwise it reads it for each wait.
+    static void next_batch() noexcept {
+        auto& here = detail::per_thread<detail::thread_state>();
+        here.has_batches = true;
+        here.batch_time = 0;
+    }
 
 private:
     executor_ref outer_;
+    bool outer_has_batches_;
 };
 
 /// The executor whose work the calling thread is running; none on a plain thread.

@@ -6,6 +6,7 @@
 #include "support/manual_clock.hpp"
 
 #include <tryst/exchanger.hpp>
+#include <tryst/executor.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/select.hpp>
@@ -330,6 +331,45 @@ TEST(Statistics, DoNotCountTheTimeBetweenExchangesAsAWait) {
     EXPECT_LE(at.stats().longest_wait, spent);
 }
 
+/// An executor whose author runs all nodes in one `executor_scope`, however long it lasts.
+class one_scope_queue {
+public:
+    tryst::executor_ref executor() noexcept { return {this, &operations}; }
+
+    void run() noexcept {
+        while (first_ != nullptr) {
+            tryst::executor_node* const node = std::exchange(first_, nullptr);
+            node->run(node);
+        }
+    }
+
+private:
+    static void post(void* self, tryst::executor_node* node) noexcept {
+        static_cast<one_scope_queue*>(self)->first_ = node;
+    }
+
+    static constexpr tryst::executor_vtable operations{.post = post};
+
+    tryst::executor_node* first_ = nullptr; // one is enough here
+};
+
+TEST(Statistics, MeasureWaitsInAScopeThatHasNoBatches) {
+    counted_exchanger at;
+    one_scope_queue queue;
+    const tryst::executor_scope here(queue.executor());
+    std::chrono::nanoseconds spent{0};
+    for (int i = 0; i != 2; ++i) {
+        const auto before = std::chrono::steady_clock::now();
+        const bare_coroutine waiting = offer_at_once(at);
+        std::thread([&at] { EXPECT_TRUE(at.try_exchange(2)); }).join();
+        queue.run();
+        EXPECT_TRUE(waiting.done());
+        spent += std::chrono::steady_clock::now() - before;
+        std::this_thread::sleep_for(50ms);
+    }
+    EXPECT_LE(at.stats().longest_wait, spent);
+}
+
 // ---- Many threads.
 
 TEST(Statistics, AddUpWhenThreadsComeAndGo) {
@@ -516,9 +556,10 @@ TEST(Statistics, CostNothingWhenOff) {
     EXPECT_LE(sizeof(observed), sizeof(plain) + 8);
     EXPECT_EQ(sizeof(tryst::detail::protocol<tryst::detail::single_slot>),
               tryst::detail::line_pair);
-    EXPECT_EQ(sizeof(tryst::detail::protocol<tryst::detail::single_slot,
-                                             tryst::detail::observer<counted>>),
-              tryst::detail::line_pair);
+    EXPECT_EQ(
+        sizeof(
+            tryst::detail::protocol<tryst::detail::single_slot, tryst::detail::observer<counted>>),
+        tryst::detail::line_pair);
 }
 
 } // namespace

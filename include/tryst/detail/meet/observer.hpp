@@ -34,10 +34,11 @@ namespace tryst::detail {
  * A span belongs to its waiter: the owner makes it before the offer and ends it after the wait. */
 
 /// The time, at least 2 clock ticks after its epoch. It is read once in each batch of an executor's
-/// work, because that takes longer than an exchange.
+/// work, because that takes longer than an exchange. A scope that does not say where its batches
+/// begin may last for hours, so there it is read each time.
 [[gnu::noinline]] inline clock::rep read_batch_time(thread_state& here) noexcept {
     const auto now = std::max<clock::rep>(clock::now().time_since_epoch().count(), 2);
-    if (here.executor) {
+    if (here.has_batches) {
         here.batch_time = now;
     }
     return now;

@@ -45,6 +45,7 @@ protected:
     /// @returns whether the executor has finished. If not, the caller must not use it any more.
     bool run_nodes() noexcept {
         const executor_scope here(this->executor());
+        executor_scope::next_batch();
         std::size_t left = turn_length;
         while (!derived().is_finished()) {
             derived().poll();
