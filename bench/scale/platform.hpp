@@ -142,6 +142,9 @@ inline std::uint32_t find_thread_number() noexcept {
 inline std::uint32_t thread_number_if_known() noexcept {
     return find_thread_number();
 }
+inline const void* thread_number_source() noexcept {
+    return nullptr;
+}
 
 inline void spin_pause() noexcept {
     scale::machine::here().spend_about(scale::machine::here().prices().pause);

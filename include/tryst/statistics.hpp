@@ -142,7 +142,7 @@ public:
     /// Counts an event. Call from any thread.
     [[gnu::always_inline]] void count(detail::counted_event event) noexcept {
         const std::uint32_t number = detail::thread_number_if_known();
-        if (number < own_cells_) [[likely]] {
+        if (has_own_cell(number)) [[likely]] {
             add_to_own(number, event);
         } else {
             count_elsewhere(event);
@@ -154,7 +154,7 @@ public:
     [[gnu::noinline]] void record_wait(std::chrono::nanoseconds length) noexcept {
         const std::int64_t wait = length.count();
         const std::uint32_t number = detail::find_thread_number();
-        auto& longest = (number < own_cells_ ? cells_[number] : shared_cell(number)).longest;
+        auto& longest = (has_own_cell(number) ? cells_[number] : shared_cell(number)).longest;
         std::int64_t seen = longest.load(std::memory_order_relaxed); // relaxed: as [E1]
         // [E3] relaxed: as [E2]. Failure relaxed: retried.
         while (seen < wait && !longest.compare_exchange_weak(seen, wait, std::memory_order_relaxed,
@@ -173,6 +173,11 @@ private:
         detail::atomic<std::int64_t> longest{0}; ///< In nanoseconds.
     };
 
+    /// Whether only the thread with this number writes to the cell of that number.
+    bool has_own_cell(std::uint32_t number) const noexcept {
+        return number < own_cells_ && source_ == detail::thread_number_source();
+    }
+
     void add_to_own(std::uint32_t number, detail::counted_event event) noexcept {
         auto& mine = cells_[number].counts[static_cast<std::size_t>(event)];
         // [E1] relaxed: no other thread writes here (I49), and a snapshot orders nothing.
@@ -183,7 +188,7 @@ private:
     /// For a thread that has no number yet, or no cell of its own.
     [[gnu::noinline]] void count_elsewhere(detail::counted_event event) noexcept {
         const std::uint32_t number = detail::find_thread_number();
-        if (number < own_cells_) {
+        if (has_own_cell(number)) {
             add_to_own(number, event);
         } else {
             // [E2] relaxed: as above.
@@ -196,6 +201,7 @@ private:
         return cells_[own_cells_ + number % shared_cells];
     }
 
+    const void* source_ = detail::thread_number_source();
     std::uint32_t own_cells_;
     std::unique_ptr<cell[]> cells_;
     /// @endcond

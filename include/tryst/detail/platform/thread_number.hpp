@@ -61,8 +61,14 @@ private:
 /// More than the processors of most machines; 32 bytes.
 [[gnu::visibility("default")]] inline number_pool<4> thread_numbers;
 
+/// Where this code gets its numbers. A plugin has a pool of its own, unless the program exports its
+/// symbols. Numbers of two pools must not be mixed (I49).
+inline const void* thread_number_source() noexcept {
+    return &thread_numbers;
+}
+
 /// The number of one thread, from its first use until the thread ends.
-struct thread_number_owner {
+struct [[gnu::visibility("default")]] thread_number_owner {
     const std::uint32_t number = thread_numbers.acquire();
 
     thread_number_owner() noexcept = default;
@@ -73,7 +79,7 @@ struct thread_number_owner {
 
 /// The number of the calling thread, beside its owner: a thread-local with a destructor is slower
 /// to reach, and must not be used after its destruction.
-struct known_thread_number {
+struct [[gnu::visibility("default")]] known_thread_number {
     static constexpr std::uint32_t unknown = no_thread_number - 1;
     std::uint32_t value = unknown;
 };
