@@ -43,9 +43,8 @@ void usage(std::FILE* to) {
 
 std::vector<scene> all_scenes() {
     std::vector<scene> all;
-    for (const auto scenes :
-         {litmus_scenes(), exchange_scenes(), dual_scenes(), loop_scenes(), select_scenes(),
-          counter_scenes()}) {
+    for (const auto scenes : {litmus_scenes(), exchange_scenes(), dual_scenes(), loop_scenes(),
+                              select_scenes(), counter_scenes()}) {
         all.insert(all.end(), scenes.begin(), scenes.end());
     }
     return all;

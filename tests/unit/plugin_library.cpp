@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A plugin that a program loads at run time. It shares no symbols with a program that exports none.
+/// A plugin that a program loads at run time. It shares no symbols with a program that exports
+/// none.
 #include <tryst/exchanger.hpp>
 #include <tryst/statistics.hpp>
 
