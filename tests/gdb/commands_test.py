@@ -188,6 +188,10 @@ class Mistakes(Case):
                 )
                 self.assertIn(message, output)
 
+    def test_a_value_that_is_not_in_memory(self) -> None:
+        output = gdb(options.waiting, "python from tryst_gdb import values; values.address(gdb.Value(1))")
+        self.assertIn("the value is not in memory: it is optimised out, or in a register", output)
+
     def test_a_loop_that_is_none(self) -> None:
         output = self.shown(
             options.waiting, "break look", "run", "up", "tryst stacks plain", "kill"

@@ -99,7 +99,7 @@ def address(value: gdb.Value) -> int:
     if kind in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         return int(value.referenced_value().address)
     if value.address is None:
-        raise gdb.error("not in memory")
+        raise gdb.error("the value is not in memory: it is optimised out, or in a register")
     return int(value.address)
 
 
