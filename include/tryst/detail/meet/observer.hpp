@@ -4,6 +4,7 @@
 /// Standard library only. Allocates only in the constructor of an exchanger that counts.
 #pragma once
 
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/executor.hpp>
@@ -106,6 +107,11 @@ private:
     std::optional<Span> span_;
 };
 
+template <class Span>
+concept is_span = std::is_nothrow_constructible_v<Span, const char*> && requires(Span& span) {
+    { span.end(std::error_code()) } noexcept;
+};
+
 /// The policies of an exchanger.
 template <class... Policies>
 struct policies {
@@ -118,10 +124,12 @@ struct policies<counted, Others...> : policies<Others...> {
 };
 template <class Span, class... Others>
 struct policies<traced<Span>, Others...> : policies<Others...> {
-    static_assert(std::is_nothrow_constructible_v<Span, const char*> &&
-                      noexcept(std::declval<Span&>().end(std::error_code())),
+    static_assert(is_span<Span>,
                   "tryst::traced<Span>: Span needs a constructor Span(const char*) and a function "
                   "end(std::error_code), both noexcept");
+    static_assert(fits_frames<Span>, "tryst::traced<Span>: Span must not be over-aligned");
+    static_assert(std::is_void_v<typename policies<Others...>::span>,
+                  "tryst: an exchanger has at most one tryst::traced<Span>");
     using span = Span;
 };
 template <class Unknown, class... Others>
