@@ -37,7 +37,7 @@ struct statistics {
     std::uint64_t closed = 0; ///< Parties that found the exchanger closed, or were waiting then.
     std::uint64_t no_partner = 0; ///< `try_` operations that found no partner.
     std::uint64_t out_of_memory = 0; ///< Parties for which there was no memory to wait.
-    std::uint64_t not_selected = 0; ///< Cases that waited for a selection which another one won.
+    std::uint64_t not_selected = 0; ///< Cases that waited while another one, or none, took place.
 
     std::uint64_t collisions = 0; ///< Claims that failed, because another party was faster.
     std::uint64_t expiries = 0; ///< Offers in the arena that found no partner in their time.
@@ -83,7 +83,8 @@ enum class counted_event : std::uint8_t {
 /// Counters that one or more exchangers and channels share. They must outlive the exchangers.
 ///
 /// The first threads that count do so in cache lines of their own, without atomic
-/// read-modify-writes. The others share a few lines. Each party of an exchange takes one increment.
+/// read-modify-writes. The others share a few lines. Each party of an exchange takes one increment,
+/// or two if it has begun to wait before it claims its partner.
 class counters {
 public:
     /// Makes counters that are zero.
@@ -216,9 +217,10 @@ struct counted {};
 /// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`). When
 /// it ends, `end(error)` is called once, with an `std::error_code` that is zero after an exchange,
 /// and then the destructor. All three run where the waiting party runs: on its executor or thread.
-/// They must not throw. An operation that finds its partner at once has no span; for a selection,
-/// each case that waits has one.
-/// @tparam Span  a class that need not be movable.
+/// They must not throw. An operation that finds its partner at once has no span, except in the
+/// orders `fifo` and `any`, where a party takes its place before it looks for its partner. For a
+/// selection, each case that waits has one.
+/// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Small numbers of threads, for tables with a place for each thread.
-/// Standard library only. Never allocates, blocks or throws.
+/// Standard library only. Never blocks or throws. The first use on a thread registers a destructor,
+/// for which the C library may allocate.
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
