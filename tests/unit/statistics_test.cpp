@@ -297,8 +297,10 @@ TEST(Statistics, CountASelectionThatIsClosed) {
 
 TEST(Statistics, MeasureTheLongestWaitOfAThread) {
     counted_exchanger at;
+    const auto before = std::chrono::steady_clock::now();
     EXPECT_FALSE(sync_wait(at.exchange_for(1, 30ms)));
-    EXPECT_GE(at.stats().longest_wait, 20ms); // it begins after the first round of spins
+    EXPECT_GT(at.stats().longest_wait, 0ns); // begins after the spins, long on a busy machine
+    EXPECT_LE(at.stats().longest_wait, std::chrono::steady_clock::now() - before);
 }
 
 TEST(Statistics, MeasureTheLongestWaitOfACoroutine) {
