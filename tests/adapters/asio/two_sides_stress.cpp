@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -339,8 +340,18 @@ void colours_end_with_their_context(std::size_t seed, colour_tally& all) {
     all.add(s.record);
 }
 
+constexpr std::size_t enough_exchanges = 200;
+
+/// Whether the scenes must go on, because a busy machine has run only a few.
+bool lacks_paths(const colour_tally& all) {
+    return all.exchanges <= enough_exchanges ||
+           std::ranges::any_of(all_errors, [&all](exchange_errc why) {
+               return all.failures.at(static_cast<std::size_t>(why)) == 0;
+           });
+}
+
 void expect_all_paths(const colour_tally& all) {
-    EXPECT_GT(all.exchanges, 200U);
+    EXPECT_GT(all.exchanges, enough_exchanges);
     for (const auto why : all_errors) {
         EXPECT_GT(all.failures.at(static_cast<std::size_t>(why)), 0U)
             << make_error_code(why).message();
@@ -351,7 +362,7 @@ TEST(AsioTwoSidesStress, ConservesEveryItemOfBothColours) {
     colour_tally fifo;
     colour_tally lifo;
     const stress_time time;
-    while (time.goes_on([] { return false; }) && !HasFailure()) {
+    while (time.goes_on([&] { return lacks_paths(fifo) || lacks_paths(lifo); }) && !HasFailure()) {
         both_colours_meet<order::fifo>(fifo);
         both_colours_meet<order::lifo>(lifo);
     }
@@ -363,7 +374,8 @@ TEST(AsioTwoSidesStress, AContextMayEndWhileOthersMatchItsWaiters) {
     colour_tally all;
     std::size_t seed = 0;
     const stress_time time;
-    while (time.goes_on([&] { return all.abandoned == 0; }) && !HasFailure()) {
+    const auto is_missing = [&] { return all.abandoned <= 10 || all.exchanges <= 100; };
+    while (time.goes_on(is_missing) && !HasFailure()) {
         colours_end_with_their_context<order::fifo>(seed, all);
         colours_end_with_their_context<order::lifo>(seed++, all);
     }

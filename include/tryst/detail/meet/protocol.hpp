@@ -676,6 +676,7 @@ private:
     /// @returns false if the claimed waiter is stale (I41).
     template <class W>
     bool swap_with(W& w, waiter* claimed, bool in_list, slot* moving) noexcept {
+        // NOLINTNEXTLINE(bugprone-branch-clone): the steps differ where they are traced.
         if (in_list) {
             TRYST_TRACE(claim_in_wait_list, this, claimed);
         } else {
