@@ -22,9 +22,9 @@ namespace tryst {
 
 /// What has happened so far in the exchangers that share one `counters`.
 ///
-/// A snapshot is taken while other threads count. Each number is exact at some moment during the
-/// call, but not all at the same one. A number never falls from one snapshot of a thread to its
-/// next, except `waiting`. If everything that the exchangers did happens-before the snapshot, it is
+/// A snapshot is taken while other threads count. Each number, except `waiting`, is exact at some
+/// moment during the call, but not all at the same one. None of them falls from one snapshot of a
+/// thread to its next. If everything that the exchangers did happens-before the snapshot, it is
 /// exact, and these hold:
 /// - `arrivals == 2 * exchanges + ended() + waiting`;
 /// - `waiting` is zero if no operation is in progress.
@@ -44,7 +44,9 @@ struct statistics {
     std::uint64_t growths = 0; ///< How often the arena got another slot.
     std::uint64_t shrinkages = 0; ///< How often it lost one.
 
-    std::uint64_t waiting = 0; ///< Parties that have arrived, and whose operation has not ended.
+    /// Parties that have arrived, and whose operation has not ended. In a snapshot that is taken
+    /// while others count, it may also include parties that arrived during the call.
+    std::uint64_t waiting = 0;
 
     /// The longest of the waits that have ended, on the steady clock. It is measured in batches of
     /// an executor's work, so it may be off by the length of a batch. For a thread, a fiber, or an
