@@ -266,6 +266,19 @@ class Examples(Case):
 class Adapters(Case):
     """The program in waiting_in_adapters.cpp."""
 
+    def test_tasks_of_when_any_on_an_io_uring_loop(self) -> None:
+        source = pathlib.Path(__file__).with_name("waiting_in_adapters.cpp")
+        guest, host = (re.escape(line_of(source, name)) for name in ("guest", "host"))
+        stack = [rf"#0  guest\(\) at {guest}, waiting in exchanger 0x\w+ \({{}}\), stoppable$", r"#1  tryst::when_any\(\)$",
+                 rf"#2  host\(\) at {host}$", r"#3  spawned on uring::context 0x\w+$"]  # fmt: skip
+        for output in self.live_and_core(options.adapters, ["break look", "run", "up"], "tryst stacks ring",
+                                         "tryst waiters front"):  # fmt: skip
+            for name in ("front", "back"):
+                self.assert_in_order(output, r"^uring::context 0x\w+ \(ring\): 1 task$",
+                                     *(line.format(name) for line in stack))  # fmt: skip
+            self.assert_in_order(output, "## tryst waiters front", rf"  0  coroutine guest\(\) at {guest}, on uring::context",
+                                 rf"awaited by host\(\) at {host}")  # fmt: skip
+
     def test_a_handler_a_task_and_a_fiber(self) -> None:
         line = re.escape(line_of(pathlib.Path(__file__).with_name("waiting_in_adapters.cpp"), "task"))
         task = rf"task\(\) at {line}, "

@@ -108,7 +108,9 @@ struct printed_objects {
     tryst::exchanger<int> inline_busy{0};
     tryst::exchanger<int> closed{0};
     tryst::exchanger<int> lonely{0};
-    tryst::exchanger<int, tryst::counted> counted{0};
+    tryst::counters counts{3};
+    tryst::exchanger<int, tryst::counted> counted{counts, 0};
+    tryst::counters no_counts{2};
     tryst::red_blue_exchanger<int, char> queue;
     tryst::red_blue_exchanger<int, char, tryst::order::lifo> stack{3};
     tryst::red_blue_exchanger<int, char, tryst::order::any> any{3};
@@ -137,6 +139,8 @@ struct printed_objects {
     tryst::inplace_stop_token no_token;
     tryst::inplace_stop_token token = source.get_token();
     tryst::task_scope scope{loop};
+    tryst::statistics nothing_happened;
+    tryst::statistics happened{.arrivals = 5, .exchanges = 2, .waiting = 1, .longest_wait = 1500us};
 
     printed_objects() : sent(tryst::detail::nothing()) {}
 };
@@ -151,7 +155,8 @@ corrupt<tryst::executor_ref> bad_executor(0x11);
 corrupt<tryst::exchange_result<int>> bad_result(0xee);
 corrupt<tryst::join_handle<>> bad_handle(0x11);
 corrupt<tryst::inplace_stop_source> bad_source(0xee);
-corrupt<tryst::exchanger<int>> looped(0);
+corrupt<tryst::counters> bad_counters(0xee);
+corrupt<tryst::counters> lost_counters(0);
 
 /// A list of nodes that has no end.
 void make_looped_scope(std::byte* memory, tryst::executor_ref executor) {
@@ -177,7 +182,10 @@ int main() {
         all.loop.spawn(arrive_red(all.any));
     }
     all.loop.spawn(swap(all.busy));
-    all.loop.spawn(swap(all.counted));
+    static_cast<void>(all.counted.try_exchange(1));
+    for (int i = 0; i != 3; ++i) {
+        all.loop.spawn(swap(all.counted)); // two of them meet
+    }
     all.handle = all.loop.spawn_future(swap(all.empty));
     all.loop.run(keep_ready(all.done_task));
     all.loop.run(keep_ready(all.failed_task));
@@ -202,14 +210,20 @@ int main() {
         door->close();
         return door->exchange(1);
     }));
+    tryst::run_loop busy_loop;
+    auto any_of = busy_loop.run(tryst::when_any([](auto) -> tryst::task<int> { co_return 1; },
+                                                [](auto) -> tryst::task<char> { co_return 'c'; }));
     // References keep them in memory.
     auto* volatile of_operation = &operation;
     auto* volatile of_sleep = &sleep;
     auto* volatile of_selection = &selection;
     auto* volatile of_selected = &selected;
     auto* volatile of_from = &from;
+    auto* volatile of_any = &any_of;
+    auto* volatile of_callback = &callback;
     static_cast<void>(of_operation), static_cast<void>(of_sleep), static_cast<void>(of_selection);
-    static_cast<void>(of_selected), static_cast<void>(of_from);
+    static_cast<void>(of_selected), static_cast<void>(of_from), static_cast<void>(of_any);
+    static_cast<void>(of_callback);
     stop_here();
     all.busy.close();
 }

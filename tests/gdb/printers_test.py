@@ -29,6 +29,8 @@ def waiters(place: str, coroutine: str, n: int, where: str = LOOP) -> str:
     return " = {" + ", ".join([each] * n) + "}"
 
 
+COUNTS = "tryst::counters: arrivals 4, exchanges 1, no_partner 1, waiting 1"
+
 # What `print objects->NAME` says, with ADDRESS for each address.
 OBJECTS = {
     "empty": "tryst::exchanger<int>: open, 1 waiting, arena 0 of 2 slots" + waiters("waiter in list", "swap", 1),
@@ -36,7 +38,12 @@ OBJECTS = {
     "inline_busy": "tryst::exchanger<int>: open, 1 waiting"
                    + waiters("waiter in list", "swap_inline", 1, "no executor"),
     "closed": "tryst::exchanger<int>: closed, 0 waiting",
-    "counted": "tryst::exchanger<int, tryst::counted>: open, 1 waiting" + waiters("waiter in list", "swap", 1),
+    "counted": "tryst::exchanger<int, tryst::counted>: open, 1 waiting"
+               + waiters("waiter in list", "swap", 1).removesuffix("}") + f", counters = {COUNTS}}}",
+    "counts": COUNTS,
+    "no_counts": "tryst::counters: all zero",
+    "nothing_happened": "tryst::statistics: all zero",
+    "happened": "tryst::statistics: arrivals 5, exchanges 2, waiting 1, longest_wait 1.5 ms",
     "queue": "tryst::red_blue_exchanger<int, char, tryst::order::fifo>: open, 2 red waiting"
              + waiters("red in list", "arrive_red", 2),
     "stack": "tryst::red_blue_exchanger<int, char, tryst::order::lifo>: open, 3 blue waiting, arena 0 of 3 slots"
@@ -78,6 +85,10 @@ LOCAL = {
     "of_selected": "case 1 took place = {results = std::tuple containing = {[1] = not_selected = {item = 1}, "
                    "[2] = exchanged = {item = 1}}}",
     "of_from": "case 0 took place",
+    "of_any": "awaitable 0 ended first = {results = std::tuple containing = {"
+              "[1] = tryst::task<int>: tryst::detail::await_made, done = {item = 1}, "
+              "[2] = tryst::task<char>: tryst::detail::await_made, done = {item = 99 'c'}}}",
+    "of_callback": "tryst::inplace_stop_callback: registered = {function = {<No data fields>}}",
 }
 UNREADABLE = "<unreadable: Cannot access memory at address ADDRESS>"
 CORRUPT = {
@@ -90,6 +101,8 @@ CORRUPT = {
     "bad_result": "<unreadable: 238 is no tryst::exchange_errc>",
     "bad_handle": UNREADABLE,
     "bad_source": "<unreadable: its state is 238>",
+    "bad_counters": "<unreadable: the number of its cells is 4008636142>",
+    "lost_counters": UNREADABLE,
     "endless_scope": "tryst::task_scope: open, 1000 tasks or more, " + LOOP,
 }
 
@@ -103,6 +116,13 @@ ADAPTERS = {
     "-DTRYST_PRINT_ASIO": {"on_asio": "Asio executor at ADDRESS"},
     "-DTRYST_PRINT_LIBUV": {"on_libuv": "tryst::libuv::executor at ADDRESS",
                             "uv_executor": "tryst::libuv::executor: not running, 0 queued, 1 in its inbox"},
+    "-DTRYST_PRINT_URING": {"buffer": "tryst::uring::buffer: 4096 bytes at ADDRESS",
+                            "no_buffer": "tryst::uring::buffer: none",
+                            "file": "tryst::uring::descriptor: 1",
+                            "no_file": "tryst::uring::descriptor: none",
+                            "opened": "open: done = {value = std::optional<int> = {[contained value] = 5}}",
+                            "not_opened": "open: Permission denied (error 13)",
+                            "closed": "close: done"},
 }
 
 
@@ -138,12 +158,16 @@ class Gdb:
         return {name: without_addresses(text) for name, text in found.items()}
 
 
+SOURCES = {"printed": ["tests/gdb/printed.cpp"],
+           "adapters": ["tests/gdb/adapters.cpp", "src/uring/buffer_pool.cpp"]}
+
+
 def compiled(name: str) -> Path:
     """Compiles a program of this folder. @returns its path."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     libraries = [option for option in OPTIONS if option.startswith("-l")]
     subprocess.run([COMPILER, "-std=c++20", "-g", "-pthread", *OPTIONS, f"-I{TOP}/include",
-                    str(TOP / "tests/gdb" / f"{name}.cpp"), "-o", str(FOLDER / name), *libraries], check=True)
+                    *SOURCES[name], "-o", str(FOLDER / name), *libraries], check=True, cwd=TOP)
     return FOLDER / name
 
 
@@ -153,6 +177,9 @@ class Adapters(unittest.TestCase):
                     for name, text in texts.items()}
         gdb = Gdb(compiled("adapters"))
         self.assertEqual(gdb.printed({name: name for name in expected}), expected)
+        if "-DTRYST_PRINT_URING" in OPTIONS:
+            self.assertRegex(gdb.run("print pool"), r"tryst::uring::buffer_pool: 4 buffers of 4096 bytes = {free = "
+                                                    r"std::vector of length 3, ")
         if "-DTRYST_PRINT_ASIO" in OPTIONS:  # gdb may print a warning about Asio's types in the same line
             self.assertRegex(gdb.run("print asio_executor"),
                              r"tryst::asio::task_executor<asio::.*>: 0 queued, 1 in its inbox")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -121,6 +122,8 @@ class Exchanger(Printer):
         for waiter in seen.waiters if seen is not None else ():
             place = "arena" if waiter.slot else "list"
             yield (f"{self.COLOURS.get(waiter.colour, 'waiter')} in {place}", at(waiter.address, required_type("tryst::detail::waiter")))
+        if seen is not None and (counters := wait_lists.counters_of(self.value)) is not None:
+            yield ("counters", counters)
 
 
 class Channel(Exchanger):
@@ -133,6 +136,52 @@ class Remote(Exchanger):
     def seen(self) -> wait_lists.Exchange | None:
         place = owned(self.value["meeting_"]["place_"])
         return None if int(place) == 0 else wait_lists.read(place["protocol_"])
+
+
+def figures_text(type_: str, figures: dict[str, int], longest_wait: int) -> str:
+    """The figures that are not zero."""
+    parts = [f"{name} {n}" for name, n in figures.items() if n != 0]
+    if longest_wait != 0:
+        parts.append(f"longest_wait {longest_wait / 1e6:.6g} ms")
+    return f"{type_}: " + (", ".join(parts) or "all zero")
+
+
+class Statistics(Printer):
+    def text(self) -> str:
+        names = [each.name for each in plain(self.value.type).fields()]
+        figures = {name: int(self.value[name]) for name in names if name != "longest_wait"}
+        return figures_text("tryst::statistics", figures, nanoseconds(self.value["longest_wait"]))
+
+
+# The events that end an operation without an exchange, and those whose statistic has another name.
+FAILURES = ("timeout", "cancellation", "closed", "no_partner", "out_of_memory", "not_selected")
+STATISTICS = {"timeout": "timeouts", "cancellation": "cancellations", "collision": "collisions", "expiry": "expiries",
+              "growth": "growths", "shrinkage": "shrinkages"}
+
+
+def element(array: gdb.Value, index: int) -> gdb.Value:
+    """An element of a std::array. @throws gdb.error."""
+    return array[plain(array.type).fields()[0].name][index]
+
+
+class Counters(Printer):
+    """Prints what `counters::stats` returns."""
+
+    def text(self) -> str:
+        first, own = owned(self.value["cells_"]), number(self.value["own_cells_"])
+        if own > int(self.value["most_cells"]):
+            raise gdb.error(f"the number of its cells is {own}")
+        cells = [first[i] for i in range(own + int(self.value["shared_cells"]))]
+        events = required_type("tryst::detail::counted_event")
+        figures = {event.name.split("::")[-1]: sum(number(element(cell["counts"], event.enumval)) for cell in cells)
+                   for event in events.fields()}
+        at_once, late = figures.pop("exchange"), figures.pop("late_exchange")
+        arrivals, exchanges = figures.pop("wait") + at_once, at_once + late
+        waiting = max(0, arrivals - 2 * exchanges - sum(figures[name] for name in FAILURES))
+        others = {STATISTICS.get(name, name): n for name, n in figures.items()}
+        return figures_text("tryst::counters",
+                            {"arrivals": arrivals, "exchanges": exchanges} | others | {"waiting": waiting},
+                            max(number(cell["longest"]) for cell in cells))
 
 
 ERRORS = {
@@ -188,6 +237,14 @@ class SelectResult(Printer):
 class SelectFromResult(Printer):
     def text(self) -> str:
         return case_text(self.value["index_"])
+
+
+class WhenAnyResult(Printer):
+    def text(self) -> str:
+        return f"awaitable {int(self.value['index_'])} ended first"
+
+    def items(self) -> Iterator[Child]:
+        yield ("results", self.value["work_"])
 
 
 class Task(Printer):
@@ -320,6 +377,14 @@ class StopToken(Printer):
         return f"{type_name(self.value)}: {text}"
 
 
+class StopCallback(Printer):
+    def text(self) -> str:
+        return "tryst::inplace_stop_callback: " + ("not registered" if int(self.value["link"]) == 0 else "registered")
+
+    def items(self) -> Iterator[Child]:
+        yield ("function", self.value["callback_"])
+
+
 STAGES = {
     "created": "not awaited yet",
     "offered": "waiting",
@@ -379,6 +444,41 @@ class ScheduleOperation(Printer):
         return f"tryst::schedule_operation: {'queued' if awaited else 'not queued'}, {executor_text(self.value['executor_'])}"
 
 
+class UringResult(Printer):
+    def text(self) -> str:
+        error = int(self.value["error_"]["_M_value"])
+        name = self.value["operation_"].string()
+        return f"{name}: " + ("done" if error == 0 else f"{os.strerror(error)} (error {error})")
+
+    def items(self) -> Iterator[Child]:
+        value = member(self.value, "value_")
+        if value is not None and int(self.value["error_"]["_M_value"]) == 0:
+            yield ("value", value)
+
+
+class UringDescriptor(Printer):
+    def text(self) -> str:
+        number_ = int(self.value["number_"])
+        return "tryst::uring::descriptor: " + ("none" if number_ < 0 else str(number_))
+
+
+class UringBuffer(Printer):
+    def text(self) -> str:
+        pool = self.value["pool_"]
+        if int(pool) == 0:
+            return "tryst::uring::buffer: none"
+        return f"tryst::uring::buffer: {int(pool['size_'])} bytes at {int(self.value['data_']):#x}"
+
+
+class UringBufferPool(Printer):
+    def text(self) -> str:
+        return (f"tryst::uring::buffer_pool: {count(int(self.value['count_']), 'buffer')} "
+                f"of {int(self.value['size_'])} bytes")
+
+    def items(self) -> Iterator[Child]:
+        yield ("free", self.value["free_"])
+
+
 # The name of each printer in `info pretty-printer`, and the template or class.
 PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "waiter": (r"tryst::detail::waiter", Waiter),
@@ -402,6 +502,14 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "inplace_stop_token": (r"tryst::inplace_stop_token", StopToken),
     "exchange_operation": (r"tryst::exchange_operation<.*>", ExchangeOperation),
     "select_operation": (r"tryst::select_operation<.*>", SelectOperation),
+    "when_any_result": (r"tryst::when_any_result<.*>", WhenAnyResult),
+    "inplace_stop_callback": (r"tryst::inplace_stop_callback<.*>", StopCallback),
+    "statistics": (r"tryst::statistics", Statistics),
+    "counters": (r"tryst::counters", Counters),
+    "uring_result": (r"tryst::uring::result<.*>", UringResult),
+    "uring_descriptor": (r"tryst::uring::descriptor", UringDescriptor),
+    "uring_buffer": (r"tryst::uring::buffer", UringBuffer),
+    "uring_buffer_pool": (r"tryst::uring::buffer_pool", UringBufferPool),
     "sleep": (r"tryst::detail::sleep<.*>", Sleep),
     "sleep_awaiter": (r"tryst::detail::sleep_awaiter<.*>", SleepAwaiter),
     "schedule_operation": (r"tryst::schedule_operation", ScheduleOperation),

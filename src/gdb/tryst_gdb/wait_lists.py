@@ -171,3 +171,10 @@ def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:
     """The protocol of an exchanger or a channel, or None if it is being destroyed. @throws gdb.error."""
     pointer = owned(exchanger["protocol_"])
     return None if int(pointer) == 0 else pointer.dereference()
+
+
+def counters_of(exchanger: gdb.Value) -> gdb.Value | None:
+    """The counters of an exchanger or a channel that counts. @throws gdb.error."""
+    protocol = protocol_of(exchanger)
+    counters = None if protocol is None else member(protocol["observer_"]["counters_"], "used_")
+    return None if counters is None else counters.dereference()
