@@ -91,7 +91,7 @@ std::string prometheus_text_of(const metrics& now) {
         out.sample("outcome", name_of(static_cast<outcome>(i)), now.counts.finished[i]);
     }
     out.counter("pairing_accept_pauses_total",
-                "How often the server stopped accepting clients for lack of descriptors.",
+                "Pauses of 50 ms without accepting clients, for lack of descriptors.",
                 now.counts.pauses);
     out.gauge("pairing_clients_waiting", "Clients that wait for a partner.", now.occupancy.waiting);
     out.gauge("pairing_clients_asking", "Waiting clients that ask.", now.occupancy.asking);

@@ -22,7 +22,7 @@ public:
         std::uint64_t accepted = 0;
         std::uint64_t refused = 0; ///< Rejected before the session began.
         std::uint64_t active = 0;
-        std::uint64_t pauses = 0; ///< How often accepting failed, usually for lack of descriptors.
+        std::uint64_t pauses = 0; ///< Pauses of accepting, usually for lack of descriptors.
         std::chrono::steady_clock::time_point last_pause{}; ///< If `pauses` is not 0.
         std::array<std::uint64_t, outcome_count> finished{};
     };
