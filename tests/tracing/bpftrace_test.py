@@ -9,6 +9,7 @@ name no probes but those of the program; sources_test.py checks their arguments 
 """
 
 import fnmatch
+import os
 import re
 import signal
 import subprocess
@@ -29,13 +30,16 @@ class Bpftrace(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         probe = f"usdt:{cls.program}:tryst:wait_start {{ @ = count(); }}"
-        try:
-            tried = subprocess.run([cls.bpftrace, "-c", f"{cls.program} once", "-e", probe], capture_output=True, text=True,
-                                   timeout=60)
-            if "@: 7" not in tried.stdout:
-                cls.why_not = (tried.stderr + tried.stdout).strip() or f"status {tried.returncode}"
-        except subprocess.TimeoutExpired:
-            cls.why_not = "it does not end"
+        command = [cls.bpftrace, "-c", f"{cls.program} once", "-e", probe]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              start_new_session=True) as tried:  # fmt: skip
+            try:
+                said = tried.communicate(timeout=60)[0]
+                if "@: 7" not in said:
+                    cls.why_not = said.strip() or f"status {tried.returncode}"
+            except subprocess.TimeoutExpired:
+                os.killpg(tried.pid, signal.SIGKILL)  # the program, too: it may wait for bpftrace
+                cls.why_not = "it does not end"
         if cls.why_not:
             print(f"bpftrace cannot probe programs here, so the scripts do not run: {cls.why_not}")
         else:
@@ -51,14 +55,22 @@ class Bpftrace(unittest.TestCase):
                 command = [self.bpftrace, "-p", str(program.pid), str(FOLDER / script), *arguments]
                 with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tracer:
                     time.sleep(seconds)  # orders nothing: a longer one follows if it was too short
-                    tracer.send_signal(signal.SIGINT)
-                    said = tracer.communicate()[0]
+                    said = self.interrupted(tracer)
                 if re.search(wanted, said):
                     break
             program.stdin.close()
             self.assertEqual(program.wait(), 0)
         self.assertRegex(said, wanted)
         return said
+
+    def interrupted(self, tracer: subprocess.Popen[str]) -> str:
+        """What a tracer has printed when it ends. It may miss an interrupt that comes while it starts."""
+        while True:
+            tracer.send_signal(signal.SIGINT)
+            try:
+                return tracer.communicate(timeout=10)[0]
+            except subprocess.TimeoutExpired:
+                pass
 
     def run_or_compare(self, script: str, *arguments: str, wanted: str) -> str:
         if not self.why_not:
@@ -81,7 +93,9 @@ class Bpftrace(unittest.TestCase):
 
     def test_long_waits_with_their_stacks(self) -> None:
         said = self.run_or_compare("long_waits.bt", "10", wanted=r"\d\d ms in \"lobby\", thread \d+: timed_out\n +\S+.*\+\d+\n")
-        self.assertNotIn("office", said)
+        # The office's waits of 1 ms are among them only where a busy machine made them longer.
+        for milliseconds in re.findall(r"(\d+) ms in", said):
+            self.assertGreater(int(milliseconds), 10)
 
     def test_steps_in_each_second(self) -> None:
         said = self.run_or_compare("steps.bt", wanted=r"\d\d:\d\d:\d\d\n(@\[.*\n)*@\[usdt:.*:tryst:wait_end\]: \d+\n")
