@@ -11,6 +11,7 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 
@@ -52,7 +53,9 @@ concept stoppable_token =
 /// @throws      nothing.
 /// @progress    lock-free until suspension.
 /// @resumes     on the executor that it was awaited on (`executor_of`); without an executor, inline
-///   in the party that completes it. If a partner is waiting, the coroutine is not suspended.
+///   in the party that completes it. If a partner is waiting, the coroutine is not suspended. But
+///   on each thread, after 64 such operations, the next coroutine resumes by way of its executor's
+///   queue, so that other work runs.
 /// @cancellation total: a failed operation has exchanged nothing. A match wins over a later stop or
 ///   deadline. The coroutine may be destroyed while it waits, on its executor; this withdraws the
 ///   offer. Without an executor, it may be destroyed only when no other thread can be resuming it.
@@ -70,7 +73,9 @@ class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits>
 
 public:
     /// For `co_await`: swaps with a waiting partner, if there is one.
-    bool await_ready() noexcept { return core::prepare_start(); }
+    bool await_ready() noexcept {
+        return detail::turn_budget::poll([this] { return core::prepare_start(); });
+    }
 
     /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>

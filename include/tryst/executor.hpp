@@ -147,6 +147,7 @@ struct [[gnu::visibility("default")]] thread_state {
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
     clock::rep batch_time = 0; ///< When this batch of an executor's work began; 0: not read yet.
     std::uint32_t selections = 0; ///< Polls of selections on this thread (`poll_order`).
+    std::uint8_t completions = 0; ///< Without a suspension (`turn_budget`).
     std::uint8_t skips[2] = {}; ///< Arrivals in a row that have skipped a wait list (arena.hpp).
 };
 
@@ -176,10 +177,12 @@ public:
 
     /// Optional: call in the scope before each batch of node runs. Then the library reads the clock
     /// at most once in each batch where that is exact enough; otherwise it reads it for each wait.
+    /// With each batch, the coroutines' budget of operations begins anew (docs/adr/0015).
     static void next_batch() noexcept {
         auto& here = detail::per_thread<detail::thread_state>();
         here.has_batches = true;
         here.batch_time = 0;
+        here.completions = 0;
     }
 
 private:

@@ -10,6 +10,7 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/executor.hpp>
@@ -55,7 +56,9 @@ class [[nodiscard]] select_operation : private detail::selection<Cases, Limits>,
 
 public:
     /// For `co_await`: completes a case whose partner is waiting, if there is one.
-    bool await_ready() noexcept { return core::try_match(); }
+    bool await_ready() noexcept {
+        return detail::turn_budget::poll([this] { return core::prepare_start(); });
+    }
 
     /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
     template <class Promise>

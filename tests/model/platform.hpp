@@ -160,6 +160,7 @@ inline constexpr int spin_pauses = 1;
 inline constexpr int spin_rounds = 1;
 inline constexpr int arena_rounds = 1;
 inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise
+inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 2;
 
 inline unsigned processor_count() noexcept {

@@ -327,6 +327,18 @@ def logic() -> Iterator[Mutant]:
                  "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        if (false) {\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = on && on.retract(this);", "const bool queued = false;")
+    yield Mutant("spent budget: a destroyed frame leaves its resumption in the queue", operation,
+                 "            this->executor.retract(this);\n", "", by="sim")
+    yield Mutant("spent budget: the limits stay in force", operation,
+                 "                finish();\n                this->at = stage::resuming;\n",
+                 "                this->at = stage::resuming;\n", by="sim")
+    yield Mutant("spent budget: the lists of a selection are not left", "detail/meet/selection.hpp",
+                 "                finish();\n                at_ = stage::resuming;\n",
+                 "                at_ = stage::resuming;\n", by="sim")
+    yield Mutant("spent budget: a late operation does not see the close", operation,
+                 "        if (!base::is_overdue(on) || protocol_->is_closed()) {", "        if (!base::is_overdue(on)) {", by="sim")
+    yield Mutant("spent budget: a late selection does not see the close", "detail/meet/selection.hpp",
+                 "{ ends = ends && !each.is_closed(); });", "{ static_cast<void>(each); });", by="sim")
     timed_out = ("                strategy.step([&] { op.cancel(true); });\n"
                  "                strategy.sleep();\n            }\n")
     yield Mutant("a thread that timed out does not withdraw", blocking, timed_out, "            }\n")

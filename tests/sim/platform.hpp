@@ -203,6 +203,7 @@ inline constexpr int spin_pauses = 2;
 inline constexpr int spin_rounds = 3;
 inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{50};
+inline constexpr std::uint8_t most_completions = 3;
 inline constexpr std::size_t held_cases = 2;
 
 inline unsigned processor_count() noexcept {

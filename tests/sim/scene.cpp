@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sim/scene.hpp"
 
+#include <tryst/detail/run/turn_budget.hpp>
+
 #include <algorithm>
 #include <array>
 #include <new>
@@ -181,7 +183,8 @@ record& scene::begin(meeting& where, const wish& what, long given,
         op.exact = what.how == wish::way::waits_until;
         call.deadline = history::time_point(op.deadline);
         if (op.deadline <= now()) {
-            call.way = history::way::overdue;
+            call.way = op.exact && detail::turn_budget::is_spent() ? history::way::late
+                                                                   : history::way::overdue;
         }
     }
     op.place = under_way_.size();

@@ -139,6 +139,9 @@ std::string told(const record& r) {
     case way::overdue:
         out << "overdue, ";
         break;
+    case way::late:
+        out << "late, ";
+        break;
     case way::tries:
         out << "trying, ";
         break;
@@ -590,7 +593,8 @@ private:
         for (const record* r : operations_) {
             const auto here = channels.find(r->channel);
             const bool had_ticket = fifo_.contains(r->channel) && r->way == way::waits;
-            if (here != channels.end() && found_nobody(*r) && !had_ticket &&
+            const bool looks = !had_ticket && r->way != way::late;
+            if (here != channels.end() && found_nobody(*r) && looks &&
                 here->second.covers.at(static_cast<std::size_t>(opposite(r->colour)))
                     .contains(r->invoked, r->returned)) {
                 report("parked", *r, " overlooked a partner that was parked all the time");

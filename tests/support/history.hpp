@@ -142,6 +142,7 @@ public:
     enum class way : std::uint8_t {
         waits, ///< Offers its item, be it with a stop or a deadline.
         overdue, ///< Its deadline had passed before it began: takes a partner or times out.
+        late, ///< As overdue, with a spent budget: may time out although a partner waits.
         tries, ///< `try_exchange`.
     };
 

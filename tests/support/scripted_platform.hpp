@@ -62,6 +62,7 @@ inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{3'000};
+inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 16;
 
 inline unsigned processor_count() noexcept {

@@ -35,8 +35,9 @@ constexpr bool not_an_operation = false;
 ///              `std::terminate` is called, because Asio's awaitables initiate operations in a
 ///              place where exceptions are not allowed.
 /// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
-///              coroutine does not suspend. A coroutine that completes a partner of its own context
-///              must not block its thread until that partner has run.
+///              coroutine does not suspend, except after 64 such matches on its thread. A coroutine
+///              that completes a partner of its own context must not block its thread until that
+///              partner has run.
 /// @cancellation by the coroutine's cancellation state, as for every operation of Asio, and by the
 ///              operation's own stop token and deadline. In each case the result has the item.
 /// @allocation  one frame, from Asio's recycled memory.

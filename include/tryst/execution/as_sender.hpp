@@ -9,6 +9,7 @@
 #include <tryst/execution/detail/std.hpp>
 
 #include <tryst/detail/meet/wait_limits.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/executor.hpp>
 
@@ -26,7 +27,8 @@ enum class when_cancelled : unsigned char { set_value, set_stopped };
 /* The operation state of an exchange or a selection
  * A client of the core operation (tryst/detail/meet/operation.hpp), which it contains.
  *
- *   start --> deliver                                 a partner was waiting
+ *   start --> deliver                                 a partner was waiting, and the turn has a
+ *                                                     budget (turn_budget.hpp)
  *         --> complete --> deliver                    on the operation's executor
  *                      --> turn of the scheduler --> deliver
  *
@@ -35,6 +37,7 @@ enum class when_cancelled : unsigned char { set_value, set_stopped };
 template <class Core, when_cancelled Cancelled, class Receiver>
 class exchange_state : start_context<exchange_state<Core, Cancelled, Receiver>, Receiver> {
     using context = start_context<exchange_state, Receiver>;
+    using turn_budget = tryst::detail::turn_budget;
     friend context;
     using limits = typename Core::limits_type;
     using token = combined_token<typename limits::token, Receiver>;
@@ -55,8 +58,14 @@ public:
     exchange_state(exchange_state&&) = delete;
 
     void start() & noexcept {
-        if (core_.prepare_start() || !offer()) {
-            deliver();
+        const bool spent = turn_budget::is_spent();
+        if (turn_budget::poll([this] { return core_.prepare_start(); }) || !offer()) {
+            if (spent) {
+                core_.finish();
+                context::deliver_there();
+            } else {
+                deliver();
+            }
         }
     }
 
@@ -196,11 +205,11 @@ inline constexpr stopped_if_cancelled_t stopped_if_cancelled{};
 /// @throws      nothing; `connect` throws what the copies of items throw, and what a foreign
 ///   scheduler throws.
 /// @resumes     on the scheduler that the operation is started on. If a partner is waiting, it
-///   completes in `start`. Otherwise it completes through the queue of the executor if the
-///   receiver's environment names an `execution::scheduler`; through a turn of the scheduler if it
-///   names another scheduler; and if it names none, on `current_executor()`. Without any, it
-///   completes inline in the party that completes it. If the scheduler refuses the turn, the
-///   operation completes where it is.
+///   completes in `start`, except after 64 such operations on its thread. Otherwise it completes
+///   through the queue of the executor if the receiver's environment names an
+///   `execution::scheduler`; through a turn of the scheduler if it names another scheduler; and if
+///   it names none, on `current_executor()`. Without any, it completes inline in the party that
+///   completes it. If the scheduler refuses the turn, the operation completes where it is.
 /// @cancellation by the receiver's stop token, and by the operation's own. The operation state may
 ///   be destroyed while it waits, as the frame of an `exchange_operation` may.
 /// @sync        as `exchange_operation`.

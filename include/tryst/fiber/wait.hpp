@@ -34,9 +34,9 @@ concept waitable =
 ///              mutex of this wait. That mutex is never held across a suspension.
 /// @resumes     the calling fiber, where its scheduling algorithm runs it. Under `shared_work` and
 ///              `work_stealing` that may be another thread. If there is a match at once, the fiber
-///              does not suspend. Otherwise it yields once in the wait list, and before that once
-///              in the arena if it makes an offer there. It suspends if no partner has come by
-///              then.
+///              does not suspend, but after 64 such matches on its thread it yields once. Otherwise
+///              it yields once in the wait list, and before that once in the arena if it makes an
+///              offer there. It suspends if no partner has come by then.
 /// @cancellation total, as for `co_await`. The stop and the deadline take effect after these
 ///              yields. The fiber's scheduler serves the deadline: never early, and late by at most
 ///              one turn of the scheduler.

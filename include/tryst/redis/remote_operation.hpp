@@ -10,6 +10,7 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/redis/detail/meeting.hpp>
@@ -114,7 +115,10 @@ public:
     task<result_type> as_task() && { return run(std::move(*this)); }
 
     /// For `co_await`: swaps with a partner that waits in this process.
-    bool await_ready() noexcept { return begin().prepare_start(); }
+    bool await_ready() noexcept {
+        local_step& first = begin();
+        return tryst::detail::turn_budget::poll([&] { return first.prepare_start(); });
+    }
 
     /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>

@@ -388,6 +388,7 @@ class StopCallback(Printer):
 STAGES = {
     "created": "not awaited yet",
     "offered": "waiting",
+    "resuming": "complete, queued to resume",
     "offered_cancelled": "waiting, and being cancelled",
     "finished": "finished",
     "stoppable": "waiting until a stop",

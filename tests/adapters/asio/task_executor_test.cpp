@@ -5,6 +5,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
@@ -235,6 +236,20 @@ TEST(TaskExecutor, RunsOtherWorkOfItsContextBetweenTurns) {
     io.run();
     EXPECT_GT(rounds, 0);
     EXPECT_LE(rounds, 64);
+}
+
+TEST(TaskExecutor, RunsOtherWorkDuringOperationsThatFindTheirPartners) {
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    net::io_context io;
+    tryst::asio::task_executor executor(io);
+    int done = 0;
+    int seen = -1;
+    executor.spawn(tryst::test::send_all(channel, done));
+    net::post(io, [&] { seen = done; });
+    io.run();
+    EXPECT_EQ(done, tryst::test::waiting_partners::count);
+    EXPECT_LE(seen, tryst::test::budget + 1);
 }
 
 TEST(TaskExecutor, ExchangesBetweenItsTasksWithoutTheContextsQueue) {

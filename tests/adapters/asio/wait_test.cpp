@@ -7,6 +7,7 @@
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
@@ -97,6 +98,27 @@ TEST_F(AsioWait, DoesNotSuspendIfAPartnerIsWaiting) {
     EXPECT_TRUE(other_ran);
     expect_got(got, 2);
     expect_got(second, 1);
+}
+
+TEST_F(AsioWait, LetsOtherHandlersRunIfAPartnerIsWaitingEachTime) {
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    int done = 0;
+    int seen = -1;
+    net::co_spawn(
+        io,
+        [&]() -> net::awaitable<void> {
+            net::post(io, [&] { seen = done; });
+            while (done != tryst::test::waiting_partners::count) {
+                auto sent = co_await wait(channel.send(done));
+                EXPECT_TRUE(sent);
+                ++done;
+            }
+        },
+        net::detached);
+    step(io);
+    EXPECT_EQ(done, tryst::test::waiting_partners::count);
+    EXPECT_LE(seen, tryst::test::budget + 1);
 }
 
 TEST_F(AsioWait, GivesTheItemBackAfterEachKindOfFailure) {

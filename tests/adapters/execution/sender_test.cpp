@@ -4,6 +4,7 @@
 #include "adapters/execution/recording.hpp"
 #include "support/long_past.hpp"
 #include "support/tracked.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
 
@@ -95,6 +96,31 @@ TEST(Sender, CompletesInItsStartIfAPartnerWaits) {
     EXPECT_EQ(**first.value, 2);
     EXPECT_EQ(**second.value, 1);
     EXPECT_EQ(first.calls + second.calls, 2);
+}
+
+/// A task that awaits senders, each of which finds a waiting partner.
+TEST(Sender, LetsOtherTasksRunIfAPartnerWaitsEachTime) {
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    tryst::run_loop loop;
+    int done = 0;
+    int seen = -1;
+    const auto send = [](tryst::synchronous_channel<int>& to, int& count) -> tryst::task<> {
+        while (count != tryst::test::waiting_partners::count) {
+            auto sent = co_await tryst::execution::as_awaitable(as_sender(to.send(count)));
+            EXPECT_TRUE(sent);
+            ++count;
+        }
+    };
+    const auto look = [](const int& count, int& at) -> tryst::task<> {
+        at = count;
+        co_return;
+    };
+    loop.spawn(send(channel, done));
+    loop.spawn(look(done, seen));
+    loop.run_until_idle();
+    EXPECT_EQ(done, tryst::test::waiting_partners::count);
+    EXPECT_LE(seen, tryst::test::budget + 1);
 }
 
 TEST(Sender, HandsTheItemBackAfterItsDeadline) {

@@ -8,6 +8,7 @@
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
 #include "support/tracked.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
 
@@ -116,6 +117,22 @@ TEST(FiberWait, DoesNotSuspendIfAPartnerIsWaiting) {
     a.join();
     other.join();
     expect_got(waiting, 2);
+}
+
+TEST(FiberWait, LetsOtherFibersRunIfAPartnerIsWaitingEachTime) {
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    int done = 0;
+    int seen = -1;
+    fiber sender([&] {
+        for (; done != tryst::test::waiting_partners::count; ++done) {
+            EXPECT_TRUE(wait(channel.send(done)));
+        }
+    });
+    fiber other([&] { seen = done; });
+    sender.join();
+    other.join();
+    EXPECT_LE(seen, tryst::test::budget + 1);
 }
 
 TEST(FiberWait, GivesAPartnerOfTheSameTurnTimeToCome) {

@@ -5,6 +5,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
 
@@ -242,6 +243,24 @@ tryst::task<> wait_in_vain(tryst::exchanger<int>& ex, std::chrono::nanoseconds p
     const auto start = steady_clock::now();
     const auto got = co_await ex.exchange_for(1, patience);
     ends.push_back({got.error(), steady_clock::now() - start});
+}
+
+/// A party that finds a waiting partner each time lets the loop do its other work.
+TYPED_TEST(EventLoop, DoesItsOtherWorkDuringOperationsThatFindTheirPartners) {
+    const auto on = this->make();
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    int done = 0;
+    int seen = -1;
+    const auto work = [](TypeParam& host, tryst::synchronous_channel<int>& to, int& count,
+                         int& at) -> tryst::task<> {
+        host.defer([&] { at = count; });
+        co_await tryst::test::send_all(to, count);
+    };
+    this->run(*on, work(this->host_, channel, done, seen));
+    EXPECT_EQ(done, tryst::test::waiting_partners::count);
+    EXPECT_GE(seen, 0);
+    EXPECT_LE(seen, 2 * (tryst::test::budget + 1)); // some loops run it one turn later
 }
 
 TYPED_TEST(EventLoop, EndsAWaitAtItsDeadlineAndNotBefore) {

@@ -6,6 +6,7 @@
 #include "adapters/uring/process.hpp"
 #include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
+#include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
@@ -72,6 +73,23 @@ TEST(UringContext, RunsWhatWasSpawnedAndReturnsWhenStopped) {
     EXPECT_FALSE(loop.running_here());
     EXPECT_GE(loop.run(), 2U); // the task and the stop
     EXPECT_TRUE(ran);
+}
+
+TEST(UringContext, CompletesItsOperationsWhileAPartyFindsItsPartners) {
+    tryst::synchronous_channel<int> channel;
+    const tryst::test::waiting_partners partners(channel);
+    context loop;
+    int done = 0;
+    int seen = -1;
+    loop.spawn([](context& here, const int& count, int& at) -> task<> {
+        const auto ended = co_await here.nop();
+        EXPECT_TRUE(ended);
+        at = count;
+    }(loop, done, seen));
+    loop.run(tryst::test::send_all(channel, done));
+    EXPECT_EQ(done, tryst::test::waiting_partners::count);
+    EXPECT_GE(seen, 0);
+    EXPECT_LE(seen, 4 * tryst::test::budget);
 }
 
 TEST(UringContext, RunsOneTaskToItsEnd) {

@@ -10,6 +10,7 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/exchange_operation.hpp>
 
 #include <exception>
@@ -160,7 +161,8 @@ using awaited = typename Form::template value<result_of<Operation>>;
 template <class Operation>
 bool match_in_awaitable(Operation& operation) noexcept {
     const registry::awaitable_scope in_awaitable;
-    return tryst::detail::operation_access::of(operation).try_match();
+    auto& core = tryst::detail::operation_access::of(operation);
+    return tryst::detail::turn_budget::poll([&] { return core.try_match(); });
 }
 
 /// Awaits an exchange. If a partner is waiting, the coroutine is not suspended.

@@ -6,6 +6,7 @@
 
 #include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
@@ -22,6 +23,8 @@ namespace tryst::detail {
  *   await_partner(done, late)  waits for a bounded time after an offer; may return early if
  *                              `done()` (the operation is complete) or `late()` (the deadline has
  *                              passed)
+ *   give_way()                 unless it owns its thread: lets other parties of the thread run,
+ *                              because the budget is spent (turn_budget.hpp)
  *   sleep()                    blocks until the post
  *   sleep_until(deadline)      blocks until the post or the deadline; returns whether it was posted
  *   owns_thread                whether the party is the only one of its thread
@@ -38,9 +41,22 @@ namespace tryst::detail {
 /// Blocks the calling thread or fiber with `strategy` until the operation is complete.
 template <class Operation, class WaitStrategy>
 typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) noexcept {
+    const bool spent = strategy.step([] { return turn_budget::is_spent(); });
+    if constexpr (!WaitStrategy::owns_thread) {
+        if (spent) {
+            strategy.give_way();
+        }
+    }
     arrival where = strategy.step([&] {
         assert(may_block() && "tryst: a thread that runs a loop must not block; use co_await");
-        return op.template begin<WaitStrategy::owns_thread>(strategy.executor());
+        const arrival first =
+            op.template begin<WaitStrategy::owns_thread>(strategy.executor(), spent);
+        if (spent) {
+            turn_budget::renew();
+        } else if (first == arrival::completed) {
+            turn_budget::spend();
+        }
+        return first;
     });
     bool waited_in_list = false;
     while (where != arrival::completed && !waited_in_list) {

@@ -12,9 +12,11 @@
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
+#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -113,20 +115,15 @@ public:
     template <completion Done>
     bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
         this->executor = on;
-        if (ends_at_once(on)) {
-            return false;
-        }
         this->owner = client;
-        const bool limits_begin_later = on && base::can_be_limited();
-        const bool no_limits = !base::can_be_limited() && !cancellable;
-        this->kind = no_limits ? waiter::kind_type::unstoppable : waiter::kind_type::stoppable;
-        this->run = Done;
-        this->at = stage::offered;
-        const arrival where = protocol_->arrive(mine(), static_cast<bool>(on));
-        if (where == arrival::waiting && limits_begin_later) {
-            return wait_a_turn<Done>();
+        if (turn_budget::is_spent()) {
+            return start_spent<Done>(cancellable);
         }
-        return stay<Done>(where, no_limits);
+        if (offer<Done>(cancellable)) {
+            return true;
+        }
+        turn_budget::spend();
+        return false;
     }
 
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
@@ -145,6 +142,11 @@ public:
     /// called. Call on its executor.
     void abandon() noexcept {
         if (this->at == stage::created || this->at == stage::finished) {
+            return;
+        }
+        if (this->at == stage::resuming) {
+            this->executor.retract(this);
+            this->at = stage::finished;
             return;
         }
         const bool limited = is_limited(this->at);
@@ -207,9 +209,10 @@ public:
 
     /// Swaps with a waiting partner, or makes the offer.
     /// @tparam OwnsThread  as in the wait strategy.
+    /// @param spent        whether the budget is spent.
     template <bool OwnsThread>
-    arrival begin(executor_ref on) noexcept {
-        if (prepare_start<OwnsThread>() || ends_at_once({})) {
+    arrival begin(executor_ref on, bool spent) noexcept {
+        if ((spent && ends_overdue({})) || prepare_start<OwnsThread>() || ends_at_once({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
@@ -246,6 +249,54 @@ private:
     stage& wait_stage() noexcept { return this->at; }
     executor_ref wait_executor() noexcept { return this->executor; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
+
+    /// As `start`, if there is a budget.
+    template <completion Done>
+    [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
+        if (ends_at_once(this->executor)) {
+            return false;
+        }
+        const bool limits_begin_later = this->executor && base::can_be_limited();
+        const bool no_limits = !base::can_be_limited() && !cancellable;
+        this->kind = no_limits ? waiter::kind_type::unstoppable : waiter::kind_type::stoppable;
+        this->run = Done;
+        this->at = stage::offered;
+        const arrival where = protocol_->arrive(mine(), static_cast<bool>(this->executor));
+        if (where == arrival::waiting && limits_begin_later) {
+            return wait_a_turn<Done>();
+        }
+        return stay<Done>(where, no_limits);
+    }
+
+    /// As `start`, if the budget is spent. Not inlined, because this is rare.
+    template <completion Done>
+    [[gnu::noinline, gnu::cold]] bool start_spent(bool cancellable) noexcept {
+        if (!ends_overdue(this->executor) && !try_match() && offer<Done>(cancellable)) {
+            return true;
+        }
+        turn_budget::renew();
+        if constexpr (!is_null<Done>) {
+            if (this->executor) {
+                finish();
+                this->at = stage::resuming;
+                this->run = resume_later<Done>;
+                this->executor.post(this);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// `Done != nullptr` is no constant expression to g++ with -fsanitize=undefined.
+    template <completion Done>
+    static constexpr bool is_null = std::is_same_v<std::integral_constant<completion, Done>,
+                                                   std::integral_constant<completion, nullptr>>;
+
+    template <completion Done>
+    static void resume_later(executor_node* node) noexcept {
+        from(node).at = stage::finished;
+        Done(node);
+    }
 
     /// Continues from the result of a step of the protocol. `no_limits` says whether the waiter is
     /// unstoppable: such a waiter must not be read once it is in the wait list.
@@ -327,6 +378,15 @@ private:
         if (!protocol_->try_match_all(mine())) {
             protocol_->complete_own(mine(), outcome::timed_out);
         }
+        return true;
+    }
+
+    /// As `ends_at_once`, with a spent budget: times out even if a partner is waiting.
+    bool ends_overdue(executor_ref on) noexcept {
+        if (!base::is_overdue(on) || protocol_->is_closed()) {
+            return false;
+        }
+        protocol_->complete_own(mine(), outcome::timed_out);
         return true;
     }
 

@@ -11,10 +11,12 @@
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -116,32 +118,19 @@ public:
     /// As `operation::start`.
     template <completion Done>
     bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
-        if (ends_at_once(on)) {
-            return false;
-        }
         client_ = client;
-        const bool limits_begin_later = on && base::can_be_limited();
-        const bool no_limits = !base::can_be_limited() && !cancellable;
         cases_.for_each([&](waiter& each) {
             each.executor = on;
             each.run = Done;
         });
-        if (register_cases()) {
-            return false;
+        if (turn_budget::is_spent()) {
+            return start_spent<Done>(cancellable);
         }
-        if (limits_begin_later) {
-            cases_.first().run = after_turn<Done>;
-        }
-        open_or_park(no_limits); // if it is parked, it must not be touched
-        if (no_limits) {
+        if (offer<Done>(cancellable)) {
             return true;
         }
-        if (limits_begin_later) {
-            on.post(&cases_.first());
-            return true;
-        }
-        base::start_limits();
-        return park_now();
+        turn_budget::spend();
+        return false;
     }
 
     /// Ends the use of the limits and of the exchangers. Precondition: complete, not started, or
@@ -160,6 +149,11 @@ public:
     /// As `operation::abandon`.
     void abandon() noexcept {
         if (at_ == stage::created || at_ == stage::finished) {
+            return;
+        }
+        if (at_ == stage::resuming) {
+            wait_executor().retract(&cases_.first());
+            at_ = stage::finished;
             return;
         }
         base::end_limits();
@@ -226,8 +220,8 @@ public:
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
     template <bool /*OwnsThread*/>
-    arrival begin(executor_ref on) noexcept {
-        if (try_match() || ends_at_once({})) {
+    arrival begin(executor_ref on, bool spent) noexcept {
+        if ((spent && ends_overdue({})) || try_match() || ends_at_once({})) {
             return arrival::completed;
         }
         cases_.for_each([&](waiter& each) { each.executor = on; });
@@ -264,6 +258,62 @@ private:
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
 
+    /// As `start`, if there is a budget.
+    template <completion Done>
+    [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
+        const executor_ref on = wait_executor();
+        if (ends_at_once(on)) {
+            return false;
+        }
+        const bool limits_begin_later = on && base::can_be_limited();
+        const bool no_limits = !base::can_be_limited() && !cancellable;
+        if (register_cases()) {
+            return false;
+        }
+        if (limits_begin_later) {
+            cases_.first().run = after_turn<Done>;
+        }
+        open_or_park(no_limits); // if it is parked, it must not be touched
+        if (no_limits) {
+            return true;
+        }
+        if (limits_begin_later) {
+            on.post(&cases_.first());
+            return true;
+        }
+        base::start_limits();
+        return park_now();
+    }
+
+    /// As `operation::start_spent`.
+    template <completion Done>
+    [[gnu::noinline, gnu::cold]] bool start_spent(bool cancellable) noexcept {
+        if (!ends_overdue(wait_executor()) && !try_match() && offer<Done>(cancellable)) {
+            return true;
+        }
+        turn_budget::renew();
+        if constexpr (!is_null<Done>) {
+            if (wait_executor()) {
+                finish();
+                at_ = stage::resuming;
+                cases_.first().run = resume_later<Done>;
+                wait_executor().post(&cases_.first());
+                return true;
+            }
+        }
+        return false;
+    }
+
+    template <completion Done>
+    static constexpr bool is_null = std::is_same_v<std::integral_constant<completion, Done>,
+                                                   std::integral_constant<completion, nullptr>>;
+
+    template <completion Done>
+    static void resume_later(executor_node* node) noexcept {
+        from(node).at_ = stage::finished;
+        Done(node);
+    }
+
     /// Whether the deadline has passed. If so, the selection is complete.
     bool ends_at_once(executor_ref on) noexcept {
         if (!base::has_no_time(on)) {
@@ -271,6 +321,18 @@ private:
         }
         try_once(outcome::timed_out);
         return true;
+    }
+
+    /// As `operation::ends_overdue`.
+    bool ends_overdue(executor_ref on) noexcept {
+        bool ends = base::is_overdue(on);
+        if (ends) {
+            cases_.for_each([&](auto& each) { ends = ends && !each.is_closed(); });
+        }
+        if (ends) {
+            decide_none(outcome::timed_out);
+        }
+        return ends;
     }
 
     /// Calls `match` for each case.

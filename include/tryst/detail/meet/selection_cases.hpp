@@ -47,6 +47,8 @@ public:
     /// Identifies the exchanger.
     const void* where() const noexcept { return protocol_; }
 
+    bool is_closed() const noexcept { return protocol_->is_closed(); }
+
     bool try_match() noexcept { return protocol_->try_match_in_list(*this); }
     bool try_match_all() noexcept { return protocol_->try_match_all(*this); }
 

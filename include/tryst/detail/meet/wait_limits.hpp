@@ -119,6 +119,15 @@ protected:
         return false;
     }
 
+    /// Whether the deadline is a time that has passed, and no stop was requested. Precondition as
+    /// above.
+    bool is_overdue([[maybe_unused]] executor_ref timers) noexcept {
+        if constexpr (Limits::timed) {
+            return !is_relative() && has_no_time(timers) && !stop_was_requested();
+        }
+        return false;
+    }
+
     /// Puts the stop and the deadline into force.
     void start_limits() noexcept {
         stage& at = derived().wait_stage();

@@ -38,6 +38,7 @@ enum class stage : std::uint8_t {
     created, ///< Not offered yet.
     offered, ///< Only a partner or a close can end the wait now.
     offered_cancelled, ///< As `offered`; the client has cancelled, in force after the turn.
+    resuming, ///< Complete; the resumption is queued, because the budget was spent.
     finished, ///< No stop callback or timer refers to the operation any more.
     stoppable, ///< The stop callback, if there is one, is registered; no timer is armed.
     timed_by_executor, ///< As `stoppable`; a timer is armed with the waiter's executor.

@@ -123,6 +123,11 @@ inline constexpr int spin_rounds = 16;
 /// How many cases a selection registers before it releases its hold for a moment.
 inline constexpr std::size_t held_cases = 16;
 
+/// How many operations may complete without a suspension before the next coroutine goes through the
+/// queue of its executor (detail/run/turn_budget.hpp). Values from 8 to 255 cost the same
+/// (docs/adr/0015).
+inline constexpr std::uint8_t most_completions = 64;
+
 /// Rounds of spinning that a thread's offer in an arena lasts (docs/adr/0008).
 inline constexpr int arena_rounds = 2;
 

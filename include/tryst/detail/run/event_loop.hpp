@@ -10,6 +10,7 @@
 #include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/serial_executor_base.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 
@@ -107,7 +108,8 @@ protected:
                     wait();
                     continue;
                 }
-                count += this->queue().run_some(turns_between_polls, [&] { return ended; });
+                count += this->queue().run_some(turns_between_polls,
+                                                [&] { return ended || turn_budget::is_spent(); });
             }
             return count;
         });
@@ -119,7 +121,8 @@ protected:
         return run_here([this] {
             std::size_t count = 0;
             while (poll()) {
-                count += this->queue().run_some(turns_between_polls, [] { return false; });
+                count += this->queue().run_some(turns_between_polls,
+                                                [] { return turn_budget::is_spent(); });
             }
             return count;
         });

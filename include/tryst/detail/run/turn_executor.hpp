@@ -6,6 +6,7 @@
 
 #include <tryst/detail/run/inbox.hpp>
 #include <tryst/detail/run/serial_executor_base.hpp>
+#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cstddef>
@@ -53,11 +54,12 @@ protected:
                 if (derived().fall_asleep()) {
                     return false;
                 }
-            } else if (left == 0) {
+            } else if (left == 0 || turn_budget::is_spent()) {
                 derived().queue_turn();
                 return false;
             } else {
-                left -= this->queue().run_some(left, [this] { return derived().is_finished(); });
+                left -= this->queue().run_some(
+                    left, [this] { return derived().is_finished() || turn_budget::is_spent(); });
             }
         }
         return true;

@@ -63,6 +63,8 @@ public:
         boost::this_fiber::yield();
     }
 
+    void give_way() const noexcept { boost::this_fiber::yield(); }
+
     void sleep() noexcept {
         while (!nap()) {
         }

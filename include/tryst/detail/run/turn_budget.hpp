@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// How many operations complete one after the other before their coroutine lets other work run.
+/// Standard library only. Never allocates, blocks or throws.
+#pragma once
+
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/executor.hpp>
+
+namespace tryst::detail {
+
+/* The budget of a turn
+ * A coroutine that always finds a waiting partner is never suspended. Without a limit, its executor
+ * would run nothing else: no other coroutine, no timer, no mail, no I/O. So each thread counts the
+ * operations that have completed without a suspension. When the budget is spent, the next operation
+ * takes its partner as usual, but its coroutine continues by way of its executor's queue.
+ *
+ * A new budget begins with each batch of the executor's work (`executor_scope::next_batch`); a loop
+ * ends its batch when the budget is spent, and looks for timers, mail and I/O. On an executor
+ * without batches, a new budget begins when the coroutine is queued.
+ *
+ * With a spent budget, an operation whose deadline has passed times out, even if a partner is
+ * waiting. Otherwise a loop of operations with one deadline could outlast it for any time.
+ *
+ * The budget belongs to the thread and not to the coroutine, so that it needs no memory in frames.
+ * A coroutine may thus be queued after fewer operations, if others have spent the rest. */
+class turn_budget {
+public:
+    static bool is_spent() noexcept { return per_thread<thread_state>().completions == most; }
+
+    /// Counts an operation that completes without a suspension. Precondition: not spent.
+    static void spend() noexcept { ++per_thread<thread_state>().completions; }
+
+    /// Begins a new budget, if the executor that runs here does not do so itself.
+    static void renew() noexcept {
+        thread_state& here = per_thread<thread_state>();
+        if (!here.has_batches) {
+            here.completions = 0;
+        }
+    }
+
+    /// Whether an operation may complete now without a suspension, and `poll()` completes it.
+    template <class Poll>
+    static bool poll(Poll poll) noexcept {
+        if (is_spent() || !poll()) {
+            return false;
+        }
+        spend();
+        return true;
+    }
+
+private:
+    static constexpr auto most = most_completions;
+};
+
+} // namespace tryst::detail
