@@ -12,7 +12,7 @@ if ! "$program" "$file" -o "$here/file.zst" 2>"$here/messages"; then
     grep -q io_uring_setup "$here/messages" # succeed if io_uring is missing
     exit
 fi
-cat "$here/messages"
+fold -s -w 80 "$here/messages"
 zstd -q -t "$here/file.zst"
 zstd -q -dc "$here/file.zst" | cmp - "$file"
 echo "zstd -t: valid; zstd -dc: identical to $file"
