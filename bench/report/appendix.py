@@ -22,7 +22,8 @@ needs a quiet machine. Each sample checks that items were conserved: no item was
 RIVALS = """`./dev bench --rivals` measures tryst and its [rivals](../bench/rivals) in turn, each in its best configuration. A
 sample takes {seconds:g} s after a warm-up of {warmup:g} s, or three times as long with 100,000 tasks. Each figure is the median of
 {repetitions} samples, after a round that does not count. A ratio is the best rival's figure divided by the best of
-tryst's: above 1 tryst is better. {lost} marks a loss of tryst, {close} a difference within the noise."""
+tryst's: above 1 tryst is better. {lost} marks a loss of tryst,{level} a work at which both are level,{unsteady} one whose samples
+are unsteady ([what that means](benchmarks.md#won-and-lost))."""
 
 
 def packages(meta: Json) -> str:
@@ -42,7 +43,7 @@ def page(files: dict[str, Json | None]) -> str:
     results = None
     if data := files.get("rivals.json"):
         results, meta = Results(data), data["meta"]
-        parts += ["## Tryst and its rivals\n", wrapped(RIVALS.format(**meta, lost=rivals.LOST, close=rivals.CLOSE)),
+        parts += ["## Tryst and its rivals\n", wrapped(RIVALS.format(**meta, lost=rivals.LOST, **rivals.MARKS)),
                   marked(data), caption(meta) + "\n", rivals.summary(results), packages(meta), left_out(meta),
                   *rivals.sections(results)]
     if data := files.get("salesman.json"):

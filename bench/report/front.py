@@ -7,7 +7,7 @@ import rivals
 import scale
 from evidence import Json
 from markdown import GENERATED, picture, table, wrapped
-from results import Results, caption, commit
+from results import LEVEL, Results, caption, commit
 
 INTRO = """How fast is tryst, and when should you use something else? This page compares tryst with the channels of other
 libraries and languages. There are two kinds of work. In a *swap*, two parties meet and each leaves with the other's item.
@@ -34,8 +34,12 @@ NEAR = "**Two tasks that only meet each other: run both on one loop.** Across pr
 WON = """The tables below compare the best figure of tryst with the best figure of its rivals, for each case in [all
 figures](benchmarks-all.md#tryst-and-its-rivals). *Patience* is how long an attempt waits before it gives up. *Latency* is the
 time from the arrival of one party until its partner, which waits on the other processor, runs. A *pause* is how long that
-partner has waited by then. *Level* means that the difference
-is within the noise: some sample of the slower side is better than some sample of the faster side."""
+partner has waited by then. *Level* means that some sample of the slower side is better than some sample of the faster side, and
+that their medians differ by {near}% at most. *Unsteady* means that samples overlap like this, but the medians, or the samples of
+one side, are further apart: another run may have another winner."""
+WAKE_UPS = """**Latency and wake-ups.** A party that sleeps on another processor must be woken by the kernel. A bare futex or
+eventfd takes as long. Go's latency is lower because Go usually runs the receiver on the sender's thread. With goroutines locked
+to threads it is like that of the others ([figures](slow.md#wake-ups))."""
 WORDS_ONLY = "The results come from {faults}, so their figures are not repeated here."
 
 TERMS = [
@@ -94,7 +98,8 @@ def page(files: Files) -> str:
     if data := files.get("rivals.json"):
         faults = evidence.all_faults(data)
         words_only = WORDS_ONLY.format(faults=" and ".join(SOURCES[fault] for fault in faults)) if faults else ""
-        parts += ["## Won and lost\n", wrapped(f"{WON} {words_only}"), rivals.words(Results(data))]
+        won = WON.format(near=round(100 * LEVEL - 100))
+        parts += ["## Won and lost\n", wrapped(f"{won} {words_only}"), rivals.words(Results(data)), wrapped(WAKE_UPS)]
     parts += ["## Terms and units\n", table(["term", "meaning"], TERMS, words=True),
               "## Where the figures come from\n", wrapped(RULE), sources(files, shown)]
     if data := shown.get("rivals.json"):

@@ -60,11 +60,27 @@ class Duels(unittest.TestCase):
         self.assertNotIn("locking context", table)
         self.assertEqual(rivals.VARIANTS, grid.ONE_LOOP)
 
-    def test_samples_that_overlap_are_noise(self):
-        key = work("swap-tasks", loops=1, tasks=2)
-        self.assertTrue(results(run("tryst", 20, 10, 31), run("asio", 40, 30, 50)).duel(key).close)
-        self.assertFalse(results(run("tryst", 20, 10, 29), run("asio", 40, 30, 50)).duel(key).close)
-        self.assertTrue(results(run("tryst", 40, 30, 50), run("asio", 20, 10, 31)).duel(key).close)
+    @staticmethod
+    def verdict(ours, rival):
+        """Returns the verdict on two sides, each a median, the least and the most of its samples."""
+        return results(run("tryst", *ours), run("asio", *rival)).duel(work("swap-tasks", loops=1, tasks=2)).verdict
+
+    def test_near_medians_of_samples_that_overlap_are_level(self):
+        self.assertEqual(self.verdict((100, 90, 110), (110, 105, 120)), "level")
+        self.assertEqual(self.verdict((110, 105, 120), (100, 90, 110)), "level")
+        self.assertEqual(self.verdict((100, 90, 104), (110, 105, 120)), "wins")
+        self.assertEqual(self.verdict((110, 105, 120), (100, 90, 104)), "loses")
+
+    def test_medians_that_are_far_apart_are_never_level(self):
+        self.assertEqual(self.verdict((825, 142, 977), (145, 132, 155)), "unsteady")
+        self.assertEqual(self.verdict((145, 132, 155), (825, 142, 977)), "unsteady")
+        self.assertEqual(self.verdict((100, 90, 130), (120, 110, 125)), "unsteady")
+        self.assertEqual(self.verdict((825, 156, 977), (145, 132, 155)), "loses")
+
+    def test_samples_that_are_far_apart_are_never_level(self):
+        self.assertEqual(self.verdict((100, 90, 190), (105, 100, 110)), "unsteady")
+        self.assertEqual(self.verdict((105, 100, 110), (100, 90, 190)), "unsteady")
+        self.assertEqual(self.verdict((100, 90, 170), (105, 100, 110)), "level")
 
     def test_the_value_of_latencies_is_their_median(self):
         found = results(run("tryst", 90, workload="latency-tasks", p50=10, p99=100))
@@ -81,6 +97,15 @@ class Page(unittest.TestCase):
         self.assertIn("Where a rival is better, 1 of 2:\n\n- Swap, one loop, 16 tasks: tryst 25.0, asio 20.0 ns\n", text)
         table = rivals.family_section(self.FOUND, rivals.FAMILIES[0])
         self.assertIn("| **best rival / best of tryst** | 1.50x | **0.80x ▼** |", table)
+
+    def test_an_unsteady_work_shows_its_samples(self):
+        found = results(run("tryst", 825, 142, 977), run("Exchanger", 145, 132, 155, language="java"),
+                        run("tryst", 100, 90, 110, tasks=16), run("asio", 98, 95, 105, tasks=16))
+        text = rivals.summary(found)
+        self.assertIn("- Swap, one loop, 2 tasks, unsteady: tryst 142 to 977, Java Exchanger 132 to 155 ns\n", text)
+        self.assertIn("- Swap, one loop, 16 tasks, level: tryst 100, asio 98.0 ns\n", text)
+        self.assertIn("| Swap, one loop | level at 16 tasks, unsteady at 2 tasks |  |", rivals.words(found))
+        self.assertIn("| **0.18x ▼** ± | **0.98x ▼** ≈ |", rivals.family_section(found, rivals.FAMILIES[0]))
 
     def test_without_losses_it_says_so(self):
         self.assertIn("No rival is better in any of the 1 comparisons.", rivals.summary(results(run("tryst", 20), run("asio", 30))))

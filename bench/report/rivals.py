@@ -7,7 +7,8 @@ from evidence import MARK, marked
 from markdown import figure, picture, ratio, section, table, wrapped
 from results import Duel, Entry, Results, Work
 
-LOST, CLOSE = "▼", "≈"
+LOST = "▼"
+MARKS = {"level": " ≈", "unsteady": " ±"} # of verdicts
 
 
 @dataclass
@@ -93,24 +94,19 @@ VARIANTS = ("any_io_executor", "locking context")
 HEADS = {"tasks": "tasks", "threads": "threads", "channels": "channels", "pause_us": "pause, us"}
 
 
-def is_close(each: Work, duel: Duel) -> bool:
-    """Returns whether the difference is within the noise. That of latencies is unknown: only medians are kept."""
-    return duel.close and not each.workload.startswith("latency")
-
-
 def figures_of(found: list[Entry | None], key: str = "", form=figure) -> list[str]:
     """Returns the cells of one row: values, or another figure of the same runs."""
     values = [None if entry is None else entry.run.get(key) if key else entry.value for entry in found]
     return ["" if value is None else form(value) + entry.mark for value, entry in zip(values, found)]
 
 
-def duel_row(title: str, works: list[Work], duels: list[Duel | None]) -> list[str]:
+def duel_row(title: str, duels: list[Duel | None]) -> list[str]:
     row = []
-    for each, duel in zip(works, duels):
+    for duel in duels:
         text = ratio(duel.ratio) if duel else ""
         if duel and duel.lost:
             text = f"**{text} {LOST}**"
-        row.append(f"{text} {CLOSE}" if duel and is_close(each, duel) else text)
+        row.append(text + (MARKS.get(duel.verdict, "") if duel else ""))
     return [f"**{title}**", *row]
 
 
@@ -135,14 +131,14 @@ def family_section(results: Results, family: Family) -> str:
         found = [results.find(each, label) for each in works]
         name = f"**{label}**" if any(entry and entry.ours for entry in found) else label
         rows.append([name, *figures_of(found)])
-    rows.append(duel_row("best rival / best of tryst", works, [results.duel(each) for each in works]))
+    rows.append(duel_row("best rival / best of tryst", [results.duel(each) for each in works]))
     for platform, names in PLATFORMS.items():
         duels = [results.duel(each, *names) for each in works]
         if any(duels):
-            rows.append(duel_row(f"{platform}'s own / tryst on {platform}", works, duels))
+            rows.append(duel_row(f"{platform}'s own / tryst on {platform}", duels))
     for variant in VARIANTS:
         if any(duels := [results.duel(each, variant, variant) for each in works]):
-            rows.append(duel_row(f"Asio's own / tryst on Asio, {variant}", works, duels))
+            rows.append(duel_row(f"Asio's own / tryst on Asio, {variant}", duels))
     parts = [table([HEADS[family.column], *(family.heading(each) for each in works)], rows)]
     if family.workload == "timed-threads":
         parts.append(extra_table(results, family, works, "success"))
@@ -172,9 +168,14 @@ class Score:
                 *("; ".join(sorted({entry.label for entry in side})) for side in zip(*(duel for _, duel in self.duels)))]
 
     def losses(self) -> list[str]:
-        return [f"- {self.family.title}, {self.at([(each, duel)])}{f' {CLOSE}' if is_close(each, duel) else ''}: {duel.ours.label} {figure(duel.ours.value)}{duel.ours.mark}, "
-                f"{duel.rival.label} {figure(duel.rival.value)}{duel.rival.mark} {self.family.unit}"
-                for each, duel in self.lost]
+        return [f"- {self.family.title}, {self.at([(each, duel)])}{'' if duel.verdict == 'loses' else f', {duel.verdict}'}: "
+                f"{', '.join(self.side(entry, duel.verdict) for entry in duel)} {self.family.unit}" for each, duel in self.lost]
+
+    @staticmethod
+    def side(entry: Entry, verdict: str) -> str:
+        """Returns the median of one side, or the range of its samples if that says more."""
+        spread = f"{figure(entry.least)} to {figure(entry.most)}" if verdict == "unsteady" else figure(entry.value)
+        return f"{entry.label} {spread}{entry.mark}"
 
     def at(self, duels: list[tuple[Work, Duel]]) -> str:
         """Returns the sizes of works: numbers of tasks or threads, or the length of a pause."""
@@ -185,18 +186,12 @@ class Score:
 
     def in_words(self) -> list[str]:
         """Returns the work, the verdict, and the rivals that win, without figures."""
-        level = [(each, duel) for each, duel in self.duels if is_close(each, duel)]
-        lost = [pair for pair in self.lost if pair not in level]
-        parts = []
-        if len(lost) == len(self.duels):
-            parts.append("loses")
-        elif lost:
-            parts.append(f"loses at {self.at(lost)}")
-        if level:
-            parts.append(f"level at {self.at(level)}" if len(level) < len(self.duels) else "level")
-        if len(lost) + len(level) < len(self.duels):
-            parts.append("otherwise wins" if parts else "wins")
-        return [self.family.title, ", ".join(parts), "; ".join(dict.fromkeys(duel.rival.label for _, duel in lost))]
+        by = {verdict: [pair for pair in self.duels if pair[1].verdict == verdict]
+              for verdict in ("loses", "level", "unsteady", "wins")}
+        parts = [verdict if len(found) == len(self.duels) else
+                 "otherwise wins" if verdict == "wins" else f"{verdict} at {self.at(found)}"
+                 for verdict, found in by.items() if found]
+        return [self.family.title, ", ".join(parts), "; ".join(dict.fromkeys(duel.rival.label for _, duel in by["loses"]))]
 
 
 def scores(results: Results, ours: str = "", rival: str = "") -> list[Score]:
