@@ -120,6 +120,23 @@ class EveryKindOfWaiter(Case):
                                  r"^  0  red, coroutine red", r"^  69  red, coroutine red")  # fmt: skip
             self.assertNotIn("  70  ", output)
 
+    def test_lists_that_are_cut_say_so(self) -> None:
+        def cut(name: str, what: str, most: int) -> list[str]:
+            return [f"python import tryst_gdb.exchangers as of, tryst_gdb.wait_lists; {what} = {most}",
+                    f"tryst waiters {name}"]  # fmt: skip
+
+        for what, name, most, expected in (
+            ("of.MOST_WAITERS", "lifo", 1, "1 waiter or more"),
+            ("of.MOST_WAITERS", "lifo", 2, "2 waiters"),
+            ("of.MOST_WAITERS", "fifo", 69, "69 waiters or more"),
+            ("of.wait_lists.MOST_STEPS", "lifo", 1, "1 waiter or more"),
+            ("of.wait_lists.MOST_STEPS", "lifo", 2, "2 waiters"),
+            ("of.wait_lists.MOST_STEPS", "fifo", 1, "64 waiters or more"),
+        ):
+            with self.subTest(f"{what} = {most}, {name}"):
+                output = gdb(options.waiting, "break look", "run", "up", *cut(name, what, most), "kill")
+                self.assert_in_order(output, rf"^red_blue_exchanger 0x\w+: {expected}$")
+
     def test_stacks(self) -> None:
         for output in self.show("tryst stacks"):
             self.assert_in_order(

@@ -79,9 +79,10 @@ def show_waiters(expression: str) -> None:
         contents = contents_of(each)
         count = len(contents.waiters)
         state = "closed, " if contents.closed else ""
-        noun = "no waiters" if count == 0 else f"{count} waiter{'s' if count != 1 else ''}"
+        noun = "no waiters" if count == 0 and contents.complete else f"{count} waiter{'s' if count != 1 else ''}"
+        more = "" if contents.complete else " or more"
         each.variable = ""
-        print(f"{each}: {state}{noun}")
+        print(f"{each}: {state}{noun}{more}")
         for number, place in enumerate(contents.waiters):
             side = f"{place.colour}, " if place.colour else ""
             where = f" [arena, slot {place.slot}]" if place.slot else ""

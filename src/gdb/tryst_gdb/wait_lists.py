@@ -57,7 +57,7 @@ def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
     )
     for each in (found, _in_arena(arena, capacity)):
         for waiter in each:
-            if len(result.waiters) == most:
+            if waiter is None or len(result.waiters) == most:
                 result.complete = False
                 return result
             result.waiters.append(waiter)
@@ -78,7 +78,8 @@ def _length(text: int) -> int:
     return 100
 
 
-def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found]]:
+def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found | None]]:
+    """Whether it is closed, and its waiters; then None if there may be more."""
     if member(wait_list, "segments_") is not None:
         closed = bool(number(wait_list["red_"]["word"]) & 1)
         return closed, _in_queue(wait_list)
@@ -130,7 +131,7 @@ class Pool:
         return at(self.where(n), self.node)
 
 
-def _in_stack(stack: gdb.Value) -> Iterator[Found]:
+def _in_stack(stack: gdb.Value) -> Iterator[Found | None]:
     """dual_stack.hpp: whether it is closed, the colour, the number of the top node."""
     head = number(stack["head_"])
     nodes = Pool(stack["nodes_"])
@@ -143,9 +144,11 @@ def _in_stack(stack: gdb.Value) -> Iterator[Found]:
         if word > 3:
             yield Found(word, "blue" if head & 2 else "red")
         n = number(node["next"])
+    if n != 0:
+        yield None
 
 
-def _in_queue(queue: gdb.Value) -> Iterator[Found]:
+def _in_queue(queue: gdb.Value) -> Iterator[Found | None]:
     """dual_queue.hpp: the colour with the larger cursor waits. segment_list.hpp: the cells."""
     red, blue = (number(queue[name]["word"]) >> 1 for name in ("red_", "blue_"))
     colour = "red" if red > blue else "blue"
@@ -165,6 +168,7 @@ def _in_queue(queue: gdb.Value) -> Iterator[Found]:
         n = number(segment["next"]) & mask
         if n == 0 or n >= mask - 1:
             return
+    yield None
 
 
 def protocol_of(exchanger: gdb.Value) -> gdb.Value | None:
