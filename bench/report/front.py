@@ -17,9 +17,9 @@ MACHINE = """A *task* is a coroutine, a goroutine or a fiber. A *loop* is a thre
 measurements come from one machine with {processors} processors. *Simulated* figures were not measured: there the library's
 headers run on a simulated machine with more processors."""
 
-EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. The throughput of two loops is a "
-             "little higher than that of one loop, and several times that of two loops that share one slot. With more "
-             "loops it grows further (simulated).")
+EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs its own tasks. The throughput of two loops is "
+             "higher than that of one loop ([by how much](choosing.md#how-many-cores)), and several times that of two loops that "
+             "share one slot. With more loops it grows further (simulated).")
 CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
            "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
            "([the difference](choosing.md#two-colours)).")
