@@ -138,10 +138,13 @@ private:
 
 namespace detail {
 
+class ending_scope;
+
 /// The state that tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
     bool hides_executor = false; ///< Whether an `inline_scope` hides an executor that runs here.
+    const ending_scope* ending = nullptr; ///< The executors that this thread is destroying.
     bool has_batches = false; ///< Whether the innermost scope has called `next_batch`.
     std::uint32_t place = 0; ///< This thread's latest place in an arena (`basic_arena::place`).
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
@@ -219,6 +222,40 @@ public:
 
 private:
     executor_ref outer_;
+    bool was_hidden_;
+};
+
+/// Wraps the destruction of all that waits on an executor. What begins to wait meanwhile must not
+/// do so on this executor, which will never resume it. So there is no current executor, but the
+/// thread must not block, because it may be in a task. Scopes nest.
+class ending_scope {
+public:
+    explicit ending_scope(executor_ref executor) noexcept : executor_(executor) {
+        auto& here = per_thread<thread_state>();
+        outer_ = std::exchange(here.ending, this);
+        was_hidden_ = std::exchange(here.hides_executor, true);
+    }
+    ending_scope(const ending_scope&) = delete;
+    ending_scope& operator=(const ending_scope&) = delete;
+    ~ending_scope() {
+        auto& here = per_thread<thread_state>();
+        here.ending = outer_;
+        here.hides_executor = was_hidden_;
+    }
+
+    /// Whether the calling thread is destroying `executor`.
+    static bool is_ending_here(executor_ref executor) noexcept {
+        const ending_scope* scope = per_thread<thread_state>().ending;
+        while (scope != nullptr && scope->executor_ != executor) {
+            scope = scope->outer_;
+        }
+        return scope != nullptr;
+    }
+
+private:
+    executor_scope no_executor_{executor_ref()};
+    executor_ref executor_;
+    const ending_scope* outer_;
     bool was_hidden_;
 };
 

@@ -123,8 +123,8 @@ public:
         // [K2] acquire, pairs with [K1].
         detail::yield_until(
             [this] { return wakes_ended_.load(std::memory_order_acquire) == wakes_; });
-        in_turn_ = true; // what is posted now goes into the queue, which discards it
-        base::dispose();
+        in_turn_ = true; // so that the loop's timer is not set any more
+        base::dispose([] {});
     }
 
     /// @cond

@@ -116,7 +116,7 @@ public:
         assert(joiner_ == nullptr && "tryst: a task_scope was destroyed while it was being joined");
         check_executor();
         closed_ = true;
-        const executor_scope here(executor_);
+        const executor_scope here(is_ending_here() ? current_executor() : executor_);
         while (first_ != nullptr) {
             if (!first_->started) {
                 executor_.retract(first_);
@@ -238,9 +238,11 @@ private:
 
     /// Fails if another executor runs here. (A plain thread may use an executor that does not run.)
     void check_executor() const noexcept {
-        assert((executor_.running_here() || detail::may_block()) &&
+        assert((executor_.running_here() || is_ending_here() || detail::may_block()) &&
                "tryst: use a task_scope on its own executor; see executor_ref::schedule");
     }
+
+    bool is_ending_here() const noexcept { return detail::ending_scope::is_ending_here(executor_); }
 
     /// Destroys the frame of a child that is suspended.
     void destroy(child& ended) noexcept {

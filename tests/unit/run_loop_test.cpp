@@ -5,6 +5,7 @@
 #include <tryst/result.hpp>
 #include <tryst/sync_wait.hpp>
 
+#include "support/executor_end.hpp"
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <stop_token>
@@ -688,6 +690,17 @@ TEST(RunLoopDestruction, FreesWhatADyingFrameSpawns) {
     }
     EXPECT_EQ(kept.created, 1);
     EXPECT_EQ(kept.alive, 0);
+}
+
+struct ending_loop {
+    run_loop& on() { return *loop; }
+    void settle() { loop->run_until_idle(); }
+    void end() { loop.reset(); }
+    std::optional<run_loop> loop{std::in_place};
+};
+
+TEST(RunLoopDestruction, LeavesNothingToADyingLoop) {
+    executor_end<ending_loop>::check();
 }
 
 TEST(RunLoopDestruction, FreesAnArmedTimerThatIsDueButHasNotFired) {

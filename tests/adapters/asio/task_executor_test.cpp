@@ -3,6 +3,7 @@
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/bare_coroutine.hpp"
+#include "support/executor_end.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
@@ -464,6 +465,30 @@ TEST_P(TaskExecutorEnd, WhilePartnersComeFromAnotherThread) {
         over = true;
         partner.join();
         ASSERT_EQ(frames.alive.load(), 0);
+    }
+}
+
+/// Ends the executor, or the context and then the executor.
+template <bool ContextFirst>
+struct ending_executor {
+    auto& on() { return *loop; }
+    void settle() { step(*io); }
+    void end() {
+        if (ContextFirst) {
+            io.reset();
+        }
+        loop.reset();
+    }
+    std::unique_ptr<net::io_context> io = std::make_unique<net::io_context>();
+    std::unique_ptr<task_executor<net::io_context::executor_type>> loop =
+        std::make_unique<task_executor<net::io_context::executor_type>>(*io);
+};
+
+TEST_P(TaskExecutorEnd, LeavesNothingToADyingExecutor) {
+    if (GetParam()) {
+        tryst::test::executor_end<ending_executor<true>>::check();
+    } else {
+        tryst::test::executor_end<ending_executor<false>>::check();
     }
 }
 

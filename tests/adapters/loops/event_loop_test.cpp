@@ -3,6 +3,7 @@
 #include "adapters/loops/host_thread.hpp"
 #include "adapters/loops/hosts.hpp"
 #include "support/bare_coroutine.hpp"
+#include "support/executor_end.hpp"
 #include "support/insides.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
@@ -446,6 +447,23 @@ TYPED_TEST(EventLoop, DestroysTasksWithDeadlines) {
     EXPECT_EQ(ends.size(), 1U);
 }
 
+template <class Host>
+struct ending_executor {
+    auto& on() { return *executor; }
+    void settle() {
+        executor->spawn(stopping(host));
+        host.run();
+    }
+    void end() { executor.reset(); }
+    Host host;
+    decltype(host.template make<typename Host::executor>()) executor =
+        host.template make<typename Host::executor>();
+};
+
+TYPED_TEST(EventLoop, LeavesNothingToADyingExecutor) {
+    tryst::test::executor_end<ending_executor<TypeParam>>::check();
+}
+
 TYPED_TEST(EventLoop, MayBeDestroyedByACallbackOfTheLoop) {
     auto on = this->make();
     tryst::test::census census;
@@ -643,6 +661,19 @@ TYPED_TEST(EventLoop, MayBeMadeByAnotherThreadThanRunsIt) {
         EXPECT_EQ(thread.get_future().get(), runner.get_id());
         on->spawn(stopping(this->host_));
         runner.join();
+    }
+}
+
+TYPED_TEST(EventLoop, MayBeDestroyedByAnotherThreadThanRanIt) {
+    if constexpr (TypeParam::may_move) {
+        std::vector<ending> ends;
+        tryst::exchanger<int> ex;
+        auto on = this->make();
+        on->spawn(wait_in_vain(ex, 1h, ends)); // sets a timer
+        on->spawn(stopping(this->host_));
+        std::thread([&] { this->host_.run(); }).join();
+        on.reset();
+        EXPECT_TRUE(ends.empty());
     }
 }
 

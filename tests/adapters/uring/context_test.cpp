@@ -4,6 +4,7 @@
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 #include "adapters/uring/process.hpp"
+#include "support/executor_end.hpp"
 #include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 #include "support/waiting_partners.hpp"
@@ -795,6 +796,17 @@ TEST(UringContext, GoesBackToSleepAfterEachWake) {
     // until_asleep may see the previous sleep; then the next post finds the context awake.
     EXPECT_LE(eventfd_writes - writes, rounds);
     EXPECT_GE(eventfd_writes - writes, 1);
+}
+
+struct ending_context {
+    tryst::uring::context& on() { return *context; }
+    void settle() { context->run_until_idle(); }
+    void end() { context.reset(); }
+    std::optional<tryst::uring::context> context{std::in_place};
+};
+
+TEST(UringContext, LeavesNothingToADyingContext) {
+    executor_end<ending_context>::check();
 }
 
 TEST(UringContext, MayBeDestroyedAsSoonAsRunHasReturned) {

@@ -105,14 +105,6 @@ protected:
         return entry_state() != entry::queued;
     }
 
-    /// Destroys suspended work. Precondition: no turn will be queued any more.
-    template <class Destroy>
-    void dispose(Destroy destroy) noexcept {
-        const executor_scope here(this->executor());
-        base::dispose();
-        destroy();
-    }
-
     std::optional<Queue> turns_; ///< Empty after the context has ended.
 
 private:
@@ -127,7 +119,6 @@ private:
         ~turn() {
             if (owner_ != nullptr) {
                 owner_->set_entry(entry::stranded);
-                owner_->wake_up(); // what is posted now goes into the queue, which discards it
                 owner_->unregister(); // the queue may end before the registry
                 owner_->on_shutdown();
             }

@@ -87,7 +87,7 @@ protected:
     /// The destructor of `Loop` calls this first. Destroys the frames of unfinished tasks.
     void dispose() noexcept {
         assert(!running_ && "tryst: a loop was destroyed while it was running");
-        base::dispose();
+        base::dispose([] {});
     }
 
     /// Runs until stopped; sleeps while there is nothing to do. @returns the number of nodes that

@@ -47,8 +47,8 @@ public:
 
     /// Queues `node`. Call from any thread. @allocation none.
     void post(executor_node* node) noexcept {
-        if (derived().in_turn()) {
-            queue_.push(node);
+        if (derived().in_turn() || ending_scope::is_ending_here(executor())) {
+            queue_.push(node); // which discards it at the end
         } else {
             derived().deliver(node);
         }
@@ -82,11 +82,14 @@ protected:
 
     serial_queue& queue() noexcept { return queue_; }
 
-    /// Destroys the frames of the spawned tasks; from now on no node runs.
-    void dispose() noexcept {
-        const executor_scope here(executor());
+    /// Destroys the frames of the spawned tasks, and calls `destroy_rest`, which destroys the other
+    /// frames that wait here. From now on no node runs.
+    template <class Destroy>
+    void dispose(Destroy destroy_rest) noexcept {
+        const ending_scope here(executor());
         queue_.append(derived().take_mail());
         queue_.dispose();
+        destroy_rest();
     }
 
 private:

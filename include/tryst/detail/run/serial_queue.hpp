@@ -89,8 +89,8 @@ public:
     /// Whether a spawned task has started and not finished.
     bool has_tasks() const noexcept { return first_ != nullptr; }
 
-    /// For the destruction of the executor: destroys the frames of all tasks; from now on, no node
-    /// runs. Call within an `executor_scope`, so that operations in those frames can be retracted.
+    /// For the destruction of the executor: destroys the frames of all tasks, including those that
+    /// are spawned meanwhile. From now on, no node runs. Call within an `ending_scope`.
     void dispose() noexcept {
         dying_ = true;
         executor_node* node = std::exchange(head_, nullptr);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What happens to code that uses an executor while that is being destroyed. For every executor.
+#pragma once
+
+#include "support/bare_coroutine.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/run_loop.hpp>
+#include <tryst/sleep.hpp>
+#include <tryst/synchronous_channel.hpp>
+#include <tryst/task.hpp>
+#include <tryst/task_scope.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace tryst::test {
+
+/// Calls a function in its destructor.
+template <class Function>
+class at_end {
+public:
+    explicit at_end(Function function) : function_(std::move(function)) {}
+    at_end(at_end&& other) noexcept : function_(std::exchange(other.function_, std::nullopt)) {}
+    at_end& operator=(at_end&&) = delete;
+    ~at_end() {
+        if (function_) {
+            (*function_)();
+        }
+    }
+
+private:
+    std::optional<Function> function_;
+};
+
+/// Waits for ever, and owns `guard`.
+template <class Guard>
+task<> wait_with(Guard guard) {
+    static_cast<void>(guard);
+    static_cast<void>(co_await sleep_for(std::chrono::hours(24)));
+    ADD_FAILURE() << "resumed";
+}
+
+inline detached_coroutine send_alone(synchronous_channel<int>& channel, int item) {
+    static_cast<void>(co_await channel.send(item));
+}
+
+inline detached_coroutine time_out_alone(synchronous_channel<int>& channel,
+                                         std::promise<bool> end) {
+    const auto sent = co_await channel.send_for(1, std::chrono::milliseconds(1));
+    end.set_value(sent.error() == exchange_errc::timed_out);
+}
+
+inline bare_coroutine schedule_alone(executor_ref on) {
+    co_await on.schedule();
+    ADD_FAILURE() << "resumed";
+}
+
+inline task<> own_a_scope(synchronous_channel<int>& channel) {
+    task_scope scope;
+    scope.spawn(wait_with(at_end([&channel, &scope] {
+        EXPECT_FALSE(current_executor());
+        send_alone(channel, 1);
+        EXPECT_FALSE(scope.spawn(wait_with(0)));
+    })));
+    co_await scope.join();
+}
+
+inline task<> hop(run_loop& loop, bool& ran) {
+    EXPECT_TRUE(loop.running_here());
+    co_await loop.schedule();
+    ran = true;
+}
+
+/// Makes an executor of the type that is tested. It has
+/// - `on()`: the executor; not called during `end`;
+/// - `settle()`: runs it until all its tasks wait;
+/// - `end()`: destroys it, on this thread.
+template <class Subject>
+class executor_end {
+public:
+    template <class Function>
+    static void during_the_end(Subject& subject, Function function) {
+        bool called = false;
+        auto& on = subject.on();
+        on.spawn(wait_with(at_end([&called, &on, function]() mutable {
+            called = true;
+            function(on);
+        })));
+        subject.settle();
+        subject.end();
+        EXPECT_TRUE(called);
+    }
+
+    static void has_no_current_executor() {
+        Subject subject;
+        during_the_end(subject, [](auto& on) {
+            EXPECT_FALSE(current_executor());
+            EXPECT_FALSE(detail::may_block());
+            EXPECT_FALSE(on.executor().running_here());
+        });
+        EXPECT_FALSE(current_executor());
+        EXPECT_TRUE(detail::may_block());
+    }
+
+    static void is_not_adopted() {
+        synchronous_channel<int> channel;
+        Subject subject;
+        during_the_end(subject, [&channel](auto&) { send_alone(channel, 1); });
+        const auto received = channel.try_receive(); // resumes the sender
+        ASSERT_TRUE(received);
+        EXPECT_EQ(*received, 1);
+    }
+
+    static void serves_no_deadline() {
+        synchronous_channel<int> channel;
+        std::promise<bool> end;
+        auto timed_out = end.get_future();
+        Subject subject;
+        during_the_end(subject, [&](auto&) { time_out_alone(channel, std::move(end)); });
+        EXPECT_TRUE(timed_out.get());
+    }
+
+    static void frees_what_is_spawned() {
+        census kept;
+        {
+            Subject subject;
+            during_the_end(subject, [&](auto& on) { spawn_at_end(on, kept, 3); });
+        }
+        EXPECT_EQ(kept.created, 3);
+        EXPECT_EQ(kept.alive, 0);
+    }
+
+    static void discards_what_is_posted() {
+        bool ran = false;
+        struct node : executor_node {
+            bool* ran;
+        } posted{{}, &ran};
+        posted.run = [](executor_node* self) noexcept { *static_cast<node*>(self)->ran = true; };
+        Subject subject;
+        during_the_end(subject, [&](auto& on) { on.executor().post(&posted); });
+        EXPECT_FALSE(ran);
+    }
+
+    static void lets_a_coroutine_go_that_schedules_itself() {
+        Subject subject;
+        during_the_end(subject, [](auto& on) {
+            const bare_coroutine scheduled = schedule_alone(on.executor());
+        });
+    }
+
+    static void ends_a_scope() {
+        synchronous_channel<int> channel;
+        Subject subject;
+        subject.on().spawn(own_a_scope(channel));
+        subject.settle();
+        subject.end();
+        EXPECT_TRUE(channel.try_receive());
+    }
+
+    /// In a task of it, another executor ends, and uses it.
+    static void may_contain_another_end() {
+        synchronous_channel<int> channel;
+        census kept;
+        {
+            Subject outer;
+            during_the_end(outer, [&](auto& on_outer) {
+                Subject inner;
+                during_the_end(inner, [&](auto& on_inner) {
+                    spawn_at_end(on_outer, kept, 2);
+                    spawn_at_end(on_inner, kept, 2);
+                    send_alone(channel, 1);
+                });
+                EXPECT_FALSE(current_executor());
+                send_alone(channel, 2);
+            });
+        }
+        EXPECT_EQ(kept.created, 4);
+        EXPECT_EQ(kept.alive, 0);
+        EXPECT_TRUE(channel.try_receive());
+        EXPECT_TRUE(channel.try_receive());
+    }
+
+    /// A frame that is destroyed runs a loop.
+    static void may_run_another_loop() {
+        Subject subject;
+        during_the_end(subject, [](auto&) {
+            run_loop loop;
+            bool ran = false;
+            loop.spawn(hop(loop, ran));
+            loop.run_until_idle();
+            EXPECT_TRUE(ran);
+            EXPECT_FALSE(current_executor());
+        });
+    }
+
+    static void check() {
+        has_no_current_executor();
+        is_not_adopted();
+        serves_no_deadline();
+        frees_what_is_spawned();
+        discards_what_is_posted();
+        lets_a_coroutine_go_that_schedules_itself();
+        ends_a_scope();
+        may_contain_another_end();
+        may_run_another_loop();
+    }
+
+private:
+    /// Spawns a task that never starts. Its destruction spawns another one, and so on.
+    template <class Executor>
+    static void spawn_at_end(Executor& on, census& kept, int more) {
+        if (more != 0) {
+            on.spawn(
+                wait_with(at_end([&on, &kept, more, mine = std::make_shared<tracked>(kept, more)] {
+                    spawn_at_end(on, kept, more - 1);
+                })));
+        }
+    }
+};
+
+} // namespace tryst::test
