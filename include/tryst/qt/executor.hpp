@@ -51,6 +51,22 @@ public:
     explicit receiver(loop_turns& turns, QThread* lives_in = QThread::currentThread())
         : turns_(turns) {
         moveToThread(lives_in);
+        // A thread's timers end with it. It may start again, and then has to call us.
+        connect(
+            lives_in, &QThread::finished, this,
+            [this] {
+                lost_timer_ = timer_.isActive();
+                timer_.stop();
+            },
+            Qt::DirectConnection);
+        connect(
+            lives_in, &QThread::started, this,
+            [this] {
+                if (lost_timer_) {
+                    set_timer(std::chrono::nanoseconds(0));
+                }
+            },
+            Qt::DirectConnection);
     }
     receiver(loop_turns& turns, const QObject* neighbour) : receiver(turns, neighbour->thread()) {}
 
@@ -84,6 +100,7 @@ private:
 
     loop_turns& turns_;
     QBasicTimer timer_;
+    bool lost_timer_ = false; ///< Whether it was set when the thread finished.
 };
 
 } // namespace detail

@@ -3,8 +3,11 @@
 #include <QtCore/QCoreApplication>
 #include <QtCore/QEventLoop>
 #include <QtCore/QObject>
+#include <QtCore/QString>
+#include <QtCore/QStringList>
 #include <QtCore/QThread>
 #include <QtCore/QTimer>
+#include <QtCore/QtGlobal>
 
 #include <tryst/qt.hpp>
 #include <tryst/tryst.hpp>
@@ -12,7 +15,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <latch>
 #include <optional>
+#include <utility>
 
 namespace {
 
@@ -64,6 +69,67 @@ tryst::task<> quit(tryst::exchanger<int>& ex) {
     const auto got = co_await ex.exchange_for(1, std::chrono::milliseconds(1));
     EXPECT_EQ(got.error(), tryst::exchange_errc::timed_out);
     QCoreApplication::quit();
+}
+
+/// Collects the warnings of Qt.
+class warnings {
+public:
+    warnings() : before_(qInstallMessageHandler(keep)) { kept().clear(); }
+    warnings(const warnings&) = delete;
+    warnings& operator=(const warnings&) = delete;
+    ~warnings() { qInstallMessageHandler(before_); }
+    static QStringList& kept() {
+        static QStringList all;
+        return all;
+    }
+
+private:
+    static void keep(QtMsgType /*type*/, const QMessageLogContext& /*where*/, const QString& text) {
+        kept().append(text);
+    }
+    QtMessageHandler before_;
+};
+
+tryst::task<bool> time_out_after(tryst::synchronous_channel<int>& channel,
+                                 std::chrono::nanoseconds patience, std::latch& waits) {
+    waits.count_down();
+    const auto sent = co_await channel.send_for(1, patience);
+    co_return sent.error() == tryst::exchange_errc::timed_out;
+}
+
+/// Ends the thread after it has run what was queued before.
+void end(QThread& thread) {
+    thread.quit();
+    thread.wait();
+}
+
+TEST(QtThread, MayFinishBeforeAnExecutorWithADeadlineIsDestroyed) {
+    const warnings seen;
+    tryst::synchronous_channel<int> channel;
+    QThread thread;
+    std::optional<tryst::qt::executor> executor(&thread);
+    std::latch waits(1);
+    auto ended = executor->spawn_future(time_out_after(channel, std::chrono::hours(1), waits));
+    thread.start();
+    waits.wait();
+    end(thread);
+    executor.reset();
+    EXPECT_TRUE(warnings::kept().empty()) << warnings::kept().join("; ").toStdString();
+}
+
+TEST(QtThread, MayFinishAndStartAgainBeforeADeadline) {
+    tryst::synchronous_channel<int> channel;
+    QThread thread;
+    std::optional<tryst::qt::executor> executor(&thread);
+    std::latch waits(1);
+    auto ended =
+        executor->spawn_future(time_out_after(channel, std::chrono::milliseconds(200), waits));
+    thread.start();
+    waits.wait();
+    end(thread);
+    thread.start();
+    EXPECT_TRUE(tryst::sync_wait(std::move(ended)));
+    end(thread);
 }
 
 TEST(QtThread, MayBeTheMainThread) {
