@@ -168,9 +168,10 @@ private:
         }
         alarm_at_ = never;
         if (firing_ != nullptr) {
-            return; // `fire_due` is running; its caller sets the next alarm
+            return; // another thread fires timers, and sets the next alarm
         }
-        fire_due(lock);
+        while (fire_next(lock)) {
+        }
         if (!heap_.empty() && heap_.earliest() < alarm_at_) {
             set_alarm();
         }

@@ -34,17 +34,21 @@ protected:
         }
     }
 
-    /// Fires all timers that are due. Precondition: no other thread is in this function.
-    void fire_due(std::unique_lock<std::mutex>& lock) noexcept {
-        firing_thread_ = std::this_thread::get_id();
-        while (timer_node* const due = heap_.pop_due(clock::now())) {
-            firing_ = due;
-            lock.unlock();
-            due->fire(due); // may end the node's lifetime
-            lock.lock();
-            firing_ = nullptr;
-            changed_.notify_all();
+    /// Fires the earliest timer if it is due. Precondition: no other thread is in this function.
+    /// @returns whether it was.
+    bool fire_next(std::unique_lock<std::mutex>& lock) noexcept {
+        timer_node* const due = heap_.pop_due(clock::now());
+        if (due == nullptr) {
+            return false;
         }
+        firing_thread_ = std::this_thread::get_id();
+        firing_ = due;
+        lock.unlock();
+        due->fire(due); // may end the node's lifetime
+        lock.lock();
+        firing_ = nullptr;
+        changed_.notify_all();
+        return true;
     }
 
     std::mutex mutex_;

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: MIT
+// The timer thread and its process: exit(3), fork(2), signals.
+namespace {
+void (*very_last)() = nullptr; // called after the destructors of all other static objects
+struct calls_very_last {
+    ~calls_very_last() {
+        if (very_last != nullptr) {
+            very_last();
+        }
+    }
+};
+[[gnu::init_priority(101)]] const calls_very_last first_static_object;
+} // namespace
+
+#include <tryst/detail/run/timer_thread.hpp>
+
+#include <tryst/exchanger.hpp>
+#include <tryst/sleep.hpp>
+
+#include "support/bare_coroutine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The children of these tests have one thread, and start others.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { // NOLINT(bugprone-reserved-identifier)
+    return "die_after_fork=0";
+}
+
+namespace {
+
+using tryst::timer_node;
+using tryst::detail::timer_thread;
+using tryst::test::detached_coroutine;
+using clock = tryst::detail::clock;
+using namespace std::chrono_literals;
+
+/// Runs the rest of its caller on the timer thread.
+auto to_timer_thread() {
+    return tryst::sleep_for(1ns);
+}
+
+detached_coroutine count_down_on_timer_thread(std::latch& done) {
+    const bool passed = co_await to_timer_thread();
+    done.count_down(passed ? 1 : 0);
+}
+
+/// Waits with a deadline, without an executor. Hangs if there is no timer thread.
+void wait_with_a_deadline() {
+    std::latch done(1);
+    count_down_on_timer_thread(done);
+    done.wait();
+}
+
+int status_of(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// Forks a child that runs `body` and exits with the status that it returns.
+template <class Body>
+int run_in_child(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        std::exit(body());
+    }
+    return status_of(child);
+}
+
+/// Stays in its `fire` until it is let go.
+struct slow_timer : timer_node {
+    slow_timer() {
+        deadline = clock::now();
+        fire = [](timer_node* node) noexcept {
+            auto& self = static_cast<slow_timer&>(*node);
+            self.entered.count_down();
+            self.go_on.wait();
+            self.finished = true;
+        };
+    }
+    std::latch entered{1};
+    std::latch go_on{1};
+    std::atomic<bool> finished{false};
+};
+
+/// Each test runs in a new process, and says how that ends.
+class process : public ::testing::Test {
+protected:
+    process() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+using TimerThreadExit = process;
+using TimerThreadFork = process;
+using TimerThreadSignals = process;
+
+#define EXPECT_STATUS(statement, status)                                                           \
+    EXPECT_EXIT(statement, ::testing::ExitedWithCode(status), "")
+
+// ---- exit
+
+struct waits_in_its_destructor {
+    waits_in_its_destructor() = default;
+    waits_in_its_destructor(const waits_in_its_destructor&) = delete;
+    waits_in_its_destructor& operator=(const waits_in_its_destructor&) = delete;
+    ~waits_in_its_destructor() {
+        wait_with_a_deadline();
+        wait_with_a_deadline();
+    }
+};
+
+TEST_F(TimerThreadExit, LetsAStaticDestructorWait) {
+    EXPECT_STATUS(
+        {
+            static const waits_in_its_destructor first;
+            wait_with_a_deadline(); // starts the thread, which therefore ends before `first`
+            static const waits_in_its_destructor last;
+            std::exit(3);
+        },
+        3);
+}
+
+TEST_F(TimerThreadExit, LetsTheLastStaticDestructorWait) {
+    EXPECT_STATUS(
+        {
+            very_last = [] {
+                wait_with_a_deadline();
+                wait_with_a_deadline();
+                std::_Exit(4);
+            };
+            wait_with_a_deadline();
+            std::exit(3);
+        },
+        4);
+}
+
+TEST_F(TimerThreadExit, MayStartTheThread) {
+    EXPECT_STATUS(
+        {
+            static const waits_in_its_destructor only;
+            std::exit(3);
+        },
+        3);
+}
+
+detached_coroutine exit_on_timer_thread() {
+    (void)co_await to_timer_thread();
+    std::exit(7);
+}
+
+TEST_F(TimerThreadExit, MayBeCalledOnTheThread) {
+    EXPECT_STATUS(
+        {
+            exit_on_timer_thread();
+            std::latch(1).wait();
+        },
+        7);
+}
+
+TEST_F(TimerThreadExit, MayBeCalledOnTheThreadBeforeAStaticDestructorWaits) {
+    EXPECT_STATUS(
+        {
+            static const waits_in_its_destructor first;
+            exit_on_timer_thread();
+            std::latch(1).wait();
+        },
+        7);
+}
+
+TEST_F(TimerThreadExit, WaitsForAFireInProgress) {
+    EXPECT_STATUS(
+        {
+            static slow_timer timer;
+            very_last = [] { std::_Exit(timer.finished ? 3 : 4); };
+            timer_thread::instance().arm(&timer);
+            timer.entered.wait();
+            (void)std::atexit([] { timer.go_on.count_down(); });
+            std::exit(5);
+        },
+        3);
+}
+
+detached_coroutine wait_again_and_again(std::atomic<int>& waits) {
+    while (const bool passed = co_await to_timer_thread()) { // a name: see docs/compilers.md
+        (void)passed;
+        ++waits;
+        waits.notify_all();
+    }
+}
+
+TEST_F(TimerThreadExit, EndsThoughADeadlineIsAlwaysDue) {
+    EXPECT_STATUS(
+        {
+            static std::atomic<int> waits{0};
+            wait_again_and_again(waits);
+            waits.wait(0);
+            std::exit(3);
+        },
+        3);
+}
+
+TEST_F(TimerThreadExit, EndsThoughOtherThreadsBeginWaits) {
+    EXPECT_STATUS(
+        {
+            for (int i = 0; i != 2; ++i) {
+                std::thread([] {
+                    while (true) {
+                        wait_with_a_deadline();
+                    }
+                }).detach();
+            }
+            wait_with_a_deadline();
+            std::exit(3);
+        },
+        3);
+}
+
+struct waits_for_another_thread {
+    waits_for_another_thread() = default;
+    waits_for_another_thread(const waits_for_another_thread&) = delete;
+    waits_for_another_thread& operator=(const waits_for_another_thread&) = delete;
+    ~waits_for_another_thread() {
+        go_on = false;
+        other.join();
+    }
+    std::atomic<bool> go_on{true};
+    std::thread other{[this] {
+        while (go_on) {
+            wait_with_a_deadline();
+        }
+        for (int i = 0; i != 100; ++i) {
+            wait_with_a_deadline();
+        }
+    }};
+};
+
+TEST_F(TimerThreadExit, ServesTheWaitsOfOtherThreads) {
+    EXPECT_STATUS(
+        {
+            static const waits_for_another_thread first;
+            wait_with_a_deadline();
+            std::exit(3);
+        },
+        3);
+}
+
+// ---- fork
+
+TEST_F(TimerThreadFork, ServesTheDeadlinesOfTheChild) {
+    EXPECT_STATUS(
+        {
+            wait_with_a_deadline();
+            std::exit(run_in_child([] {
+                wait_with_a_deadline();
+                return 3;
+            }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFork, ServesTheDeadlinesOfAGrandchild) {
+    EXPECT_STATUS(
+        {
+            wait_with_a_deadline();
+            std::exit(run_in_child([] {
+                wait_with_a_deadline();
+                return run_in_child([] {
+                    wait_with_a_deadline();
+                    return 3;
+                });
+            }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFork, LetsAChildExitThatDoesNotWait) {
+    EXPECT_STATUS(
+        {
+            wait_with_a_deadline();
+            std::exit(run_in_child([] { return 3; }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFork, ServesBothIfTheParentHasNeverWaited) {
+    EXPECT_STATUS(
+        {
+            const int status = run_in_child([] {
+                wait_with_a_deadline();
+                return 3;
+            });
+            wait_with_a_deadline();
+            std::exit(status);
+        },
+        3);
+}
+
+tryst::test::bare_coroutine wait_until(tryst::exchanger<int>& ex, clock::time_point deadline,
+                                       std::atomic<int>& item) {
+    auto got = co_await ex.exchange_until(1, deadline);
+    item = got ? *got : -1;
+}
+
+detached_coroutine wait_alone_until(tryst::exchanger<int>& ex, clock::time_point deadline,
+                                    std::atomic<int>& item) {
+    auto got = co_await ex.exchange_until(1, deadline);
+    item = got ? *got : -1;
+    item.notify_all();
+}
+
+int fork_with_a_pending_wait(clock::duration patience) {
+    tryst::exchanger<int> ex;
+    std::atomic<int> item{0};
+    const auto deadline = clock::now() + patience;
+    wait_alone_until(ex, deadline, item);
+    const int status = run_in_child([&] {
+        if (item != 0) {
+            return 1; // the deadline had passed before the fork
+        }
+        tryst::exchanger<int> other;
+        std::atomic<int> others_item{0};
+        wait_alone_until(other, deadline + 1ns, others_item);
+        others_item.wait(0);
+        if (item != 0) {
+            return 2;
+        }
+        return ex.try_exchange(3) && item == 3 ? 3 : 4;
+    });
+    item.wait(0);
+    return status;
+}
+
+TEST_F(TimerThreadFork, DoesNotPassOnTheDeadlinesOfTheParent) {
+    EXPECT_STATUS(
+        {
+            int status = 1;
+            for (auto patience = 10ms; status == 1; patience *= 2) {
+                status = fork_with_a_pending_wait(patience);
+            }
+            std::exit(status);
+        },
+        3);
+}
+
+TEST_F(TimerThreadFork, LetsTheChildDestroyAWaitOfTheParent) {
+    EXPECT_STATUS(
+        {
+            tryst::exchanger<int> ex;
+            std::atomic<int> item{0};
+            std::vector<tryst::test::bare_coroutine> waiting;
+            for (int i = 0; i != 3; ++i) {
+                waiting.push_back(wait_until(ex, clock::now() + 24h, item));
+            }
+            std::exit(run_in_child([&] {
+                wait_with_a_deadline();
+                waiting.clear();
+                wait_with_a_deadline();
+                return 3;
+            }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFork, MayComeDuringAFire) {
+    EXPECT_STATUS(
+        {
+            slow_timer timer;
+            timer_thread::instance().arm(&timer);
+            timer.entered.wait();
+            const int status = run_in_child([&] {
+                timer_thread::instance().disarm(&timer); // its `fire` never returns here
+                wait_with_a_deadline();
+                return 3;
+            });
+            timer.go_on.count_down();
+            timer_thread::instance().disarm(&timer);
+            std::exit(status);
+        },
+        3);
+}
+
+detached_coroutine fork_on_timer_thread(std::atomic<pid_t>& child) {
+    (void)co_await to_timer_thread();
+    const pid_t forked = ::fork();
+    if (forked == 0) {
+        static std::atomic<int> waits{0};
+        wait_again_and_again(waits);
+        (void)co_await to_timer_thread();
+        std::_Exit(7); // not `exit`: to LeakSanitizer, what the other threads own is lost
+    }
+    child = forked;
+    child.notify_all();
+}
+
+TEST_F(TimerThreadFork, MayBeCalledOnTheThread) {
+    EXPECT_STATUS(
+        {
+            std::atomic<pid_t> child{0};
+            fork_on_timer_thread(child);
+            child.wait(0);
+            wait_with_a_deadline();
+            std::exit(status_of(child));
+        },
+        7);
+}
+
+TEST_F(TimerThreadFork, MayComeWhileOtherThreadsBeginWaits) {
+    EXPECT_STATUS(
+        {
+            for (int i = 0; i != 2; ++i) {
+                std::thread([] {
+                    while (true) {
+                        wait_with_a_deadline();
+                    }
+                }).detach();
+            }
+            for (int i = 0; i != 20; ++i) {
+                wait_with_a_deadline();
+                const pid_t child = ::fork();
+                if (child == 0) {
+                    wait_with_a_deadline();
+                    std::_Exit(3);
+                }
+                if (status_of(child) != 3) {
+                    std::_Exit(4);
+                }
+            }
+            std::_Exit(3);
+        },
+        3);
+}
+
+// ---- signals
+
+detached_coroutine get_mask_of_timer_thread(sigset_t& mask, std::latch& done) {
+    (void)co_await to_timer_thread();
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    done.count_down();
+}
+
+bool blocks_all_but_faults() {
+    sigset_t mask;
+    std::latch done(1);
+    get_mask_of_timer_thread(mask, done);
+    done.wait();
+    for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM, SIGPIPE, SIGPROF,
+                             SIGABRT, SIGRTMIN, SIGRTMAX}) {
+        if (::sigismember(&mask, number) != 1) {
+            return false;
+        }
+    }
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+        if (::sigismember(&mask, fault) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+TEST_F(TimerThreadSignals, AreBlockedExceptFaults) {
+    EXPECT_STATUS(std::exit(blocks_all_but_faults() ? 3 : 4), 3);
+}
+
+TEST_F(TimerThreadSignals, AreBlockedInAChild) {
+    EXPECT_STATUS(
+        {
+            wait_with_a_deadline();
+            std::exit(run_in_child([] { return blocks_all_but_faults() ? 3 : 4; }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadSignals, GoToTheProgramThatWaitsForThem) {
+    EXPECT_STATUS(
+        {
+            wait_with_a_deadline();
+            sigset_t term;
+            sigemptyset(&term);
+            sigaddset(&term, SIGTERM);
+            ::pthread_sigmask(SIG_BLOCK, &term, nullptr);
+            ::kill(::getpid(), SIGTERM);
+            int got = 0;
+            std::exit(::sigwait(&term, &got) == 0 && got == SIGTERM ? 3 : 4);
+        },
+        3);
+}
+
+TEST_F(TimerThreadSignals, AreNotBlockedInTheThreadThatStartsIt) {
+    EXPECT_STATUS(
+        {
+            sigset_t before;
+            sigset_t after;
+            ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
+            wait_with_a_deadline();
+            ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+            for (int number = 1; number != SIGRTMAX; ++number) {
+                if (::sigismember(&before, number) != ::sigismember(&after, number)) {
+                    std::exit(4);
+                }
+            }
+            std::exit(3);
+        },
+        3);
+}
+
+} // namespace
