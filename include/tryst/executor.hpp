@@ -140,6 +140,13 @@ namespace detail {
 
 class ending_scope;
 
+/// What a thread has found out about its partners on other threads when it completed their waits or
+/// posted to them. A loop reads it to decide how long to wait for an answer (spin_policy.hpp).
+struct partners_seen {
+    bool running = false; ///< Some partner was running or spinning.
+    bool sleeping = false; ///< Some partner had to be woken.
+};
+
 /// The state that tryst keeps for each thread.
 struct [[gnu::visibility("default")]] thread_state {
     executor_ref executor; ///< The executor whose work this thread is running.
@@ -151,8 +158,15 @@ struct [[gnu::visibility("default")]] thread_state {
     clock::rep batch_time = 0; ///< When this batch of an executor's work began; 0: not read yet.
     std::uint32_t selections = 0; ///< Polls of selections on this thread (`poll_order`).
     std::uint8_t completions = 0; ///< Without a suspension (`turn_budget`).
+    partners_seen partners; ///< Since the loop on this thread has last asked.
     std::uint8_t skips[2] = {}; ///< Arrivals in a row that have skipped a wait list (arena.hpp).
 };
+
+/// Records for the loop on this thread that a partner on another thread was running or sleeping.
+inline void saw_partner(bool sleeping) noexcept {
+    partners_seen& seen = per_thread<thread_state>().partners;
+    (sleeping ? seen.sleeping : seen.running) = true;
+}
 
 } // namespace detail
 

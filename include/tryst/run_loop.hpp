@@ -19,10 +19,11 @@ namespace tryst {
 /// Options of a `run_loop`.
 struct run_loop_options {
     /// The maximum number of times that an idle loop polls its mailbox before it sleeps. The loop
-    /// polls less often while polling has not helped. With 0 it sleeps at once, as it always does
-    /// on a single processor. The default takes about as long as a wake-up across cores (some 40
-    /// us). So at worst polling doubles that cost (Karlin, Manasse, McGeoch and Owicki,
-    /// "Competitive randomized algorithms for nonuniform problems", 1994, section 2).
+    /// polls less often while polling has not helped, unless it expects an answer of a partner that
+    /// runs on another thread. With 0 it sleeps at once, as it always does on a single processor.
+    /// The default takes about as long as a wake-up across cores (some 40 us). So at worst polling
+    /// doubles that cost (Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms
+    /// for nonuniform problems", 1994, section 2).
     unsigned max_spins = 2'000;
 };
 

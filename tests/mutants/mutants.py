@@ -194,8 +194,8 @@ def logic() -> Iterator[Mutant]:
                  "        const bool parked = in_list ? complete_limited(q) : complete_by_signal(q);\n"
                  "        q.result = how;\n        return parked;\n")
     yield Mutant("a completion posts whether or not its waiter is parked", protocol,
-                 "        return q.state.complete(arena_).is_parked();\n",
-                 "        q.state.complete(arena_);\n        return true;\n")
+                 "        const bool suspended = q.state.complete(arena_).is_parked();\n",
+                 "        q.state.complete(arena_);\n        const bool suspended = true;\n")
     yield Mutant("a failed claim is taken for a success", "detail/meet/single_slot.hpp",
                  "        if (!claim(seen)) {\n", "        if (!claim(seen) && false) {\n")
     yield Mutant("completed in place although a stop may come", protocol,

@@ -778,7 +778,11 @@ private:
             TRYST_TRACE(completion_in_place, this, &q);
             return false;
         }
-        return q.state.complete(arena_).is_parked();
+        const bool suspended = q.state.complete(arena_).is_parked();
+        if (!suspended) {
+            saw_partner(false);
+        }
+        return suspended;
     }
 
     /// Decides for `q`, which a close has claimed in the wait list, if it belongs to a selection. A

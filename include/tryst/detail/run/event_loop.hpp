@@ -9,12 +9,12 @@
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/serial_executor_base.hpp>
+#include <tryst/detail/run/spin_policy.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <type_traits>
@@ -134,7 +134,7 @@ private:
     friend Loop; // so that only `Loop` derives from this
 
     explicit event_loop(unsigned spin_limit) noexcept
-        : max_spins_(processor_count() > 1 ? spin_limit : 0), spins_(max_spins_) {
+        : spins_(processor_count() > 1 ? spin_limit : 0) {
         stop_.run = [](executor_node* node) noexcept {
             event_loop& loop = *static_cast<stop_request*>(node)->loop;
             loop.stopped_ = true;
@@ -184,10 +184,11 @@ private:
 
     /// Waits for events or the next deadline: spins for a while, then sleeps.
     void wait() noexcept {
-        for (unsigned i = 0; i != spins_; ++i) {
+        const unsigned bound =
+            spins_.begin(std::exchange(per_thread<thread_state>().partners, partners_seen()));
+        for (unsigned i = 0; i != bound; ++i) {
             if (self().has_events()) {
-                // It took i polls: the next wait may take twice as many.
-                spins_ = std::max(spins_, std::min(2 * i + min_spins, max_spins_));
+                spins_.found(i);
                 return;
             }
             if (!timers_.empty() && i % spins_between_clock_reads == 0 &&
@@ -196,8 +197,7 @@ private:
             }
             spin_pause();
         }
-        // In vain: the next wait spins half as long.
-        spins_ = std::min(max_spins_, std::max(spins_ / 2, min_spins));
+        spins_.in_vain();
         if (timers_.empty()) {
             self().sleep();
         } else {
@@ -213,11 +213,9 @@ private:
     // poll cheap compared with running them, few enough to be prompt.
     static constexpr std::size_t turns_between_polls = 64;
     static constexpr unsigned spins_between_clock_reads = 16;
-    static constexpr unsigned min_spins = 16;
 
     timer_heap timers_;
-    unsigned max_spins_;
-    unsigned spins_;
+    spin_policy spins_;
     bool running_ = false;
     bool stopped_ = false;
     // I15. The node of `stop` is in at most one queue: `stop_posted_` is true from its post until

@@ -43,6 +43,7 @@ public:
         } while (!word_.compare_exchange_weak(seen, reinterpret_cast<word>(node),
                                               std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
+        saw_partner(seen == sleeping);
         return seen == sleeping;
     }
 

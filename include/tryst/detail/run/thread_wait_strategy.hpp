@@ -19,6 +19,7 @@ public:
 
     executor_ref executor() noexcept {
         static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
+            saw_partner(true);
             static_cast<parker*>(context)->unpark();
         }};
         return {&per_thread<parker>(), &vtable};
