@@ -4,9 +4,9 @@
 
     fresh_clone.py TOP FOLDER
 
-Clones what is committed in TOP to a new folder in FOLDER, whose name has a space. Runs `./dev demo` there in a
-terminal of 80 columns, then each example, and prints what they print. Each must end as it should, no build may print
-a warning, and no line of the demo may be wider than the terminal.
+Clones what is committed in TOP, or copies it if git cannot, to a new folder in FOLDER, whose name has a space. Runs
+`./dev demo` there in a terminal of 80 columns, then each example, and prints what they print. Each must end as it
+should, no build may print a warning, and no line of the demo may be wider than the terminal.
 """
 
 import fcntl
@@ -97,7 +97,9 @@ def main() -> None:
     top, folder = map(Path, sys.argv[1:])
     clone = folder / "a clone"
     shutil.rmtree(clone, ignore_errors=True)
-    subprocess.run(["git", "clone", "--quiet", top, clone], check=True)
+    if subprocess.run(["git", "clone", "--quiet", top, clone], check=False).returncode != 0:
+        # An unpacked archive, or the clone of another user.
+        shutil.copytree(top, clone, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
     listed = subprocess.run(["./dev", "example"], cwd=clone, capture_output=True, text=True, check=False)
     names = listed.stderr.partition("the examples are: ")[2].split()
     found = [] if "hello" in names else [f"./dev example: {listed.stderr}"]
