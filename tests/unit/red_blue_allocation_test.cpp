@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -41,6 +42,7 @@ struct in_order {
     using wait_list = typename tryst::detail::two_sides<int, int, Order>::wait_list;
     using meeting = tryst::red_blue_exchanger<int, int, Order>;
     using channel = tryst::synchronous_channel<int, Order>;
+    static constexpr bool keeps_segments = Order != order::lifo;
     static constexpr std::size_t bytes_per_waiter = Order == order::lifo ? 16 : 10;
 };
 template <class Order>
@@ -124,6 +126,63 @@ TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
     EXPECT_LE(room - before, sizeof(waiter) * reds.size() + 1'000);
     // Blocks double: at most half of it is in use.
     EXPECT_LE(allocated_bytes - room, 21 * TypeParam::bytes_per_waiter * reds.size() / 10);
+}
+
+/// A party at a time waits in vain.
+TYPED_TEST(RedBlueAllocation, IsOverAfterAThousandWaits) {
+    typename TypeParam::channel c;
+    typename TypeParam::meeting x;
+    run_loop loop;
+    long first = 0;
+    long thousandth = 0;
+    loop.run([](auto& from, auto& with, long& after_one, long& after_thousand) -> task<> {
+        for (int i = 0; i != 5'000; ++i) {
+            const auto received = co_await from.receive_for(1ns);
+            const auto met = co_await with.red_for(i, 1ns);
+            EXPECT_TRUE(!received && !met);
+            if (i == 0) {
+                after_one = allocations;
+            }
+            if (i == 999) {
+                after_thousand = allocations;
+            }
+        }
+        EXPECT_EQ(allocations, after_thousand);
+    }(c, x, first, thousandth));
+    EXPECT_LE(thousandth - first, TypeParam::keeps_segments ? 2 * 2 : 0) << "blocks of segments";
+}
+
+/// Many at a time wait in vain.
+TYPED_TEST(RedBlueAllocation, IsBoundedByTheMostWhoWaitAtATime) {
+    for (const std::size_t most : {1U, 2U, 20U, 64U, 65U, 1'000U}) {
+        std::vector<waiter> reds(most);
+        const std::size_t before = allocated_bytes;
+        typename TypeParam::wait_list list;
+        std::size_t first = 0;
+        std::size_t settled = 0;
+        for (std::size_t round = 0; round != 20'000 / most + 100; ++round) {
+            for (waiter& w : reds) {
+                ASSERT_EQ(list.enqueue_or_match(w, colour::red).kind, match_result::offered);
+            }
+            for (waiter& w : reds) {
+                ASSERT_TRUE(list.withdraw(w, colour::red));
+            }
+            if (round == 0) {
+                first = allocated_bytes;
+            }
+            if (round == 10'000 / most + 10) {
+                settled = allocated_bytes;
+            }
+        }
+        EXPECT_EQ(allocated_bytes, settled) << most;
+        if (TypeParam::keeps_segments) {
+            const std::size_t segments =
+                1 + (most + 62) / 64; // of which the waiters need some cells
+            EXPECT_LE(settled - before, 640 * (std::bit_ceil(2 * segments + 11) - 1)) << most;
+        } else {
+            EXPECT_EQ(settled, first) << most;
+        }
+    }
 }
 
 /// Nobody comes, all give up, each after the next has come; and the first stays for ever.

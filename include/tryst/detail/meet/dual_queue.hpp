@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The wait list of two colours, first in, first out.
-/// Standard library only. Allocates in its constructor and for each new maximum of waiters; only
-/// the constructor throws.
+/// Standard library only. Allocates in its constructor and where its segment list does; only the
+/// constructor throws.
 #pragma once
 
 #include <tryst/detail/meet/segment_list.hpp>
