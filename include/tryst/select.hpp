@@ -228,9 +228,9 @@ private:
 /// waiting, their cases have equal chances, because each selection polls its cases in a new
 /// pseudo-random order.
 ///
-/// Of several cases on the same side of one exchanger, the first in the order of the poll takes
-/// part. Cases on both sides of one exchanger are an error (an assertion), because the selection
-/// could meet itself.
+/// Of several cases on the same side of one exchanger, one waits there, which is chosen likewise.
+/// Cases on both sides of one exchanger are an error (an assertion), because the
+/// selection could meet itself.
 ///
 /// @returns  an awaitable of `select_result`. Its guarantees are those of `select_operation`. If an
 ///   exchanger is closed, its case has taken place, with the error `closed`.

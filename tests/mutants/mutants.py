@@ -606,7 +606,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a destroyed frame does not wait for its resumption", "                yield_until([&] { return on.retract(&won); });\n", "")
     yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
     yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n        end_wait", "            }\n        }\n        end_wait")
-    yield mutant(selection, "a poll looks at one case", "i != n; ++i", "i != 1; ++i")
+    yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
 

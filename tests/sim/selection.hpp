@@ -63,7 +63,6 @@ public:
             const memory::reserve unfailing;
             order_.resize(size_);
         }
-        std::iota(order_.begin(), order_.end(), std::size_t{0});
         for (std::size_t i = 0; i != size_; ++i) {
             item mine = scene_->make_item();
             records_.at(i) = &scene_->begin_case(given.what, i, mine.id(), records_[0]);
@@ -74,6 +73,10 @@ public:
     }
 
     std::size_t size() const noexcept { return size_; }
+    std::vector<std::size_t>& numbers() noexcept {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        return order_;
+    }
     detail::waiter& first() noexcept {
         detail::waiter* found = nullptr;
         visit(0, [&](detail::waiter& w) {
@@ -108,7 +111,7 @@ public:
 
     template <class F>
     bool register_each(detail::poll_order polled, F& f) {
-        polled.sort(order_, [this](std::size_t of) {
+        polled.sort(numbers(), [this](std::size_t of) {
             const void* where = nullptr;
             visit(of, [&](auto& each) {
                 where = each.where();

@@ -19,9 +19,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <latch>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
@@ -42,6 +46,7 @@ using tryst::test::bare_coroutine;
 using tryst::test::tracked;
 using exchanger = tryst::exchanger<tracked>;
 using channel = tryst::synchronous_channel<tracked>;
+using plain_channel = tryst::synchronous_channel<int>;
 
 using of_two =
     tryst::select_result<tryst::exchange_result<tracked>, tryst::exchange_result<tracked>>;
@@ -424,6 +429,168 @@ TEST_P(Select, GivesTwoOfThreeCasesEqualChances) {
     }
     EXPECT_EQ(wins[1], 0);
     EXPECT_GT(std::min(wins[0], wins[2]), 60);
+}
+
+/// How often each of `size` cases is selected if partners wait at those that are `ready`.
+/// @param select  selects once among channels. @returns the number of the case.
+template <class Select>
+std::vector<int> chances(std::size_t size, const std::vector<std::size_t>& ready, int rounds,
+                         Select select) {
+    tryst::run_loop loop;
+    std::deque<plain_channel> channels(size);
+    std::stop_source end;
+    for (const std::size_t i : ready) {
+        loop.spawn([](plain_channel& to, std::stop_token stop) -> task<> {
+            while (co_await to.send(1, stop)) {
+            }
+        }(channels[i], end.get_token()));
+    }
+    std::vector<int> selected(size);
+    for (int i = 0; i != rounds; ++i) {
+        loop.run_until_idle();
+        ++selected.at(select(channels));
+    }
+    end.request_stop();
+    loop.run_until_idle();
+    return selected;
+}
+
+/// Calls `f` in a new thread, where selections always draw the same random numbers.
+template <class F>
+void in_a_new_thread(F f) {
+    std::thread(f).join();
+}
+
+/// Expects equal shares of `rounds` for those that are `ready`, within five standard deviations.
+void expect_equal(const std::vector<int>& selected, const std::vector<std::size_t>& ready) {
+    const double rounds = std::accumulate(selected.begin(), selected.end(), 0);
+    const double share = 1 / static_cast<double>(ready.size());
+    const double tolerance = 5 * std::sqrt(rounds * share * (1 - share));
+    for (std::size_t i = 0; i != selected.size(); ++i) {
+        const bool is_ready = std::ranges::count(ready, i) != 0;
+        EXPECT_NEAR(selected[i], is_ready ? rounds * share : 0, is_ready ? tolerance : 0)
+            << "case " << i << " of " << selected.size() << ", " << ready.size() << " ready";
+    }
+}
+
+template <std::size_t... I>
+std::size_t try_all_of(std::deque<plain_channel>& channels, std::index_sequence<I...> /*cases*/) {
+    return tryst::try_select(channels[I].receive()...).index();
+}
+
+TEST(SelectChances, AreEqualForEachSetOfReadyCases) {
+    in_a_new_thread([] {
+        constexpr std::size_t size = 5;
+        for (unsigned set = 1; set != 1U << size; ++set) {
+            std::vector<std::size_t> ready;
+            for (std::size_t i = 0; i != size; ++i) {
+                if ((set >> i & 1U) != 0) {
+                    ready.push_back(i);
+                }
+            }
+            expect_equal(chances(size, ready, 2'000,
+                                 [](auto& channels) {
+                                     return try_all_of(channels, std::make_index_sequence<size>());
+                                 }),
+                         ready);
+        }
+    });
+}
+
+TEST(SelectChances, AreEqualForAnyNumberOfCases) {
+    in_a_new_thread([] {
+        const auto test = []<std::size_t... I>(std::index_sequence<I...> all,
+                                               const std::vector<std::size_t>& ready) {
+            expect_equal(chances(sizeof...(I), ready, 10'000,
+                                 [all](auto& channels) { return try_all_of(channels, all); }),
+                         ready);
+        };
+        test(std::make_index_sequence<3>(), {0, 1, 2});
+        test(std::make_index_sequence<4>(), {0, 1, 2});
+        test(std::make_index_sequence<6>(), {1, 4, 5});
+        test(std::make_index_sequence<16>(), {0, 7, 8, 15});
+        test(std::make_index_sequence<17>(), {8, 9, 10});
+    });
+}
+
+TEST(SelectChances, AreEqualInARange) {
+    in_a_new_thread([] {
+        const auto select = [](std::deque<plain_channel>& channels) {
+            const auto receive = [](plain_channel& from) { return from.receive(); };
+            return sync_wait(tryst::select_from(channels, receive)).index();
+        };
+        const auto test = [&](std::size_t size, const std::vector<std::size_t>& ready) {
+            expect_equal(chances(size, ready, 10'000, select), ready);
+        };
+        test(3, {0, 1, 2});
+        test(64, {30, 31, 32});
+        test(255, {100, 101, 102, 103, 104});
+        test(255, {0, 127, 254});
+    });
+}
+
+// Whatever else the thread selects, in whatever pattern.
+TEST(SelectChances, AreEqualInEachPhaseOfAPattern) {
+    in_a_new_thread([] {
+        for (const std::size_t others : {1U, 2U, 3U, 15U}) {
+            plain_channel never;
+            expect_equal(chances(3, {0, 1, 2}, 5'000,
+                                 [&](auto& channels) {
+                                     for (std::size_t i = 0; i != others; ++i) {
+                                         EXPECT_FALSE(tryst::try_select(never.receive()));
+                                     }
+                                     return try_all_of(channels, std::make_index_sequence<3>());
+                                 }),
+                         {0, 1, 2});
+        }
+    });
+}
+
+// The partner comes after the poll.
+TEST(SelectChances, AreEqualAmongCasesOfOneExchanger) {
+    in_a_new_thread([] {
+        const auto test = [](auto select) {
+            std::vector<int> selected(3);
+            tryst::run_loop loop;
+            plain_channel ch;
+            plain_channel never;
+            for (int i = 0; i != 3'000; ++i) {
+                std::size_t index = select_npos;
+                loop.spawn([](auto& made, auto& a, auto& b, auto& result) -> task<> {
+                    auto got = co_await made(a, b);
+                    result = got.index();
+                }(select, ch, never, index));
+                loop.run_until_idle();
+                ASSERT_TRUE(ch.try_send(7));
+                loop.run_until_idle();
+                ++selected.at(index);
+            }
+            expect_equal(selected, {0, 1, 2});
+        };
+        test([](auto& ch, auto& never) {
+            return tryst::select(ch.receive(), ch.receive(), ch.receive(), never.receive());
+        });
+        test([](auto& ch, auto& never) {
+            const std::array all{&ch, &ch, &ch, &never};
+            return tryst::select_from(all, [](auto* from) { return from->receive(); });
+        });
+    });
+}
+
+TEST(SelectBiased, OffersTheFirstCaseOnOneExchanger) {
+    tryst::run_loop loop;
+    plain_channel ch;
+    for (int i = 0; i != 10; ++i) {
+        std::optional<tryst::select_result<tryst::exchange_result<int, void>,
+                                           tryst::exchange_result<int, void>>>
+            got;
+        loop.spawn(keep(got, [&] { return tryst::select_biased(ch.receive(), ch.receive()); }));
+        loop.run_until_idle();
+        ASSERT_TRUE(ch.try_send(7));
+        loop.run_until_idle();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->index(), 0U);
+    }
 }
 
 TEST_P(Select, PrefersTheFirstCaseIfBiased) {

@@ -66,8 +66,7 @@ public:
     /// @param limits  as in `operation`.
     template <class Given, class... Limit>
     explicit selection(bool biased, Given&& cases, Limit&&... limits) noexcept
-        : base(std::forward<Limit>(limits)...), cases_(std::forward<Given>(cases)),
-          is_biased_(biased) {
+        : base(std::forward<Limit>(limits)...), cases_(std::forward<Given>(cases)), order_(biased) {
         cases_.for_each([this](waiter& each) { each.owner = static_cast<commitment*>(this); });
         if constexpr (Cases::is_small) {
             leave_parked = [](commitment& self) noexcept {
@@ -202,7 +201,7 @@ public:
     /// The cases, which are moved out. Precondition: not awaited.
     proposal take_proposal() noexcept {
         assert(at_ == stage::created && "tryst: a selection that has been awaited is no sender");
-        return {is_biased_, std::move(cases_)};
+        return {order_.is_biased(), std::move(cases_)};
     }
 
     /// As `operation::was_cancelled`.
@@ -339,14 +338,8 @@ private:
     /// @returns whether it returned true, and so the selection is complete.
     template <class Match>
     bool poll(Match match) noexcept {
-        const std::size_t n = cases_.size();
-        order_ = is_biased_ ? poll_order() : poll_order::random(n);
-        for (std::size_t i = 0; i != n; ++i) {
-            if (cases_.visit(order_.at(i, n), match)) {
-                return true;
-            }
-        }
-        return false;
+        return order_.any_of(cases_.size(), cases_.numbers(),
+                             [&](std::size_t i) { return cases_.visit(i, match); });
     }
 
     /// @returns whether the selection is complete.
@@ -427,7 +420,6 @@ private:
     Cases cases_;
     void* client_ = nullptr;
     poll_order order_;
-    bool is_biased_;
     stage at_ = stage::created;
 };
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <ranges>
 #include <tuple>
 #include <utility>
@@ -114,6 +115,13 @@ public:
     static constexpr std::size_t size() noexcept { return sizeof...(Sides); }
     waiter& first() noexcept { return std::get<0>(cases_); }
 
+    /// The numbers of all cases.
+    static constexpr auto numbers() noexcept {
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return std::array{static_cast<std::uint8_t>(I)...};
+        }(std::index_sequence_for<Sides...>());
+    }
+
     /// Calls `f` with case `i`. @returns what `f` returns.
     template <class F>
     bool visit(std::size_t i, F& f) {
@@ -139,14 +147,10 @@ public:
     /// @returns whether it did.
     template <class F>
     bool register_each(poll_order polled, F& f) {
-        std::array<std::uint8_t, sizeof...(Sides)> order;
+        auto order = numbers();
         std::array<const void*, sizeof...(Sides)> where;
         std::size_t i = 0;
-        for_each([&](auto& each) {
-            where[i] = each.where();
-            order[i] = static_cast<std::uint8_t>(i);
-            ++i;
-        });
+        for_each([&](auto& each) { where[i++] = each.where(); });
         polled.sort(order, [&](std::size_t of) { return where[of]; });
         return std::any_of(order.begin(), order.end(),
                            [&](std::size_t of) { return visit(of, f); });
@@ -194,8 +198,6 @@ public:
             auto given = std::invoke(make, std::forward<decltype(each)>(each));
             std::construct_at(cases_.get() + cases_.get_deleter().made,
                               std::move(operation_access::of(given)));
-            order_[cases_.get_deleter().made] =
-                static_cast<std::uint32_t>(cases_.get_deleter().made);
             ++cases_.get_deleter().made;
         }
     }
@@ -204,6 +206,11 @@ public:
 
     std::size_t size() const noexcept { return order_.size(); }
     waiter& first() noexcept { return cases_.get()[0]; }
+
+    auto& numbers() noexcept {
+        std::iota(order_.begin(), order_.end(), 0U);
+        return order_;
+    }
 
     template <class F>
     bool visit(std::size_t i, F& f) {
@@ -217,7 +224,7 @@ public:
 
     template <class F>
     bool register_each(poll_order polled, F& f) {
-        polled.sort(order_, [this](std::size_t of) { return cases_.get()[of].where(); });
+        polled.sort(numbers(), [this](std::size_t of) { return cases_.get()[of].where(); });
         return std::any_of(order_.begin(), order_.end(),
                            [&](std::size_t of) { return visit(of, f); });
     }
