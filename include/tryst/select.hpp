@@ -229,8 +229,8 @@ private:
 /// pseudo-random order.
 ///
 /// Of several cases on the same side of one exchanger, one waits there, which is chosen likewise.
-/// Cases on both sides of one exchanger are an error (an assertion), because the
-/// selection could meet itself.
+/// Cases on both sides of one exchanger are an error (an assertion when the selection is made),
+/// because the selection could meet itself.
 ///
 /// @returns  an awaitable of `select_result`. Its guarantees are those of `select_operation`. If an
 ///   exchanger is closed, its case has taken place, with the error `closed`.

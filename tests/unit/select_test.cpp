@@ -2,6 +2,7 @@
 #include <tryst/select.hpp>
 
 #include "support/bare_coroutine.hpp"
+#include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/tracked.hpp"
@@ -641,10 +642,45 @@ TEST_P(Select, OfItsOwnSideDoesNotMeetItself) {
 }
 
 #ifndef NDEBUG
+// Also if a partner is waiting, or if a stop or the deadline would end the selection at once.
 TEST(SelectDeath, OnBothSidesOfAnExchanger) {
-    tryst::synchronous_channel<int> ch;
+    plain_channel ch;
+    plain_channel busy;
+    tryst::run_loop loop;
+    loop.spawn([](plain_channel& to) -> task<> { static_cast<void>(co_await to.send(1)); }(busy));
+    loop.run_until_idle();
+    std::stop_source stop;
+    stop.request_stop();
+    const auto on_loop = [&loop](auto make) {
+        loop.spawn([](auto& made) -> task<> { static_cast<void>(co_await made()); }(make));
+        loop.run_until_idle();
+    };
     EXPECT_DEATH(static_cast<void>(sync_wait(tryst::select(ch.send(1), ch.receive()))),
                  "both sides");
+    EXPECT_DEATH(on_loop([&] { return tryst::select(ch.send(1), ch.receive()); }), "both sides");
+    EXPECT_DEATH(static_cast<void>(tryst::try_select(ch.send(1), ch.receive())), "both sides");
+    EXPECT_DEATH(static_cast<void>(tryst::try_select(busy.receive(), ch.send(1), ch.receive())),
+                 "both sides");
+    EXPECT_DEATH(on_loop([&] { return tryst::select(busy.receive(), busy.send(1)); }),
+                 "both sides");
+    EXPECT_DEATH(on_loop([&] { return tryst::select_biased(busy.receive(), busy.send(1)); }),
+                 "both sides");
+    EXPECT_DEATH(on_loop([&] { return tryst::select_for(0s, ch.receive(), ch.send(1)); }),
+                 "both sides");
+    EXPECT_DEATH(on_loop([&] {
+                     return tryst::select_until(tryst::test::long_past[0], ch.receive(),
+                                                busy.send(1), ch.send(1));
+                 }),
+                 "both sides");
+    EXPECT_DEATH(on_loop([&] { return tryst::select(ch.send(1), ch.receive(), stop.get_token()); }),
+                 "both sides");
+}
+
+// What is no mistake: many cases of one side, and both sides of different channels.
+TEST(SelectDeath, SparesOneSideOfEachExchanger) {
+    plain_channel a;
+    plain_channel b;
+    EXPECT_FALSE(tryst::try_select(a.receive(), b.send(1), a.receive(), b.send(2)));
 }
 
 TEST(SelectDeath, AwaitedTwice) {

@@ -346,12 +346,9 @@ private:
     bool register_cases() noexcept {
         at_ = stage::offered;
         const void* latest = nullptr;
-        [[maybe_unused]] colour latest_side{};
         std::size_t registered = 0;
         auto enlist = [&](auto& each) {
             if (each.where() == latest) {
-                assert(each.side == latest_side &&
-                       "tryst: a selection must not be on both sides of one exchanger");
                 return false; // one of them takes part
             }
             if (registered == held_cases) {
@@ -361,7 +358,6 @@ private:
                 }
             }
             latest = each.where();
-            latest_side = each.side;
             ++registered;
             return each.enlist();
         };

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -107,7 +108,10 @@ public:
 
     explicit case_tuple(std::tuple<operation<Sides, limits<false>>&...> given) noexcept
         : cases_(std::apply([](auto&... each) { return std::forward_as_tuple(std::move(each)...); },
-                            given)) {}
+                            given)) {
+        assert(is_on_one_side_each() &&
+               "tryst: a selection must not be on both sides of one exchanger");
+    }
 
     /// Whether a completer may leave the lists for a parked owner, because it takes little time.
     static constexpr bool is_small = sizeof...(Sides) <= held_cases;
@@ -173,10 +177,25 @@ private:
     static_assert(sizeof...(Sides) <= 255,
                   "tryst: a select has at most 255 cases; use select_from");
 
+    /// Whether no exchanger has cases on both of its sides. For an assertion.
+    bool is_on_one_side_each() const {
+        struct place {
+            const void* where;
+            colour side;
+        };
+        auto places = std::apply(
+            [](const auto&... each) { return std::array{place{each.where(), each.side}...}; },
+            cases_);
+        std::ranges::sort(places, std::less<>(), &place::where);
+        return std::ranges::adjacent_find(places, [](const place& a, const place& b) {
+                   return a.where == b.where && a.side != b.side;
+               }) == places.end();
+    }
+
     std::tuple<selection_case<Sides>...> cases_;
 };
 
-/// Cases of one type, as many as a range has elements.
+/// Cases of one type, and so of one side, as many as a range has elements.
 template <class Side>
 class case_array {
     using element = selection_case<Side>;
