@@ -171,6 +171,13 @@ public:
     exchange_result(exchange_errc error, own_t&& own) noexcept
         : item_(std::move(own)), error_(error) {}
 
+    /// As `other`, but a failure hands no item back. It stays in `other`.
+    template <class Other>
+        requires(std::is_void_v<Own> && !std::is_void_v<Other>)
+    explicit exchange_result(exchange_result<T, Other>&& other) noexcept
+        : item_(other.has_value() ? item(std::move(other.item_.theirs())) : item(own_t())),
+          error_(other.error_) {}
+
     /// Whether the exchange succeeded, so that the partner's item is inside.
     bool has_value() const noexcept { return error_ == success; }
     /// Same as `has_value()`.
@@ -324,6 +331,7 @@ public:
     /// @}
 
 private:
+    using item = detail::either_item<theirs_t, own_t>;
     static constexpr exchange_errc success{};
 
     /// Calls `f` with the partner's item, if there is one.
@@ -428,7 +436,7 @@ private:
         return item_.own();
     }
 
-    detail::either_item<theirs_t, own_t> item_;
+    item item_;
     exchange_errc error_ = success;
 };
 

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -24,6 +25,29 @@ class case_tuple;
 template <class Side>
 class case_array;
 enum class outcome : std::uint8_t;
+
+/// What `visit` returns if its function returns `First` and `Rest` for the cases.
+template <class First, class... Rest>
+struct visit_return {
+    using type = First;
+    static constexpr bool is_common = (std::is_same_v<First, Rest> && ...);
+};
+
+template <class R, class T>
+inline constexpr bool is_result_of = false;
+template <class T, class Own>
+inline constexpr bool is_result_of<exchange_result<T, Own>, T> = true;
+
+/// Results whose items are of one type need not agree on the item that a failure hands back.
+template <class First, class... Rest>
+    requires(!(std::is_same_v<First, Rest> && ...) && is_result<std::remove_cvref_t<First>>)
+struct visit_return<First, Rest...> {
+    using item = typename std::remove_cvref_t<First>::value_type;
+    using type = exchange_result<item, void>;
+    static constexpr bool is_common = (is_result_of<std::remove_cvref_t<Rest>, item> && ...) &&
+                                      std::is_constructible_v<type, First> &&
+                                      (std::is_constructible_v<type, Rest> && ...);
+};
 
 } // namespace detail
 
@@ -63,14 +87,25 @@ public:
     }
     /// @}
 
-    /// Calls `f` with the result of the case that took place, as an rvalue.
-    /// @returns what `f` returns, which must be of one type for all cases.
+    /// @{
+    /// Calls `f` with the result of the case that took place.
+    /// @returns what `f` returns, which must be of one type for all cases. On an rvalue, `f` may also
+    ///   return results whose items are of one type `T`, as `std::identity` does: then `visit` returns
+    ///   an `exchange_result<T, void>`, and an own item that was handed back stays in `*this`.
     /// Precondition: a case took place.
     template <class F>
-    decltype(auto) visit(F&& f) && {
-        assert(*this && "tryst: visit needs a case that took place; check the selection's result");
-        return visit_from<0>(std::forward<F>(f));
+    decltype(auto) visit(F&& f) & {
+        return visit_in(*this, std::forward<F>(f));
     }
+    template <class F>
+    decltype(auto) visit(F&& f) const& {
+        return visit_in(*this, std::forward<F>(f));
+    }
+    template <class F>
+    decltype(auto) visit(F&& f) && {
+        return visit_in(std::move(*this), std::forward<F>(f));
+    }
+    /// @}
 
 private:
     template <class...>
@@ -79,14 +114,38 @@ private:
     select_result(std::size_t index, Results&&... results) noexcept
         : index_(index), results_(std::move(results)...) {}
 
-    template <std::size_t I, class F>
-    decltype(auto) visit_from(F&& f) {
+    template <class Self, class F>
+    static decltype(auto) visit_in(Self&& self, F&& f) {
+        assert(self && "tryst: visit needs a case that took place; check the selection's result");
+        return [&]<std::size_t... I>(std::index_sequence<I...> /*cases*/) -> decltype(auto) {
+            constexpr bool accepts_all =
+                (std::is_invocable_v<F, decltype(std::forward<Self>(self).template get<I>())> &&
+                 ...);
+            static_assert(accepts_all,
+                          "tryst: visit calls its function with the exchange_result of any case");
+            if constexpr (accepts_all) {
+                using returned = detail::visit_return<std::invoke_result_t<
+                    F, decltype(std::forward<Self>(self).template get<I>())>...>;
+                static_assert(returned::is_common,
+                              "tryst: the function of visit must return the same type for each "
+                              "case; otherwise switch over index()");
+                if constexpr (returned::is_common) {
+                    return visit_from<0, typename returned::type>(std::forward<Self>(self),
+                                                                  std::forward<F>(f));
+                }
+            }
+        }(std::index_sequence_for<Results...>());
+    }
+
+    template <std::size_t I, class Returned, class Self, class F>
+    static Returned visit_from(Self&& self, F&& f) {
         if constexpr (I + 1 != sizeof...(Results)) {
-            if (index_ != I) {
-                return visit_from<I + 1>(std::forward<F>(f));
+            if (self.index_ != I) {
+                return visit_from<I + 1, Returned>(std::forward<Self>(self), std::forward<F>(f));
             }
         }
-        return std::forward<F>(f)(std::get<I>(std::move(results_)));
+        return static_cast<Returned>(
+            std::invoke(std::forward<F>(f), std::forward<Self>(self).template get<I>()));
     }
 
     std::size_t index_;

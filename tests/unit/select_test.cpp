@@ -707,6 +707,109 @@ TEST(SelectDeath, OfAnExchangeThatWasAwaited) {
 }
 #endif
 
+/// The result of a selection of `receive` and `exchange`, whose items have one type.
+struct SelectVisit : testing::Test {
+    using result = tryst::select_result<tryst::exchange_result<tracked, void>,
+                                        tryst::exchange_result<tracked>>;
+
+    tracked item(long id) { return {items_, id}; }
+
+    /// @param at  the case that takes place.
+    result select(std::size_t at) {
+        if (at == 0) {
+            loop_.spawn([](channel& to, tracked mine) -> task<> {
+                EXPECT_TRUE(co_await to.send(std::move(mine)));
+            }(ch_, item(7)));
+        } else {
+            loop_.spawn([](exchanger& with, tracked mine) -> task<> {
+                EXPECT_TRUE(co_await with.exchange(std::move(mine)));
+            }(ex_, item(8)));
+        }
+        loop_.run_until_idle();
+        auto got = tryst::try_select(ch_.receive(), ex_.exchange(item(1)));
+        loop_.run_until_idle();
+        EXPECT_EQ(got.index(), at);
+        return got;
+    }
+
+    tryst::test::census items_;
+    channel ch_;
+    exchanger ex_;
+    tryst::run_loop loop_;
+};
+
+TEST_F(SelectVisit, ReturnsResultsOfOneItemType) {
+    for (const std::size_t at : {0U, 1U}) {
+        auto got = select(at);
+        auto won = std::move(got).visit(std::identity());
+        static_assert(std::is_same_v<decltype(won), tryst::exchange_result<tracked, void>>);
+        ASSERT_TRUE(won);
+        EXPECT_EQ(won->id(), at == 0 ? 7 : 8);
+    }
+}
+
+TEST_F(SelectVisit, LeavesAnItemThatWasHandedBack) {
+    ex_.close();
+    auto got = tryst::try_select(ch_.receive(), ex_.exchange(item(1)));
+    auto won = std::move(got).visit(std::identity());
+    EXPECT_EQ(won.error(), exchange_errc::closed);
+    // NOLINTNEXTLINE(bugprone-use-after-move): it has not been moved.
+    EXPECT_EQ(got.get<1>().returned().id(), 1);
+}
+
+TEST_F(SelectVisit, ReturnsResultsOfSends) {
+    tryst::synchronous_channel<std::string> words;
+    plain_channel numbers;
+    words.close();
+    auto got = tryst::try_select(words.send("word"), numbers.send(1));
+    auto won = std::move(got).visit(std::identity());
+    static_assert(std::is_same_v<decltype(won), tryst::exchange_result<void, void>>);
+    EXPECT_EQ(won.error(), exchange_errc::closed);
+    // NOLINTNEXTLINE(bugprone-use-after-move): as above.
+    EXPECT_EQ(got.get<0>().returned(), "word");
+}
+
+TEST_F(SelectVisit, PassesTheResultAsItIs) {
+    for (const std::size_t at : {0U, 1U}) {
+        auto got = select(at);
+        const auto category = []<class Result>(Result&&) { // NOLINT(*-missing-std-forward)
+            return std::pair{std::is_lvalue_reference_v<Result>,
+                             std::is_const_v<std::remove_reference_t<Result>>};
+        };
+        EXPECT_EQ(got.visit(category), std::pair(true, false));
+        EXPECT_EQ(std::as_const(got).visit(category), std::pair(true, true));
+        EXPECT_EQ(std::move(got).visit(category), std::pair(false, false));
+    }
+}
+
+TEST_F(SelectVisit, ReturnsWhatItsFunctionReturns) {
+    for (const std::size_t at : {0U, 1U}) {
+        auto got = select(at);
+        tracked& mutable_item = got.visit([](auto& won) -> tracked& { return *won; });
+        const tracked& const_item =
+            std::as_const(got).visit([](auto& won) -> const tracked& { return *won; });
+        EXPECT_EQ(&mutable_item, &const_item);
+        EXPECT_EQ(mutable_item.id(), at == 0 ? 7 : 8);
+        long seen = 0;
+        got.visit([&](const auto& won) { seen = won->id(); });
+        static_assert(std::is_void_v<decltype(got.visit([](const auto&) {}))>);
+        EXPECT_EQ(seen, mutable_item.id());
+        const auto owner = std::move(got).visit([](auto&& won) {
+            return std::make_unique<tracked>(*std::forward<decltype(won)>(won));
+        });
+        EXPECT_EQ(owner->id(), seen);
+    }
+}
+
+// As before for results of one type: no copy, and no move.
+TEST_F(SelectVisit, ReturnsAReferenceToResultsOfOneType) {
+    auto got = tryst::try_select(ch_.receive(), ch_.receive());
+    static_assert(std::is_same_v<decltype(std::move(got).visit(std::identity())),
+                                 tryst::exchange_result<tracked, void>&&>);
+    static_assert(std::is_same_v<decltype(got.visit(std::identity())),
+                                 tryst::exchange_result<tracked, void>&>);
+}
+
 template <class Venue>
 class SelectOrders : public testing::Test {};
 
