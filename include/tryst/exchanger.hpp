@@ -104,8 +104,9 @@ public:
     /// The patience is measured on the clock of the executor that the operation is awaited on. It
     /// begins one turn of the loop after the wait began (on a thread, after its first round of
     /// spins), or up to 3 us later on a loop without other work. When it is over, the operation
-    /// ends as soon as the resolution of the executor's timers allows. With a patience of zero or
-    /// less, the operation swaps with a waiting partner, or fails at once.
+    /// ends as soon as the executor looks at its timers: a busy loop does so after each 64
+    /// coroutines. With a patience of zero or less, the operation swaps with a waiting partner, or
+    /// fails at once.
     template <class Rep, class Period>
     [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
         return factory::make_exchange_for(*protocol_, std::move(item), patience);

@@ -38,8 +38,8 @@ concept waitable =
 ///              it yields once in the wait list, and before that once in the arena if it makes an
 ///              offer there. It suspends if no partner has come by then.
 /// @cancellation total, as for `co_await`. The stop and the deadline take effect after these
-///              yields. The fiber's scheduler serves the deadline: never early, and late by at most
-///              one turn of the scheduler.
+///              yields. The fiber's scheduler serves the deadline: never early. Each ready fiber
+///              may run twice between the deadline and this fiber.
 /// @sync        everything before the partner's exchange happens-before this function returns, and
 ///              vice versa. Everything before the stop or the close that ended the wait does so,
 ///              too.
