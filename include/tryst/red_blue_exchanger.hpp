@@ -73,14 +73,14 @@ inline constexpr bool is_exchangeable =
 ///
 /// Allocation: only an arrival that waits may allocate. If the allocation fails, the operation ends
 /// with `out_of_memory` and hands its item back. The memory is kept for later waiters.
-/// - Under `lifo` an arrival allocates only if more parties wait than ever before. A waiter takes 16
-///   to 32 bytes.
-/// - Under `fifo` and `any` waiters are in segments of 64, of 640 bytes each. An arrival allocates if
-///   parties wait in more segments than ever before, and a few times in the first thousand waits, up
-///   to 9.6 KB (docs/choosing.md). A waiter takes 10 to 40 bytes, or 640 if it keeps waiting while
-///   the 63 around it withdraw.
-/// - Up to 16 million parties may wait. Under `fifo` and `any` the maximum drops to 262,144 if 63 of
-///   every 64 waiters have withdrawn.
+/// - Under `lifo` an arrival allocates only if more parties wait than ever before. A waiter takes
+///   16 to 32 bytes.
+/// - Under `fifo` and `any` waiters are in segments of 64, of 640 bytes each. An arrival allocates
+///   if parties wait in more segments than ever before, and a few times in the first thousand
+///   waits, up to 9.6 KB (docs/choosing.md). A waiter takes 10 to 40 bytes, or 640 if it keeps
+///   waiting while the 63 around it withdraw.
+/// - Up to 16 million parties may wait. Under `fifo` and `any` the maximum drops to 262,144 if 63
+///   of every 64 waiters have withdrawn.
 ///
 /// @tparam Red    the item of a red party, which its blue partner gets.
 /// @tparam Blue   the item of a blue party, which its red partner gets. Each may be any object

@@ -89,9 +89,10 @@ public:
 
     /// @{
     /// Calls `f` with the result of the case that took place.
-    /// @returns what `f` returns, which must be of one type for all cases. On an rvalue, `f` may also
-    ///   return results whose items are of one type `T`, as `std::identity` does: then `visit` returns
-    ///   an `exchange_result<T, void>`, and an own item that was handed back stays in `*this`.
+    /// @returns what `f` returns, which must be of one type for all cases. On an rvalue, `f` may
+    ///   also return results whose items are of one type `T`, as `std::identity` does: then `visit`
+    ///   returns an `exchange_result<T, void>`, and an own item that was handed back stays in
+    ///   `*this`.
     /// Precondition: a case took place.
     template <class F>
     decltype(auto) visit(F&& f) & {

@@ -26,8 +26,8 @@ public:
         return x ^ (x >> 33U);
     }
 
-    /// @param most  no bound is greater. Up to 2^24, the chances of any two numbers of a draw differ
-    ///   by less than one in 2^14.
+    /// @param most  no bound is greater. Up to 2^24, the chances of any two numbers of a draw
+    ///   differ by less than one in 2^14.
     explicit random_draws(std::size_t most) noexcept
         : bits_(static_cast<unsigned>(std::bit_width(most))),
           per_word_(most <= 16 ? 0 : std::max((48 - bits_) / bits_, 1U)) {} // 16! < 2^45
@@ -65,9 +65,9 @@ private:
 
 /* The order of a poll
  * Unless it is biased, a poll draws each case among those that are left (Durstenfeld, "Random
- * permutation", 1964). So of any set of ready cases each has equal chances, and a poll pays only for
- * the cases that it reaches. Of several cases on the same side of one exchanger one is registered:
- * the one to which a bijection gives the least number. */
+ * permutation", 1964). So all cases of any set of ready cases have equal chances, and a poll pays
+ * only for the cases that it reaches. Of several cases on the same side of one exchanger one is
+ * registered: the one to which a bijection gives the least number. */
 class poll_order {
 public:
     explicit poll_order(bool is_biased) noexcept : is_biased_(is_biased) {}
@@ -90,8 +90,8 @@ public:
         return false;
     }
 
-    /// Sorts the numbers of all cases into the order of their registration: by the addresses `where`
-    /// of their exchangers.
+    /// Sorts the numbers of all cases into the order of their registration: by the addresses
+    /// `where` of their exchangers.
     template <class Numbers, class Where>
     void sort(Numbers& numbers, Where where) const {
         const auto comes_before = [&](std::size_t a, std::size_t b) {
