@@ -752,7 +752,30 @@ public:
     /// A party without an executor, which waits in the list now, before the threads start.
     template <colour Own>
     void wait_below() {
-        guest<Own>(*this, parties_++);
+        guest<Own>(*this, parties_++, endless);
+    }
+
+    /// The position of a party that has withdrawn, and then a party that waits, both without an
+    /// executor. When the latter resumes, it destroys the coroutine of `doomed` if that is
+    /// suspended.
+    template <colour Own>
+    void wait_above_vacancy() {
+        guest<Own>(*this, parties_++, until_stop);
+        killer<Own>(*this, parties_++);
+        stop_.request_stop();
+    }
+    /// A party without an executor.
+    template <colour Own>
+    auto doomed() {
+        return [this, mine = parties_++] {
+            const auto coroutine = doomed_party<Own>(*this, mine);
+            if (records[mine].end ==
+                fate::waits) { // still the step that left its waiter in the list
+                // Release, pairs with the load in `killer`: its frame.
+                suspended_->store(reinterpret_cast<std::uintptr_t>(coroutine.address()),
+                                  std::memory_order_release);
+            }
+        };
     }
 
     /// As above, for `destroyer` to know that it has begun to wait.
@@ -830,8 +853,44 @@ private:
         on.end_work();
     }
 
+    /// A coroutine whose frame may be destroyed while it waits; otherwise it goes with its last
+    /// statement.
+    struct doomed_frame : std::coroutine_handle<> {
+        struct promise_type : detached::promise_type {
+            doomed_frame get_return_object() noexcept {
+                return {std::coroutine_handle<promise_type>::from_promise(*this)};
+            }
+        };
+    };
+
     template <colour Own>
-    static detached guest(salon& s, std::size_t mine) {
+    static detached guest(salon& s, std::size_t mine, patience kind) {
+        records.at(mine).side = Own;
+        records.at(mine).end = fate::waits;
+        if (kind == until_stop) {
+            s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine),
+                                                            detail::stop_token(s.stop_)));
+        } else {
+            s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine)));
+        }
+    }
+
+    template <colour Own>
+    static detached killer(salon& s, std::size_t mine) {
+        s.suspended_ = std::make_unique<detail::atomic<std::uintptr_t>>(0U);
+        records.at(mine).side = Own;
+        records.at(mine).end = fate::waits;
+        s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine)));
+        // Acquire, pairs with the store in `doomed`.
+        if (const std::uintptr_t frame = s.suspended_->load(std::memory_order_acquire)) {
+            records.at(s.doomed_).end = fate::gone;
+            std::coroutine_handle<>::from_address(reinterpret_cast<void*>(frame)).destroy();
+        }
+    }
+
+    template <colour Own>
+    static doomed_frame doomed_party(salon& s, std::size_t mine) {
+        s.doomed_ = mine;
         records.at(mine).side = Own;
         records.at(mine).end = fate::waits;
         s.enter(mine, co_await side<Own>::make_exchange(*s.protocol_, parcel(mine)));
@@ -861,6 +920,8 @@ private:
     std::uint32_t watched_ = 0;
     protocol* protocol_;
     stop_source stop_;
+    std::unique_ptr<detail::atomic<std::uintptr_t>> suspended_; // the frame of `doomed`
+    std::size_t doomed_ = 0;
     std::size_t parties_ = 0;
     std::size_t loops_ = 0;
     std::array<serial_loop, 4> loop_;
@@ -908,6 +969,14 @@ void destroyed_over_two_reds() {
     salon<WaitList> s;
     s.run(s.template watched_loop<red>(until_stop), s.template watched_loop<red>(endless),
           s.destroyer(), s.canceller());
+}
+
+// A closer resumes a party, which destroys another one that has suspended meanwhile.
+template <class WaitList>
+void closed_over_killer() {
+    salon<WaitList> s;
+    s.template wait_above_vacancy<red>();
+    s.run(s.template doomed<red>(), s.closer());
 }
 
 // Elimination: the arena is in use from the start.
@@ -1104,6 +1173,8 @@ constexpr std::array all{
           destroyed_over_red<queue>, reaches(step::stop, step::late_stop)},
     scene{"fifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<queue>,
           reaches(step::stop)},
+    scene{"fifo_closer_inline", "a close resumes a red that destroys another, which has just come",
+          closed_over_killer<queue>},
     scene{"lifo", "dual stack, coroutines: red and blue", red_and_blue<stack>,
           reaches(step::claim_in_wait_list)},
     scene{"lifo_canceller", "the same, and a stop", red_and_blue_and_canceller<stack>,
@@ -1118,6 +1189,9 @@ constexpr std::array all{
           destroyed_over_red<stack>, reaches(step::stop, step::late_stop)},
     scene{"lifo_destroyed_over_two", "the same, with two waiters", destroyed_over_two_reds<stack>,
           reaches(step::stop)},
+    scene{"lifo_closer_inline",
+          "a close resumes a red that destroys another, in a vacant place below",
+          closed_over_killer<stack>, reaches(step::refill)},
     scene{"lifo_arena", "dual stack with an arena, coroutines: red and blue", in_arena<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
     scene{"lifo_arena_over_red", "the same, while a red waits in the stack",

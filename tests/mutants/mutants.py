@@ -119,6 +119,7 @@ UNREACHED = {
     "D3 failure: acquire -> relaxed": LOAD_BUFFERING,
     "D4: acq_rel -> acquire": LOAD_BUFFERING,
     "D5 failure: acquire -> relaxed": LOAD_BUFFERING,
+    "D11: acq_rel -> acquire": LOAD_BUFFERING,
     "D10: acquire -> relaxed": LOAD_BUFFERING,
     "Z1: release -> relaxed": TIMER_THREAD,
     "Z2: acquire -> relaxed": TIMER_THREAD,
@@ -461,8 +462,9 @@ def queue() -> Iterator[Mutant]:
 def stack() -> Iterator[Mutant]:
     file = "detail/meet/dual_stack.hpp"
 
-    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "") -> Mutant:
-        return Mutant(f"stack: {name}", file, before, after, by=by, known=known)
+    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "",
+               also: tuple[str, str] | None = None) -> Mutant:
+        return Mutant(f"stack: {name}", file, before, after, by=by, known=known, also=also)
 
     yield mutant("a place that was left is not used again", "            return false;\n        }\n        nodes_.release(n, its);\n        return true;",
                  "            return false;\n        }\n        return true;", "memory")
@@ -481,6 +483,13 @@ def stack() -> Iterator[Mutant]:
     yield mutant("changes of the head are not counted", "(((head >> count_at) + 1) << count_at)",
                  "((head >> count_at) << count_at)")
     yield mutant("close: those who wait are forgotten", "                last = q;\n", "                static_cast<void>(q);\n")
+    yield mutant("close: a closer resumes one party while it holds another",
+                 "            } while (!here.content.compare_exchange_weak(seen, free, std::memory_order_acq_rel,\n"
+                 "                                                         std::memory_order_relaxed));\n",
+                 "                seen = here.content.exchange(free, std::memory_order_acq_rel);\n            } while (false);\n",
+                 "model", also=("                last = q;\n",
+                                "                if (last != nullptr) {\n                    complete(*last);\n                }\n"
+                                "                last = q;\n"))
     yield mutant("an arrival without memory waits nowhere", "            if (n == pool::none) {\n                return {match_result::out_of_memory};",
                  "            if (n == pool::none) {\n                return {match_result::offered};")
 

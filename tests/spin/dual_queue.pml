@@ -704,6 +704,7 @@ inline close_list() {
           };
           if
           :: q != NOBODY ->
+             complete_last();
              BEFORE_CLOSE
              atomic { /* [Q12] */
                INSIDE();

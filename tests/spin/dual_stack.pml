@@ -253,13 +253,25 @@ push: \
 #define CLOSE h = head; head = 1
 #endif
 #define OWNED(w) q = w; own(q, CLOSED_ON)
+#ifdef M_CLOSE_BLIND
+#define UNCHANGED(t, was) true
+#else
+#define UNCHANGED(t, was) (content[t] == was)
+#endif
 inline close_list() {
   BEFORE_CLOSE
   atomic { INSIDE(); CLOSE; n = TOP(h); h = 0 }; /* [D7] */
   do
   :: n != NONE ->
      atomic { INSIDE(); t = n; n = below[n]; assert(stacked[t]); stacked[t] = false };
-     EMPTY(t);
+     do
+     :: atomic { INSIDE(); was = content[t] };
+        if :: was > DISOWNED -> complete_last() :: else fi;
+        atomic { /* [D11] */
+          INSIDE();
+          if :: UNCHANGED(t, was) -> was = content[t]; content[t] = FREE; EMPTIED(t); break :: else -> was = 0 fi
+        }
+     od;
      if :: RELEASES(was) -> release(t) :: else fi;
      if :: was > DISOWNED -> q = PARTY(was); was = 0; t = 0; each(q); q = NOBODY :: else -> was = 0; t = 0 fi
   :: else -> break

@@ -7,7 +7,7 @@
  *   LIST_LOCALS       the variables of whoever visits the wait list
  *   arrive_in_list(p) looks and applies the match; goes to met (with q), offered, shut, no_memory or nobody
  *   withdraw(p)       sets ok, and own(p, CANCELLED) in the step that takes p out
- *   close_list()      does `each` with every waiter, in the step that takes it out
+ *   close_list()      does `complete_last`, and then `each` with every waiter, in the step that takes it out
  *
  * Parties:  -DN (2 to 4), -DREDS=mask; each makes K exchanges, or KR if red and KB if blue, one waiter (that is:
  *           one address) per party
@@ -281,11 +281,12 @@ end_over: \
     false
 
 /* `close`: the last is let go when the exchanger is not needed any more. close_list does `each` with whom it has
- * taken out. */
-inline each(q) { if :: last != NOBODY -> complete(last) :: else fi; last = q }
+ * taken out, and `complete_last` before it takes the next one out: who is resumed may destroy any suspended party. */
+inline each(q) { assert(last == NOBODY); last = q }
+inline complete_last() { if :: last != NOBODY -> complete(last); last = NOBODY :: else fi }
 inline close_all() {
   close_list();
-  if :: last != NOBODY -> complete(last); last = NOBODY :: else fi
+  complete_last()
 }
 
 #define CLOSER_BODY \

@@ -22,7 +22,7 @@ namespace tryst::detail {
  *
  * The CAS on the head needs the number of the next node, so it reads nodes, which are never freed
  * (I7). It does not read waiters. The popper takes the waiter's address out of its node by an
- * exchange [D4], a withdrawer by a CAS [D6]. So I1 holds.
+ * exchange [D4], a closer by a CAS [D11], a withdrawer by a CAS [D6]. So I1 holds.
  *
  * The node of a withdrawn waiter stays on the stack as `vacant`, and the next arrival may refill
  * it. So a withdrawal is O(1), and there are only as many nodes as the largest number of parties
@@ -39,7 +39,7 @@ namespace tryst::detail {
  *   a waiter --withdraw[D6]---> vacant
  *   vacant   --refill[D3]-----> a waiter   by an arrival of the same colour
  *   vacant   --disown[D5]-----> disowned   by an arrival of the other colour
- *   any      --pop[D9], [D4]--> free
+ *   any      --pop[D9], [D4]--> free       or by a closer [D7], [D11]
  *
  * I11. All waiters on the stack have the colour that the head contains. A party pushes only on an
  *     empty stack or on its own colour, and refills only nodes that are vacant in its own colour.
@@ -123,20 +123,20 @@ public:
             w.place = n;
             node& here = nodes_[n];
             atomic<word>& place = here.content;
-            // [D10] acquire, pairs with [D4]: if the node is free, its popper no longer reads it.
-            // (If the popper itself released it, [N3] has acquired that.)
+            // [D10] acquire, pairs with [D4] and [D11]: if the node is free, its popper no longer
+            // reads it. (If the popper itself released it, [N3] has acquired that.)
             word seen = place.load(std::memory_order_acquire);
             if (seen == vacant(own)) {
-                // [D3] release, pairs with [D4]: publishes *w to the popper. Failure acquire, pairs
-                // with [D4]: the node was popped and is free.
+                // [D3] release, pairs with [D4] and [D11]: publishes *w to the popper. Failure
+                // acquire, pairs with [D4] and [D11]: the node was popped and is free.
                 if (place.compare_exchange_strong(seen, mine, std::memory_order_release,
                                                   std::memory_order_acquire)) {
                     TRYST_TRACE(refill);
                     return {match_result::offered};
                 }
             } else if (seen != free) {
-                // [D5] release, pairs with [D4]: everything that this party acquired with the node
-                // ([N3]). Failure acquire, pairs with [D4], as [D3].
+                // [D5] release, pairs with [D4] and [D11]: everything that this party acquired with
+                // the node ([N3]). Failure acquire, pairs with [D4] and [D11], as [D3].
                 if (place.compare_exchange_strong(seen, disowned, std::memory_order_release,
                                                   std::memory_order_acquire)) {
                     TRYST_TRACE(disowning);
@@ -171,9 +171,9 @@ public:
         const number n = w.place;
         node& its = nodes_[n];
         word seen = reinterpret_cast<word>(&w);
-        // [D6] release, pairs with [D4]: a party that finds the node vacant and then destroys the
-        // exchanger sees the pin of this withdrawal ([A3]). Failure relaxed: the waiter belongs to
-        // its partner and is not touched.
+        // [D6] release, pairs with [D4] and [D11]: a party that finds the node vacant and then
+        // destroys the exchanger sees the pin of this withdrawal ([A3]). Failure relaxed: the
+        // waiter belongs to its partner and is not touched.
         if (!its.content.compare_exchange_strong(seen, vacant(own), std::memory_order_release,
                                                  std::memory_order_relaxed)) {
             return false;
@@ -192,15 +192,19 @@ public:
             node& here = nodes_[n];
             // Relaxed: acquired with the head.
             const number next = here.next.load(std::memory_order_relaxed);
-            // Relaxed: a hint. A waiter that this load misses is still arriving, so `complete`
-            // cannot destroy it.
-            if (last != nullptr && here.content.load(std::memory_order_relaxed) > disowned) {
-                complete(*std::exchange(last, nullptr));
-            }
-            if (waiter* const q = empty(n, here); q != nullptr && take(*q)) {
-                if (last != nullptr) {
-                    complete(*last);
+            // Relaxed: [D11] reads it again.
+            word seen = here.content.load(std::memory_order_relaxed);
+            do {
+                // The party that `complete` resumes may destroy any suspended one, so no other
+                // waiter may be claimed then. If the node is refilled after this look, [D11] fails.
+                if (last != nullptr && seen > disowned) {
+                    complete(*std::exchange(last, nullptr));
                 }
+                // [D11] acquire, pairs with [D3], [D5] and [D6]; release, pairs with [D3], [D5] and
+                // [D10]: as [D4]. Failure relaxed: nothing was taken.
+            } while (!here.content.compare_exchange_weak(seen, free, std::memory_order_acq_rel,
+                                                         std::memory_order_relaxed));
+            if (waiter* const q = emptied(n, here, seen); q != nullptr && take(*q)) {
                 last = q;
             }
             n = next;
@@ -252,7 +256,11 @@ private:
         // [D4] acquire, pairs with [D3], [D5] and [D6]: the waiter, and everything that the node's
         // last user did; release, pairs with [D3], [D5] and [D10]: this party has read `next`,
         // which an arrival that finds the node free may change.
-        const word was = popped.content.exchange(free, std::memory_order_acq_rel);
+        return emptied(n, popped, popped.content.exchange(free, std::memory_order_acq_rel));
+    }
+
+    /// As above, after the caller has taken `was` out of the node.
+    waiter* emptied(number n, node& popped, word was) noexcept {
         if (was == vacant(colour::red) || was == vacant(colour::blue)) {
             return nullptr; // already released, and perhaps allocated again (I12)
         }
