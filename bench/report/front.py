@@ -23,7 +23,7 @@ EXCHANGER = ("**Swaps, with any number of loops: `exchanger`.** Each loop pairs 
 CHANNEL = ("**One way, or two colours, on one or two loops: `synchronous_channel`, `red_blue_exchanger`.** Take "
            "`order::lifo` unless order matters: on two loops it is faster than `order::fifo` "
            "([the difference](choosing.md#two-colours)).")
-COLOURS = ("**One way, or two colours, on more loops: `order::any` or `order::lifo`.** Each loop then pairs its own tasks, "
+COLOURS = ("**One way, or two colours, on more loops: `order::lifo`.** Each loop then pairs its own tasks, "
            "and throughput grows with the number of loops (simulated). It grows only if each loop has parties of both colours.")
 FIFO = ("**In order of arrival on more loops: `order::fifo`, the default.** Strict order needs a counter that all loops share. "
         "So throughput does not grow with the number of loops; it does not fall either, and is higher than that of a mutex "
@@ -72,7 +72,7 @@ def advice(files: Files) -> list[str]:
     simulated, forms, others = (files.get(name) for name in ("scale.json", "micro.json", "rivals.json"))
     items = {EXCHANGER: simulated and forms and scale.arena_scales(simulated) and micro.arena_is_faster(forms),
              CHANNEL: forms and micro.fifo_pays_on_two_loops(forms),
-             COLOURS: simulated and scale.lifo_and_any_scale(simulated),
+             COLOURS: simulated and scale.lifo_scales(simulated),
              FIFO: simulated and scale.fifo_stays_level(simulated),
              ASIO: others and rivals.asios_own_is_better(Results(others)),
              NEAR: forms and micro.same_loop_is_faster(forms)}

@@ -236,7 +236,7 @@ class Words(unittest.TestCase):
     FILES = load()
 
     def test_two_colours_scale_with_cores_without_strict_order(self):
-        self.assertTrue(scale.lifo_and_any_scale(self.FILES["scale.json"]))
+        self.assertTrue(scale.lifo_scales(self.FILES["scale.json"]))
         self.assertTrue(scale.fifo_stays_level(self.FILES["scale.json"]))
         self.assertTrue(scale.arena_scales(self.FILES["scale.json"]))
         self.assertTrue(micro.arena_is_faster(self.FILES["micro.json"]))
@@ -248,7 +248,7 @@ class Words(unittest.TestCase):
     def test_advice_that_results_do_not_support_is_left_out(self):
         self.assertEqual(len(front.advice(self.FILES)), 6)
         worse = {"kind": "loops", "points": [{"p": p, "throughput": 10 / p} for p in (1, 8, 16)]}
-        files = {"scale.json": {"meta": {}, "curves": [{**worse, "design": each} for each in ("fifo", "lifo", "any", "mutex")]}}
+        files = {"scale.json": {"meta": {}, "curves": [{**worse, "design": each} for each in ("fifo", "lifo", "mutex")]}}
         self.assertEqual(front.advice(files), [])
 
 

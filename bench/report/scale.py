@@ -50,11 +50,11 @@ def doubtful(data: Json) -> list[str]:
     return list(dict.fromkeys(far))
 
 
-def lifo_and_any_scale(data: Json) -> bool:
-    """Returns whether many loops with two colours serve several times as many parties without strict order as with it."""
+def lifo_scales(data: Json) -> bool:
+    """Returns whether many loops with two colours serve several times as many parties on a stack as in strict order."""
     fifo, mutex = throughput(data, "fifo"), throughput(data, "mutex")
-    found = [value > 4 * fifo[cores] and value > mutex[cores] for curve in (throughput(data, "lifo"), throughput(data, "any"))
-             for cores, value in curve.items() if cores >= MANY]
+    found = [value > 4 * fifo[cores] and value > mutex[cores] for cores, value in throughput(data, "lifo").items()
+             if cores >= MANY]
     return bool(found) and all(found)
 
 
@@ -70,7 +70,7 @@ def sections(data: Json) -> list[str]:
             "access costs what an access to its cache line costs on the real machine, and a line serves one processor at a "
             "time. The other instructions of an exchange cost what is left of a real exchange on one processor, so the rows of "
             "one processor agree by construction. "
-            "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo`, `lifo` and `any` are a "
+            "`one slot` and `arena` are an `exchanger` with one slot and with an arena; `fifo` and `lifo` are a "
             "`red_blue_exchanger` of each order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
             "one word, which bounds every design in which all parties update one word. Swaps per microsecond: more is "
             f"better. One run with seed {data['meta']['seed']}. Costs: {data['parameters']['source']}.")

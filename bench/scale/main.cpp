@@ -438,7 +438,7 @@ int run(int count, char** arguments) {
             }
         }
         for (const load& what : uneven) {
-            for (const design how : {design::fifo, design::lifo, design::any}) {
+            for (const design how : {design::fifo, design::lifo}) {
                 found.loads.push_back(draw(what, how, 1, chosen, prices));
             }
         }

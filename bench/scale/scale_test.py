@@ -46,7 +46,7 @@ class Scale(unittest.TestCase):
             self.assertGreater(lifo, self.throughput["loops", "arena", processors] / 2, processors)
 
     def test_no_order_is_slower_than_a_mutex(self):
-        for order in ("fifo", "lifo", "any"):
+        for order in ("fifo", "lifo"):
             for kind, few in (("loops", 4), ("threads", 16)):
                 for processors in (4, 8, 16, 32, 64, 128):
                     if processors >= few:
@@ -57,11 +57,6 @@ class Scale(unittest.TestCase):
         for processors in (8, 16, 32, 64, 128):
             self.assertGreater(self.throughput["loops", "fifo", processors],
                                self.throughput["loops", "ticket", processors] / 2, processors)
-
-    def test_an_order_is_worth_nothing_to_colours_that_are_apart(self):
-        apart = "reds on one half, blues on the other"
-        for processors in (4, 8, 16, 32, 64, 128):
-            self.assertGreater(self.loads[apart, "any", processors], 0.8 * self.loads[apart, "fifo", processors], processors)
 
     def test_selections_do_not_collapse(self):
         for kind in ("loops", "threads"):
@@ -104,7 +99,7 @@ class Scale(unittest.TestCase):
             self.assertLess(two[kind, "one slot", 2], 0.6 * one[kind, "one slot", 2], kind)
         self.assertGreater(two["loops", "arena", 8], 0.9 * one["loops", "arena", 8]) # each loop has a slot of its own
         surplus = [curve["design"] for curve in result["loads"] if curve["load"] == "two reds for each blue"]
-        self.assertEqual(surplus, ["fifo", "lifo", "any"] * 2)
+        self.assertEqual(surplus, ["fifo", "lifo"] * 2)
 
 
 if __name__ == "__main__":

@@ -193,8 +193,6 @@ outcome_of_scene simulate(const scene& how, const costs& prices) {
         return here.play<two_coloured_meeting<simulated_memory, order::fifo>>(capacity);
     case design::lifo:
         return here.play<two_coloured_meeting<simulated_memory, order::lifo>>(capacity);
-    case design::any:
-        return here.play<two_coloured_meeting<simulated_memory, order::any>>(capacity);
     case design::select:
         return here.play<selecting_meeting<simulated_memory>>(capacity);
     case design::remote:

@@ -23,7 +23,6 @@ enum class design : std::uint8_t {
     counted,
     fifo,
     lifo,
-    any,
     select,
     remote,
     mutex,
@@ -33,9 +32,9 @@ enum class design : std::uint8_t {
 };
 
 /// The designs of an exchange.
-inline constexpr std::array designs{
-    design::one_slot, design::arena,  design::counted, design::fifo,  design::lifo,
-    design::any,      design::select, design::remote,  design::mutex, design::ticket};
+inline constexpr std::array designs{design::one_slot, design::arena, design::counted,
+                                    design::fifo,     design::lifo,  design::select,
+                                    design::remote,   design::mutex, design::ticket};
 /// The designs of the operations that wait in one execution context.
 inline constexpr std::array context_designs{design::lists, design::one_list};
 
@@ -43,8 +42,8 @@ constexpr const char* name_of(kind k) noexcept {
     return k == kind::threads ? "threads" : "loops";
 }
 constexpr const char* name_of(design d) noexcept {
-    constexpr std::array names{"one slot", "arena",  "counted", "fifo",   "lifo",  "any",
-                               "select",   "remote", "mutex",   "ticket", "lists", "one list"};
+    constexpr std::array names{"one slot", "arena", "counted", "fifo",  "lifo",    "select",
+                               "remote",   "mutex", "ticket",  "lists", "one list"};
     return names[static_cast<std::size_t>(d)];
 }
 

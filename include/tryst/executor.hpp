@@ -157,9 +157,9 @@ struct [[gnu::visibility("default")]] thread_state {
     std::uint32_t probe = 0; ///< Selects this thread's slot in an arena; 0: not chosen yet.
     clock::rep batch_time = 0; ///< When this batch of an executor's work began; 0: not read yet.
     std::uint32_t draws = 0; ///< The random words that selections have drawn (`random_draws`).
+    std::uint64_t random = 0; ///< Selects arrivals that look at a list first (arena.hpp); 0: unset.
     std::uint8_t completions = 0; ///< Without a suspension (`turn_budget`).
     partners_seen partners; ///< Since the loop on this thread has last asked.
-    std::uint8_t skips[2] = {}; ///< Arrivals in a row that have skipped a wait list (arena.hpp).
 };
 
 /// Records for the loop on this thread that a partner on another thread was running or sleeping.

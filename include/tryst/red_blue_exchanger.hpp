@@ -32,14 +32,10 @@ enum class order : unsigned char {
     /// its processor during its arrival, the other one waits for it.
     fifo,
     /// As a rule, the party that arrived last comes first. However, a new arrival may reuse the
-    /// position of a waiter that withdrew.
+    /// position of a waiter that withdrew. Under contention, parties that arrive at the same time
+    /// meet first, and each arrival looks for waiting parties before that with a probability of
+    /// 1 in 256 (`try_` operations always).
     lifo,
-    /// No order. While many cores use the exchanger, parties of one core meet first. On each
-    /// thread, every 251st red and every 251st blue arrival instead goes to the party that has
-    /// waited longest. (A thread counts its arrivals at all its `any` and `lifo` exchangers
-    /// together. `try_` operations always go there, and are not counted.) Without contention, as
-    /// `fifo`.
-    any,
 };
 
 namespace detail {
@@ -48,9 +44,7 @@ namespace detail {
 /// item.
 template <class Red, class Blue, order Order, class Observer = observer<>>
 struct two_sides {
-    using wait_list = std::conditional_t<
-        Order == order::fifo, dual_queue,
-        std::conditional_t<Order == order::lifo, dual_stack, unordered_dual_queue>>;
+    using wait_list = std::conditional_t<Order == order::fifo, dual_queue, dual_stack>;
     using protocol = detail::protocol<wait_list, Observer>;
     using red = factory<side<wait_list, Red, Blue, colour::red, Observer>>;
     using blue = factory<side<wait_list, Blue, Red, colour::blue, Observer>>;
@@ -75,12 +69,12 @@ inline constexpr bool is_exchangeable =
 /// with `out_of_memory` and hands its item back. The memory is kept for later waiters.
 /// - Under `lifo` an arrival allocates only if more parties wait than ever before. A waiter takes
 ///   16 to 32 bytes.
-/// - Under `fifo` and `any` waiters are in segments of 64, of 640 bytes each. An arrival allocates
-///   if parties wait in more segments than ever before, and a few times in the first thousand
-///   waits, up to 9.6 KB (docs/choosing.md). A waiter takes 10 to 40 bytes, or 640 if it keeps
-///   waiting while the 63 around it withdraw.
-/// - Up to 16 million parties may wait. Under `fifo` and `any` the maximum drops to 262,144 if 63
-///   of every 64 waiters have withdrawn.
+/// - Under `fifo` waiters are in segments of 64, of 640 bytes each. An arrival allocates if parties
+///   wait in more segments than ever before, and a few times in the first thousand waits, up to
+///   9.6 KB (docs/choosing.md). A waiter takes 10 to 40 bytes, or 640 if it keeps waiting while the
+///   63 around it withdraw.
+/// - Up to 16 million parties may wait. Under `fifo` the maximum drops to 262,144 if 63 of every 64
+///   waiters have withdrawn.
 ///
 /// @tparam Red    the item of a red party, which its blue partner gets.
 /// @tparam Blue   the item of a blue party, which its red partner gets. Each may be any object
@@ -214,11 +208,11 @@ public:
     }
 
     /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
-    /// back. Under `fifo` and `any`, a waiting party may still exchange if its partner has begun to
-    /// arrive; until then its stop and its deadline remain in force. Idempotent.
+    /// back. Under `fifo`, a waiting party may still exchange if its partner has begun to arrive;
+    /// until then its stop and its deadline remain in force. Idempotent.
     /// @throws nothing.  @progress linear in the number of waiting parties. Lock-free, except that
-    ///   under `fifo` and `any` it may wait for one step of a party that closes it at the same
-    ///   time, or finds it closed.
+    ///   under `fifo` it may wait for one step of a party that closes it at the same time, or finds
+    ///   it closed.
     /// @allocation none.
     /// @resumes each waiting party on its executor. A party that has no executor resumes on the
     ///   calling thread, before this returns. Such a party may destroy the exchanger if no other

@@ -219,10 +219,9 @@ struct counted {};
 /// `Span(name)` is called when the wait begins, with the name of the exchanger (`set_name`). When
 /// it ends, `end(error)` is called once, with an `std::error_code` that is zero after an exchange,
 /// and then the destructor. All three run where the waiting party runs: on its executor or thread.
-/// They must not throw. An operation that finds its partner at once usually has no span. In
-/// channels and two-colour exchangers whose order is not `lifo`, it has a short one, because a
-/// party takes its place there before it looks for its partner. A `try_` operation has none. For a
-/// selection, each case that waits has one.
+/// They must not throw. An operation that finds its partner at once usually has no span. In the
+/// order `fifo` it has a short one, because a party takes its place before it looks for its
+/// partner. A `try_` operation has none. For a selection, each case that waits has one.
 /// @tparam Span  a class that need not be movable, and is not over-aligned.
 template <class Span>
 struct traced {};

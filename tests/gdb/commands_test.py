@@ -98,7 +98,6 @@ class EveryKindOfWaiter(Case):
             "lifo": [r"red_blue_exchanger 0x\w+: 2 waiters$",
                      rf"0  blue, coroutine blue<?.*\(\) at {self.at('blue')}, {loop}, {none}",
                      r"1  blue, coroutine blue"],
-            "any": [rf"0  red, coroutine red<?.*\(\) at {self.at('red')}, {loop}, {none}"],
             "both": [r"exchanger 0x\w+: 1 waiter$", rf"exchange\(\) at {self.at('exchange')}, ",
                      rf"awaited by several\(\) at {self.at('several')}$"],
             "*both.second": [rf"awaited by several\(\) at {self.at('several')}$"],

@@ -113,7 +113,6 @@ struct printed_objects {
     tryst::counters no_counts{2};
     tryst::red_blue_exchanger<int, char> queue;
     tryst::red_blue_exchanger<int, char, tryst::order::lifo> stack{3};
-    tryst::red_blue_exchanger<int, char, tryst::order::any> any{3};
     tryst::synchronous_channel<int> channel;
 
     tryst::exchange_result<int> exchanged{7};
@@ -179,7 +178,6 @@ int main() {
         all.loop.spawn(send(all.channel, i));
         all.loop.spawn(arrive_red(all.queue));
         all.loop.spawn(arrive_blue(all.stack));
-        all.loop.spawn(arrive_red(all.any));
     }
     all.loop.spawn(swap(all.busy));
     static_cast<void>(all.counted.try_exchange(1));

@@ -48,8 +48,6 @@ OBJECTS = {
              + waiters("red in list", "arrive_red", 2),
     "stack": "tryst::red_blue_exchanger<int, char, tryst::order::lifo>: open, 3 blue waiting, arena 0 of 3 slots"
              + waiters("blue in list", "arrive_blue", 3),
-    "any": "tryst::red_blue_exchanger<int, char, tryst::order::any>: open, 3 red waiting, arena 0 of 3 slots"
-           + waiters("red in list", "arrive_red", 3),
     "channel": "tryst::synchronous_channel<int, tryst::order::fifo>: open, 3 senders waiting"
                + waiters("sender in list", "send", 3),
     "exchanged": "exchanged = {item = 7}",

@@ -101,7 +101,6 @@ int main() {
     channel numbers;
     coloured<tryst::order::fifo> fifo;
     coloured<tryst::order::lifo> lifo;
-    coloured<tryst::order::any> any;
     rooms both;
     meeting asked;
     meeting scoped;
@@ -128,7 +127,6 @@ int main() {
     }
     loop.spawn(blue(lifo));
     loop.spawn(blue(lifo));
-    loop.spawn(red(any));
     loop.spawn(rest());
     loop.spawn(several(both.first, *both.second));
     loop.spawn(ask(loop, asked));

@@ -19,25 +19,6 @@ namespace tryst {
 
 namespace model {
 
-/// A queue behind an arena, with one cell in a segment.
-class unordered_queue : public detail::basic_dual_queue<0> {
-public:
-    static constexpr bool spreads = true;
-    static constexpr bool eliminates = true;
-};
-
-} // namespace model
-
-namespace test {
-
-detail::basic_arena<model::unordered_queue>&
-arena_of(detail::protocol<model::unordered_queue>& inside) noexcept;
-template struct opened_arena<&detail::protocol<model::unordered_queue>::arena_>;
-
-} // namespace test
-
-namespace model {
-
 namespace {
 
 using detail::colour;
@@ -248,7 +229,7 @@ private:
         while (true) {
             const bool offers = p != plan::tries;
             match_result seen{match_result::empty};
-            if (p == plan::tries || WaitList::looks_first) {
+            if (p == plan::tries || WaitList::spreads) {
                 seen = list_->try_match(own);
             }
             if (offers &&
@@ -736,12 +717,12 @@ public:
     salon(const salon&) = delete;
     salon& operator=(const salon&) = delete;
 
-    /// @param skips  how many arrivals of its thread have skipped the list before.
+    /// @param looks  whether it looks at the list first although the arena is in use.
     template <colour Own>
-    auto loop(patience kind, bool destroys = false, std::uint8_t skips = 0) {
+    auto loop(patience kind, bool destroys = false, bool looks = false) {
         const std::size_t mine = parties_++;
-        return [this, mine, kind, destroys, skips, on = loops_++] {
-            detail::per_thread<detail::thread_state>().skips[Own == red ? 0 : 1] = skips;
+        return [this, mine, kind, destroys, looks, on = loops_++] {
+            test::let_next_arrival_look(looks);
             serial_loop& here = loop_.at(on);
             here.run([&] {
                 here.begin_work();
@@ -1036,18 +1017,13 @@ void in_arena_destroyed_by_red() {
     s.run(s.template loop<red>(endless, true), s.template loop<blue>(until_stop), s.canceller());
 }
 
-// The blue is the 251st of its thread: it must go to the queue.
-void in_arena_over_red_and_next_to_queue() {
-    salon<unordered_queue> s(1);
+// The blue must meet the red that waits.
+void in_arena_over_red_and_look() {
+    salon<stack> s(1);
     s.wait_below<red>();
-    s.run(s.loop<red>(endless), s.loop<blue>(endless, false, 250));
-}
-
-// The arrivals skip the queue, for whose segments there is no memory at times.
-void in_arena_without_memory() {
-    salon<unordered_queue> s(1);
-    the_checker().starve(3);
-    s.run(s.loop<red>(endless), s.loop<blue>(endless));
+    the_checker().forbid(reaches(step::offer_in_arena, step::claim_in_arena));
+    s.run(s.loop<blue>(endless, false, true));
+    crowd<stack>::require_met(0);
 }
 
 constexpr std::array all{
@@ -1200,6 +1176,8 @@ constexpr std::array all{
     scene{"lifo_arena_over_blue", "the same, while a blue waits in the stack",
           in_arena_over_blue<stack>,
           reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
+    scene{"lifo_arena_look", "the same, and a blue that looks at the stack first",
+          in_arena_over_red_and_look, reaches(step::claim_in_wait_list)},
     scene{"lifo_arena_canceller", "the same over a red, and a stop",
           in_arena_over_red_and_canceller<stack>, reaches(step::claim_in_arena, step::stop)},
     scene{"lifo_arena_closer", "the same over a red, and a close",
@@ -1212,30 +1190,6 @@ constexpr std::array all{
           reaches(step::claim_in_arena, step::claim_in_wait_list)},
     scene{"lifo_arena_destroyed", "the party that has returned destroys both; a stop",
           in_arena_destroyed_by_red<stack>, reaches(step::claim_in_arena)},
-    scene{"any_arena", "dual queue behind an arena, coroutines: red and blue",
-          in_arena<unordered_queue>,
-          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
-    scene{"any_arena_over_red", "the same, while a red waits in the queue",
-          in_arena_over_red<unordered_queue>,
-          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
-    scene{"any_arena_over_blue", "the same, while a blue waits in the queue",
-          in_arena_over_blue<unordered_queue>,
-          reaches(step::claim_in_arena, step::claim_in_wait_list, step::expiry)},
-    scene{"any_arena_next", "the same over a red; the blue must go to the queue",
-          in_arena_over_red_and_next_to_queue, reaches(step::claim_in_wait_list)},
-    scene{"any_arena_canceller", "the same over a red, and a stop",
-          in_arena_over_red_and_canceller<unordered_queue>,
-          reaches(step::claim_in_arena, step::stop)},
-    scene{"any_arena_closer", "the same over a red, and a close",
-          in_arena_over_red_and_closer<unordered_queue>,
-          reaches(step::claim_in_arena, step::claim_in_wait_list)},
-    scene{"any_arena_poor", "dual queue behind an arena, no memory at times",
-          in_arena_without_memory, reaches(step::claim_in_arena)},
-    scene{"any_arena_two_reds", "dual queue behind an arena: two reds and a blue",
-          two_reds_in_arena<unordered_queue>,
-          reaches(step::claim_in_arena, step::claim_in_wait_list)},
-    scene{"any_arena_destroyed", "the party that has returned destroys both; a stop",
-          in_arena_destroyed_by_red<unordered_queue>, reaches(step::claim_in_arena)},
 };
 
 } // namespace

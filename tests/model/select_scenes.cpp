@@ -32,13 +32,6 @@ using enum patience;
 using queue = detail::basic_dual_queue<0>;
 using stack = detail::dual_stack;
 
-/// The same queue where the order is not promised: arrivals that can wait do not look first.
-class unordered_queue : public queue {
-public:
-    static constexpr bool spreads = true;
-    static constexpr bool eliminates = true;
-};
-
 /// A case of a party: the place where it exchanges, and its side there.
 template <colour Side = colour::none>
 struct at {
@@ -1073,10 +1066,6 @@ constexpr std::array all{
     scene{"select_lifo_closer_inline",
           "a closer resumes a party that decides for a selection in the closer's way",
           closer_resumes_partner<stack>, reaches(step::refill)},
-    scene{"select_any", "unordered dual queues: two selections, each of both colours",
-          colours<unordered_queue>, reaches(step::commit)},
-    scene{"select_any_partners", "unordered dual queues: a selection and two partners",
-          colours_and_two_partners<unordered_queue>, reaches(step::commit, step::stale_claim)},
 };
 
 } // namespace

@@ -58,7 +58,7 @@ SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
              "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",)}
-OF_WAIT_LISTS = ("fifo", "lifo", "any", "select_fifo", "select_lifo", "select_any")
+OF_WAIT_LISTS = ("fifo", "lifo", "select_fifo", "select_lifo")
 
 
 def concerns(file: str, scene: str) -> bool:
@@ -519,8 +519,10 @@ def elimination() -> Iterator[Mutant]:
     yield mutant("close: the arena stays in use", "            arena_.shut();", "            static_cast<void>(0);")
     yield mutant("close: all but one slot of a group are forgotten",
                  "i != arena_.capacity() * arena::group_size; ++i) {", "i != arena_.capacity(); ++i) {")
+    yield Mutant("elimination: no arrival looks at the stack first", "detail/meet/arena.hpp",
+                 "highest(bound()) != 0 && !comes_up(per_thread<thread_state>())", "highest(bound()) != 0")
     yield mutant("an arrival that skipped the stack pushes without a look",
-                 "        bool tried = (moving == nullptr && !arena_.has_grown()) || !WaitList::looks_first;\n",
+                 "        bool tried = moving == nullptr && !arena_.has_grown();\n",
                  "        bool tried = true;\n",
                  known="`enqueue_or_match` finds the other colour on the stack, and the arrival starts again")
 

@@ -44,11 +44,6 @@ tryst::task<> server(tryst::synchronous_channel<request>& channel, std::stop_tok
     }
 }
 
-void declared_without_order() {
-    using requests = tryst::synchronous_channel<request, tryst::order::any>;
-    static_cast<void>(sizeof(requests));
-}
-
 using free_buffers = tryst::synchronous_channel<empty_buffer, tryst::order::lifo>;
 
 tryst::task<> take(free_buffers& from) {

@@ -216,13 +216,12 @@ private:
         detail::side<detail::single_slot, item>, side<detail::dual_queue, colour::red>,
         side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
         side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
-        side<detail::dual_stack, colour::blue>, side<detail::unordered_dual_queue, colour::red>,
-        side<detail::unordered_dual_queue, colour::blue>,
+        side<detail::dual_stack, colour::blue>,
         detail::side<detail::dual_queue, item, void, colour::red>,
         detail::side<detail::dual_queue, void, item, colour::blue>,
         detail::side<detail::single_slot, item, item, colour::none, counting>,
-        detail::side<detail::unordered_dual_queue, item, item, colour::red, counting>,
-        detail::side<detail::unordered_dual_queue, item, item, colour::blue, counting>>>
+        detail::side<detail::dual_stack, item, item, colour::red, counting>,
+        detail::side<detail::dual_stack, item, item, colour::blue, counting>>>
         operation_;
 };
 

@@ -143,9 +143,8 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     p.how = choose_pace(dice, large);
     using kind = venue::kind;
     static constexpr std::array kinds{
-        kind::plain,      kind::plain,   kind::plain,      kind::fifo, kind::short_fifo,
-        kind::short_fifo, kind::lifo,    kind::lifo,       kind::any,  kind::any,
-        kind::channel,    kind::counted, kind::counted_any};
+        kind::plain, kind::plain, kind::plain, kind::fifo,    kind::short_fifo, kind::short_fifo,
+        kind::lifo,  kind::lifo,  kind::lifo,  kind::channel, kind::counted,    kind::counted_lifo};
     for (kind& each : p.kinds) {
         each = dice.among(kinds);
     }

@@ -47,12 +47,11 @@ class any_cases {
                      red<detail::dual_queue>, blue<detail::dual_queue>,
                      red<detail::basic_dual_queue<1>>, blue<detail::basic_dual_queue<1>>,
                      red<detail::dual_stack>, blue<detail::dual_stack>,
-                     red<detail::unordered_dual_queue>, blue<detail::unordered_dual_queue>,
                      one_of<detail::dual_queue, item, void, colour::red>,
                      one_of<detail::dual_queue, void, item, colour::blue>,
                      one_of<detail::single_slot, item, item, colour::none, counting>,
-                     one_of<detail::unordered_dual_queue, item, item, colour::red, counting>,
-                     one_of<detail::unordered_dual_queue, item, item, colour::blue, counting>>;
+                     one_of<detail::dual_stack, item, item, colour::red, counting>,
+                     one_of<detail::dual_stack, item, item, colour::blue, counting>>;
 
 public:
     using result = any_cases*;

@@ -90,9 +90,5 @@ TEST(SimStranding, DoesNotHappenToRedsAndBluesOnAStack) {
     expect_that_all_finish<order::lifo>();
 }
 
-TEST(SimStranding, DoesNotHappenToRedsAndBluesWithoutAnOrder) {
-    expect_that_all_finish<order::any>();
-}
-
 } // namespace
 } // namespace tryst::sim

@@ -21,9 +21,6 @@ void venue::make(kind which, std::size_t capacity) {
     case kind::lifo:
         owned_ = std::make_unique<lifo_exchanger>(capacity);
         break;
-    case kind::any:
-        owned_ = std::make_unique<unordered_exchanger>(capacity);
-        break;
     case kind::channel:
         owned_ = std::make_unique<item_channel>();
         break;
@@ -31,9 +28,9 @@ void venue::make(kind which, std::size_t capacity) {
         counters_ = std::make_unique<counters>(choices().between(0, 2));
         owned_ = std::make_unique<counted_exchanger>(*counters_, capacity);
         break;
-    case kind::counted_any:
+    case kind::counted_lifo:
         counters_ = std::make_unique<counters>(choices().between(0, 2));
-        owned_ = std::make_unique<counted_unordered_exchanger>(*counters_, capacity);
+        owned_ = std::make_unique<counted_lifo_exchanger>(*counters_, capacity);
         break;
     }
 }

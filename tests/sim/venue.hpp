@@ -25,10 +25,9 @@ using plain_exchanger = exchanger<item>;
 using fifo_exchanger = red_blue_exchanger<item>;
 using short_fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
-using unordered_exchanger = test::short_exchanger<detail::unordered_dual_queue, item>;
 using item_channel = synchronous_channel<item>;
 using counted_exchanger = exchanger<item, counted>;
-using counted_unordered_exchanger = red_blue_exchanger<item, item, order::any, counted>;
+using counted_lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 
 template <class Exchanger>
 concept without_colours =
@@ -42,10 +41,9 @@ public:
         fifo,
         short_fifo,
         lifo,
-        any,
         channel,
         counted,
-        counted_any
+        counted_lifo
     };
 
     /// A new one. @throws std::bad_alloc.
@@ -90,8 +88,8 @@ private:
     std::unique_ptr<counters> counters_;
     std::variant<std::monostate, std::unique_ptr<plain_exchanger>, std::unique_ptr<fifo_exchanger>,
                  std::unique_ptr<short_fifo_exchanger>, std::unique_ptr<lifo_exchanger>,
-                 std::unique_ptr<unordered_exchanger>, std::unique_ptr<item_channel>,
-                 std::unique_ptr<counted_exchanger>, std::unique_ptr<counted_unordered_exchanger>>
+                 std::unique_ptr<item_channel>, std::unique_ptr<counted_exchanger>,
+                 std::unique_ptr<counted_lifo_exchanger>>
         owned_;
 };
 

@@ -324,7 +324,7 @@ inline forget(p) {
   e = 0; f = 0; q = 0; s = 0; left = 0; others = 0; ok = false; parked = false; queued = false; polls = false
 }
 
-#ifdef M_UNORDERED
+#ifdef M_UNSORTED
 #define CHOOSE(p) if :: IN(left, 0) -> e = 0 :: IN(left, 1) -> e = 1 :: IN(left, 2) -> e = 2 fi
 #else
 #define CHOOSE(p) e = LOWEST(left)

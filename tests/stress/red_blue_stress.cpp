@@ -63,20 +63,6 @@ struct lifo_meeting {
                                       step::refill};
 };
 
-struct any_meeting {
-    using exchanger = red_blue_exchanger<tracked, tracked, order::any>;
-    static constexpr bool fifo = false;
-    static constexpr std::array steps{step::claim_in_wait_list,
-                                      step::offer_in_arena,
-                                      step::expiry,
-                                      step::growth,
-                                      step::shrinkage,
-                                      step::stop,
-                                      step::own_stop,
-                                      step::completion_in_place,
-                                      step::vacancy};
-};
-
 /// One exchanger with two colours, and the parties that exchange there until it is closed.
 template <class Meeting>
 struct coloured_scene {
@@ -268,7 +254,7 @@ void press_and_close(coloured_scene<Meeting>& s, history::log& log) {
 
 template <class Meeting>
 class RedBlueStress : public ::testing::Test {};
-using meetings = ::testing::Types<fifo_meeting, short_fifo_meeting, lifo_meeting, any_meeting>;
+using meetings = ::testing::Types<fifo_meeting, short_fifo_meeting, lifo_meeting>;
 TYPED_TEST_SUITE(RedBlueStress, meetings);
 
 TYPED_TEST(RedBlueStress, ConservesEveryItemHoweverTheWaitsEnd) {

@@ -5,14 +5,12 @@
 #pragma once
 
 #include <tryst/detail/meet/arena.hpp>
-#include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 
 namespace tryst::test {
 
 using stack_protocol = detail::protocol<detail::dual_stack>;
-using unordered_protocol = detail::protocol<detail::unordered_dual_queue>;
 
 /// An explicit instantiation may name private members ([temp.spec.general]).
 template <auto Arena>
@@ -24,8 +22,16 @@ struct opened_arena<Arena> {
     }
 };
 detail::basic_arena<detail::dual_stack>& arena_of(stack_protocol& inside) noexcept;
-detail::basic_arena<detail::unordered_dual_queue>& arena_of(unordered_protocol& inside) noexcept;
 template struct opened_arena<&stack_protocol::arena_>;
-template struct opened_arena<&unordered_protocol::arena_>;
+
+/// Lets the calling thread's next arrival, if the arena is in use, look at the stack first or not.
+inline void let_next_arrival_look(bool looks) noexcept {
+    auto& here = detail::per_thread<detail::thread_state>();
+    detail::thread_state tried;
+    do {
+        ++here.random;
+        tried.random = here.random;
+    } while (detail::comes_up(tried) != looks);
+}
 
 } // namespace tryst::test

@@ -108,6 +108,5 @@ int main(int count, char** arguments) {
     } else {
         use_two_colours<tryst::order::fifo>();
         use_two_colours<tryst::order::lifo>();
-        use_two_colours<tryst::order::any>();
     }
 }

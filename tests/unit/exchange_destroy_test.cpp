@@ -353,11 +353,6 @@ TEST(ExchangerLifetime, MayBeEndedByAPartyThatFoundItsTwoColoursClosedDuringTheC
             return std::make_unique<tryst::red_blue_exchanger<int, int, tryst::order::lifo>>(255);
         },
         [](auto& ex) { return ex.try_blue(1); });
-    close_and_destroy_elsewhere(
-        [] {
-            return std::make_unique<tryst::red_blue_exchanger<int, int, tryst::order::any>>(255);
-        },
-        [](auto& ex) { return ex.try_blue(1); });
 }
 
 TEST(ExchangerLifetime, OutlastsAStopThatComesTooLate) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The next arrival takes the waiter in slot 0, however busy the arena is. With two colours an
-// arrival takes it before long.
+// The next arrival takes the waiter in slot 0, however busy the arena is. With two colours on a
+// stack, an arrival takes it before long.
 #include <tryst/exchanger.hpp>
 
 #include "support/bare_coroutine.hpp"
@@ -101,12 +101,14 @@ TEST(Fairness, ABusyArenaTakesTheOneWhoStartsToWaitWithinOneTurnOfEach) {
     loop.run_until_idle();
 }
 
-template <class WaitList>
-using coloured_exchanger = tryst::test::short_exchanger<WaitList, int>;
+using stack_exchanger = tryst::test::short_exchanger<tryst::detail::dual_stack, int>;
 
-template <bool Red, class WaitList>
-tryst::task<> exchange_often(coloured_exchanger<WaitList>& ex, int times, long& swaps) {
-    for (int i = 0; i != times; ++i) {
+/// Makes exchanges at the first exchanger, and after each `period` of them one at the second.
+template <bool Red>
+tryst::task<> exchange_in_turn(stack_exchanger& first, stack_exchanger& second, int period,
+                               int times, long& swaps) {
+    for (int i = 1; i <= times; ++i) {
+        stack_exchanger& ex = i % (period + 1) == 0 ? second : first;
         if constexpr (Red) {
             auto got = co_await ex.red(1);
             if (!got) {
@@ -122,60 +124,53 @@ tryst::task<> exchange_often(coloured_exchanger<WaitList>& ex, int times, long& 
     }
 }
 
-template <class WaitList>
-bare_coroutine wait_below(coloured_exchanger<WaitList>& ex, const long& swaps,
-                          long& swaps_when_taken) {
+bare_coroutine wait_below(stack_exchanger& ex, const long& swaps, long& swaps_when_taken) {
     const auto got = co_await ex.red(2);
     swaps_when_taken = got ? swaps : -1;
 }
 
-template <class WaitList>
-class FairnessOfArena : public testing::Test {};
-using wait_lists_with_arena =
-    testing::Types<tryst::detail::dual_stack, tryst::detail::unordered_dual_queue>;
-TYPED_TEST_SUITE(FairnessOfArena, wait_lists_with_arena, );
-
-TYPED_TEST(FairnessOfArena, TakesTheOneWhoWaitsInTheList) {
-    constexpr int coroutines = 16;
-    coloured_exchanger<TypeParam> ex(1);
-    tryst::run_loop loop;
-    long swaps = 0;
-    long swaps_when_taken = -1;
-    const auto waiting = wait_below<TypeParam>(ex, swaps, swaps_when_taken);
-    tryst::test::arena_of(ex.inside()).grow();
-    for (int i = 0; i != coroutines; i += 2) {
-        loop.spawn(exchange_often<true, TypeParam>(ex, 1'000, swaps));
-        loop.spawn(exchange_often<false, TypeParam>(ex, 1'000, swaps));
+TEST(FairnessOfArena, TakesTheOneWhoWaitsOnTheStackWhateverThePattern) {
+    for (const int period : {1, 2, 16, 250, 255, 256}) {
+        stack_exchanger first(1);
+        stack_exchanger second(1);
+        tryst::run_loop loop;
+        long swaps = 0;
+        long swaps_when_taken = -1;
+        const auto waiting = wait_below(first, swaps, swaps_when_taken);
+        tryst::test::arena_of(first.inside()).grow();
+        tryst::test::arena_of(second.inside()).grow();
+        tryst::detail::per_thread<tryst::detail::thread_state>().random = 1; // a seed
+        loop.spawn(exchange_in_turn<true>(first, second, period, 20'000, swaps));
+        loop.spawn(exchange_in_turn<false>(first, second, period, 20'000, swaps));
+        loop.run_until_idle();
+        EXPECT_GT(swaps_when_taken, 0) << period;
+        EXPECT_LT(swaps_when_taken, 2'000) << period;
+        first.close();
+        second.close();
+        loop.run_until_idle();
     }
-    loop.run_until_idle();
-    // Of 251 blue arrivals, one looks at the list.
-    EXPECT_GE(swaps_when_taken, 0);
-    EXPECT_LE(swaps_when_taken, 251);
-    EXPECT_GT(swaps, 7'000);
-    ex.close();
-    loop.run_until_idle();
 }
 
-TEST(Fairness, ThreadsThatVisitManyStacksInTurnLookAtEach) {
-    std::thread fresh([] { // other tests have counted arrivals on this one
-        for (int stacks = 1; stacks != 17; ++stacks) {
-            std::vector<std::unique_ptr<tryst::test::stack_protocol>> visited;
-            std::vector<int> looks(static_cast<std::size_t>(stacks));
-            for (int i = 0; i != stacks; ++i) {
-                visited.push_back(std::make_unique<tryst::test::stack_protocol>(1));
-                EXPECT_FALSE(tryst::test::arena_of(*visited.back()).skips_list(colour::blue));
-                tryst::test::arena_of(*visited.back()).grow();
-            }
-            for (int i = 0; i != 251 * stacks; ++i) {
-                const auto at = static_cast<std::size_t>(i % stacks);
-                const auto& arena = tryst::test::arena_of(*visited[at]);
-                EXPECT_EQ(arena.skips_list(colour::red), i % 251 != 250);
-                looks[at] += arena.skips_list(colour::blue) ? 0 : 1;
-            }
-            EXPECT_EQ(looks, std::vector<int>(looks.size(), 1)) << stacks;
+TEST(FairnessOfArena, OneArrivalIn256LooksAtAStackFirst) {
+    constexpr int looks_expected = 100;
+    for (const int stacks : {1, 2, 16, 251, 256}) {
+        std::vector<std::unique_ptr<tryst::test::stack_protocol>> visited;
+        for (int i = 0; i != stacks; ++i) {
+            visited.push_back(std::make_unique<tryst::test::stack_protocol>(1));
+            EXPECT_FALSE(tryst::test::arena_of(*visited.back()).skips_list()) << "not in use";
+            tryst::test::arena_of(*visited.back()).grow();
         }
-    });
-    fresh.join();
+        tryst::detail::per_thread<tryst::detail::thread_state>().random = 1; // a seed
+        const auto& arena = tryst::test::arena_of(*visited.front());
+        int looks = 0;
+        for (int i = 0; i != 256 * looks_expected; ++i) {
+            looks += arena.skips_list() ? 0 : 1;
+            for (std::size_t other = 1; other != visited.size(); ++other) {
+                static_cast<void>(tryst::test::arena_of(*visited[other]).skips_list());
+            }
+        }
+        EXPECT_NEAR(looks, looks_expected, 30) << stacks; // three standard deviations
+    }
 }
 
 joined_coroutine wait_and_sum(exchanger& ex, std::vector<std::atomic<long>>& swaps, long& sum) {

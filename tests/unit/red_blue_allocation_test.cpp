@@ -47,7 +47,7 @@ struct in_order {
 };
 template <class Order>
 class RedBlueAllocation : public testing::Test {};
-using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>, in_order<order::any>>;
+using orders = testing::Types<in_order<order::fifo>, in_order<order::lifo>>;
 TYPED_TEST_SUITE(RedBlueAllocation, orders);
 
 template <class Channel>
@@ -278,7 +278,7 @@ template <class List>
 match_result arrive(List& list, waiter& w, colour side) {
     while (true) {
         match_result seen{match_result::empty};
-        if (List::looks_first) {
+        if (List::spreads) {
             seen = list.try_match(side);
         }
         if (seen.kind == match_result::empty || seen.kind == match_result::own_side) {

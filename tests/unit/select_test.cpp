@@ -814,8 +814,7 @@ template <class Venue>
 class SelectOrders : public testing::Test {};
 
 using venues = testing::Types<tryst::red_blue_exchanger<int, std::string, tryst::order::fifo>,
-                              tryst::red_blue_exchanger<int, std::string, tryst::order::lifo>,
-                              tryst::red_blue_exchanger<int, std::string, tryst::order::any>>;
+                              tryst::red_blue_exchanger<int, std::string, tryst::order::lifo>>;
 TYPED_TEST_SUITE(SelectOrders, venues);
 
 TYPED_TEST(SelectOrders, SelectsAmongColours) {

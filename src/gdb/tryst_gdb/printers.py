@@ -33,13 +33,13 @@ def enumerator(value: gdb.Value) -> str:
     raise gdb.error(f"{int(value)} is no {plain(value.type).name}")
 
 
-ORDERS = ("fifo", "lifo", "any")
+ORDERS = ("fifo", "lifo")
 
 
 def type_name(value: gdb.Value) -> str:
     """The name of a type as users write it, whatever compiler wrote it into the program."""
     name = ASIO_NAMESPACE.sub(r"tryst::\1::", str(plain(value.type)).replace("(anonymous namespace)::", ""))
-    return re.sub(r"\(tryst::order\)([012])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
+    return re.sub(r"\(tryst::order\)([01])", lambda order: f"tryst::order::{ORDERS[int(order[1])]}", name)
 
 
 def executor_text(reference: gdb.Value) -> str:

@@ -20,6 +20,20 @@
 
 namespace tryst::detail {
 
+/// An event of probability 1 in 256, by the thread's pseudo-random numbers: SplitMix64 (Steele, Lea
+/// and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, section 4). The seed differs
+/// between threads, and also between short threads that use the same memory one after the other.
+inline bool comes_up(thread_state& here) noexcept {
+    if (here.random == 0) [[unlikely]] {
+        here.random = static_cast<std::uint64_t>(clock::now().time_since_epoch().count()) ^
+                      reinterpret_cast<std::uintptr_t>(&here);
+    }
+    std::uint64_t x = here.random += 0x9E3779B97F4A7C15U;
+    x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+    x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+    return x >> 56U == 0;
+}
+
 /* The arena
  * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to
  * `bound` are for elimination: pairs that meet there do not write to the wait list's cache line.
@@ -112,18 +126,10 @@ public:
         return (place >> bound_bits) % group_size;
     }
 
-    /// Whether an arrival may skip the wait list, because the arena is in use. On each thread,
-    /// every `list_period`-th arrival of a colour may not. Call once for each arrival.
-    bool skips_list(colour own) const noexcept {
-        if (highest(bound()) == 0) {
-            return false;
-        }
-        std::uint8_t& skips = per_thread<thread_state>().skips[own == colour::red ? 0 : 1];
-        if (++skips != list_period) {
-            return true;
-        }
-        skips = 0;
-        return false;
+    /// Whether an arrival may skip the wait list: because the arena is in use, except with a
+    /// probability of 1 in 256. Call once for each arrival.
+    bool skips_list() const noexcept {
+        return highest(bound()) != 0 && !comes_up(per_thread<thread_state>());
     }
 
     /// After a failed claim in the thread's slot above 0: selects another slot, and grows.
@@ -225,10 +231,6 @@ private:
     struct alignas(line_pair) group {
         slot members[group_size];
     };
-
-    /// A prime number, so that a thread that visits 250 exchangers or fewer in turn
-    /// looks at each list.
-    static constexpr std::uint8_t list_period = 251;
 
     // The lowest byte of the bound is the highest slot in use. The next 13 bits count its changes.
     // One bit is set when the arena is shut.

@@ -57,9 +57,8 @@ class basic_dual_queue {
 
 public:
     static constexpr bool withdraws_in_one_step = true;
-    /// A look at the cursors before the ticket would cost as much as the ticket.
-    static constexpr bool looks_first = false;
-    /// A party that offered in the arena would be overtaken by later arrivals in the wait list.
+    /// A look at the cursors before the ticket would cost as much as the ticket. A party that
+    /// offered in the arena would be overtaken by later arrivals in the wait list.
     static constexpr bool spreads = false;
     static constexpr bool eliminates = false;
 
@@ -360,13 +359,5 @@ private:
 };
 
 using dual_queue = basic_dual_queue<6>;
-
-/// The wait list of two colours without an order: a dual queue behind an arena. Pairs may form in
-/// the arena, whoever waits in the queue, as with a dual stack (dual_stack.hpp).
-class unordered_dual_queue : public dual_queue {
-public:
-    static constexpr bool spreads = true;
-    static constexpr bool eliminates = true;
-};
 
 } // namespace tryst::detail

@@ -62,9 +62,10 @@ namespace tryst::detail {
  *      (tests/unit/elimination_test.cpp plays all histories of up to four parties.)
  *   5. Offers in the arena are bounded, and expire into the stack (I2). So I3 holds.
  *   6. Others may pass a waiter on the stack for as long as they meet in the arena, as they may by
- *      meeting above it on the stack. But of 251 arrivals of a colour on a thread, one looks at the
- *      stack first.
- *      An offer that expires goes there, too, unless it finds a partner in the arena on the way.
+ *      meeting above it on the stack. But each arrival looks at the stack first with a probability
+ *      of 1 in 256. An offer that expires goes there, too, unless it finds a partner in the arena
+ *      on the way. A count instead, such as every 256th arrival of a thread, would depend on the
+ *      program: if it visits several stacks in a regular pattern, all looks may be at one of them.
  *   7. A party that arrives after a close must find it, without looking at the stack. So a close
  *      shuts the arena, too. */
 class dual_stack {
@@ -75,7 +76,6 @@ class dual_stack {
 
 public:
     static constexpr bool withdraws_in_one_step = false;
-    static constexpr bool looks_first = true;
     static constexpr bool spreads = true;
     static constexpr bool eliminates = true;
 

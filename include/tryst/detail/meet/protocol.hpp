@@ -62,8 +62,8 @@ enum class arrival : std::uint8_t {
  *     stop and the deadline come into force (docs/adr/0003).
  *
  * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is. Each arrival looks; but if the list eliminates and the arena is in use, only every 251st
- *     of a colour on each thread looks before it tries the arena (dual_stack.hpp).
+ *     is. Each arrival looks; but if the list eliminates and the arena is in use, it looks before
+ *     it tries the arena only with a probability of 1 in 256 (dual_stack.hpp).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
  *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
@@ -103,7 +103,7 @@ public:
     bool is_closed() const noexcept { return arena_.list().is_closed(); }
 
     /// Whether an arrival that can wait should begin with `try_match` (wait_list.hpp).
-    static constexpr bool looks_first = WaitList::looks_first;
+    static constexpr bool looks_first = WaitList::spreads;
 
     /// Step 1 of `arrive` alone. In a `single_slot`: one load and, if a partner waits, one CAS. For
     /// a party that does not spin, also looks at this thread's slot of the arena. Inlined, because
@@ -112,8 +112,7 @@ public:
     template <bool OwnsThread = false, class W>
     [[gnu::always_inline]] inline bool try_match(W& w) noexcept {
         if constexpr (WaitList::eliminates) {
-            // Otherwise `arrive` decides which arrivals look at the list.
-            if (WaitList::looks_first ? arena_.skips_list(W::side) : arena_.has_grown()) {
+            if (arena_.skips_list()) {
                 return false;
             }
         }
@@ -349,11 +348,6 @@ private:
     [[gnu::always_inline]] bool apply_match(W& w, match_result& found, slot* moving) noexcept {
         switch (found.kind) {
         case match_result::partner:
-            if constexpr (WaitList::eliminates && !WaitList::looks_first) {
-                if (!found.claimed->executor.alone_here()) {
-                    count_growth(arena_.grow()); // the pair crosses cores
-                }
-            }
             if (!swap_with(w, found.claimed, true, moving)) {
                 found.kind = match_result::collided;
                 return false;
@@ -434,12 +428,7 @@ private:
         requires WaitList::eliminates
     {
         // `try_match` has just tried the list, unless it skipped it.
-        bool tried = (moving == nullptr && !arena_.has_grown()) || !WaitList::looks_first;
-        bool list_first = tried;
-        if constexpr (!WaitList::looks_first) {
-            list_first = moving == nullptr && !arena_.skips_list(W::side);
-            spread = spread && !list_first;
-        }
+        bool tried = moving == nullptr && !arena_.has_grown();
         while (true) {
             const std::uint32_t bound = arena_.bound();
             const std::uint32_t index = spread ? arena::index(bound) : 0;
@@ -463,10 +452,10 @@ private:
                 continue;
             }
             const bool skips = std::exchange(tried, false);
-            if (!std::exchange(list_first, false) && match_nearby(w, bound, moving)) {
-                return arrival::completed;
-            }
             if (!skips) {
+                if (match_nearby(w, bound, moving)) {
+                    return arrival::completed;
+                }
                 match_result found = arena_.list().try_match(W::side);
                 if (apply_match(w, found, moving)) {
                     return arrival::completed;
@@ -530,11 +519,8 @@ private:
 
     template <bool OwnsThread, class W>
     arrival arrive(W& w, bool spread, slot* moving) noexcept {
-        // The wait list comes first (I4). With two colours, the caller has just tried it, so the
-        // first pass skips it, unless `w` is moving, or the arena has grown: `spreads` below needs
-        // an up-to-date result.
-        bool tried = W::side != colour::none && moving == nullptr &&
-                     !(WaitList::spreads && arena_.has_grown());
+        // The wait list comes first (I4). If it does not spread, `enqueue_or_match` is the look.
+        bool tried = !WaitList::spreads;
         while (true) {
             match_result found{match_result::own_side};
             if (!std::exchange(tried, false)) {
