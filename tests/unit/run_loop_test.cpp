@@ -39,6 +39,7 @@ using tryst::run_loop;
 using tryst::run_loop_options;
 using tryst::task;
 using tryst::test::census;
+using tryst::test::executor_end;
 using tryst::test::loop_thread;
 using tryst::test::manual_clock;
 using tryst::test::manual_loop;
