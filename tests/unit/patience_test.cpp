@@ -133,7 +133,7 @@ struct claimed_operation {
     static constexpr bool is_timed = true;
 
     template <bool OwnsThread>
-    tryst::detail::arrival begin(tryst::executor_ref /*on*/) noexcept {
+    tryst::detail::arrival begin(tryst::executor_ref /*on*/, bool /*spent*/) noexcept {
         return tryst::detail::arrival::claimed;
     }
     template <bool OwnsThread>
