@@ -47,7 +47,7 @@ public:
         const std::uint64_t product = fraction_ * bound;
         const unsigned below_draw = 64 - bits_;
         fraction_ = product & ((std::uint64_t{1} << below_draw) - 1);
-        return static_cast<std::size_t>(product >> below_draw);
+        return product >> below_draw;
     }
 
 private:
