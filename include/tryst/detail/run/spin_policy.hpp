@@ -26,6 +26,7 @@ namespace tryst::detail {
  *     time reduces it by one.
  *  6. The two loops must not always miss each other's probes. So a loop is ready to answer a probe
  *     after a quarter of the sleeps that it lets pass between probes of its own. */
+/// What one loop knows about its waits.
 class spin_policy {
 public:
     /// @param limit  the maximum number of polls; 0: the loop sleeps at once.

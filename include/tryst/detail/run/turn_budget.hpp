@@ -24,8 +24,10 @@ namespace tryst::detail {
  *
  * The budget belongs to the thread and not to the coroutine, so that it needs no memory in frames.
  * A coroutine may thus be queued after fewer operations, if others have spent the rest. */
+/// The budget of the turn that the calling thread is in.
 class turn_budget {
 public:
+    /// Whether the next operation goes through the queue.
     static bool is_spent() noexcept { return per_thread<thread_state>().completions == most; }
 
     /// Counts an operation that completes without a suspension. Precondition: not spent.
