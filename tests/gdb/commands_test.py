@@ -140,7 +140,7 @@ class EveryKindOfWaiter(Case):
         for output in self.show("tryst stacks"):
             self.assert_in_order(
                 output,
-                r"^run_loop 0x\w+ \(loop\): 82 tasks$",
+                r"^run_loop 0x\w+ \(loop\): 81 tasks$",
                 rf"#0  exchange\(\) at {self.at('exchange')}, waiting in exchanger 0x\w+ \"lobby\", "
                 "no stop, no deadline\n  #1  spawned on run_loop 0x",
                 rf"#0  one_of_two\(\) at {self.at('one-of-two')}, waiting .*\(numbers\)",
