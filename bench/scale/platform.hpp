@@ -127,8 +127,10 @@ T& per_thread() noexcept {
     if (own == nullptr) {
         T* const made = new T();
         if constexpr (requires { made->probe; }) {
-            // The slot at which a thread probes an arena must not depend on an address.
+            // The slot at which a thread probes an arena, and when it looks at a wait list first,
+            // must not depend on an address or the clock.
             made->probe = static_cast<std::uint32_t>(scale::machine::here().random() >> 32U) | 1U;
+            made->random = made->probe;
         }
         own = made;
     }

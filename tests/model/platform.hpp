@@ -119,7 +119,11 @@ template <class T>
 T& per_thread() {
     auto& local = model::the_checker().local(kind_of_local<T>);
     if (local.object == nullptr) {
-        local = {new T(), [](void* object) { delete static_cast<T*>(object); }};
+        auto* const made = new T();
+        if constexpr (requires { made->random; }) {
+            made->random = 1; // a seed that depends neither on the clock nor on an address
+        }
+        local = {made, [](void* object) { delete static_cast<T*>(object); }};
     }
     return *static_cast<T*>(local.object);
 }

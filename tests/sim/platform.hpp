@@ -121,9 +121,11 @@ public:
             own.run = run_number();
             std::destroy_at(&own.value);
             std::construct_at(&own.value);
-            // The slot that a thread tries first must not depend on an address.
+            // The slot that a thread tries first, and when it looks at a wait list first, must not
+            // depend on an address or the clock.
             if constexpr (requires { own.value.probe; }) {
                 own.value.probe = static_cast<std::uint32_t>(choices().next()) | 0x80000000U;
+                own.value.random = own.value.probe;
             }
         }
         return own.value;

@@ -258,7 +258,8 @@ public:
         if (scene_ != nullptr) {
             --scene_->present_;
         }
-        if (executor_ && !executor_.running_here()) {
+        if (executor_ && !executor_.running_here() &&
+            !detail::ending_scope::is_ending_here(executor_)) {
             fail("a frame is destroyed elsewhere than on its loop");
         }
     }

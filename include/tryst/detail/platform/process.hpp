@@ -9,6 +9,7 @@
 #include <thread>
 #else
 #include <csignal>
+#include <initializer_list>
 
 #include <pthread.h>
 #endif

@@ -35,7 +35,7 @@ public:
 
     /// Begins a new budget, if the executor that runs here does not do so itself.
     static void renew() noexcept {
-        thread_state& here = per_thread<thread_state>();
+        auto& here = per_thread<thread_state>();
         if (!here.has_batches) {
             here.completions = 0;
         }
