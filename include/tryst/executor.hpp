@@ -140,7 +140,7 @@ namespace detail {
 
 class ending_scope;
 
-/// What a thread has found out about its partners on other threads when it completed their waits or
+/// The state in which a thread found its partners on other threads when it completed their waits or
 /// posted to them. A loop reads it to decide how long to wait for an answer (spin_policy.hpp).
 struct partners_seen {
     bool running = false; ///< Some partner was running or spinning.

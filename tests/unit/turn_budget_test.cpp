@@ -393,6 +393,30 @@ TEST(TurnBudget, DoesNotHoldUpACoroutineWithoutAnExecutor) {
     EXPECT_EQ(done, waiting_partners::count);
 }
 
+/// A coroutine that is resumed inline spends the budget of the party that resumes it.
+TEST(TurnBudget, IsNotExceededAfterAnInlineResumption) {
+    channel where;
+    channel elsewhere;
+    const waiting_partners others(elsewhere);
+    int done_inline = 0;
+    const auto receive_and_send = [](channel& from, channel& to, int& count) -> bare_coroutine {
+        const auto got = co_await from.receive();
+        EXPECT_TRUE(got);
+        co_await send_all(to, count);
+    };
+    const auto first = receive_and_send(where, elsewhere, done_inline);
+    const waiting_partners partners(where);
+    tryst::run_loop loop;
+    int done = 0;
+    int seen = -1;
+    loop.spawn(send_all(where, done));
+    loop.spawn(look(done, seen));
+    loop.run_until_idle();
+    EXPECT_EQ(done_inline, waiting_partners::count);
+    EXPECT_EQ(done, waiting_partners::count);
+    EXPECT_LE(seen, budget);
+}
+
 TEST(TurnBudget, DoesNotHoldUpAThread) {
     channel where;
     const waiting_partners partners(where);

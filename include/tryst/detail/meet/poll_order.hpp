@@ -42,8 +42,8 @@ public:
             fraction_ = next() >> bits_;
         }
         // Without a division (Lemire, "Fast random integer generation in an interval", 2019,
-        // section 3). What the product has below the draw serves the next ones (Brackett-Rozinsky
-        // and Lemire, "Batched ranged random integer generation", 2024).
+        // section 3). The bits of the product below the draw serve the next draws
+        // (Brackett-Rozinsky and Lemire, "Batched ranged random integer generation", 2024).
         const std::uint64_t product = fraction_ * bound;
         const unsigned below_draw = 64 - bits_;
         fraction_ = product & ((std::uint64_t{1} << below_draw) - 1);

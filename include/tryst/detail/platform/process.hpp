@@ -74,7 +74,7 @@ public:
     /// Waits until the thread has returned. Then call `forget`.
     void join() noexcept { ::pthread_join(thread_, nullptr); }
 
-    /// For a thread that nobody will join. Then call `forget`.
+    /// Gives up waiting for the thread. Then call `forget`.
     void detach() noexcept { ::pthread_detach(thread_); }
 
     /// Prepares for another start. Also for the child of a fork(2) that another thread called.

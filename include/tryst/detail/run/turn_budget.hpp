@@ -24,13 +24,17 @@ namespace tryst::detail {
  *
  * The budget belongs to the thread and not to the coroutine, so that it needs no memory in frames.
  * A coroutine may thus be queued after fewer operations, if others have spent the rest. */
+
 /// The budget of the turn that the calling thread is in.
 class turn_budget {
 public:
     /// Whether the next operation goes through the queue.
-    static bool is_spent() noexcept { return per_thread<thread_state>().completions == most; }
+    static bool is_spent() noexcept {
+        return per_thread<thread_state>().completions >= most_completions;
+    }
 
-    /// Counts an operation that completes without a suspension. Precondition: not spent.
+    /// Counts an operation that completes without a suspension. The budget was not spent when it
+    /// began. But it may have resumed a coroutine inline that has spent the rest.
     static void spend() noexcept { ++per_thread<thread_state>().completions; }
 
     /// Begins a new budget, if the executor that runs here does not do so itself.
@@ -50,9 +54,6 @@ public:
         spend();
         return true;
     }
-
-private:
-    static constexpr auto most = most_completions;
 };
 
 } // namespace tryst::detail
