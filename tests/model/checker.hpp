@@ -196,6 +196,9 @@ public:
     /// Those steps, a bit for each, fail the execution from now on.
     void forbid(std::uint64_t steps) noexcept { forbidden_ = steps; }
 
+    /// In this execution, no weak compare-exchange and no sleep fails spuriously from now on.
+    void forbid_spurious_failures() noexcept { spurious_ = 0; }
+
     /// Adds a line to the trace, if one is wanted; `make()` gives its text.
     template <class Make>
     void note(site where, Make make) {

@@ -1017,12 +1017,12 @@ void in_arena_destroyed_by_red() {
     s.run(s.template loop<red>(endless, true), s.template loop<blue>(until_stop), s.canceller());
 }
 
-// The blue must meet the red that waits. It looks there first, and offers in the arena only if its
-// claim fails spuriously.
+// The blue must meet the red that waits. Only after a spurious failure it would offer in the arena.
 void in_arena_over_red_and_look() {
     salon<stack> s(1);
     s.wait_below<red>();
-    the_checker().forbid(reaches(step::claim_in_arena));
+    the_checker().forbid_spurious_failures();
+    the_checker().forbid(reaches(step::offer_in_arena, step::claim_in_arena));
     s.run(s.loop<blue>(endless, false, true));
     crowd<stack>::require_met(0);
 }
