@@ -169,6 +169,11 @@ inline bool yield_core() noexcept {
     return false;
 }
 
+inline void nap() noexcept {
+    yield_thread();
+}
+inline constexpr unsigned yields_before_nap = 64;
+
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {

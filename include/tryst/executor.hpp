@@ -159,6 +159,7 @@ struct [[gnu::visibility("default")]] thread_state {
     std::uint32_t draws = 0; ///< The random words that selections have drawn (`random_draws`).
     std::uint64_t random = 0; ///< Selects arrivals that look at a list first (arena.hpp); 0: unset.
     std::uint8_t completions = 0; ///< Without a suspension (`turn_budget`).
+    std::uint8_t looks = 0; ///< At waiters that a partner has claimed (`protocol::expire`).
     partners_seen partners; ///< Since the loop on this thread has last asked.
 };
 

@@ -152,6 +152,10 @@ inline bool yield_core() noexcept {
     return true;
 }
 
+/// Priorities are not modelled.
+inline void nap() noexcept {}
+inline constexpr unsigned yields_before_nap = 1;
+
 template <class Done>
 void yield_until(Done done) {
     while (!done()) {

@@ -193,6 +193,11 @@ inline bool yield_core() noexcept {
     return sim::choices().one_in(2);
 }
 
+inline void nap() noexcept {
+    sim::yield();
+}
+inline constexpr unsigned yields_before_nap = 1;
+
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {

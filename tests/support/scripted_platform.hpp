@@ -52,6 +52,11 @@ inline bool yield_core() noexcept {
     yield_thread();
     return test::the_script().core_is_wanted;
 }
+inline void nap() noexcept {
+    yield_thread();
+}
+inline constexpr unsigned yields_before_nap = 64;
+
 template <class Done>
 void yield_until(Done done) noexcept {
     while (!done()) {

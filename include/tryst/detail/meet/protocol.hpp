@@ -191,6 +191,7 @@ public:
             return arrival::completed;
         }
         if (seen.has_failed_to_withdraw()) {
+            give_way();
             return arrival::claimed;
         }
         slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)
@@ -642,6 +643,14 @@ private:
         const bool out = arena::index_of(w.place) == 0 ? withdraw_from_list(w, why)
                                                        : withdraw_from_arena(w, why);
         return out ? arrival::waiting : fail_withdraw(w);
+    }
+
+    /// For a thread that looks again and again whether a claimer has completed a waiter: naps at
+    /// times, because the claimer may have lost its processor to this thread.
+    static void give_way() noexcept {
+        if (++per_thread<thread_state>().looks % yields_before_nap == 0) {
+            nap();
+        }
     }
 
     /// Ends the announced withdrawal of `w`, which came too late (I5).

@@ -104,12 +104,20 @@ inline bool yield_core() noexcept {
     return clock::now() - before > std::chrono::microseconds(1);
 }
 
+/// Sleeps for a moment, so that a thread of lower priority can run, too.
+inline void nap() noexcept {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+/// How often a thread that waits for the step of another yields before each nap.
+inline constexpr unsigned yields_before_nap = 64;
+
 /// Waits for another thread to finish a step that it has begun. The wait is short unless that
 /// thread has lost its core.
 template <class Done>
 void yield_until(Done done) noexcept {
-    while (!done()) {
-        yield_thread();
+    for (unsigned yields = 0; !done(); ++yields) {
+        yields < yields_before_nap ? yield_thread() : nap();
     }
 }
 
