@@ -41,7 +41,7 @@ struct record {
     colour side = none;
     std::size_t mate = 0;
 };
-std::array<record, 12> records;
+std::array<record, 24> records;
 
 /// What a party does.
 enum class plan : std::uint8_t {
@@ -76,6 +76,9 @@ public:
         starves_ = true;
         the_checker().starve(most, surely);
     }
+
+    /// From now on, no party may need more memory than there is.
+    static void require_no_growth() { the_checker().starve(1'000, true); }
 
     /// The next party arrives, now.
     void arrive(colour own, plan p = plan::waits) { arrive(add(own), own, p); }
@@ -318,7 +321,7 @@ private:
     std::size_t count_ = 0;
     bool closing_ = false;
     bool starves_ = false;
-    std::array<guest*, 12> guests_{};
+    std::array<guest*, 24> guests_{};
     guest nobody_;
 };
 
@@ -622,6 +625,156 @@ void poor_close() {
     use_first_segment(c);
     c.starve(3);
     c.run(c.party(red), c.closer());
+}
+
+// Three blues have been met in three segments, which nobody has taken out yet.
+template <class WaitList>
+void leave_three(crowd<WaitList>& c) {
+    for (const colour own : {blue, blue, blue, red, red, red}) {
+        c.arrive(own);
+    }
+}
+
+void tidied_by_two() {
+    crowd<queue> c;
+    leave_three(c);
+    run_threads(c.party(blue), c.party(blue));
+    c.meet_all();
+    c.finish();
+}
+
+void tidied_by_two_and_walked() {
+    crowd<queue> c;
+    leave_three(c);
+    c.run(c.party(blue), c.party(blue), c.party(red, plan::tries));
+}
+
+void tidied_by_two_and_closed() {
+    crowd<queue> c;
+    leave_three(c);
+    c.run(c.party(blue), c.party(blue), c.closer());
+}
+
+// The last thread begins first, so that one preemption makes it late wherever it may be, for as long
+// as five pairs take. Meanwhile a segment leaves the list and comes back.
+void tidied_late() {
+    crowd<queue> c;
+    leave_three(c);
+    run_threads(c.parties({red, blue, red, blue, red, blue, red, blue, red, blue}), c.party(blue));
+    c.meet_all();
+    c.finish();
+}
+
+// The same, and there is no memory: whoever is late keeps nobody else from using segments again.
+void held() {
+    crowd<queue> c;
+    leave_three(c);
+    c.require_no_growth();
+    const auto others = c.parties(
+        {red, blue, red, blue, red, blue, red, blue, red, blue, red, blue, red, blue, red, blue});
+    c.run(others, c.parties({blue, red}));
+}
+
+void held_while_sweeping() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.come_and_go(blue, 3);
+    c.require_no_growth();
+    c.run(c.party(blue, plan::quits, 8), c.party(blue, plan::quits));
+}
+
+void swept_by_two() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.come_and_go(blue, 4);
+    run_threads(c.party(blue, plan::quits, 3), c.party(blue));
+    c.meet_all();
+    c.finish();
+}
+
+void swept_by_two_and_met() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.come_and_go(blue, 4);
+    c.run(c.party(blue, plan::quits, 2), c.party(blue, plan::quits, 2),
+          c.party(red, plan::waits, 2));
+}
+
+// The list alone, with one cell in a segment.
+class segments {
+    using list = detail::segment_list<0>;
+
+public:
+    /// There are segments for the tickets before `end`, and both cursors are at `passed`.
+    segments(list::ticket end, list::ticket passed) : cursor_(passed << 1U) {
+        for (list::ticket t = 1; t != end; ++t) {
+            append();
+        }
+    }
+
+    void append() {
+        const auto last = list_.find(list::ticket{1} << 40U, from_);
+        require(list_.append(last) == list::append_result::appended, "nobody else appends");
+        list_.advance(from_, last, 1);
+    }
+    void finish(list::ticket t) {
+        cell_of(t).store(list::finished_cell, std::memory_order_release);
+    }
+    void tidy() { list_.tidy(cursor_); }
+    void require_there(list::ticket t) { static_cast<void>(cell_of(t)); }
+
+private:
+    detail::atomic<list::word>& cell_of(list::ticket t) {
+        const auto at = list_.find(t, from_);
+        require(at.first == t, "a segment is lost");
+        return list_.cell(at.n, t);
+    }
+
+    list list_;
+    list::front from_{list_.first()};
+    detail::atomic<std::uint64_t> cursor_;
+};
+
+// One takes out as many segments as it may, behind the first one, which the other takes out. Then
+// segments are used again.
+void taken_out_together() {
+    segments list(8, 6);
+    for (unsigned t = 1; t != 5; ++t) {
+        list.finish(t);
+    }
+    run_threads(
+        [&] {
+            list.finish(0);
+            list.tidy();
+            list.require_there(5);
+        },
+        [&] {
+            list.tidy();
+            list.append();
+            list.append();
+        });
+    list.require_there(6);
+    list.require_there(9);
+}
+
+// The first segment stays. Behind it segments come and go, until the one that was behind it first
+// is there again.
+void taken_out_again() {
+    segments list(4, 1'000);
+    list.finish(1);
+    list.finish(2);
+    run_threads(
+        [&] {
+            for (unsigned t = 3; t != 7; ++t) {
+                list.tidy();
+                list.append();
+                list.finish(t);
+            }
+            list.require_there(7);
+        },
+        [&] { list.tidy(); });
+    list.require_there(0);
+    list.require_there(7);
 }
 
 // Each blue that has withdrawn has left a segment; the next arrival grows the list, and sweeps.
@@ -1109,6 +1262,26 @@ constexpr std::array all{
           swept_before_waiter, reaches(step::sweeping)},
     scene{"fifo_swept_quit", "dual queue: a sweep, withdrawals, and a red that tries",
           swept_while_quitting},
+
+    scene{"fifo_tidied", "dual queue: two take out the same segments", tidied_by_two,
+          reaches(step::recycling)},
+    scene{"fifo_tidied_tried", "dual queue: the same, and a red tries", tidied_by_two_and_walked,
+          reaches(step::recycling)},
+    scene{"fifo_tidied_closed", "dual queue: the same, and a close", tidied_by_two_and_closed,
+          reaches(step::recycling)},
+    scene{"fifo_tidied_late", "dual queue: one takes out segments, late", tidied_late,
+          reaches(step::recycling)},
+    scene{"fifo_list_together", "segments: two take out different ones, and one walks",
+          taken_out_together, reaches(step::recycling)},
+    scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
+          reaches(step::recycling)},
+    scene{"fifo_held", "dual queue, no more memory: one is held", held, reaches(step::recycling)},
+    scene{"fifo_held_sweeping", "dual queue, no more memory: one is held in a sweep",
+          held_while_sweeping, reaches(step::sweeping)},
+    scene{"fifo_swept_two", "dual queue: two sweeps at once", swept_by_two,
+          reaches(step::sweeping)},
+    scene{"fifo_swept_two_met", "dual queue: the same, and two reds", swept_by_two_and_met,
+          reaches(step::sweeping)},
 
     scene{"lifo_meet", "dual stack: red and blue", meet<stack>},
     scene{"lifo_quit", "dual stack: red withdraws", meet_or_quit<stack>, reaches(step::vacancy)},

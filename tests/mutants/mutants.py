@@ -211,7 +211,7 @@ def logic() -> Iterator[Mutant]:
                  known="the announcement that follows looks again; the look only saves it")
     announcement = ("        const signal::view seen = w.state.begin_withdraw();\n        if (seen.is_done()) {\n"
                     "            return arrival::completed;\n        }\n"
-                    "        if (seen.has_failed_to_withdraw()) {\n            return arrival::claimed;\n        }\n")
+                    "        if (seen.has_failed_to_withdraw()) {\n            give_way();\n            return arrival::claimed;\n        }\n")
     look_up = "        slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)\n"
     yield Mutant("a check does not look for `done` in its announcement", protocol, announcement + look_up,
                  announcement.replace("seen.is_done()", "false") + look_up)
@@ -381,14 +381,24 @@ def queue() -> Iterator[Mutant]:
                also: tuple[str, str] | None = None) -> Mutant:
         return Mutant(f"queue: {name}", file, before, after, by=by, known=known, also=also)
 
-    yield mutant("a step along the list is not checked", "            if (link_of(at.n) == link) {\n                at = behind;\n            }\n",
-                 "            at = behind;\n", file=segments)
-    yield mutant("a segment that leaves the list keeps its link",
-                 "        segments_[at.n].next.store(at.id | gone, std::memory_order_relaxed);\n", "", file=segments)
-    yield mutant("whose link it is, is not looked at", "if (owner_of(link) != at.id || next == gone) {", "if (next == gone) {", file=segments)
-    yield mutant("a link that is gone is followed", "if (owner_of(link) != at.id || next == gone) {\n                at = oldest();",
-                 "if (owner_of(link) != at.id || next == gone) {\n                break;", file=segments)
-    yield mutant("the oldest segment stays the oldest", "            oldest_.store(packed(behind), std::memory_order_release);\n", "", file=segments)
+    yield mutant("a step along the list is not checked", "            if (link_of(at.n) != link) {\n                continue;\n            }\n",
+                 "", file=segments)
+    yield mutant("a segment that is taken out is not marked", "} else if (mark(at.n, seen.beyond)) {", "} else {", file=segments)
+    yield mutant("a marked link is followed", "if (is_marked(link) || first_at(at.n) != at.first) {", "if (first_at(at.n) != at.first) {",
+                 file=segments)
+    yield mutant("whose link it is, is not looked at", "if (is_marked(link) || first_at(at.n) != at.first) {", "if (is_marked(link)) {",
+                 file=segments)
+    yield mutant("nobody helps to unlink a segment", "            if (!is_marked(seen.beyond)) {\n                return seen;\n            }\n",
+                 "            return seen;\n", file=segments)
+    yield mutant("a segment is released while it is linked",
+                 "                    walk(head, at.first + 1); // comes past it, unless another party has unlinked it\n", "", file=segments)
+    yield mutant("a segment is unlinked by a store", "        return link_at(n).compare_exchange_strong(\n"
+                 "            link, changed(link, behind), std::memory_order_release, std::memory_order_relaxed);\n",
+                 "        link_at(n).store(changed(link, behind), std::memory_order_release);\n        return true;\n", file=segments)
+    yield mutant("links do not count their changes", "return (link / one_change + 1) * one_change + to;",
+                 "return link / one_change * one_change + to;", file=segments)
+    yield mutant("a segment is used again with its old ticket", "            first.store(from, std::memory_order_release);\n", "",
+                 file=segments)
     yield mutant("the front moves before the ticket", "            place at = segments_.find(wanted, front(own));\n",
                  "            place at = segments_.find(wanted, front(own));\n            segments_.advance(front(own), at, 1);\n")
     yield mutant("a try overlooks the last", "            if (lead <= 0) {", "            if (lead <= 1) {")
@@ -396,42 +406,38 @@ def queue() -> Iterator[Mutant]:
                  "            if (segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {\n"
                  "                return {match_result::empty};\n            }\n"
                  "            at = segments_.find(wanted, front(own)); // it may")
-    yield mutant("parties tidy at the same time", "if (tidying_.exchange(true, std::memory_order_acquire)) {",
-                 "if (false) {", file=segments)
     yield mutant("a segment is released although a cell is not finished", "passed ? all_cells_are(finished_cell, at.n)",
                  "passed ? true", file=segments)
-    yield mutant("nobody recycles", "                    TRYST_TRACE(recycling);\n                    segments_.release(at.n);\n",
-                 "                    TRYST_TRACE(recycling);\n", "unit", file=segments)
-    yield mutant("a sealed segment is known by its number alone", "link_of(at.n) == (at.id | sealed)",
-                 "successor(link_of(at.n)) == sealed", "unit", file=segments)
-    yield mutant("nobody sweeps", "const bool sweeps = --until_sweep_ == 0;", "const bool sweeps = false;", "unit", file=segments)
-    yield mutant("what is swept is not released",
-                 "                        TRYST_TRACE(sweeping);\n                        segments_.release(at.n);\n",
-                 "                        TRYST_TRACE(sweeping);\n", "unit", file=segments)
-    yield mutant("a sweep does not look at the cells",
-                 "is_before(limit + one_id, at.id) &&\n                             all_cells_are(cancelled_cell, at.n)) {",
-                 "is_before(limit + one_id, at.id)) {", file=segments)
-    yield mutant("a sweep does not look at the cursor again",
-                 "if ((now & 1U) == 0 && (is_before(id_of(first), at.id) ||\n"
-                 "                                            (id_of(first) == at.id && is_first(first)))) {", "if (first != 0 || true) {",
+    yield mutant("nobody recycles", "                if (is_free) {\n", "                if (is_free && !passed) {\n", "unit", file=segments)
+    yield mutant("a sealed segment is known by its number alone", "is_sealed(link_of(at.n)) && first_at(at.n) == at.first",
+                 "is_sealed(link_of(at.n))", "unit", file=segments)
+    yield mutant("nobody sweeps", "const bool sweeps = until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1;",
+                 "const bool sweeps = false;", "unit", file=segments)
+    yield mutant("what is swept is not released", "                if (is_free) {\n", "                if (is_free && passed) {\n", "unit",
                  file=segments)
-    yield mutant("a sweep reads the cursor before it changes the link", "                take_out(before, at, behind);\n                if (passed) {",
-                 "                const std::uint64_t now = passed ? 0 : trailing.fetch_add(0, std::memory_order_release);\n"
-                 "                take_out(before, at, behind);\n                if (passed) {",
-                 file=segments, also=("                    const std::uint64_t now = trailing.fetch_add(0, std::memory_order_release);\n", ""))
-    yield mutant("a sweep comes near the cursor", "is_before(limit + one_id, at.id)", "is_before(limit, at.id)",
+    yield mutant("a sweep does not look at the cells",
+                 "is_before(limit + cell_count, at.first) &&\n                               all_cells_are(cancelled_cell, at.n)",
+                 "is_before(limit + cell_count, at.first)", file=segments)
+    yield mutant("a sweep does not look at the cursor again", "passed || is_still_before(trailing, at.first)",
+                 "passed || is_still_before(trailing, at.first) || true", file=segments)
+    yield mutant("a sweep reads the cursor before it marks the segment", "} else if (mark(at.n, seen.beyond)) {\n                const bool is_free",
+                 "} else if (const bool is_far = is_still_before(trailing, at.first); mark(at.n, seen.beyond)) {\n                const bool is_free",
+                 file=segments, also=("passed || is_still_before(trailing, at.first)", "passed || is_far"))
+    yield mutant("a sweep comes near the cursor", "is_before(limit + cell_count, at.first) &&", "is_before(limit, at.first) &&",
                  known="only more segments stay until the destructor", file=segments)
-    yield mutant("nobody waits", "visit(t, at, has_memory ? &w : nullptr)", "visit(t, at, nullptr)")
+    yield mutant("a sweep may be the last", "            until_sweep_.store(std::max(min_growth, segments_.size() / 2),\n"
+                 "                               std::memory_order_relaxed); // relaxed: only a count\n", "", "unit", file=segments)
+    yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr)", "visit(t, n, nullptr)")
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
-    yield mutant("a waiter forgets its place", "                w->place = list::cell_number(at.n, t);\n", "")
+    yield mutant("a waiter forgets its place", "                w->place = list::cell_number(n, t);\n", "")
     yield mutant("nobody leaves a cell", "        cell.store(finished, std::memory_order_release);\n", "", "unit")
-    yield mutant("an appended segment ends the search", "            at = segments_.find(wanted, front(own));\n        }\n        if (at.id",
-                 "            break;\n        }\n        if (at.id")
-    yield mutant("no ticket is made void", "                if (segments_.make_void(t + 1, at)) {\n                    return at;\n                }\n",
-                 "                return at;\n")
-    yield mutant("a void ticket is only a number", "        return segments_[last.n].next.compare_exchange_strong(link, link, std::memory_order_acq_rel,\n"
+    yield mutant("an appended segment ends the search", "            at = segments_.find(wanted, front(own));\n        }\n        if (at.first",
+                 "            break;\n        }\n        if (at.first")
+    yield mutant("no ticket is made void", "                if (segments_.make_void(t + 1, at)) {\n                    return list::none;\n                }\n",
+                 "                return list::none;\n")
+    yield mutant("a void ticket is only a number", "               segments_[last.n].next.compare_exchange_strong(link, link, std::memory_order_acq_rel,\n"
                  "                                                              std::memory_order_relaxed);\n",
-                 "        return link_of(last.n) == link;\n", file=segments)
+                 "               link_of(last.n) == link;\n", file=segments)
     yield mutant("a party waits in a void cell", "if (w != nullptr && !segments_.is_void(t)) {", "if (w != nullptr) {")
     yield mutant("an append keeps void ids", "is_before(next, after_void) ? after_void : next", "after_void == 0 ? after_void : next", "unit",
                  file=segments)
@@ -439,11 +445,11 @@ def queue() -> Iterator[Mutant]:
                  "load(std::memory_order_relaxed));", "unit", file=segments)
     yield mutant("a party without memory tries again", "            if (!has_memory) { // it takes no other ticket, because it would fail again\n"
                  "                return {match_result::out_of_memory};\n            }\n", "")
-    yield mutant("no memory for a segment is not noticed", "        if (n == none) {\n            return false;\n        }\n        // The cells",
+    yield mutant("no memory for a segment is not noticed", "        if (n == none) {\n            return append_result::out_of_memory;\n        }\n        // The cells",
                  "        // The cells", file=segments)
     yield mutant("close: the list stays open", "        segments_.seal();\n", "")
     yield mutant("close: the end of the list is not noticed",
-                 "            if (segments_.is_sealed(at)) {\n                return at;\n            }\n", "")
+                 "            if (segments_.is_sealed(at)) {\n                return list::none;\n            }\n", "")
     yield mutant("close: empty cells stay empty", "while (seen == empty || seen > finished) {", "while (seen > finished) {")
     yield mutant("close: waiters are forgotten", "                        last = reinterpret_cast<waiter*>(seen);\n",
                  "                        static_cast<void>(last);\n")
@@ -534,7 +540,7 @@ def pool() -> Iterator[Mutant]:
                  "        if (made == nullptr) {\n            return false;\n        }\n", "", by="sim")
     yield Mutant("pool: no node comes back", file, "            if (free_.compare_exchange_weak(head, changed(head, n),",
                  "            if (true || free_.compare_exchange_weak(head, changed(head, n),", by="memory")
-    yield Mutant("pool: blocks are left behind", file, "            delete[] to_nodes(block", "            static_cast<void>(block", by="sim")
+    yield Mutant("pool: blocks are left behind", file, "            delete[] to_memory(block", "            static_cast<void>(block", by="sim")
 
 
 def select() -> Iterator[Mutant]:

@@ -5,6 +5,7 @@
  *
  *   segments   of CELLS cells each; the pool has SEGS (at most 5), and hands out the one that was released last
  *   tidying    by each party that holds the first ticket of a segment, or has no memory, if nobody else tidies
+ *              (unlike in the headers, where several may)
  *
  * Claimed, besides what two_colours.h asserts: the holder of a ticket visits no segment that has been released, or that
  * is another's by now; none is released twice, or is lost; at rest every cell of an open list before both cursors is
@@ -73,12 +74,9 @@ bool tidying;
 #ifdef TIDYINGS
 byte tidyings_;
 #endif
-#define TIDIER_LOCALS bit last_; byte act_, limit_, p_, d_; short link_;
-#ifndef M_TIDY_TOGETHER
-TIDIER_LOCALS
-#undef TIDIER_LOCALS
-#define TIDIER_LOCALS
-#endif
+bit last_;
+byte act_, limit_, p_, d_;
+short link_;
 
 #define LIVE_SEGMENT(n, id) assert(!is_free[n] && ID(next[n]) == (id))
 #define CELL(n, t) ((n) * CELLS + (t) % CELLS)
@@ -263,7 +261,7 @@ inline close_red() {
 #define CLOSE_RED close_red()
 #endif
 
-#define LIST_LOCALS short at, link; byte mine, limit, found, n; bool isvoid, starved; TIDIER_LOCALS
+#define LIST_LOCALS short at, link; byte mine, limit, found, n; bool isvoid, starved;
 #define forget_list(p) at = 0; link = 0; mine = 0; limit = 0; found = 0; n = 0; isvoid = false; starved = false
 #define forget_place at = 0; link = 0; mine = 0; found = 0; n = 0; isvoid = false
 
@@ -521,11 +519,7 @@ inline append(n) {
 #define AHEAD_LOCALS
 #endif
 
-#ifdef M_TIDY_TOGETHER
-#define IS_FREE true
-#else
 #define IS_FREE (!tidying)
-#endif
 #ifdef NOTIDY
 #define TIDIES false
 #define TIDIES_NOT true
@@ -583,11 +577,11 @@ inline look_on() {
   od;
   ok = (act_ != 0);
   if
-  :: !ok -> p_ = 0; d_ = 0; last_ = 0; limit_ = 0; tidying = false /* [G9] */
+  :: !ok -> p_ = 0; d_ = 0; last_ = 0; limit_ = 0; tidying = false
   :: else ->
      link_ = next[d_]; tidying = true;
      if
-     :: p_ == NONE -> oldest = REF(ID(next[NODE(link_)]), NODE(link_)) /* [G10] */
+     :: p_ == NONE -> oldest = REF(ID(next[NODE(link_)]), NODE(link_)) /* [G5] */
      :: else -> next[p_] = REF(ID(next[p_]), NODE(link_)) /* [G5] */
      fi
   fi
@@ -598,7 +592,7 @@ inline look_on() {
 #else
 #define COUNT_TIDYING skip
 #endif
-/* Of the party that can set `tidying` [G8]; if there is nothing to do, nobody notices that. */
+/* Of the party that can set `tidying`; if there is nothing to do, nobody notices that. */
 inline tidy() {
   atomic {
     TIDIES ->

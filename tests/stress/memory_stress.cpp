@@ -19,6 +19,10 @@
 #include <type_traits>
 #include <vector>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace tryst::test {
 namespace {
 
@@ -152,6 +156,61 @@ TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
         loop.stop();
     }
 }
+
+#ifdef __linux__
+// Many loops share one processor, so that most of them have lost it, wherever they may be.
+TEST(MemoryStressOfOneProcessor, DoesNotGrowWhenLoopsWaitForIt) {
+    cpu_set_t all_processors;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all_processors, &all_processors), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0); // threads inherit it
+
+    constexpr std::size_t loops = 32;
+    synchronous_channel<int, order::fifo> ch;
+    std::atomic<std::size_t> met{0};
+    std::vector<std::jthread> threads;
+    threads.reserve(loops);
+    for (std::size_t i = 0; i != loops; ++i) {
+        threads.emplace_back([&] {
+            run_loop loop;
+            loop.spawn([](auto& ch) -> task<> {
+                while (true) {
+                    const auto sent = co_await ch.send(1);
+                    if (!sent) {
+                        EXPECT_EQ(sent.error(), exchange_errc::closed);
+                        co_return;
+                    }
+                }
+            }(ch));
+            loop.run([](auto& ch, auto& met) -> task<> {
+                while (true) {
+                    const auto got = co_await ch.receive();
+                    if (!got) {
+                        EXPECT_EQ(got.error(), exchange_errc::closed);
+                        co_return;
+                    }
+                    met.fetch_add(1, std::memory_order_relaxed);
+                }
+            }(ch, met));
+        });
+    }
+    const auto until = [&](std::size_t wanted) {
+        while (met.load(std::memory_order_relaxed) < wanted) {
+            std::this_thread::sleep_for(1ms);
+        }
+    };
+    until(timeouts_wanted());
+    const std::size_t warm = allocated_bytes;
+    until(20 * timeouts_wanted());
+    // Some segments for each, from a pool that doubles.
+    EXPECT_LE(allocated_bytes - warm, 8 * loops * 640);
+    ch.close();
+    threads.clear();
+    ASSERT_EQ(sched_setaffinity(0, sizeof all_processors, &all_processors), 0);
+}
+#endif
 
 } // namespace
 } // namespace tryst::test

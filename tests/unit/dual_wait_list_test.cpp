@@ -255,6 +255,81 @@ TEST(DualQueue, IsClosedForAllWhoComeAfterwards) {
     EXPECT_FALSE(q.withdraw(w, red));
 }
 
+/// Some meet, some withdraw, and some stay until later ones have withdrawn.
+template <unsigned CellBits>
+void serve_arrivals_from(std::uint64_t ticket) {
+    tryst::detail::basic_dual_queue<CellBits> q(ticket);
+    std::vector<waiter> staying(3);
+    waiter passing;
+    for (int turn = 0; turn != 60; ++turn) {
+        const colour own = turn % 2 == 0 ? red : blue;
+        for (waiter& w : staying) {
+            ASSERT_EQ(q.enqueue_or_match(w, own).kind, match_result::offered);
+            for (unsigned i = 0; i != 2U << CellBits; ++i) {
+                ASSERT_EQ(q.enqueue_or_match(passing, own).kind, match_result::offered);
+                ASSERT_TRUE(q.withdraw(passing, own));
+            }
+        }
+        for (waiter& w : staying) {
+            waiter mine;
+            const colour other = tryst::detail::opposite(own);
+            ASSERT_EQ(
+                (turn % 3 == 0 ? q.try_match(other) : q.enqueue_or_match(mine, other)).claimed, &w);
+        }
+        ASSERT_EQ(q.try_match(tryst::detail::opposite(own)).kind, match_result::empty);
+    }
+    ASSERT_EQ(q.enqueue_or_match(passing, red).kind, match_result::offered);
+    EXPECT_EQ(q.close(every, [](waiter& /*w*/) { FAIL() << "only one waits"; }), &passing);
+}
+
+// The tickets themselves have 63 bits; what is compared with them, or shown of them, has fewer.
+TEST(DualQueue, ServesArrivalsAroundEachPowerOfTwo) {
+    for (unsigned bits = 12; bits != 63; ++bits) {
+        SCOPED_TRACE(bits);
+        for (const int segments : {1, 5, 40}) {
+            const std::uint64_t wrap = std::uint64_t{1} << bits;
+            serve_arrivals_from<0>(wrap - static_cast<std::uint64_t>(segments));
+            serve_arrivals_from<1>(wrap - 2 * static_cast<std::uint64_t>(segments));
+            serve_arrivals_from<6>(wrap - 64 * static_cast<std::uint64_t>(segments));
+        }
+    }
+}
+
+/// Names private members, as support/opened.hpp does.
+template <auto Blue, auto Segments, auto VoidUntil>
+struct opened {
+    /// As if the blues before this ticket had come without memory.
+    friend void void_blues(queue& q, std::uint64_t end) {
+        ((q.*Segments).*VoidUntil).store(end, std::memory_order_relaxed);
+        (q.*Blue).word.store(2 * end, std::memory_order_relaxed);
+    }
+};
+void void_blues(queue& q, std::uint64_t end);
+template struct opened<&queue::blue_, &queue::segments_,
+                       &tryst::detail::segment_list<1>::void_until_>;
+
+TEST(DualQueue, FindsAWaiterHoweverFarTheOtherColourIsAhead) {
+    for (unsigned bits = 12; bits != 63; ++bits) {
+        SCOPED_TRACE(bits);
+        queue q;
+        waiter first;
+        waiter last;
+        waiter passing;
+        ASSERT_EQ(q.enqueue_or_match(first, blue).kind, match_result::offered);
+        void_blues(q, (std::uint64_t{1} << bits) + 20);
+        for (int i = 0; i != 1'000; ++i) { // in turn they are swept
+            ASSERT_EQ(q.enqueue_or_match(passing, blue).kind, match_result::offered);
+            ASSERT_TRUE(q.withdraw(passing, blue));
+        }
+        ASSERT_EQ(q.enqueue_or_match(last, blue).kind, match_result::offered);
+        waiter mine;
+        ASSERT_EQ(q.enqueue_or_match(mine, red).claimed, &first);
+        ASSERT_EQ(q.enqueue_or_match(mine, red).claimed, &last);
+        ASSERT_EQ(q.enqueue_or_match(mine, red).kind, match_result::offered);
+        ASSERT_EQ(q.try_match(blue).claimed, &mine);
+    }
+}
+
 // The stack alone has places that are used again, and may send an arrival back to look once more.
 
 TEST(DualStack, PutsTheNextInThePlaceOfOneWhoHasWithdrawn) {
@@ -286,19 +361,75 @@ TEST(DualStack, TheOtherColourFindsNoUseForAPlaceThatIsStillOnTheStack) {
     EXPECT_EQ(s.try_match(red).kind, match_result::empty);
 }
 
+template <auto Head>
+struct opened_stack {
+    friend void count_to_the_end(stack& s) {
+        (s.*Head).fetch_or(~std::uint64_t{0} << 26U, std::memory_order_relaxed);
+    }
+};
+void count_to_the_end(stack& s);
+template struct opened_stack<&stack::head_>;
+
+TEST(DualStack, CountsOnWhenItsChangesWrap) {
+    for (const bool withdraws : {false, true}) {
+        stack s;
+        std::vector<waiter> reds(10);
+        for (int turn = 0; turn != 10; ++turn) {
+            for (waiter& w : reds) {
+                ASSERT_EQ(s.enqueue_or_match(w, red).kind, match_result::offered);
+            }
+            if (turn == 3) {
+                count_to_the_end(s);
+            }
+            for (auto w = reds.rbegin(); w != reds.rend(); ++w) {
+                if (withdraws && (w - reds.rbegin()) % 2 != 0) {
+                    ASSERT_TRUE(s.withdraw(*w, red));
+                } else {
+                    ASSERT_EQ(s.try_match(blue).claimed, &*w);
+                }
+            }
+        }
+    }
+}
+
+template <auto Head>
+struct opened_list {
+    friend void count_to_the_end(tryst::detail::segment_list<0>& segments) {
+        (segments.*Head).fetch_or(~std::uint64_t{0} << 19U, std::memory_order_relaxed);
+    }
+};
+void count_to_the_end(tryst::detail::segment_list<0>& segments);
+template struct opened_list<&tryst::detail::segment_list<0>::head_>;
+
+TEST(SegmentList, CountsOnWhenTheChangesOfALinkWrap) {
+    using list = tryst::detail::segment_list<0>;
+    list segments;
+    list::front front{segments.first()};
+    count_to_the_end(segments);
+    for (list::ticket t = 0; t != 10; ++t) {
+        const auto at = segments.find(t, front);
+        ASSERT_EQ(at.first, t);
+        ASSERT_EQ(segments.append(at), list::append_result::appended);
+        segments.cell(at.n, t).store(list::finished_cell);
+        tryst::detail::atomic<std::uint64_t> cursor{(t + 1) << 1U};
+        segments.tidy(cursor);
+    }
+    EXPECT_EQ(segments.find(10, front).first, 10);
+}
+
 TEST(SegmentList, DoesNotTakeASegmentForTheSealedOneThatNowHasItsNumber) {
     using list = tryst::detail::segment_list<0>; // one cell in a segment
     list segments;
     list::front front{segments.first()};
-    const auto first = list::begin(front);
+    const auto first = segments.find(0, front);
     for (list::ticket t = 0; t != 3; ++t) {
-        ASSERT_TRUE(segments.append(segments.find(list::id_of(t), front)));
+        ASSERT_EQ(segments.append(segments.find(t, front)), list::append_result::appended);
     }
     segments.cell(first.n, 0).store(list::finished_cell);
     tryst::detail::atomic<std::uint64_t> cursor{2U << 1U};
     segments.tidy(cursor);
-    ASSERT_TRUE(segments.append(segments.find(list::id_of(3), front)));
-    const auto last = segments.find(list::id_of(4), front);
+    ASSERT_EQ(segments.append(segments.find(3, front)), list::append_result::appended);
+    const auto last = segments.find(4, front);
     ASSERT_EQ(last.n, first.n);
     segments.seal();
     EXPECT_TRUE(segments.is_sealed(last));

@@ -155,8 +155,8 @@ def _in_queue(queue: gdb.Value) -> Iterator[Found | None]:
     segments = queue["segments_"]
     bits = int(plain(segments.type).template_argument(0))
     pool = Pool(segments["segments_"])
-    mask = (1 << 19) - 1
-    n = number(segments["oldest_"]) & mask
+    mask = (1 << 18) - 1  # of a link: the number of the segment
+    n = number(segments["head_"]) & mask
     for _ in range(MOST_STEPS):
         segment = pool[n]
         cells = address(segment["cells"])
@@ -166,7 +166,7 @@ def _in_queue(queue: gdb.Value) -> Iterator[Found | None]:
             if word > 2:
                 yield Found(word, colour)
         n = number(segment["next"]) & mask
-        if n == 0 or n >= mask - 1:
+        if n == 0:
             return
     yield None
 

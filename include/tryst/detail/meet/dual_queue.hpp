@@ -52,6 +52,7 @@ template <unsigned CellBits>
 class basic_dual_queue {
     using list = segment_list<CellBits>;
     using place = typename list::place;
+    using append_result = typename list::append_result;
     using ticket = typename list::ticket;
     using word = typename list::word;
 
@@ -62,8 +63,10 @@ public:
     static constexpr bool spreads = false;
     static constexpr bool eliminates = false;
 
+    /// @param begin  as of `segment_list`.
     /// @throws std::bad_alloc.
-    basic_dual_queue() {
+    explicit basic_dual_queue(ticket begin = 0)
+        : red_{begin * one_ticket}, blue_{begin * one_ticket}, segments_(begin) {
         for (auto& front : front_) {
             // Relaxed: no other thread knows the queue yet.
             front.store(segments_.first(), std::memory_order_relaxed);
@@ -85,9 +88,9 @@ public:
                 return {lead < 0 ? match_result::own_side : match_result::empty};
             }
             const ticket t = ticket_of(mine);
-            const auto wanted = list::id_of(t);
+            const ticket wanted = list::first_of(t);
             place at = segments_.find(wanted, front(own));
-            if (list::is_before(at.id, wanted)) {
+            if (list::is_before(at.first, wanted)) {
                 return {match_result::empty};
             }
             // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
@@ -98,12 +101,12 @@ public:
             }
             TRYST_TRACE(ticket);
             at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
-            if (at.id != wanted) {
-                skip(own, t, at);
+            if (at.first != wanted) {
+                skip(own, at);
                 continue;
             }
             segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
-            if (const match_result found = visit(t, at, nullptr);
+            if (const match_result found = visit(t, at.n, nullptr);
                 found.kind == match_result::partner) {
                 return found;
             }
@@ -120,13 +123,13 @@ public:
             }
             TRYST_TRACE(ticket);
             const ticket t = ticket_of(mine);
-            place at = segments_.begin(front(own));
+            typename list::number n = list::at_front(front(own), t);
             bool has_memory = true;
-            if (at.id != list::id_of(t) || list::is_first(t)) {
-                at = find(own, t, has_memory);
+            if (n == list::none || list::is_first(t)) {
+                n = find(own, t, has_memory);
             }
-            if (at.id == list::id_of(t)) {
-                if (const match_result found = visit(t, at, has_memory ? &w : nullptr);
+            if (n != list::none) {
+                if (const match_result found = visit(t, n, has_memory ? &w : nullptr);
                     found.kind != match_result::empty) {
                     return found;
                 }
@@ -208,7 +211,7 @@ private:
     static constexpr std::uint64_t one_ticket = 2;
     static constexpr std::uint64_t open = closed; ///< Instead of a cursor that was still open.
     struct alignas(line_pair) padded_cursor {
-        atomic<std::uint64_t> word{0};
+        atomic<std::uint64_t> word;
     };
 
     static bool is_closed(std::uint64_t cursor) noexcept { return (cursor & closed) != 0; }
@@ -250,44 +253,44 @@ private:
     /// Finds the segment of `t`, a ticket of this party, or appends it. If there is no memory,
     /// clears `has_memory`, and makes the ticket void unless another party has appended the
     /// segment.
-    /// @returns the segment. If there is none, another one; then the party needs another ticket.
+    /// @returns the number of the segment, or none: then the party needs another ticket.
     /// Not inlined, because few tickets need it.
-    [[gnu::noinline]] place find(colour own, ticket t, bool& has_memory) noexcept {
-        const auto wanted = list::id_of(t);
+    [[gnu::noinline]] typename list::number find(colour own, ticket t, bool& has_memory) noexcept {
+        const ticket wanted = list::first_of(t);
         place at = segments_.find(wanted, front(own));
-        while (list::is_before(at.id, wanted)) {
+        while (list::is_before(at.first, wanted)) {
             if (segments_.is_sealed(at)) {
-                return at;
+                return list::none;
             }
             if (!append(at)) {
                 has_memory = false;
                 if (segments_.make_void(t + 1, at)) {
-                    return at;
+                    return list::none;
                 }
             }
             at = segments_.find(wanted, front(own));
         }
-        if (at.id != wanted) {
-            skip(own, t, at);
-            return at;
+        if (at.first != wanted) {
+            skip(own, at);
+            return list::none;
         }
         segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
         if (list::is_first(t)) {
-            extend(at);
+            append(segments_.two_behind(at)); // in advance, so that only one party does it
         }
-        return at;
+        return at.n;
     }
 
-    /// Appends a segment, if necessary after the release of others.
+    /// Appends a segment behind `last`, unless there is one, and releases others.
+    /// @returns false if there is no memory.
     bool append(place last) noexcept {
-        return segments_.append(last) || (tidy(), segments_.append(last));
-    }
-
-    /// Appends a segment in advance, so that only one party does it; may fail.
-    void extend(place at) noexcept {
-        if (segments_.append(segments_.two_behind(at))) {
-            tidy();
+        const auto result = segments_.append(last);
+        if (result == append_result::exists) {
+            return true;
         }
+        tidy();
+        return result == append_result::appended ||
+               segments_.append(last) != append_result::out_of_memory;
     }
 
     void tidy() noexcept {
@@ -295,9 +298,9 @@ private:
         segments_.tidy(cursor(red_trails ? colour::red : colour::blue));
     }
 
-    /// Moves the cursor from `t` to the first ticket of `at`, because there is no segment between.
-    void skip(colour own, ticket t, place at) noexcept {
-        const std::uint64_t target = list::first_of(at.id, t) * one_ticket;
+    /// Moves the cursor to the first ticket of `at`, because the segment before it is gone.
+    void skip(colour own, place at) noexcept {
+        const std::uint64_t target = at.first * one_ticket;
         std::uint64_t seen = hint(own);
         while (!is_closed(seen) && seen < target) {
             // Relaxed: it publishes nothing. Failure relaxed: retried.
@@ -312,15 +315,15 @@ private:
     /// cell if `w` is null or the ticket is void.
     /// @returns `partner` or `offered`; `empty` if the partner has withdrawn or passed, or if this
     ///   party has passed.
-    match_result visit(ticket t, place at, waiter* w) noexcept {
-        atomic<word>& cell = segments_.cell(at.n, t);
+    match_result visit(ticket t, typename list::number n, waiter* w) noexcept {
+        atomic<word>& cell = segments_.cell(n, t);
         prefetch_for_write(&cell);
         // [Q10] acquire, pairs with [Q1], [Q3], [Q4] and [Q12]: the first visitor's waiter, its
         // withdrawal, or the close.
         word seen = cell.load(std::memory_order_acquire);
         if (seen == empty) {
             if (w != nullptr && !segments_.is_void(t)) {
-                w->place = list::cell_number(at.n, t);
+                w->place = list::cell_number(n, t);
                 // [Q1] release, pairs with [Q2], [Q10], [Q12] and [Q19]: publishes *w to the second
                 // visitor or the closer. Failure acquire, pairs with itself, [Q3], [Q4] and [Q12].
                 if (cell.compare_exchange_strong(seen, reinterpret_cast<word>(w),

@@ -14,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
+#include <type_traits>
 
 namespace tryst::detail {
 
@@ -35,7 +37,9 @@ private:
 /* The pool
  * Free nodes form a stack (Treiber, "Systems Programming: Coping with Parallelism", 1986). Its head
  * contains a counter of its changes. So the CAS of a stale `allocate` fails, even if the same node
- * is on top again. Numbers begin at 1. The nodes from 2^i to 2^(i+1) - 1 are one block.
+ * is on top again. Numbers begin at 1. The nodes from 2^i to 2^(i+1) - 1 are one block. Its memory
+ * is not touched before a node is used for the first time: several parties may make the same large
+ * block at once, and all but one give it back.
  *
  * I7. Nodes are never freed before the pool is destroyed, so a stale reader may dereference one.
  *     The reader must detect the reuse of its node by a counter or an id.
@@ -52,16 +56,22 @@ public:
     node_pool(const node_pool&) = delete;
     node_pool& operator=(const node_pool&) = delete;
     ~node_pool() {
+        if constexpr (!std::is_trivially_destructible_v<Node>) {
+            for (number n = size(); n != none; --n) {
+                std::destroy_at(&(*this)[n]);
+            }
+        }
         for (const auto& block : blocks_) {
             // Relaxed: no other thread uses the pool any more.
-            delete[] to_nodes(block.load(std::memory_order_relaxed));
+            delete[] to_memory(block.load(std::memory_order_relaxed));
         }
     }
 
     Node& operator[](number n) const noexcept {
         const unsigned i = block_of(n);
-        // [N1] acquire, pairs with [N2]: the nodes' initial state.
-        return to_nodes(blocks_[i].load(std::memory_order_acquire))[n - (number{1} << i)];
+        // [N1] acquire, pairs with [N2]: the block.
+        return *std::launder(reinterpret_cast<Node*>(
+            to_memory(blocks_[i].load(std::memory_order_acquire)) + (n - (number{1} << i))));
     }
 
     /// Allocates a node. A reused node is in the state in which it was released.
@@ -93,6 +103,7 @@ public:
             // Relaxed: only a count; [N2] publishes the block. Failure relaxed: retried.
         } while (!fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed));
+        std::construct_at(&(*this)[fresh]); // whoever passes the number on publishes it
         return fresh;
     }
 
@@ -123,11 +134,20 @@ private:
     static unsigned block_of(number n) noexcept {
         return static_cast<unsigned>(std::numeric_limits<number>::digits - 1 - std::countl_zero(n));
     }
-    static Node* to_nodes(std::uintptr_t block) noexcept { return reinterpret_cast<Node*>(block); }
+    struct alignas(Node) memory {
+        std::array<std::byte, sizeof(Node)> of_node;
+    };
+    static memory* to_memory(std::uintptr_t block) noexcept {
+        return reinterpret_cast<memory*>(block);
+    }
 
-    static number number_of(std::uint64_t head) noexcept { return static_cast<number>(head); }
+    // The head: the number of the first free node, and above it the number of changes.
+    static_assert(Bits <= 24, "the changes would wrap while a thread has lost its processor");
+    static number number_of(std::uint64_t head) noexcept {
+        return static_cast<number>(head & ((std::uint64_t{1} << Bits) - 1));
+    }
     static std::uint64_t changed(std::uint64_t head, number n) noexcept {
-        return (((head >> 32U) + 1) << 32U) | n;
+        return (((head >> Bits) + 1) << Bits) | n;
     }
 
     /// Makes block `i` if it does not exist. @returns false if there is no memory.
@@ -137,12 +157,11 @@ private:
         if (seen != 0) {
             return true;
         }
-        auto* const made = new (std::nothrow) Node[std::size_t{1} << i];
+        auto* const made = new (std::nothrow) memory[std::size_t{1} << i];
         if (made == nullptr) {
             return false;
         }
-        // [N2] release, pairs with [N1]: the nodes' initial state. Failure relaxed: another thread
-        // has made the block.
+        // [N2] release, pairs with [N1]: the block. Failure relaxed: another thread has made it.
         if (!blocks_[i].compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(made),
                                                 std::memory_order_release,
                                                 std::memory_order_relaxed)) {
@@ -153,7 +172,6 @@ private:
 
     // Read by every access to a node, and written once for each block.
     std::array<atomic<std::uintptr_t>, Bits> blocks_{};
-    // The number of changes, and the number of the first free node.
     alignas(line_pair) atomic<std::uint64_t> free_{0};
     atomic<number> fresh_{1}; // the first number that has never been allocated
 };

@@ -19,43 +19,55 @@ namespace tryst::detail {
 
 /* The segment list
  * Cells are numbered by tickets (dual_queue.hpp). A segment holds `cell_count` cells. The segments
- * in use form a linked list, in the order of their ids: the cell of ticket t is in the segment with
- * id t / cell_count. The number of a segment in the pool is reused; its id is not.
+ * in use form a linked list, in the order of their first tickets.
  *
- * A cell is `finished` after its second visit. Nobody counts the visits. Whoever appends a segment
- * first looks at the oldest ones, and releases those whose cells are all finished (`tidy`).
+ * A cell is `finished` after its second visit. Nobody counts the visits. Whoever has appended a
+ * segment looks at the oldest ones, and takes out those whose cells are all finished (`tidy`).
+ * Several parties may do so at the same time, and none waits for another. So a party that has lost
+ * its processor keeps at most one segment from being used again.
  *
- * I9. A ticket, an id and the link of a segment never return to an old value, because they only
- *     grow, or contain an id. So a CAS that expects an old value fails. (Ids wrap after 2^45.)
+ * I9. A ticket, the first ticket of a segment, and a link never return to an old value. Tickets
+ *     only grow. A link counts its changes, also from one use of its segment to the next. So a CAS
+ *     that expects an old value fails, and two equal values mean that nothing has changed between.
+ *     (The count wraps after 2^45 changes of one link. A front shows 46 bits of a segment's place,
+ *     so only a colour that skips exactly 2^46 segments could mistake it.)
  *
  * I10. A segment is released after the last visit to its cells. A later access is a read that is
  *     checked (below), or the CAS of a withdrawal, which fails, because its waiter is in no cell.
  *
- * Finding. A party walks along the links, from a segment that its colour has used lately
- * (`front`), or from the oldest one. It may come to a segment that has been taken out of the list,
- * released and reused.
+ * Taking out. After Harris, "A Pragmatic Implementation of Non-Blocking Linked-Lists" (2001),
+ * section 3, and with the walks that help of Michael, "High Performance Dynamic Lock-Free Hash
+ * Tables and List-Based Sets" (2002), section 3.
  *
- * 1. A segment p is taken out in two steps: the link of its predecessor leads around it, and then
- *    its own link is marked `gone` [G12], before its successor d can be taken out. Only after that
- *    d may get a new id [G2]. So a party that reads a link of p to d, then the id of d, and then
- *    the same link of p again, knows that d followed p in the list with that id.
- * 2. A party that finds a link `gone`, or another id than it expects, begins again at the oldest
- *    segment.
+ * 1. A CAS marks the link of the segment [G12]. Its successor is then fixed. The party that has
+ *    marked it is the one that will release it.
+ * 2. A CAS makes the link of its predecessor lead around it [G5]. Whoever comes across a marked
+ *    segment does that (`look_behind`).
+ * 3. The party of step 1 releases it, after it has found that step 2 is done. Only after that, the
+ *    segment may get another first ticket [G2].
+ *
+ * Finding. A party walks along the links, from a segment that its colour has used lately
+ * (`front`), or from the head. It may come to a segment that was taken out, released and reused.
+ *
+ * 1. A party that reads an unmarked link of p to d, then the first ticket of d, and then the same
+ *    link of p again, knows that d followed p in the list with that ticket: while the link of p is
+ *    unmarked, p is in the list, and d cannot be taken out before that link has changed.
+ * 2. A party that finds its link marked, or another first ticket than it expects, begins again at
+ *    the head.
  * 3. The segment of a party's own ticket is not released, because its visit is to come. So if the
- *    party passes over its id, that segment has been swept, or its ticket is void.
- * 4. `front` is moved only by the holder of a ticket of that segment. So if it shows the id of a
- *    party's ticket, no sweep has released that segment.
+ *    party passes over it, that segment has been swept, or its ticket is void.
+ * 4. `front` is moved only by the holder of a ticket of that segment. So if it shows the segment of
+ *    a party's ticket, no sweep has released that segment.
  *
  * Sweeping. A segment whose waiters have all withdrawn stays in the list until the other colour has
- * visited its cells. To bound the memory, the list is swept whenever it has doubled since the last
- * sweep. So a withdrawal costs amortised O(1), and at worst there is a segment for each waiter. A
- * sweep takes such a segment d out, if the trailing cursor is more than a segment before d:
+ * visited its cells. To bound the memory, the list is swept after as many appends as half of all
+ * segments. So a withdrawal costs amortised O(1), and at worst there is a segment for each waiter,
+ * and as many again. A sweep takes such a segment d out, if the trailing cursor is more than a
+ * segment before d. When it has marked d, an RMW [Q9] reads the trailing cursor:
  *
- * 1. A store [G5] makes the link of d's predecessor lead around d.
- * 2. An RMW [Q9] reads the trailing cursor. If it is still open and not past the first ticket of d,
- *    any party that gets a ticket of d gets it later, sees [G5], and cannot find d. So d is
- *    released.
- * 3. Otherwise some parties may have found d, and others will not. Either is right, because all
+ * 1. If it is still open and not past the first ticket of d, any party that gets a ticket of d gets
+ *    it later, sees the mark, and cannot find d. So d is released.
+ * 2. Otherwise some parties may have found d, and others will not. Either is right, because all
  *    cells of d are cancelled. Then d stays in use until the destructor.
  *
  * Void tickets. Suppose that a party has a ticket, but there is neither its segment nor memory for
@@ -65,7 +77,7 @@ namespace tryst::detail {
  *    of the last segment [G4] without changing it.
  * 2. If [G4] fails, there is a next segment, in which the party continues.
  * 3. Otherwise a party that appends the next segment [G3], or finds it, sees the void tickets. In
- *    a void cell the first visitor does not wait, and an append may leave out void ids.
+ *    a void cell the first visitor does not wait, and an append may leave out void segments.
  *
  * Closing. When both cursors are closed, the closer ends the list [G13]. Then it visits the cells
  * of which only one colour has the ticket. Until then their segments have cells that are not
@@ -76,15 +88,11 @@ template <unsigned CellBits>
 class segment_list {
     static_assert(CellBits <= 6);
     static constexpr unsigned number_bits = 18; // of a segment in the pool
-    static constexpr unsigned link_bits = number_bits + 1;
 
 public:
     using word = slot::word;
     using number = std::uint32_t;
     using ticket = std::uint64_t;
-    /// An id in the upper bits of a word, so that ids wrap like the word and differences are
-    /// signed.
-    using id_type = std::uint64_t;
 
     static constexpr number none = 0;
     static constexpr number cell_count = number{1} << CellBits;
@@ -92,89 +100,71 @@ public:
     static constexpr word cancelled_cell = 1; ///< Its first visitor has left.
     static constexpr word finished_cell = 2; ///< After its second visit.
 
-    static id_type id_of(ticket t) noexcept { return (t >> CellBits) << link_bits; }
-    static bool is_before(id_type a, id_type b) noexcept {
+    static bool is_before(ticket a, ticket b) noexcept {
         return static_cast<std::int64_t>(a - b) < 0;
     }
     static bool is_first(ticket t) noexcept { return t % cell_count == 0; }
-    /// The first ticket of the segment with the id `later`, which is not before that of `t`.
-    static ticket first_of(id_type later, ticket t) noexcept {
-        return t - t % cell_count + (((later - id_of(t)) >> link_bits) << CellBits);
-    }
+    /// The first ticket of the segment of `t`.
+    static ticket first_of(ticket t) noexcept { return t - t % cell_count; }
 
-    /// A segment: its number, and its id when it was seen.
+    /// A segment: its number, and its first ticket when it was seen.
     struct place {
         number n;
-        id_type id;
+        ticket first;
     };
 
+    /// @param begin  the first ticket, that of a segment; not 0 in tests.
     /// @throws std::bad_alloc.
-    segment_list() {
+    explicit segment_list(ticket begin = 0) {
         const number first = segments_.allocate();
         if (first == none) {
             throw std::bad_alloc();
         }
-        segments_[first].clear(0);
+        segments_[first].clear(begin);
         // Relaxed: no other thread knows the list yet.
-        oldest_.store(first, std::memory_order_relaxed);
+        head_.store(first, std::memory_order_relaxed);
     }
 
-    /// Where a colour begins to search: a segment of one of its tickets, packed into a word.
+    /// Where a colour begins to search: a segment of one of its tickets. The number of the segment,
+    /// and above it the lower bits of the number of its first ticket, divided by `cell_count`.
     using front = atomic<std::uint64_t>;
 
     /// Precondition: no other thread knows the list yet.
     std::uint64_t first() const noexcept {
         // Relaxed: because of the precondition.
-        return oldest_.load(std::memory_order_relaxed);
+        const number n = successor(head_.load(std::memory_order_relaxed));
+        return packed({n, segments_[n].first.load(std::memory_order_relaxed)});
     }
 
-    place oldest() const noexcept {
-        // [G11] acquire, pairs with [G10].
-        return unpacked(oldest_.load(std::memory_order_acquire));
-    }
-
-    static place begin(const front& from) noexcept {
+    /// The number of the segment of `t`, a ticket of the caller; or none, if `from` shows another.
+    static number at_front(const front& from, ticket t) noexcept {
         // [G1] acquire, pairs with [G6]: the segment.
-        return unpacked(from.load(std::memory_order_acquire));
+        const std::uint64_t seen = from.load(std::memory_order_acquire);
+        return seen >> number_bits == shown(t) >> number_bits ? number_of(seen) : none;
     }
 
-    /// Finds the segment with the id `wanted`.
-    /// @returns the segment; or a later one, if there will be none with this id; or an earlier one,
-    ///   which is the last.
-    place find(id_type wanted, const front& from) const noexcept {
-        const place at = begin(from);
-        return walk(is_before(wanted, at.id) ? oldest() : at, wanted);
-    }
-
-    /// As above, from `at` on, which was found earlier and is not behind `wanted`.
-    place walk(place at, id_type wanted) const noexcept {
-        while (is_before(at.id, wanted)) {
-            const std::uint64_t link = link_of(at.n);
-            const number next = successor(link);
-            if (owner_of(link) != at.id || next == gone) {
-                at = oldest();
-                continue;
-            }
-            if (next == none || next == sealed) {
-                break;
-            }
-            const place behind{next, owner_of(link_of(next))};
-            if (link_of(at.n) == link) {
-                at = behind;
-            }
-        }
-        return at;
+    /// Finds the segment with the first ticket `wanted`.
+    /// @returns the segment; or a later one, if there will be none with this ticket; or an earlier
+    ///   one, which is the last.
+    place find(ticket wanted, const front& from) noexcept {
+        // [G11] acquire, pairs with [G6]: the segment.
+        const std::uint64_t seen = from.load(std::memory_order_acquire);
+        const place at{number_of(seen), first_at(number_of(seen))};
+        const bool is_reused = packed(at) != seen;
+        return walk(is_reused || is_before(wanted, at.first) ? head : at, wanted);
     }
 
     /// Whether the list has been closed behind `at`.
-    bool is_sealed(place at) const noexcept { return link_of(at.n) == (at.id | sealed); }
+    bool is_sealed(place at) noexcept {
+        return is_sealed(link_of(at.n)) && first_at(at.n) == at.first;
+    }
 
     /// Moves `mark` to `to`, if it is at least `distance` segments behind.
     void advance(front& mark, place to, std::uint64_t distance) noexcept {
         // Relaxed: the CAS re-reads it.
         std::uint64_t seen = mark.load(std::memory_order_relaxed);
-        while (!is_before(to.id, unpacked(seen).id + distance * one_id)) {
-            // [G6] release, pairs with [G1]: the segment. Failure relaxed: retried.
+        while (!is_before(shown(to.first), (seen & ~number_mask) + (distance << number_bits))) {
+            // [G6] release, pairs with [G1] and [G11]: the segment. Failure relaxed: retried.
             if (mark.compare_exchange_weak(seen, packed(to), std::memory_order_release,
                                            std::memory_order_relaxed)) {
                 return;
@@ -183,33 +173,35 @@ public:
     }
 
     /// The end of the list, if it is at most two segments behind `at`; otherwise some segment.
-    place two_behind(place at) const noexcept { return walk(at, at.id + 2 * one_id); }
+    place two_behind(place at) noexcept { return walk(at, at.first + 2 * cell_count); }
+
+    enum class append_result : std::uint8_t { appended, exists, out_of_memory };
 
     /// Appends a segment behind `last`, unless there is one.
-    /// @returns false if there is no memory.
-    bool append(place last) noexcept {
-        if (successor(link_of(last.n)) != none) {
-            return true;
+    append_result append(place last) noexcept {
+        word link = link_of(last.n);
+        if (!is_end(last, link)) {
+            return append_result::exists;
         }
         const number n = segments_.allocate();
         if (n == none) {
-            return false;
+            return append_result::out_of_memory;
         }
         // The cells of void tickets would never be finished. Relaxed: a hint; if it is old, one
         // segment stays in the list.
-        const id_type after_void =
-            id_of(void_until_.load(std::memory_order_relaxed) + cell_count - 1);
-        const id_type next = last.id + one_id;
+        const ticket after_void =
+            first_of(void_until_.load(std::memory_order_relaxed) + cell_count - 1);
+        const ticket next = last.first + cell_count;
         segments_[n].clear(is_before(next, after_void) ? after_void : next);
-        std::uint64_t end = last.id | none;
         // [G3] release, pairs with [G7] and [G4]: the empty cells, and the void tickets that this
         // party has seen. Acquire, pairs with [G4]: the void tickets. Failure relaxed: the caller
         // looks again.
         if (!segments_[last.n].next.compare_exchange_strong(
-                end, last.id | n, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+                link, changed(link, n), std::memory_order_acq_rel, std::memory_order_relaxed)) {
             segments_.release(n);
+            return append_result::exists;
         }
-        return true;
+        return append_result::appended;
     }
 
     /// Makes all tickets before `end` void, for which there is no segment behind `last`.
@@ -224,21 +216,23 @@ public:
                 break;
             }
         }
-        std::uint64_t link = last.id | none;
+        word link = link_of(last.n);
         // [G4] release, pairs with [G3] and [G7]: the void tickets. Acquire, pairs with [G4]: those
         // of others. Failure relaxed: the caller looks again.
-        return segments_[last.n].next.compare_exchange_strong(link, link, std::memory_order_acq_rel,
+        return is_end(last, link) &&
+               segments_[last.n].next.compare_exchange_strong(link, link, std::memory_order_acq_rel,
                                                               std::memory_order_relaxed);
     }
 
     /// Makes the list end with its last segment. Call once, after both cursors were closed.
     void seal() noexcept {
-        for (place last = oldest();;) {
-            last = walk(last, last.id + max_distance);
-            std::uint64_t end = last.id | none;
+        for (place last = head;;) {
+            last = walk(last, last.first + max_distance);
+            word link = link_of(last.n);
             // [G13] relaxed: [G7] has acquired all segments. Failure relaxed: retried.
-            if (segments_[last.n].next.compare_exchange_strong(
-                    end, last.id | sealed, std::memory_order_relaxed, std::memory_order_relaxed)) {
+            if (is_end(last, link) && segments_[last.n].next.compare_exchange_strong(
+                                          link, changed(link, sealed), std::memory_order_relaxed,
+                                          std::memory_order_relaxed)) {
                 return;
             }
         }
@@ -247,16 +241,15 @@ public:
     /// Calls `visit` with the cells of the tickets from `first` to `end`, in this order.
     template <class Visit>
     void for_each_cell(ticket first, ticket end, Visit visit) noexcept {
-        for (place at = walk(oldest(), id_of(first)); !is_before(at.id, id_of(first));) {
-            const ticket begin = first_of(at.id, first);
-            for (ticket t = std::max(begin, first); t < std::min(begin + cell_count, end); ++t) {
-                visit(cell(at.n, t));
-            }
-            const place next = walk(at, at.id + one_id);
-            if (!is_before(at.id, next.id)) {
+        for (ticket next = first_of(first);;) {
+            const place at = walk(head, next);
+            if (is_before(at.first, next)) {
                 return;
             }
-            at = next;
+            next = at.first + cell_count;
+            for (ticket t = std::max(at.first, first); t < std::min(next, end); ++t) {
+                visit(cell(at.n, t));
+            }
         }
     }
 
@@ -276,96 +269,99 @@ public:
         return segments_[of >> CellBits].cells[of % cell_count];
     }
 
-    /// Releases segments that are not needed any more, unless another party is doing so.
+    /// Releases segments that are not needed any more.
     /// @param trailing  the cursor that is behind; the ticket is in its upper 63 bits, and the
     ///   lowest bit tells whether it is closed.
     void tidy(atomic<std::uint64_t>& trailing) noexcept {
-        // [G8] acquire, pairs with [G9]: the work of the last party. If it fails, it orders
-        // nothing.
-        if (tidying_.exchange(true, std::memory_order_acquire)) {
-            return;
+        // Relaxed: only a count.
+        const bool sweeps = until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1;
+        if (sweeps) { // set at once: if this party loses its processor, another one sweeps
+            until_sweep_.store(std::max(min_growth, segments_.size() / 2),
+                               std::memory_order_relaxed); // relaxed: only a count
         }
-        const bool sweeps = --until_sweep_ == 0;
         // Relaxed: a hint; [Q9] decides.
-        const id_type limit = id_of(trailing.load(std::memory_order_relaxed) >> 1U);
-        std::uint32_t length = min_growth;
-        place before{none, 0};
+        const ticket limit = trailing.load(std::memory_order_relaxed) >> 1U;
         std::uint32_t released = 0;
-        for (place at = oldest(); sweeps || released != max_released;) {
-            const number next = successor(link_of(at.n));
-            const bool passed = is_before(at.id, limit); // by both cursors
-            if (next == none || next == sealed || !(passed || sweeps)) {
-                break;
+        for (place before = head; sweeps || released != max_released;) {
+            const neighbours seen = look_behind(before);
+            const place at = seen.behind;
+            if (at.n == none || successor(seen.beyond) == none) {
+                return; // the last segment stays
             }
-            // Relaxed: [G7] has acquired the segment, and only this party may release it.
-            const place behind{next,
-                               owner_of(segments_[next].next.load(std::memory_order_relaxed))};
-            if (passed ? all_cells_are(finished_cell, at.n)
-                       : before.n != none && is_before(limit + one_id, at.id) &&
-                             all_cells_are(cancelled_cell, at.n)) {
-                take_out(before, at, behind);
+            const bool passed = !is_before(limit, at.first + cell_count); // by both cursors
+            if (!passed && !sweeps) {
+                return;
+            }
+            if (!(passed ? all_cells_are(finished_cell, at.n)
+                         : is_before(limit + cell_count, at.first) &&
+                               all_cells_are(cancelled_cell, at.n))) {
+                before = at;
+            } else if (mark(at.n, seen.beyond)) {
+                const bool is_free = passed || is_still_before(trailing, at.first);
+                if (!unlink(before.n, seen.link, successor(seen.beyond))) {
+                    walk(head, at.first + 1); // comes past it, unless another party has unlinked it
+                }
                 if (passed) {
                     TRYST_TRACE(recycling);
+                } else if (is_free) {
+                    TRYST_TRACE(sweeping);
+                }
+                if (is_free) {
                     segments_.release(at.n);
-                } else {
-                    // [Q9] release, pairs with [Q6], [Q8], [Q14] and [Q15]: the new link.
-                    const std::uint64_t now = trailing.fetch_add(0, std::memory_order_release);
-                    const ticket first = now >> 1U;
-                    if ((now & 1U) == 0 && (is_before(id_of(first), at.id) ||
-                                            (id_of(first) == at.id && is_first(first)))) {
-                        TRYST_TRACE(sweeping);
-                        segments_.release(at.n);
-                    }
                 }
                 ++released;
-            } else {
-                before = at;
-                ++length;
             }
-            at = behind;
         }
-        if (sweeps) {
-            until_sweep_ = length;
-        }
-        // [G9] release, pairs with [G8].
-        tidying_.store(false, std::memory_order_release);
     }
 
 private:
     struct alignas(line_pair) segment {
-        void clear(id_type id) noexcept {
+        void clear(ticket from) noexcept {
             for (auto& cell : cells) {
                 // Relaxed: released by [G3], which links the segment.
                 cell.store(empty_cell, std::memory_order_relaxed);
             }
-            // [G2] release, pairs with [G7]: a party that sees the new id sees that the links to
-            // the old segment are gone.
-            next.store(id | none, std::memory_order_release);
+            // [G2] release, pairs with [G8]: a party that sees the new ticket sees that the links
+            // to the old segment have changed.
+            first.store(from, std::memory_order_release);
+            // [G9] release, pairs with [G7]: as [G2], and the new ticket. Relaxed: nobody else
+            // changes the link of a segment that is not in the list.
+            next.store(changed(next.load(std::memory_order_relaxed), none),
+                       std::memory_order_release);
         }
 
-        atomic<std::uint64_t> next{0}; // the id of this segment, and the number of the next
+        atomic<ticket> first{0};
+        atomic<word> next{0}; // a link
         atomic<number> link{none};
         alignas(line_pair / 2) std::array<atomic<word>, cell_count> cells{};
     };
     using pool = node_pool<segment, number_bits>;
 
-    static constexpr std::uint64_t number_mask = (std::uint64_t{1} << link_bits) - 1;
-    // Instead of the number of a successor; no segment has such a number:
-    static constexpr number gone = number_mask; ///< The segment is out of the list.
-    static constexpr number sealed = gone - 1; ///< It will stay the last.
-    static constexpr id_type max_distance = std::uint64_t{1} << 62U;
-    static constexpr id_type one_id = std::uint64_t{1} << link_bits;
-    /// Between two sweeps the list grows by at least this many segments.
+    // A link: the number of the next segment or `none`, a mark, and a count of its changes.
+    static constexpr word number_mask = (word{1} << number_bits) - 1;
+    static constexpr word marked = number_mask + 1; ///< The segment is being taken out.
+    static constexpr word sealed = marked | none; ///< It will stay the last.
+    static constexpr word one_change = 2 * marked;
+
+    static constexpr place head{none, ticket{0} - cell_count}; ///< Before all segments.
+    static constexpr ticket max_distance = ticket{1} << 62U;
+    /// Between two sweeps there are at least this many appends.
     static constexpr std::uint32_t min_growth = 2;
     /// Each append releases at most this many segments, so that no arrival is held up for long.
     static constexpr std::uint32_t max_released = 4;
 
-    static number successor(std::uint64_t link) noexcept {
-        return static_cast<number>(link & number_mask);
+    static number successor(word link) noexcept { return static_cast<number>(link & number_mask); }
+    static bool is_sealed(word link) noexcept { return (link & (one_change - 1)) == sealed; }
+    static bool is_marked(word link) noexcept {
+        return (link & marked) != 0 && successor(link) != none;
     }
-    static id_type owner_of(std::uint64_t link) noexcept { return link & ~number_mask; }
-    static std::uint64_t packed(place p) noexcept { return p.id | p.n; }
-    static place unpacked(std::uint64_t p) noexcept { return {successor(p), owner_of(p)}; }
+    static word changed(word link, word to) noexcept {
+        return (link / one_change + 1) * one_change + to;
+    }
+
+    static std::uint64_t shown(ticket t) noexcept { return (t >> CellBits) << number_bits; }
+    static std::uint64_t packed(place p) noexcept { return shown(p.first) | p.n; }
+    static number number_of(std::uint64_t front) noexcept { return successor(front); }
 
     /// Consecutive tickets use different lines, because different cores visit their cells.
     static number index_of(ticket t) noexcept {
@@ -379,24 +375,86 @@ private:
         }
     }
 
-    std::uint64_t link_of(number n) const noexcept {
-        // [G7] acquire, pairs with [G2], [G3], [G4] and [G5]: the next segment, or that this one is
-        // in use again.
-        return segments_[n].next.load(std::memory_order_acquire);
+    atomic<word>& link_at(number n) noexcept { return n == none ? head_ : segments_[n].next; }
+    word link_of(number n) noexcept {
+        // [G7] acquire, pairs with [G3], [G4], [G5], [G9] and [G12]: the next segment, or that this
+        // one is in use again, and all that the party has seen that changed the link.
+        return link_at(n).load(std::memory_order_acquire);
+    }
+    ticket first_at(number n) noexcept {
+        // [G8] acquire, pairs with [G2].
+        return n == none ? head.first : segments_[n].first.load(std::memory_order_acquire);
+    }
+    /// Whether `at` was the last segment when its link was `link`.
+    bool is_end(place at, word link) noexcept {
+        return (link & (one_change - 1)) == none && first_at(at.n) == at.first;
     }
 
-    /// Takes `at` out of the list, between `before` (or the beginning) and `behind`.
-    void take_out(place before, place at, place behind) noexcept {
-        if (before.n == none) {
-            // [G10] release, pairs with [G11]: the next segment.
-            oldest_.store(packed(behind), std::memory_order_release);
-        } else {
-            // [G5] release, pairs with [G7]: the next segment. A plain store, because other parties
-            // change only the link of the last segment.
-            segments_[before.n].next.store(before.id | behind.n, std::memory_order_release);
+    /// A segment of the list and the links before and behind it; or none behind the last one.
+    struct neighbours {
+        word link;
+        place behind;
+        word beyond;
+    };
+
+    /// Looks at what is behind `at`, and unlinks marked segments there. If `at` itself was taken
+    /// out, begins again at the head.
+    neighbours look_behind(place& at) noexcept {
+        while (true) {
+            const word link = link_of(at.n);
+            if (is_marked(link) || first_at(at.n) != at.first) {
+                at = head;
+                continue;
+            }
+            const number next = successor(link);
+            if (next == none) {
+                return {link, {none, 0}, 0};
+            }
+            const neighbours seen{link, {next, first_at(next)}, link_of(next)};
+            if (link_of(at.n) != link) {
+                continue;
+            }
+            if (!is_marked(seen.beyond)) {
+                return seen;
+            }
+            unlink(at.n, link, successor(seen.beyond));
         }
-        // [G12] relaxed: [G2] releases it.
-        segments_[at.n].next.store(at.id | gone, std::memory_order_relaxed);
+    }
+
+    /// Finds the first segment from `at` on that is not before `wanted`, or the last one.
+    place walk(place at, ticket wanted) noexcept {
+        while (is_before(at.first, wanted)) {
+            const place behind = look_behind(at).behind;
+            if (behind.n == none) {
+                break;
+            }
+            at = behind;
+        }
+        return at;
+    }
+
+    /// Marks the link of segment `n`, unless it has changed.
+    bool mark(number n, word link) noexcept {
+        // [G12] release, pairs with [G7]: the last visits to its cells. Failure relaxed: the caller
+        // looks again.
+        return segments_[n].next.compare_exchange_strong(
+            link, link | marked, std::memory_order_release, std::memory_order_relaxed);
+    }
+
+    /// Makes the link of segment `n` lead around a marked one, unless it has changed.
+    bool unlink(number n, word link, number behind) noexcept {
+        // [G5] release, pairs with [G7]: the segment behind, and the mark. Failure relaxed: the
+        // caller looks again.
+        return link_at(n).compare_exchange_strong(
+            link, changed(link, behind), std::memory_order_release, std::memory_order_relaxed);
+    }
+
+    /// Whether all parties that get the ticket `first`, or a later one, will see the mark that this
+    /// party has set.
+    static bool is_still_before(atomic<std::uint64_t>& trailing, ticket first) noexcept {
+        // [Q9] release, pairs with [Q6], [Q8], [Q14] and [Q15]: the mark.
+        const std::uint64_t now = trailing.fetch_add(0, std::memory_order_release);
+        return (now & 1U) == 0 && !is_before(first, now >> 1U);
     }
 
     bool all_cells_are(word state, number n) const noexcept {
@@ -406,13 +464,12 @@ private:
         });
     }
 
-    // Read by every arrival, and written once for many.
-    alignas(line_pair) atomic<std::uint64_t> oldest_{0};
+    // Read by every first visitor, and written once for many.
+    alignas(line_pair) atomic<word> head_{0}; ///< A link to the first segment.
     atomic<ticket> void_until_{0};
 
     alignas(line_pair) pool segments_;
-    atomic<bool> tidying_{false};
-    std::uint32_t until_sweep_ = min_growth; ///< Belongs to the party that tidies.
+    atomic<std::uint32_t> until_sweep_{min_growth}; ///< Appends until the next sweep.
 };
 
 } // namespace tryst::detail
