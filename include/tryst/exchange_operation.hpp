@@ -80,7 +80,7 @@ public:
     /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::template start<resume>(executor_of(coroutine), coroutine.address());
+        return core::template start<resume>(tryst::executor_of(coroutine), coroutine.address());
     }
 
     /// For `co_await`: returns the result. Precondition: the operation is complete.
@@ -128,7 +128,7 @@ struct factory {
     template <class Duration, class... StopToken>
     static auto make_exchange_for(protocol& with, own&& item, Duration patience,
                                   StopToken&&... stop) noexcept {
-        return operation<true, StopToken...>(with, std::move(item), saturated(patience),
+        return operation<true, StopToken...>(with, std::move(item), detail::saturated(patience),
                                              std::move(stop)...);
     }
     template <class Duration, class... StopToken>
@@ -136,8 +136,8 @@ struct factory {
                                     std::chrono::time_point<clock, Duration> deadline,
                                     StopToken&&... stop) noexcept {
         return operation<true, StopToken...>(
-            with, std::move(item), clock::time_point(saturated(deadline.time_since_epoch())),
-            std::move(stop)...);
+            with, std::move(item),
+            clock::time_point(detail::saturated(deadline.time_since_epoch())), std::move(stop)...);
     }
     static typename Side::result try_exchange(protocol& with, own&& item) noexcept {
         typename Side::waiter w(std::move(item));

@@ -62,7 +62,7 @@ public:
         // happens-before its retraction.
         if (!word_.compare_exchange_strong(seen, progress::running, std::memory_order_relaxed,
                                            std::memory_order_relaxed)) {
-            yield_until([&] { return awaiter.retract(); }); // I45
+            detail::yield_until([&] { return awaiter.retract(); }); // I45
         }
     }
 
@@ -133,11 +133,11 @@ task<> fulfil(join_promise<T> promise, task<T> work) {
 template <class Work, class Spawn>
 join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
     using value = awaited<Work>;
-    auto own = as_task(std::forward<Work>(work));
+    auto own = detail::as_task(std::forward<Work>(work));
     auto* const state = new join_state<value>;
     join_promise<value> promise(*state);
     join_handle<value> handle(*state);
-    spawn(fulfil(std::move(promise), std::move(own)));
+    spawn(detail::fulfil(std::move(promise), std::move(own)));
     return handle;
 }
 

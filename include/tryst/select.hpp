@@ -63,7 +63,7 @@ public:
     /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::template start<resume>(executor_of(coroutine), coroutine.address());
+        return core::template start<resume>(tryst::executor_of(coroutine), coroutine.address());
     }
 
     /// For `co_await`: returns the result. Precondition: the selection is complete.

@@ -207,7 +207,7 @@ private:
         bool await_ready() const noexcept { return scope_.empty(); }
         template <class Promise>
         void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-            assert(executor_of(coroutine) == scope_.executor_ &&
+            assert(tryst::executor_of(coroutine) == scope_.executor_ &&
                    "tryst: join a task_scope on its own executor");
             assert(scope_.joiner_ == nullptr && "tryst: a task_scope is being joined already");
             coroutine_ = coroutine;

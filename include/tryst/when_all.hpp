@@ -39,10 +39,10 @@ template <class... T>
 task<std::tuple<joined_value<T>...>> join_tasks(task<T>... work) {
     join_counter group(sizeof...(T));
     {
-        std::array<join_child, sizeof...(T)> children{join(work, group)...};
+        std::array<join_child, sizeof...(T)> children{detail::join(work, group)...};
         co_await join_all<std::array<join_child, sizeof...(T)>>{group, children};
     }
-    co_return std::tuple<joined_value<T>...>{take_joined(work)...};
+    co_return std::tuple<joined_value<T>...>{detail::take_joined(work)...};
 }
 
 } // namespace detail

@@ -109,7 +109,7 @@ template <class Make, class StopToken>
 task<awaited<made<Make, StopToken>>> await_made(Make& make, StopToken stop) {
     using type = made<Make, StopToken>;
     decltype(auto) work = make(std::move(stop));
-    decltype(auto) awaiter = awaiter_of(static_cast<type&&>(work));
+    decltype(auto) awaiter = detail::awaiter_of(static_cast<type&&>(work));
     if constexpr (std::is_void_v<awaited<type>>) {
         co_await awaiter;
     } else {
@@ -156,9 +156,9 @@ run_any(std::tuple<Make...> make, OuterToken outer, std::index_sequence<I...>) {
     using group_type = any_group<StopSource>;
     using children_type = std::array<join_child, sizeof...(Make)>;
     group_type group(sizeof...(Make));
-    std::tuple work(await_made(std::get<I>(make), group.stop.get_token())...);
+    std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
     {
-        children_type children{join_first(std::get<I>(work), group, I)...};
+        children_type children{detail::join_first(std::get<I>(work), group, I)...};
         const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
             std::move(outer), outer_stop<group_type>{group});
         co_await join_all<children_type>{group, children};
@@ -173,8 +173,8 @@ auto make_any(std::tuple<Arguments...>& arguments, OuterToken outer,
               std::index_sequence<I...> all) {
     using given = std::tuple<std::decay_t<Arguments>...>;
     using source = typename stop_source_for<std::tuple_element_t<I, given>...>::type;
-    if constexpr (check_when_any<token_of<source>, std::tuple_element_t<I, given>...>()) {
-        return run_any<source>(
+    if constexpr (detail::check_when_any<token_of<source>, std::tuple_element_t<I, given>...>()) {
+        return detail::run_any<source>(
             std::tuple<std::tuple_element_t<I, given>...>(std::get<I>(std::move(arguments))...),
             std::move(outer), all);
     }

@@ -247,9 +247,9 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
     yield Mutant("a canceller does not look for another", protocol,
                  "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
-    stopped = "            w.result = reason(by_deadline);\n            post(w);\n"
+    stopped = "            w.result = reason(by_deadline);\n            detail::post(w);\n"
     yield Mutant("the post of a stopped waiter: dropped", protocol, stopped, "            w.result = reason(by_deadline);\n")
-    yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            post(w);\n")
+    yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            detail::post(w);\n")
     yield Mutant("a late canceller does not say that it has left", protocol,
                  "            TRYST_TRACE(late_stop, this, std::addressof(w));\n            fail_withdraw(w);\n",
                  "            TRYST_TRACE(late_stop, this, std::addressof(w));\n")
@@ -272,9 +272,9 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("the exchanger is destroyed without closing", protocol,
                  "        close();\n        arena_.drain();\n", "        arena_.drain();\n")
     yield Mutant("`drain` does not wait for pins", arena,
-                 "        yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
+                 "        detail::yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
     yield Mutant("`drain` does not wait for `moving`", arena,
-                 "                yield_until([&] { return !each.is_moving(); });\n",
+                 "                detail::yield_until([&] { return !each.is_moving(); });\n",
                  "                static_cast<void>(each);\n")
     yield Mutant("the exchanger is pinned after `done`", signal,
                  "                pinned ? exchanger.unpin() : exchanger.pin();\n"
@@ -588,7 +588,7 @@ def select() -> Iterator[Mutant]:
     yield mutant(protocol, "the item is not delivered", "        commitment_of(q).deliver(q);\n", "")
     yield mutant(protocol, "an owner that runs is posted", "        if (committed == commitment::commit_result::parked) {", "        if (true) {")
     yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
-    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });\n",
+    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        detail::spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });\n",
                  "        try_withdraw(w, why);\n")
     yield mutant(protocol, "a closer keeps a claimed waiter without a decision",
                  "        const auto take = [this](waiter& q) { return take_closed(q); };\n",
@@ -615,12 +615,12 @@ def select() -> Iterator[Mutant]:
     yield mutant(selection, "a decision before parking is not awaited", "        await_settled();\n        return false;\n", "        return false;\n")
     yield mutant(selection, "no limits begin after the turn", "        cases_.first().run = Done;\n        base::start_limits();\n",
                  "        cases_.first().run = Done;\n")
-    yield mutant(selection, "a stopped selection is not posted", "            post(cases_.first());\n", "")
+    yield mutant(selection, "a stopped selection is not posted", "            detail::post(cases_.first());\n", "")
     yield mutant(selection, "a destroyed frame does not wait for its item",
                  "            if (!has_been_parked()) {\n                await_settled();\n            } else if (!queued",
                  "            if (has_been_parked() && !queued")
     yield mutant(selection, "a destroyed frame leaves its resumption in the queue", "on && on.retract(&cases_.first())", "false")
-    yield mutant(selection, "a destroyed frame does not wait for its resumption", "                yield_until([&] { return on.retract(&won); });\n", "")
+    yield mutant(selection, "a destroyed frame does not wait for its resumption", "                detail::yield_until([&] { return on.retract(&won); });\n", "")
     yield mutant(selection, "a destroyed frame does not decide", "        if (!try_decide_none() && decided() != nullptr) {", "        if (decided() != nullptr) {")
     yield mutant(selection, "a destroyed frame leaves its offers", "            }\n        }\n        leave_lists();\n        end_wait", "            }\n        }\n        end_wait")
     yield mutant("detail/meet/poll_order.hpp", "a poll looks at one case", "i != size; ++i", "i != 1; ++i")

@@ -44,7 +44,7 @@ auto select_on(const IoExecutor& io, Make&& make, Token&& token) {
                       "async_select([&] { return select(a.receive(), b.receive()); }, token)");
         return net::awaitable<void>(); // so that no error about the result follows
     } else if constexpr (form::makes_awaitable) {
-        return await_made<typename form::executor, typename form::selected>(
+        return detail::await_made<typename form::executor, typename form::selected>(
             io, function(std::forward<Make>(make)));
     } else {
         return detail::initiate<void(result_of<std::invoke_result_t<function&>>), Token>(
@@ -105,7 +105,7 @@ auto async_select(const Io&, Make&& make, Token&& token) {
     static_assert(detail::makes_no_selection<Io>,
                   "tryst: the first of three arguments of async_select is an I/O executor: "
                   "async_select(io.get_executor(), function, token)");
-    return async_select(std::forward<Make>(make), std::forward<Token>(token));
+    return tryst::asio::async_select(std::forward<Make>(make), std::forward<Token>(token));
 }
 /// @endcond
 

@@ -89,7 +89,7 @@ struct initiate_task {
     void operator()(Handler&& handler, Work work) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
         task_initiation<std::decay_t<Handler>> from{own};
-        drive_task(from, std::move(work)).promise.start_later();
+        detail::drive_task(from, std::move(work)).promise.start_later();
     }
 };
 
@@ -158,7 +158,7 @@ auto async_wait(Work&&, Token&& token) {
     static_assert(detail::not_a_task<Work>,
                   "tryst: async_wait takes a task, or a function of a std::stop_token that returns "
                   "a task; for an exchange, use wait");
-    return async_wait(task<>(), std::forward<Token>(token));
+    return tryst::asio::async_wait(task<>(), std::forward<Token>(token));
 }
 /// @endcond
 

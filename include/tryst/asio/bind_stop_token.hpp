@@ -208,7 +208,7 @@ public:
     template <class Initiation, class... Args>
     static auto initiate(Initiation&& initiation, tryst::asio::stop_token_binder<Token> binder,
                          Args&&... args) {
-        return async_initiate<Token, Signatures...>(
+        return tryst::asio::net::async_initiate<Token, Signatures...>(
             tryst::asio::detail::stop_bound_initiation<std::decay_t<Initiation>>{
                 std::forward<Initiation>(initiation)},
             binder.token, std::move(binder.stop), std::forward<Args>(args)...);

@@ -123,7 +123,7 @@ public:
     /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        executor_ = executor_of(coroutine);
+        executor_ = tryst::executor_of(coroutine);
         coroutine_ = coroutine;
         wait_locally();
         return std::get<1>(step_).template start<after<1>>(executor_, this) || goes_on<1>();

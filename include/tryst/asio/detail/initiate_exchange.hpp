@@ -40,7 +40,7 @@ struct initiate_exchange : initiated_on<IoExecutor> {
 
 template <class Make>
 using completion_of =
-    decltype(item_in_the_end(std::declval<result_of<std::invoke_result_t<Make&>>>()));
+    decltype(detail::item_in_the_end(std::declval<result_of<std::invoke_result_t<Make&>>>()));
 
 } // namespace detail
 TRYST_ASIO_END

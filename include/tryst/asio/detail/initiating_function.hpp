@@ -56,7 +56,8 @@ auto async_call(const IoExecutor& io, Token&& token, Place& place, Arguments... 
     };
     using form = awaitable_token<std::decay_t<Token>>;
     if constexpr (form::makes_awaitable) {
-        return await_made<typename form::executor, typename form::form>(io, std::move(make));
+        return detail::await_made<typename form::executor, typename form::form>(io,
+                                                                                std::move(make));
     } else {
         return detail::initiate<void(error_code, completion_of<decltype(make)>), Token>(
             initiate_exchange<IoExecutor>{{io}}, token, std::move(make));
@@ -91,8 +92,8 @@ private:
     template <class Place, class... Arguments>
     static auto call(const auto& io, auto&& token, Place& at, Arguments... arguments) {
         typename venue_type<Place>::place& place = at;
-        return async_call<Operation, Limit>(io, std::forward<decltype(token)>(token), place,
-                                            std::move(arguments)...);
+        return detail::async_call<Operation, Limit>(io, std::forward<decltype(token)>(token), place,
+                                                    std::move(arguments)...);
     }
 
 public:

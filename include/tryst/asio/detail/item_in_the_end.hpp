@@ -46,7 +46,7 @@ exchange_result<T, Own> item_in_the_end(exchange_result<T, Own>&& result) noexce
 template <class Handler, class Result>
 void tell(Handler&& handler, Result&& result) {
     const error_code error(result.error());
-    std::forward<Handler>(handler)(error, item_in_the_end(std::forward<Result>(result)));
+    std::forward<Handler>(handler)(error, detail::item_in_the_end(std::forward<Result>(result)));
 }
 
 /// @{

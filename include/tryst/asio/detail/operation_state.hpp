@@ -28,7 +28,7 @@ class operation_state final : exchange_executor<operation_state<Handler, IoExecu
     using base = exchange_executor<operation_state>;
     using work_queue = detail::work_queue<completion_executor<Handler, IoExecutor>, true>;
     friend base;
-    using allocator = typename std::allocator_traits<decltype(allocator_for(
+    using allocator = typename std::allocator_traits<decltype(detail::allocator_for(
         std::declval<const Handler&>()))>::template rebind_alloc<operation_state>;
 
 public:
@@ -37,7 +37,7 @@ public:
     ///   offered.
     template <class Make>
     static void initiate(Handler& handler, const IoExecutor& io, Make& make) {
-        allocator memory(allocator_for(handler));
+        allocator memory(detail::allocator_for(handler));
         operation_state* const block = memory.allocate(1);
         try {
             ::new (static_cast<void*>(block)) operation_state(handler, io, make);
@@ -63,13 +63,15 @@ private:
 
     template <class Make>
     operation_state(Handler& handler, const IoExecutor& io, Make& make)
-        : queue_(executor_for(handler, io)), io_work_(io), handler_(std::move(handler)),
+        : queue_(detail::executor_for(handler, io)), io_work_(io), handler_(std::move(handler)),
           operation_(make()) {}
     friend deleter;
 
     ~operation_state() = default;
 
-    owner owned() noexcept { return owner(this, deleter{allocator(allocator_for(handler_))}); }
+    owner owned() noexcept {
+        return owner(this, deleter{allocator(detail::allocator_for(handler_))});
+    }
 
     work_queue& queue() noexcept { return queue_; }
 

@@ -62,7 +62,7 @@ struct as_tuple_of_result {
 /// The item; an error is thrown, as by a plain `use_awaitable`.
 struct as_item {
     template <class Result>
-    using value = decltype(item_in_the_end(std::declval<Result>()));
+    using value = decltype(detail::item_in_the_end(std::declval<Result>()));
     template <class Result>
     using signature = void(error_code, value<Result>);
     template <class Handler, class Result>
@@ -74,7 +74,7 @@ struct as_item {
         if (const error_code error(result.error()); error) {
             throw system_error(error);
         }
-        return item_in_the_end(std::forward<Result>(result));
+        return detail::item_in_the_end(std::forward<Result>(result));
     }
 };
 
@@ -91,7 +91,7 @@ struct as_pair {
     template <class Result>
     static value<Result> returned(Result&& result) {
         const error_code error(result.error());
-        return {error, item_in_the_end(std::forward<Result>(result))};
+        return {error, detail::item_in_the_end(std::forward<Result>(result))};
     }
 };
 
@@ -168,7 +168,7 @@ bool match_in_awaitable(Operation& operation) noexcept {
 /// Awaits an exchange. If a partner is waiting, the coroutine is not suspended.
 template <class Executor, class Form, class Operation>
 net::awaitable<awaited<Form, Operation>, Executor> await_exchange(Operation& operation) {
-    if (match_in_awaitable(operation)) {
+    if (detail::match_in_awaitable(operation)) {
         co_return Form::returned(operation.await_resume());
     }
     suspended_exchange<Executor, Form, Operation> here(operation);
@@ -182,7 +182,7 @@ template <class Executor, class Form, class IoExecutor, class Make,
 net::awaitable<awaited<Form, Operation>, Executor> await_made(IoExecutor io, Make make) {
     [[maybe_unused]] const io_work<IoExecutor> work(io);
     Operation operation = make();
-    if (match_in_awaitable(operation)) {
+    if (detail::match_in_awaitable(operation)) {
         co_return Form::returned(operation.await_resume());
     }
     suspended_exchange<Executor, Form, Operation> here(operation);

@@ -33,7 +33,7 @@ class frame_memory {
     struct alignas(std::max_align_t) unit {
         std::byte bytes[alignof(std::max_align_t)];
     };
-    using allocator = typename std::allocator_traits<decltype(allocator_for(
+    using allocator = typename std::allocator_traits<decltype(detail::allocator_for(
         std::declval<const Handler&>()))>::template rebind_alloc<unit>;
 
     static constexpr std::size_t units(std::size_t size) noexcept {
@@ -42,7 +42,7 @@ class frame_memory {
 
 public:
     static void* allocate(std::size_t size, const Handler& handler) {
-        allocator memory(allocator_for(handler));
+        allocator memory(detail::allocator_for(handler));
         const std::size_t frame = units(size);
         unit* const at = memory.allocate(frame + units(sizeof(allocator)));
         ::new (static_cast<void*>(at + frame)) allocator(memory);
@@ -101,7 +101,7 @@ public:
 
     template <class... Rest>
     explicit task_driver(task_initiation<Handler>& from, Rest&... /*rest*/)
-        : base(queue(executor_for(from.handler, no_io_executor()))),
+        : base(queue(detail::executor_for(from.handler, no_io_executor()))),
           handler_(std::move(from.handler)),
           stop_(net::get_associated_cancellation_slot(handler_)) {
         stop_.listen();

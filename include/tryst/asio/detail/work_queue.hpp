@@ -40,7 +40,7 @@ void execute_on(const Executor& executor, Function&& function) {
 template <class Executor, bool Counts>
 class work_queue {
 public:
-    explicit work_queue(const Executor& executor) : executor_(prepared<Counts>(executor)) {}
+    explicit work_queue(const Executor& executor) : executor_(detail::prepared<Counts>(executor)) {}
 
     /// Queues a function. With `continues`, queues it as the continuation of the running handler.
     /// On a thread of the context, it first goes into the thread's private queue, and moves to the
@@ -49,8 +49,8 @@ public:
     void push(Function function, bool continues) {
         // An `any_io_executor` usually holds an `io_context` executor. Used directly, that one
         // needs no virtual call and no allocation.
-        using known =
-            decltype(prepared<Counts>(std::declval<const net::io_context::executor_type&>()));
+        using known = decltype(detail::prepared<Counts>(
+            std::declval<const net::io_context::executor_type&>()));
         if constexpr (requires { executor_.target_type() == typeid(known); }) {
             if (executor_.target_type() == typeid(known)) {
                 push_to(*executor_.template target<known>(), std::move(function), continues);
@@ -78,16 +78,16 @@ private:
         const auto memory = net::execution::allocator(function.get_allocator());
         // The copy with this allocator need not count as work, because a queued function does.
         if constexpr (net::can_require<Prepared, decltype(memory)>::value) {
-            execute_on(net::prefer(executor, relationship,
-                                   net::execution::outstanding_work.untracked, memory),
-                       std::forward<Function>(function));
+            detail::execute_on(net::prefer(executor, relationship,
+                                           net::execution::outstanding_work.untracked, memory),
+                               std::forward<Function>(function));
         } else {
-            execute_on(net::prefer(executor, relationship, memory),
-                       std::forward<Function>(function));
+            detail::execute_on(net::prefer(executor, relationship, memory),
+                               std::forward<Function>(function));
         }
     }
 
-    using prepared_executor = decltype(prepared<Counts>(std::declval<const Executor&>()));
+    using prepared_executor = decltype(detail::prepared<Counts>(std::declval<const Executor&>()));
     prepared_executor executor_;
 };
 

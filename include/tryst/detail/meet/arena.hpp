@@ -158,7 +158,7 @@ public:
     /// thread has met one stranger after the other there.
     /// @returns as `grow`.
     bool met(executor_ref partner) noexcept {
-        acquaintance& latest = per_thread<acquaintance>();
+        acquaintance& latest = detail::per_thread<acquaintance>();
         if (std::exchange(latest.partner, partner) == partner) {
             latest.strangers = 0;
         } else if (++latest.strangers == most_strangers) {
@@ -220,11 +220,11 @@ public:
     void drain() const noexcept {
         for (std::size_t i = 0; i != capacity_; ++i) {
             for (const slot& each : spread_[i].members) {
-                yield_until([&] { return !each.is_moving(); });
+                detail::yield_until([&] { return !each.is_moving(); });
             }
         }
         // [A5] acquire, pairs with [A4].
-        yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });
+        detail::yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });
     }
 
 private:

@@ -161,7 +161,7 @@ public:
         }
         std::uint64_t reds = open;
         // If another party has closed red's cursor, it is about to say at which ticket.
-        yield_until([&] {
+        detail::yield_until([&] {
             reds = red_end_.load(std::memory_order_relaxed); // relaxed: only a ticket number
             return reds != open;
         });
@@ -317,7 +317,7 @@ private:
     ///   party has passed.
     match_result visit(ticket t, typename list::number n, waiter* w) noexcept {
         atomic<word>& cell = segments_.cell(n, t);
-        prefetch_for_write(&cell);
+        detail::prefetch_for_write(&cell);
         // [Q10] acquire, pairs with [Q1], [Q3], [Q4] and [Q12]: the first visitor's waiter, its
         // withdrawal, or the close.
         word seen = cell.load(std::memory_order_acquire);

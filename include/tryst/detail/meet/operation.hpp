@@ -149,14 +149,14 @@ public:
             this->at = stage::finished;
             return;
         }
-        const bool limited = is_limited(this->at);
+        const bool limited = detail::is_limited(this->at);
         base::end_limits();
         const executor_ref on = this->executor;
         const bool queued = on && on.retract(this);
         if (!protocol_->abandon(mine(), limited, queued)) {
             assert(on && "tryst: a coroutine without an executor was destroyed while it was being "
                          "resumed");
-            yield_until([&] { return on.retract(this); });
+            detail::yield_until([&] { return on.retract(this); });
         }
         end_wait(Side::waiter::result == outcome::pending ? outcome::cancelled
                                                           : Side::waiter::result);
@@ -169,7 +169,7 @@ public:
     /// As `cancel(false)`, for a client that has started the operation as cancellable. Call on the
     /// executor, after the start. Does nothing if the operation is finished.
     void request_cancel() noexcept {
-        if (is_limited(this->at)) {
+        if (detail::is_limited(this->at)) {
             cancel(false);
         } else if (this->at == stage::offered) {
             this->at = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
@@ -228,7 +228,8 @@ public:
     }
 
     bool is_complete() const noexcept {
-        prefetch_for_write(&this->state); // it soon begins another exchange at the same address
+        // It soon begins another exchange at the same address.
+        detail::prefetch_for_write(&this->state);
         return this->state.is_done();
     }
 

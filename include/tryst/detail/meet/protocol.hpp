@@ -250,7 +250,7 @@ public:
         if (withdraw_from_list(w, reason(by_deadline))) {
             TRYST_TRACE(stop, this, std::addressof(w));
             w.result = reason(by_deadline);
-            post(w);
+            detail::post(w);
         } else {
             TRYST_TRACE(late_stop, this, std::addressof(w));
             fail_withdraw(w);
@@ -283,7 +283,7 @@ public:
     /// @param why  for the observer.
     template <class W>
     void withdraw(W& w, outcome why) noexcept {
-        spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });
+        detail::spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });
     }
 
     /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an

@@ -165,7 +165,7 @@ public:
             } else if (!queued && !(on && on.retract(&won))) {
                 assert(on && "tryst: a coroutine without an executor was destroyed while it was "
                              "being resumed");
-                yield_until([&] { return on.retract(&won); });
+                detail::yield_until([&] { return on.retract(&won); });
             }
         }
         leave_lists();
@@ -176,7 +176,7 @@ public:
     void cancel(bool by_deadline) noexcept {
         if (request_stop(by_deadline)) {
             TRYST_TRACE(stop, nullptr, &cases_.first());
-            post(cases_.first());
+            detail::post(cases_.first());
         }
     }
 
@@ -382,7 +382,7 @@ private:
     }
 
     void await_settled() noexcept {
-        spin_until([this] { return is_settled(); });
+        detail::spin_until([this] { return is_settled(); });
     }
 
     /// @returns whether it is suspended; if not, it is complete.

@@ -190,7 +190,7 @@ private:
     void begin_duration(Now now) noexcept {
         if (is_relative()) {
             this->fire = pass_deadline;
-            this->deadline = after(now(), this->deadline.time_since_epoch());
+            this->deadline = detail::after(now(), this->deadline.time_since_epoch());
         }
     }
 

@@ -18,7 +18,7 @@ void spin_until(Done done) noexcept {
         }
         spin_pause();
     }
-    yield_until(done);
+    detail::yield_until(done);
 }
 
 } // namespace tryst::detail

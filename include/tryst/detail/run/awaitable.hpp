@@ -27,7 +27,7 @@ decltype(auto) awaiter_of(A&& operand) {
 }
 
 template <class A>
-using awaiter_type = std::remove_reference_t<decltype(awaiter_of(std::declval<A>()))>;
+using awaiter_type = std::remove_reference_t<decltype(detail::awaiter_of(std::declval<A>()))>;
 
 /// Whether a task can `co_await` an `A`. An lvalue reference means an lvalue.
 template <class A>
@@ -50,7 +50,7 @@ inline constexpr bool is_task<task<T>> = true;
 /// Awaits `work`. @tparam A  a value, which the task owns, or a reference.
 template <class A>
 task<awaited<A>> await_in_task(A work) {
-    decltype(auto) awaiter = awaiter_of(static_cast<A&&>(work));
+    decltype(auto) awaiter = detail::awaiter_of(static_cast<A&&>(work));
     if constexpr (std::is_void_v<awaited<A>>) {
         co_await awaiter;
     } else {
@@ -69,7 +69,7 @@ task<awaited<A>> as_task(A&& work) {
         static_assert(movable, "tryst: this awaitable cannot be moved: store it in a variable and "
                                "pass the variable, or await it in a task");
         if constexpr (movable) {
-            return await_in_task<A>(std::forward<A>(work));
+            return detail::await_in_task<A>(std::forward<A>(work));
         }
     }
 }
@@ -80,7 +80,7 @@ task<awaited<A>> as_local_task(A&& work) {
     if constexpr (is_task<A>) {
         return std::forward<A>(work);
     } else {
-        return await_in_task<A&&>(std::forward<A>(work));
+        return detail::await_in_task<A&&>(std::forward<A>(work));
     }
 }
 

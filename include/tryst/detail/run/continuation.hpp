@@ -27,7 +27,7 @@ public:
     template <class Promise>
     void set(std::coroutine_handle<Promise> coroutine) noexcept {
         coroutine_ = coroutine;
-        executor_ = executor_of(coroutine);
+        executor_ = tryst::executor_of(coroutine);
         // Set here, because `retract` may look for the node before another thread has posted it.
         run = [](executor_node* node) noexcept {
             auto& self = *static_cast<continuation*>(node);

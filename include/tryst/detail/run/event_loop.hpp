@@ -62,9 +62,9 @@ public:
     template <awaitable Work>
     awaited<Work> run(Work&& work) {
         self().claim();
-        task<awaited<Work>> own = as_local_task(std::forward<Work>(work));
+        task<awaited<Work>> own = detail::as_local_task(std::forward<Work>(work));
         bool ended = false;
-        this->spawn(finish(own, ended));
+        this->spawn(detail::finish(own, ended));
         self().run_to(ended);
         return own.take();
     }
@@ -205,7 +205,8 @@ private:
             // The platform's is read first, so that a delay between the two reads does not prolong
             // the sleep.
             const auto start = clock::now();
-            self().sleep_until(after(start, saturated(timers_.earliest() - self().now())));
+            self().sleep_until(
+                detail::after(start, detail::saturated(timers_.earliest() - self().now())));
         }
     }
 

@@ -36,13 +36,13 @@ public:
         static_assert(std::is_void_v<awaited<Work>>,
                       "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
                       "that uses the result");
-        post(queue_.spawn(executor(), as_task(std::move(work))));
+        post(queue_.spawn(executor(), detail::as_task(std::move(work))));
     }
 
     /// As `spawn`, for work with a result or an exception, which its handle passes on.
     template <awaitable Work>
     join_handle<awaited<Work>> spawn_future(Work work) {
-        return spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
+        return detail::spawn_joined(std::move(work), [this](task<> run) { spawn(std::move(run)); });
     }
 
     /// Queues `node`. Call from any thread. @allocation none.
