@@ -78,7 +78,10 @@ public:
     /// Refers to no executor.
     constexpr executor_ref() noexcept = default;
     /// @param context  the first argument of the functions in the table.
-    /// @param vtable   the table, which must outlive all use; usually a constant.
+    /// @param vtable   the table, which must outlive all use; usually a constant. References to one
+    ///   executor are equal only if they have the same table. A constant in a header may exist once
+    ///   in the program and once in each shared library. So an executor that they share should keep
+    ///   the table's address, for all of its references.
     constexpr executor_ref(void* context, const executor_vtable* vtable) noexcept
         : context_(context), vtable_(vtable) {}
 

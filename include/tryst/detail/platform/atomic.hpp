@@ -63,8 +63,7 @@ class stop_callback;
 #endif
 
 /// The calling thread's own `T`. It has default visibility, because a program and its shared
-/// libraries must share one instance. (For the same reason, classes whose functions or tables are
-/// compared by address have default visibility.)
+/// libraries must share one instance.
 template <class T>
 [[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};

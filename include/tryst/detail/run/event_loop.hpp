@@ -42,8 +42,7 @@ task<> finish(task<T>& work, bool& ended) {
 /// - `void sleep()` and `void sleep_until(deadline)`, until there are events;
 /// - `time_point now()`, the clock of its timers.
 template <class Loop, bool Temporary = false>
-class [[gnu::visibility("default")]] event_loop
-    : public serial_executor_base<event_loop<Loop, Temporary>, Temporary> {
+class event_loop : public serial_executor_base<event_loop<Loop, Temporary>, Temporary> {
     using base = serial_executor_base<event_loop, Temporary>;
     friend base;
 

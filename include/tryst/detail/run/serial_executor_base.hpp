@@ -23,7 +23,7 @@ namespace tryst::detail {
 /// - optionally `time_point now()`, `void arm(timer_node*)` and `void disarm(timer_node*)`, the
 ///   timers.
 template <class Derived, bool Temporary>
-class [[gnu::visibility("default")]] serial_executor_base {
+class serial_executor_base {
 public:
     /// Starts `work`, a task or another awaitable without a result, on this executor, which owns it
     /// until it finishes. Never runs any of it before returning. The executor does not report its
@@ -59,7 +59,7 @@ public:
 
     /// A reference to this executor, which must outlive every use of it.
     executor_ref executor() const noexcept {
-        return {const_cast<serial_executor_base*>(this), &vtable};
+        return {const_cast<serial_executor_base*>(this), vtable_};
     }
 
     /// `co_await schedule()`: continues on this executor.
@@ -134,6 +134,9 @@ private:
     static constexpr executor_vtable vtable = make_vtable();
 
     serial_queue queue_;
+    /// Kept here because a program and its shared libraries may have a table each. So references
+    /// are equal wherever they are made.
+    const executor_vtable* const vtable_ = &vtable;
     /// @endcond
 };
 

@@ -18,7 +18,7 @@ namespace tryst::detail {
 
 /// The queue of a serial executor. Everything except `spawn` is for the thread that runs the
 /// executor now; other threads post to an inbox beside the queue.
-class [[gnu::visibility("default")]] serial_queue {
+class serial_queue {
 public:
     serial_queue() = default;
     serial_queue(const serial_queue&) = delete;
@@ -64,7 +64,7 @@ public:
     /// Takes `node` out of the queue. @returns false if it is not there. Linear in the queue's
     /// length.
     bool retract(executor_node* node) noexcept {
-        if (node->run == discarded) {
+        if (node->run == nullptr) { // discarded
             return true;
         }
         for (executor_node** link = &head_; *link != nullptr; link = &(*link)->next) {
@@ -108,7 +108,7 @@ private:
     struct spawned : executor_node {
         spawned(serial_queue& owner, executor_ref executor, const task<>&) noexcept
             : queue(&owner), resume_on(executor) {
-            run = start;
+            run = owner.start_;
         }
 
         struct handle {
@@ -165,14 +165,16 @@ private:
 
     /// Marks `node` as retracted, because it will not run. Not inlined: it is rarely called, and if
     /// g++ 12 sees that a node is not `spawned`, it warns.
-    [[gnu::noinline]] static void discard(executor_node* node) noexcept {
-        if (node->run == spawned::start) {
+    [[gnu::noinline]] void discard(executor_node* node) noexcept {
+        if (node->run == start_) {
             static_cast<spawned*>(node)->link();
         }
-        node->run = discarded;
+        node->run = nullptr;
     }
-    static void discarded(executor_node* /*node*/) noexcept {}
 
+    /// What each spawned task of this queue runs first. Kept here because a program and its shared
+    /// libraries may have a copy each of the function.
+    void (*const start_)(executor_node*) noexcept = spawned::start;
     executor_node* head_ = nullptr;
     executor_node** tail_ = &head_;
     spawned* first_ = nullptr;
