@@ -137,6 +137,10 @@ T& per_thread() noexcept {
     return *static_cast<T*>(own);
 }
 
+inline const void* this_thread_address() noexcept {
+    return &per_thread<char>();
+}
+
 /// Each core has a number, and runs one thread.
 inline std::uint32_t find_thread_number() noexcept {
     return scale::machine::here().core();

@@ -69,6 +69,10 @@ struct executor_vtable {
     void (*arm)(void* context, timer_node* node) noexcept = nullptr;
     /// Removes a timer, whether it has fired or not. After that the executor must not use it.
     void (*disarm)(void* context, timer_node* node) noexcept = nullptr;
+
+    /// For executors of the library: an address that belongs to the variables which they use. A
+    /// plugin may have other variables (docs/packages.md).
+    const void* variables = nullptr;
 };
 
 /// A reference to an executor, or to none. It is two words long and cheap to copy. The executor
@@ -107,6 +111,11 @@ public:
 
     /// Whether no other work of this executor can run before the caller returns to it.
     bool alone_here() const noexcept;
+
+    /// See `executor_vtable::variables`.
+    const void* variables() const noexcept {
+        return vtable_ == nullptr ? nullptr : vtable_->variables;
+    }
 
     /// Removes a node from the queue; returns false if it is not queued. Call on the executor.
     /// Precondition: the executor can retract.
@@ -165,6 +174,15 @@ struct [[gnu::visibility("default")]] thread_state {
     std::uint8_t looks = 0; ///< At waiters that a partner has claimed (`protocol::expire`).
     partners_seen partners; ///< Since the loop on this thread has last asked.
 };
+
+/// Its address is another where `per_thread<thread_state>` is another.
+[[gnu::visibility("default")]] inline const char library_variables = 0;
+
+/// Whether the code that calls this finds the current executor when `executor` runs it.
+inline bool shares_variables(executor_ref executor) noexcept {
+    const void* const its = executor.variables();
+    return its == nullptr || its == &library_variables;
+}
 
 /// Records for the loop on this thread that a partner on another thread was running or sleeping.
 inline void saw_partner(bool sleeping) noexcept {
@@ -321,6 +339,8 @@ executor_ref executor_of(std::coroutine_handle<Promise> coroutine) noexcept {
                   "executor_ref");
     if constexpr (has_executor<Promise>) {
         if (const executor_ref executor = std::as_const(coroutine.promise()).executor()) {
+            assert(detail::shares_variables(executor) &&
+                   "tryst: a plugin uses its program's loop: see docs/packages.md");
             return executor;
         }
     }

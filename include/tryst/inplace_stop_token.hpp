@@ -6,7 +6,6 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/spin.hpp>
-#include <tryst/executor.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -56,7 +55,7 @@ public:
     bool request_stop() noexcept {
         const bits before = lock();
         if ((before & requested) == 0) {
-            requester_ = this_thread();
+            requester_ = detail::this_thread_address();
             while (node* const callback = first_) {
                 unlink(*callback);
                 running_ = callback;
@@ -129,7 +128,7 @@ private:
         if (callback.link != nullptr) {
             unlink(callback);
         } else {
-            wait = running_ == &callback && requester_ != this_thread();
+            wait = running_ == &callback && requester_ != detail::this_thread_address();
         }
         unlock(now);
         if (wait) {
@@ -148,11 +147,6 @@ private:
             callback.next->link = callback.link;
         }
         callback.link = nullptr;
-    }
-
-    /// An address that identifies the calling thread.
-    static const void* this_thread() noexcept {
-        return &detail::per_thread<detail::thread_state>();
     }
 
     node* first_ = nullptr;

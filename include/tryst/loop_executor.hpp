@@ -273,7 +273,7 @@ private:
     }
 
     static std::uintptr_t this_thread() noexcept {
-        return reinterpret_cast<std::uintptr_t>(&detail::per_thread<detail::thread_state>());
+        return reinterpret_cast<std::uintptr_t>(detail::this_thread_address());
     }
 
     // All but `home_` and `wakes_ended_` are for the loop's thread.

@@ -10,6 +10,7 @@
 
 #include <cassert>
 #include <concepts>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,8 +37,9 @@ enum class exchange_errc : unsigned char {
 
 /// The category of `exchange_errc`. Errors also compare equal to the `std::errc` that they
 /// resemble: `timed_out`, `operation_canceled`, `operation_would_block` for `no_partner`, and
-/// `not_enough_memory`. It has default visibility, because errors compare equal only if a program
-/// and its shared libraries share one category.
+/// `not_enough_memory`. It has default visibility, so that a program and its shared libraries share
+/// one category. A plugin may have another (docs/packages.md), so compare an error with an
+/// `exchange_errc`, not with another error or its category with this one.
 [[gnu::visibility("default")]] inline const std::error_category& exchange_category() noexcept {
     class category final : public std::error_category {
     public:
@@ -91,6 +93,14 @@ enum class exchange_errc : unsigned char {
 /// The error as a `std::error_code` of `exchange_category`.
 inline std::error_code make_error_code(exchange_errc error) noexcept {
     return {static_cast<int>(error), exchange_category()};
+}
+
+/// Whether `error` is `value`. It may come from a plugin, which has a category of its own.
+template <std::same_as<std::error_code> Code>
+bool operator==(const Code& error, exchange_errc value) noexcept {
+    return error.value() == static_cast<int>(value) &&
+           (error.category() == exchange_category() ||
+            std::strcmp(error.category().name(), exchange_category().name()) == 0);
 }
 
 namespace detail {

@@ -128,6 +128,10 @@ T& per_thread() {
     return *static_cast<T*>(local.object);
 }
 
+inline const void* this_thread_address() noexcept {
+    return &per_thread<char>();
+}
+
 /// Each thread of the model has a number, with which no other thread begins.
 inline std::uint32_t find_thread_number() noexcept {
     return static_cast<std::uint32_t>(model::the_checker().current());

@@ -167,6 +167,10 @@ T& per_thread() noexcept {
     return all.mine();
 }
 
+inline const void* this_thread_address() noexcept {
+    return &per_thread<char>();
+}
+
 /// Each simulated thread has a number.
 inline std::uint32_t find_thread_number() noexcept {
     return static_cast<std::uint32_t>(sim::current_thread());

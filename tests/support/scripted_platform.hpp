@@ -41,6 +41,10 @@ T& per_thread() noexcept {
     return instance;
 }
 
+inline const void* this_thread_address() noexcept {
+    return &per_thread<char>();
+}
+
 inline void spin_pause() noexcept {
     ++test::the_script().pauses;
 }

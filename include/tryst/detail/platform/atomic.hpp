@@ -12,6 +12,7 @@
 #else
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,9 @@
 
 #ifdef __linux__
 #include <sched.h>
+#elif defined(_WIN32)
+// As in <windows.h>, which defines many macros, and which Asio must include first.
+extern "C" __declspec(dllimport) unsigned long __stdcall GetCurrentThreadId();
 #endif
 #if defined(__linux__) && !defined(TRYST_NO_FUTEX)
 #define TRYST_HAS_FUTEX 1
@@ -35,7 +39,7 @@
 #elif defined(_WIN32) && !defined(TRYST_NO_FUTEX)
 #define TRYST_HAS_FUTEX 1
 #include <algorithm>
-// As in <windows.h>, which defines many macros, and which Asio must include first. Since Windows 8.
+// As above. Since Windows 8.
 extern "C"
     __declspec(dllimport) int __stdcall WaitOnAddress(volatile void* address, void* seen,
                                                       std::size_t size, unsigned long milliseconds);
@@ -68,6 +72,16 @@ template <class T>
 [[gnu::visibility("default")]] T& per_thread() noexcept {
     thread_local T instance{};
     return instance;
+}
+
+/// An address that identifies the calling thread. It belongs to the C library or the system, so it
+/// is the same in plugins that have a `per_thread` of their own.
+inline const void* this_thread_address() noexcept {
+#ifdef _WIN32
+    return reinterpret_cast<const void*>(std::uintptr_t{::GetCurrentThreadId()});
+#else
+    return &errno;
+#endif
 }
 
 /// One step of a spin loop: tells the core that this thread only waits.

@@ -11,6 +11,7 @@
 #include <tryst/join_handle.hpp>
 #include <tryst/task.hpp>
 
+#include <cassert>
 #include <type_traits>
 #include <utility>
 
@@ -36,6 +37,8 @@ public:
         static_assert(std::is_void_v<awaited<Work>>,
                       "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
                       "that uses the result");
+        assert(detail::shares_variables(executor()) &&
+               "tryst: a plugin uses its program's loop: see docs/packages.md");
         post(queue_.spawn(executor(), detail::as_task(std::move(work))));
     }
 
@@ -114,6 +117,7 @@ private:
                 },
             .retract = [](void* context,
                           executor_node* node) noexcept { return base(context).retract(node); },
+            .variables = &library_variables,
         };
         if constexpr (requires(Derived& derived, timer_node* node) { derived.arm(node); }) {
             table.now = [](const void* context) noexcept -> timer_node::time_point {
