@@ -10,6 +10,7 @@
 
 #include <cassert>
 #include <concepts>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -105,12 +106,17 @@ bool operator==(const Code& error, exchange_errc value) noexcept {
 
 namespace detail {
 
-/// Either of two items: the partner's or one's own.
+inline constexpr std::in_place_index_t<0> of_partner{};
+inline constexpr std::in_place_index_t<1> of_caller{};
+
+/// Either of two items: the partner's or one's own. No constructor has only an item as its
+/// parameter: to know whether such a class can be copied, the compiler would ask whether it
+/// converts to the item; and `std::any`, for example, whether the class can be copied.
 template <class Theirs, class Own>
 class either_item {
 public:
-    explicit either_item(Theirs&& item) noexcept : item_(std::in_place_index<0>, std::move(item)) {}
-    explicit either_item(Own&& item) noexcept : item_(std::in_place_index<1>, std::move(item)) {}
+    template <std::size_t I, class U>
+    either_item(std::in_place_index_t<I> which, U&& item) : item_(which, std::forward<U>(item)) {}
 
     Theirs& theirs() noexcept { return *std::get_if<0>(&item_); }
     Own& own() noexcept { return *std::get_if<1>(&item_); }
@@ -121,7 +127,8 @@ private:
 template <class T>
 class either_item<T, T> {
 public:
-    explicit either_item(T&& value) noexcept : item_(std::move(value)) {}
+    template <std::size_t I, class U>
+    either_item(std::in_place_index_t<I> /*which*/, U&& item) : item_(std::forward<U>(item)) {}
 
     T& theirs() noexcept { return item_; }
     T& own() noexcept { return item_; }
@@ -141,6 +148,16 @@ template <class>
 inline constexpr bool is_result = false;
 template <class T, class Own>
 inline constexpr bool is_result<exchange_result<T, Own>> = true;
+
+template <class R, class T>
+inline constexpr bool is_result_of = false;
+template <class T, class Own>
+inline constexpr bool is_result_of<exchange_result<T, Own>, T> = true;
+
+/// Whether a `U` is no result of a `T`, but converts to the item `Item`. The order matters (see
+/// `either_item`).
+template <class U, class T, class Item>
+concept converts_to_item = !is_result_of<std::remove_cvref_t<U>, T> && std::convertible_to<U, Item>;
 
 template <class T>
 concept comparable = std::is_void_v<T> || std::equality_comparable<T>;
@@ -169,23 +186,22 @@ public:
     using returned_type = Own; ///< The type of the item that a failure hands back.
     using error_type = std::error_code; ///< An error code of `exchange_category`.
 
-    /// A success that holds the partner's item.
-    explicit exchange_result(theirs_t&& partners) noexcept : item_(std::move(partners)) {}
-
-    /// A success that holds a copy of `partners`.
-    explicit exchange_result(const theirs_t& partners)
-        requires(std::copy_constructible<theirs_t>)
-        : exchange_result(theirs_t(partners)) {}
+    /// A success that holds the partner's item, by move, copy or conversion.
+    template <class U = theirs_t>
+        requires detail::converts_to_item<U, T, theirs_t>
+    explicit exchange_result(U&& partners) noexcept(std::is_nothrow_constructible_v<theirs_t, U>)
+        : item_(detail::of_partner, std::forward<U>(partners)) {}
 
     /// A failure that holds your own item.
     exchange_result(exchange_errc error, own_t&& own) noexcept
-        : item_(std::move(own)), error_(error) {}
+        : item_(detail::of_caller, std::move(own)), error_(error) {}
 
     /// As `other`, but a failure hands no item back. It stays in `other`.
     template <class Other>
         requires(std::is_void_v<Own> && !std::is_void_v<Other>)
     explicit exchange_result(exchange_result<T, Other>&& other) noexcept
-        : item_(other.has_value() ? item(std::move(other.item_.theirs())) : item(own_t())),
+        : item_(other.has_value() ? item(detail::of_partner, std::move(other.item_.theirs()))
+                                  : item(detail::of_caller, own_t())),
           error_(other.error_) {}
 
     /// Whether the exchange succeeded, so that the partner's item is inside.

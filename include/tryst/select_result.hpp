@@ -33,11 +33,6 @@ struct visit_return {
     static constexpr bool is_common = (std::is_same_v<First, Rest> && ...);
 };
 
-template <class R, class T>
-inline constexpr bool is_result_of = false;
-template <class T, class Own>
-inline constexpr bool is_result_of<exchange_result<T, Own>, T> = true;
-
 /// Results whose items are of one type need not agree on the item that a failure hands back.
 template <class First, class... Rest>
     requires(!(std::is_same_v<First, Rest> && ...) && is_result<std::remove_cvref_t<First>>)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The adapter for senders with types of a namespace whose functions have the names of the
 // library's.
+#include "items.hpp"
 #include "stranger.hpp"
 
 #include <tryst/execution.hpp>
@@ -48,9 +49,9 @@ template <class T, class Sender>
 class started {
 public:
     explicit started(Sender sender)
-        : state_(ex::connect(std::move(sender),
-                             stranger::receiver<T>{std::addressof(got), std::addressof(stopped),
-                                                   {source.get_token()}})) {
+        : state_(ex::connect(std::move(sender), stranger::receiver<T>{std::addressof(got),
+                                                                      std::addressof(stopped),
+                                                                      {source.get_token()}})) {
         ex::start(state_);
     }
     tryst::inplace_stop_source source;
@@ -78,8 +79,8 @@ TEST(StrangerInSenders, Exchanges) {
     auto second = start<result>(as_sender(at.exchange(item{2}, stranger::stop_token{})));
     ASSERT_TRUE(first.got && *first.got && second.got && *second.got);
     EXPECT_EQ((*first.got)->number, 2);
-    auto third = start<result>(as_sender(at.exchange(item{3})) |
-                               tryst::execution::stopped_if_cancelled);
+    auto third =
+        start<result>(as_sender(at.exchange(item{3})) | tryst::execution::stopped_if_cancelled);
     third.source.request_stop();
     EXPECT_TRUE(third.stopped);
     auto worked = start<item>(as_sender(returns(4)));
@@ -96,6 +97,37 @@ TEST(StrangerInSenders, Selects) {
     EXPECT_TRUE(to.try_send(item{2}));
     ASSERT_TRUE(selected.got);
     EXPECT_EQ(selected.got->index(), 0U);
+}
+
+template <class T>
+class StrangeItemInSenders : public ::testing::Test {};
+TYPED_TEST_SUITE(StrangeItemInSenders, stranger::items);
+
+template <class T>
+tryst::task<T> returns_item(T item) {
+    T own = std::move(item);
+    co_return std::move(own);
+}
+
+TYPED_TEST(StrangeItemInSenders, IsExchangedAndSelected) {
+    using stranger::make;
+    using stranger::number_of;
+    using result = tryst::exchange_result<TypeParam>;
+    tryst::exchanger<TypeParam> at;
+    tryst::synchronous_channel<TypeParam> to;
+    auto first = start<result>(as_sender(at.exchange(make<TypeParam>(1))));
+    auto second = start<result>(as_sender(at.exchange(make<TypeParam>(2))));
+    ASSERT_TRUE(first.got && *first.got && second.got && *second.got);
+    EXPECT_EQ(number_of(**first.got), 2);
+    EXPECT_EQ(number_of(**second.got), 1);
+    auto select = [&] { return tryst::select(to.receive(), at.exchange(make<TypeParam>(3))); };
+    auto selected = start<decltype(select().wait())>(as_sender(select()));
+    EXPECT_TRUE(to.try_send(make<TypeParam>(4)));
+    ASSERT_TRUE(selected.got);
+    EXPECT_EQ(number_of(*std::move(*selected.got).template get<0>()), 4);
+    auto worked = start<TypeParam>(as_sender(returns_item(make<TypeParam>(5))));
+    ASSERT_TRUE(worked.got);
+    EXPECT_EQ(number_of(*worked.got), 5);
 }
 
 TEST(StrangerInSenders, AreAwaited) {
