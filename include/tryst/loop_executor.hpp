@@ -138,7 +138,7 @@ private:
         "tryst: keep_alive must be noexcept");
     static constexpr bool has_timers = detail::wakes_at_times<Wake>;
     static constexpr bool keeps_alive = detail::wakes_while_kept_alive<Wake>;
-    static constexpr auto never = timer_node::time_point::max();
+    static constexpr auto never = (timer_node::time_point::max)();
 
     void run_turn() noexcept override {
         if (in_turn_) {
@@ -257,7 +257,7 @@ private:
         } else if (earliest < alarm_) {
             constexpr detail::clock::duration longest = std::chrono::hours(24);
             const auto time = now();
-            wake_.set_timer(earliest > time ? std::min(earliest - time, longest)
+            wake_.set_timer(earliest > time ? (std::min)(earliest - time, longest)
                                             : detail::clock::duration::zero());
             alarm_ = earliest;
         }

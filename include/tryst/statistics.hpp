@@ -117,7 +117,7 @@ public:
         }
         for (std::size_t i = 0; i != own_cells_ + shared_cells; ++i) {
             // Relaxed: as above.
-            longest = std::max(longest, cells_[i].longest.load(std::memory_order_relaxed));
+            longest = (std::max)(longest, cells_[i].longest.load(std::memory_order_relaxed));
         }
         const auto of = [&sum](counted_event event) {
             return sum[static_cast<std::size_t>(event)];

@@ -37,11 +37,11 @@ public:
     /// The deadline; `time_point::max()` if there is none.
     clock::time_point deadline() const noexcept { return deadline_; }
     /// Whether there is a deadline.
-    bool has_deadline() const noexcept { return deadline_ != clock::time_point::max(); }
+    bool has_deadline() const noexcept { return deadline_ != (clock::time_point::max)(); }
 
 private:
     std::stop_token stop_;
-    clock::time_point deadline_ = clock::time_point::max();
+    clock::time_point deadline_ = (clock::time_point::max)();
 };
 
 } // namespace tryst::uring

@@ -88,7 +88,7 @@ private:
     using alarm =
         net::basic_waitable_timer<clock, net::wait_traits<clock>, inline_context_executor>;
 
-    static constexpr auto never = clock::time_point::max();
+    static constexpr auto never = (clock::time_point::max)();
     static constexpr int idle_passes = 4;
 
     /// @returns whether the caller must begin to look for an idle alarm, pass by pass.

@@ -73,7 +73,7 @@ public:
     static constexpr std::uint32_t group_size = WaitList::eliminates ? 4 : 1;
 
     explicit basic_arena(std::size_t capacity)
-        : capacity_(static_cast<std::uint32_t>(std::min(capacity, max_capacity))),
+        : capacity_(static_cast<std::uint32_t>((std::min)(capacity, max_capacity))),
           spread_(capacity_ == 0 ? nullptr : std::make_unique<group[]>(capacity_)) {}
 
     /// Slot 0, where waiters may stay.

@@ -27,7 +27,7 @@ public:
         for (unsigned i = 0; i != pauses_; ++i) {
             spin_pause();
         }
-        pauses_ = std::min(2 * pauses_, 128U);
+        pauses_ = (std::min)(2 * pauses_, 128U);
     }
 
 private:

@@ -30,7 +30,7 @@ public:
     ///   differ by less than one in 2^14.
     explicit random_draws(std::size_t most) noexcept
         : bits_(static_cast<unsigned>(std::bit_width(most))),
-          per_word_(most <= 16 ? 0 : std::max((48 - bits_) / bits_, 1U)) {} // 16! < 2^45
+          per_word_(most <= 16 ? 0 : (std::max)((48 - bits_) / bits_, 1U)) {} // 16! < 2^45
 
     /// The first word.
     std::uint64_t word() const noexcept { return word_; }

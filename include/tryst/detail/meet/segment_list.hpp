@@ -247,7 +247,7 @@ public:
                 return;
             }
             next = at.first + cell_count;
-            for (ticket t = std::max(at.first, first); t < std::min(next, end); ++t) {
+            for (ticket t = (std::max)(at.first, first); t < (std::min)(next, end); ++t) {
                 visit(cell(at.n, t));
             }
         }
@@ -276,7 +276,7 @@ public:
         // Relaxed: only a count.
         const bool sweeps = until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1;
         if (sweeps) { // set at once: if this party loses its processor, another one sweeps
-            until_sweep_.store(std::max(min_growth, segments_.size() / 2),
+            until_sweep_.store((std::max)(min_growth, segments_.size() / 2),
                                std::memory_order_relaxed); // relaxed: only a count
         }
         // Relaxed: a hint; [Q9] decides.

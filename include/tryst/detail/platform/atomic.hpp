@@ -7,6 +7,10 @@
 /// WaitOnAddress.
 #pragma once
 
+#ifndef __cpp_exceptions
+static_assert(false, "tryst: compile with exceptions (without -fno-exceptions)");
+#endif
+
 #ifdef TRYST_PLATFORM
 #include TRYST_PLATFORM
 #else

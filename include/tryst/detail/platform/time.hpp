@@ -21,14 +21,14 @@ clock::duration saturated(std::chrono::duration<Rep, Period> time) noexcept {
         return clock::duration::zero();
     }
     return seconds(time) < century ? std::chrono::ceil<clock::duration>(time)
-                                   : clock::duration::max();
+                                   : (clock::duration::max)();
 }
 
 /// `now + patience`, or the latest time point if the sum is later. Precondition: neither is
 /// negative.
 inline clock::time_point after(clock::time_point now, clock::duration patience) noexcept {
-    const auto room = clock::time_point::max() - now;
-    return patience < room ? now + patience : clock::time_point::max();
+    const auto room = (clock::time_point::max)() - now;
+    return patience < room ? now + patience : (clock::time_point::max)();
 }
 
 } // namespace tryst::detail

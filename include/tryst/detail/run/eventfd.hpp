@@ -30,8 +30,8 @@ public:
     /// If this fails, the counter is full, so the descriptor is readable.
     void signal() noexcept { ::eventfd_write(number_, 1); }
     void reset() noexcept {
-        eventfd_t signals = 0;
-        ::eventfd_read(number_, &signals);
+        eventfd_t count = 0;
+        ::eventfd_read(number_, &count);
     }
 
 private:

@@ -48,17 +48,17 @@ public:
     /// The wait has ended after this many polls in vain.
     void found(unsigned polls) noexcept {
         if (expects_answer_ || !is_full_) { // a probe's wait says nothing about the next one
-            bound_ = std::max(bound_, std::min(2 * polls + min_bound, limit_));
+            bound_ = (std::max)(bound_, (std::min)(2 * polls + min_bound, limit_));
         }
         if (expects_answer_) {
-            distance_ = std::max(distance_ - 1, 1U);
+            distance_ = (std::max)(distance_ - 1, 1U);
         }
         converses_ = expects_answer_ || is_full_;
     }
 
     /// All polls were in vain: the loop is about to sleep.
     void in_vain() noexcept {
-        bound_ = std::min(std::max(bound_ / 2, min_bound), limit_);
+        bound_ = (std::min)((std::max)(bound_ / 2, min_bound), limit_);
         if (expects_answer_ && is_full_) {
             fall_back();
         }
@@ -68,7 +68,7 @@ public:
 
 private:
     void fall_back() noexcept {
-        distance_ = std::min(2 * distance_, max_distance);
+        distance_ = (std::min)(2 * distance_, max_distance);
         sleeps_ = 0;
     }
 

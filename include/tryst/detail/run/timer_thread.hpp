@@ -163,7 +163,7 @@ private:
             phase_ = phase::absent;
             firing_ = nullptr;
         }
-        while (heap_.pop_due(timer_node::time_point::max()) != nullptr) {
+        while (heap_.pop_due((timer_node::time_point::max)()) != nullptr) {
         }
         mutex_.unlock();
     }
