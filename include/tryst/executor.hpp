@@ -26,6 +26,7 @@ class scheduler;
 struct executor_node {
     executor_node* next = nullptr; ///< Owned by the executor from `post` to `run`.
     void (*run)(executor_node*) noexcept = nullptr; ///< Does the work; may end the node's lifetime.
+    executor_node** link = nullptr; ///< Likewise: the pointer to this in a queue; null outside.
 };
 
 /// An entry in an executor's timer queue.

@@ -4,9 +4,11 @@
 #pragma once
 
 #include "support/bare_coroutine.hpp"
+#include "support/queue_walls.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/run_loop.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>
@@ -18,7 +20,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <utility>
+#include <vector>
 
 namespace tryst::test {
 
@@ -76,6 +80,86 @@ inline task<> hop(run_loop& loop, bool& ran) {
     EXPECT_TRUE(loop.running_here());
     co_await loop.schedule();
     ran = true;
+}
+
+/// Where the work of a scope is when the scope ends.
+enum class work_state { not_started, queued, waiting, sleeping, closed, stopped, selected };
+
+inline task<> wait_in(work_state state, synchronous_channel<int>& channel, std::stop_token stop,
+                      executor_ref on) {
+    switch (state) {
+    case work_state::not_started:
+        ADD_FAILURE() << "started";
+        break;
+    case work_state::queued:
+        for (int turn = 0; turn != 100; ++turn) {
+            co_await on.schedule();
+        }
+        break;
+    case work_state::sleeping:
+        static_cast<void>(co_await sleep_for(std::chrono::hours(24), stop));
+        break;
+    case work_state::selected: {
+        synchronous_channel<int> unused;
+        static_cast<void>(co_await select(channel.receive(), unused.receive(), stop));
+        break;
+    }
+    default:
+        static_cast<void>(co_await channel.receive(stop));
+    }
+    ADD_FAILURE() << "resumed";
+}
+
+/// Ends a scope with much work in `state`, in the middle of the executor's queue.
+inline task<> end_amid_the_queue(work_state state, executor_ref on) {
+    synchronous_channel<int> channel;
+    std::stop_source stop;
+    queue_walls walls;
+    std::optional<task_scope> scope(std::in_place);
+    const auto spawn_all = [&] {
+        for (int i = 0; i != 50; ++i) {
+            scope->spawn(wait_in(state, channel, stop.get_token(), on));
+        }
+    };
+    if (state == work_state::not_started) {
+        walls.begin(on);
+        spawn_all();
+    } else {
+        spawn_all();
+        for (int turn = 0; turn != 3; ++turn) {
+            co_await on.schedule();
+        }
+        if (state != work_state::queued) {
+            walls.begin(on);
+        }
+        if (state == work_state::closed || state == work_state::selected) {
+            channel.close();
+        } else if (state == work_state::stopped) {
+            stop.request_stop();
+        }
+    }
+    walls.end(on);
+    walls.hidden_during([&] { scope.reset(); });
+    co_await on.schedule();
+    EXPECT_EQ(walls.runs(), state == work_state::queued ? 2 : 4);
+}
+
+/// Destroys frames in the middle of the executor's queue, in the order of `numbers`.
+inline task<> destroy_amid_the_queue(std::vector<std::size_t> numbers, executor_ref on) {
+    queue_walls walls;
+    std::vector<bare_coroutine> frames;
+    walls.begin(on);
+    for (std::size_t i = 0; i != numbers.size(); ++i) {
+        frames.push_back(schedule_alone(on));
+    }
+    walls.end(on);
+    walls.hidden_during([&] {
+        for (const std::size_t number : numbers) {
+            frames[number].destroy();
+        }
+    });
+    co_await on.schedule();
+    EXPECT_EQ(walls.runs(), 4);
 }
 
 /// Makes an executor of the type that is tested. It has
@@ -200,7 +284,27 @@ public:
         });
     }
 
+    /// However long the queue is, because work must not block the executor for long.
+    static void finds_queued_work_without_a_search() {
+        using enum work_state;
+        for (const auto state :
+             {not_started, queued, waiting, sleeping, closed, stopped, selected}) {
+            Subject subject;
+            subject.on().spawn(end_amid_the_queue(state, subject.on().executor()));
+            subject.settle();
+            subject.end();
+        }
+        for (const auto& order :
+             {std::vector<std::size_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}}) {
+            Subject subject;
+            subject.on().spawn(destroy_amid_the_queue(order, subject.on().executor()));
+            subject.settle();
+            subject.end();
+        }
+    }
+
     static void check() {
+        finds_queued_work_without_a_search();
         has_no_current_executor();
         is_not_adopted();
         serves_no_deadline();
