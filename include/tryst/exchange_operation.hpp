@@ -135,9 +135,8 @@ struct factory {
     static auto make_exchange_until(protocol& with, own&& item,
                                     std::chrono::time_point<clock, Duration> deadline,
                                     StopToken&&... stop) noexcept {
-        return operation<true, StopToken...>(
-            with, std::move(item),
-            clock::time_point(detail::saturated(deadline.time_since_epoch())), std::move(stop)...);
+        return operation<true, StopToken...>(with, std::move(item), detail::nearest(deadline),
+                                             std::move(stop)...);
     }
     static typename Side::result try_exchange(protocol& with, own&& item) noexcept {
         typename Side::waiter w(std::move(item));

@@ -256,9 +256,7 @@ private:
             alarm_ = never;
         } else if (earliest < alarm_) {
             constexpr detail::clock::duration longest = std::chrono::hours(24);
-            const auto time = now();
-            wake_.set_timer(earliest > time ? (std::min)(earliest - time, longest)
-                                            : detail::clock::duration::zero());
+            wake_.set_timer((std::min)(detail::until(now(), earliest), longest));
             alarm_ = earliest;
         }
     }

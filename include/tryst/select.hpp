@@ -263,7 +263,7 @@ auto select_until(std::chrono::time_point<detail::clock, Duration> deadline,
                   Arguments&&... arguments) noexcept {
     return detail::selection_factory::make(
         false, std::forward_as_tuple(std::forward<Arguments>(arguments)...),
-        detail::clock::time_point(detail::saturated(deadline.time_since_epoch())));
+        detail::nearest(deadline));
 }
 
 /// Completes a case whose partner is waiting, or fails at once with `no_partner`. Never waits, and

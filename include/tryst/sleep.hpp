@@ -168,8 +168,8 @@ template <class Duration, stoppable_token... StopToken>
     requires(sizeof...(StopToken) <= 1)
 [[nodiscard]] auto sleep_until(std::chrono::time_point<std::chrono::steady_clock, Duration> time,
                                StopToken... stop) noexcept {
-    return detail::sleep<detail::clock::time_point, StopToken...>(
-        detail::clock::time_point(detail::saturated(time.time_since_epoch())), std::move(stop)...);
+    return detail::sleep<detail::clock::time_point, StopToken...>(detail::nearest(time),
+                                                                  std::move(stop)...);
 }
 
 /// @}

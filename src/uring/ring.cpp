@@ -126,8 +126,7 @@ void ring::wait(const time_point* deadline) noexcept {
     using namespace std::chrono;
     __kernel_timespec left{};
     if (deadline != nullptr) {
-        const auto patience =
-            std::max(*deadline - tryst::detail::clock::now(), time_point::duration::zero());
+        const auto patience = tryst::detail::until(tryst::detail::clock::now(), *deadline);
         left.tv_sec = duration_cast<seconds>(patience).count();
         left.tv_nsec = nanoseconds(patience % seconds(1)).count();
     }

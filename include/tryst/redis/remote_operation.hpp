@@ -49,7 +49,7 @@ duration patience_of(std::chrono::duration<Rep, Period> patience) noexcept {
 }
 template <class Duration>
 time_point deadline_of(std::chrono::time_point<tryst::detail::clock, Duration> deadline) noexcept {
-    return time_point(tryst::detail::saturated(deadline.time_since_epoch()));
+    return tryst::detail::nearest(deadline);
 }
 
 } // namespace detail

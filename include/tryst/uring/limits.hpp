@@ -26,6 +26,10 @@ public:
     /// Until `deadline`, or a stop is requested.
     limits(clock::time_point deadline, std::stop_token stop = {}) noexcept
         : stop_(std::move(stop)), deadline_(deadline) {}
+    /// The same, in another unit.
+    template <class Duration>
+    limits(std::chrono::time_point<clock, Duration> deadline, std::stop_token stop = {}) noexcept
+        : limits(tryst::detail::nearest(deadline), std::move(stop)) {}
     /// For `patience` from now, or until a stop is requested.
     template <class Rep, class Period>
     limits(std::chrono::duration<Rep, Period> patience, std::stop_token stop = {}) noexcept

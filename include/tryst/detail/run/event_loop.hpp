@@ -205,7 +205,7 @@ private:
             // the sleep.
             const auto start = clock::now();
             self().sleep_until(
-                detail::after(start, detail::saturated(timers_.earliest() - self().now())));
+                detail::after(start, detail::until(self().now(), timers_.earliest())));
         }
     }
 
