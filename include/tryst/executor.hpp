@@ -126,6 +126,10 @@ public:
         return vtable_->retract(context_, node);
     }
 
+    /// Whether the executor has timers, which may be armed while it runs.
+    bool keeps_timers() const noexcept {
+        return vtable_ != nullptr && vtable_->arm != nullptr && vtable_->running_here != nullptr;
+    }
     /// Whether the calling thread may arm timers now: the executor has timers and runs here.
     bool has_timers() const noexcept {
         return vtable_ != nullptr && vtable_->arm != nullptr && running_here();

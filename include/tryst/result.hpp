@@ -30,7 +30,7 @@ enum class exchange_errc : unsigned char {
     cancelled, ///< A stop was requested before a partner came.
     closed, ///< The exchanger was closed or destroyed.
     no_partner, ///< A `try_` operation found no waiting partner.
-    out_of_memory, ///< There was no memory for another waiter; only with two colours.
+    out_of_memory, ///< There was no memory for another waiter, or no thread for its deadline.
     not_selected, ///< Another case of the selection took place.
     unavailable, ///< The meeting place cannot be reached; only with remote exchangers.
     in_doubt, ///< The partner may have the item; only with remote exchangers.
@@ -57,7 +57,7 @@ enum class exchange_errc : unsigned char {
             case exchange_errc::no_partner:
                 return "no partner is waiting";
             case exchange_errc::out_of_memory:
-                return "there is no memory for another waiter";
+                return "there is no memory for another waiter, or no thread for its deadline";
             case exchange_errc::not_selected:
                 return "another case of the selection took place";
             case exchange_errc::unavailable:

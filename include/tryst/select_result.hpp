@@ -54,7 +54,8 @@ inline constexpr std::size_t select_npos = static_cast<std::size_t>(-1);
 /// The result of the case that took place is a success, or `closed` if its exchanger was closed, or
 /// `out_of_memory`. All other cases have the error `not_selected` and their own items in
 /// `returned()`. If no case took place, all have the reason as their error: `cancelled`,
-/// `timed_out`, or `no_partner` after `try_select`.
+/// `timed_out`, `no_partner` after `try_select`, or `out_of_memory` if no thread can be started for
+/// the deadline.
 ///
 /// @tparam Results  the `exchange_result` of each case, in the order of the arguments.
 template <class... Results>

@@ -155,6 +155,7 @@ private:
 /// @sync        everything before the stop happens-before our return.
 /// @allocation  none. The timer is the executor's, on its clock. For a coroutine without an
 ///   executor, or on one without timers, a thread of the library serves it, started on first use.
+///   If the system cannot start that thread, `std::terminate` is called.
 template <class Rep, class Period, stoppable_token... StopToken>
     requires(sizeof...(StopToken) <= 1)
 [[nodiscard]] auto sleep_for(std::chrono::duration<Rep, Period> patience,

@@ -15,7 +15,10 @@ struct calls_very_last {
 #include <tryst/detail/run/timer_thread.hpp>
 
 #include <tryst/exchanger.hpp>
+#include <tryst/run_loop.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
+#include <tryst/task.hpp>
 
 #include "support/bare_coroutine.hpp"
 
@@ -24,8 +27,10 @@ struct calls_very_last {
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <latch>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -514,5 +519,185 @@ TEST_F(TimerThreadSignals, AreNotBlockedInTheThreadThatStartsIt) {
         },
         3);
 }
+
+// ---- No thread
+
+#ifdef __GLIBC__
+
+/// Until its end, no thread can be started, because there is no memory for its stack.
+class no_more_threads {
+public:
+    no_more_threads() {
+        ::pthread_getattr_default_np(&before_);
+        pthread_attr_t huge;
+        ::pthread_getattr_default_np(&huge);
+        ::pthread_attr_setstacksize(&huge, std::size_t{1} << 56);
+        ::pthread_setattr_default_np(&huge);
+        ::pthread_attr_destroy(&huge);
+    }
+    no_more_threads(const no_more_threads&) = delete;
+    no_more_threads& operator=(const no_more_threads&) = delete;
+    ~no_more_threads() {
+        ::pthread_setattr_default_np(&before_);
+        ::pthread_attr_destroy(&before_);
+    }
+
+private:
+    pthread_attr_t before_;
+};
+
+/// An executor without timers, which runs everything in `run`.
+class plain_queue {
+public:
+    tryst::executor_ref executor() noexcept {
+        static constexpr tryst::executor_vtable vtable{
+            .post = [](void* self, tryst::executor_node* node) noexcept {
+                static_cast<plain_queue*>(self)->nodes_.push_back(node);
+            }};
+        return {this, &vtable};
+    }
+    void run() {
+        const tryst::executor_scope here(executor());
+        while (!nodes_.empty()) {
+            tryst::executor_node* const node = nodes_.front();
+            nodes_.erase(nodes_.begin());
+            node->run(node);
+        }
+    }
+
+private:
+    std::vector<tryst::executor_node*> nodes_;
+};
+
+struct outcome {
+    std::error_code error;
+    int item = 0;
+};
+
+detached_coroutine exchange_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
+    const auto got = co_await ex.exchange_for(item, 1h);
+    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+}
+
+detached_coroutine exchange_before(tryst::exchanger<int>& ex, int item, outcome& end) {
+    const auto got = co_await ex.exchange_until(item, clock::now() + 1h);
+    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+}
+
+detached_coroutine select_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
+    const auto got = co_await tryst::select_for(1h, ex.exchange(item));
+    const auto& only = got.get<0>();
+    end = only ? outcome{{}, *only} : outcome{only.error(), only.returned()};
+}
+
+detached_coroutine exchange_for_ever(tryst::exchanger<int>& ex, int item, outcome& end) {
+    const auto got = co_await ex.exchange(item);
+    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+}
+
+/// Calls `check` with each kind of wait, and a function that runs what it has posted.
+template <class Check>
+int with_each_wait(Check check) {
+    for (auto* const wait : {exchange_in_time, exchange_before, select_in_time}) {
+        const auto nothing = [] {};
+        if (const int status = check(wait, nothing)) {
+            return status;
+        }
+        plain_queue queue;
+        const auto in_queue = [&](tryst::exchanger<int>& ex, int item, outcome& end) {
+            const tryst::executor_scope here(queue.executor());
+            wait(ex, item, end);
+        };
+        if (const int status = check(in_queue, [&] { queue.run(); })) {
+            return status + 10;
+        }
+    }
+    return 3;
+}
+
+using TimerThreadFailure = process;
+
+TEST_F(TimerThreadFailure, GivesAnItemBackBeforeItIsOffered) {
+    EXPECT_STATUS(
+        {
+            const no_more_threads here;
+            std::exit(with_each_wait([](auto wait, auto run) {
+                tryst::exchanger<int> ex;
+                outcome end;
+                wait(ex, 7, end);
+                run();
+                if (end.error != tryst::exchange_errc::out_of_memory || end.item != 7) {
+                    return 4;
+                }
+                return ex.try_exchange(1) ? 5 : 0;
+            }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFailure, DoesNotMatterIfAPartnerWaits) {
+    EXPECT_STATUS(
+        {
+            const no_more_threads here;
+            std::exit(with_each_wait([](auto wait, auto run) {
+                tryst::exchanger<int> ex;
+                outcome one;
+                outcome two;
+                exchange_for_ever(ex, 1, one);
+                wait(ex, 2, two);
+                run();
+                return one.error || two.error || one.item != 2 || two.item != 1 ? 4 : 0;
+            }));
+        },
+        3);
+}
+
+TEST_F(TimerThreadFailure, DoesNotLast) {
+    EXPECT_STATUS(
+        {
+            tryst::exchanger<int> ex;
+            outcome first;
+            outcome second;
+            {
+                const no_more_threads here;
+                exchange_in_time(ex, 1, first);
+            }
+            exchange_in_time(ex, 2, second);
+            wait_with_a_deadline();
+            const auto got = ex.try_exchange(3);
+            std::exit(first.error && got && *got == 2 && !second.error ? 3 : 4);
+        },
+        3);
+}
+
+TEST_F(TimerThreadFailure, DoesNotMatterToAnExecutorWithTimers) {
+    EXPECT_STATUS(
+        {
+            const no_more_threads here;
+            tryst::exchanger<int> ex;
+            tryst::run_loop loop;
+            std::error_code error;
+            const auto wait = [](tryst::exchanger<int>& alone,
+                                 std::error_code& how) -> tryst::task<> {
+                const auto got = co_await alone.exchange_for(1, 1ms);
+                how = got.error();
+            };
+            loop.run(wait(ex, error));
+            std::exit(error == tryst::exchange_errc::timed_out ? 3 : 4);
+        },
+        3);
+}
+
+TEST_F(TimerThreadFailure, EndsTheProgramInASleep) {
+    EXPECT_EXIT(
+        {
+            const no_more_threads here;
+            std::latch done(1);
+            count_down_on_timer_thread(done);
+        },
+        ::testing::KilledBySignal(SIGABRT), "");
+}
+
+#endif
 
 } // namespace

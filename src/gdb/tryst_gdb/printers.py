@@ -189,7 +189,7 @@ ERRORS = {
     "cancelled": "a stop was requested before a partner came",
     "closed": "the exchanger is closed",
     "no_partner": "no partner is waiting",
-    "out_of_memory": "there is no memory for another waiter",
+    "out_of_memory": "there is no memory for another waiter, or no thread for its deadline",
     "not_selected": "another case of the selection took place",
     "unavailable": "the meeting place cannot be reached, and nothing was offered",
     "in_doubt": "the outcome is unknown: a partner may have the item",

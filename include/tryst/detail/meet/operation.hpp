@@ -254,7 +254,7 @@ private:
     /// As `start`, if there is a budget.
     template <completion Done>
     [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
-        if (ends_at_once(this->executor)) {
+        if (ends_at_once(this->executor) || ends_untimed()) {
             return false;
         }
         const bool limits_begin_later = this->executor && base::can_be_limited();
@@ -376,10 +376,23 @@ private:
         if (!base::has_no_time(on)) {
             return false;
         }
-        if (!protocol_->try_match_all(mine())) {
-            protocol_->complete_own(mine(), outcome::timed_out);
-        }
+        try_once(outcome::timed_out);
         return true;
+    }
+
+    /// Whether nothing can keep the deadline. If so, swaps with a waiting partner, or fails.
+    bool ends_untimed() noexcept {
+        if (base::can_be_timed(this->executor)) {
+            return false;
+        }
+        try_once(outcome::out_of_memory);
+        return true;
+    }
+
+    void try_once(outcome otherwise) noexcept {
+        if (!protocol_->try_match_all(mine())) {
+            protocol_->complete_own(mine(), otherwise);
+        }
     }
 
     /// As `ends_at_once`, with a spent budget: times out even if a partner is waiting.

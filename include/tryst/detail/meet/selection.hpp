@@ -261,7 +261,7 @@ private:
     template <completion Done>
     [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
         const executor_ref on = wait_executor();
-        if (ends_at_once(on)) {
+        if (ends_at_once(on) || ends_untimed(on)) {
             return false;
         }
         const bool limits_begin_later = on && base::can_be_limited();
@@ -319,6 +319,15 @@ private:
             return false;
         }
         try_once(outcome::timed_out);
+        return true;
+    }
+
+    /// As `operation::ends_untimed`.
+    bool ends_untimed(executor_ref on) noexcept {
+        if (base::can_be_timed(on)) {
+            return false;
+        }
+        try_once(outcome::out_of_memory);
         return true;
     }
 

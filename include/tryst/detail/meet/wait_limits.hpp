@@ -128,6 +128,17 @@ protected:
         return false;
     }
 
+    /// Whether the deadline can be put into force, which may need the timer thread. Call before the
+    /// offer. (The turn after which the deadline comes into force is one of the executor's. An
+    /// executor of one operation says by `has_timers` whether it could make them.)
+    static bool can_be_timed([[maybe_unused]] executor_ref on) noexcept {
+        if constexpr (Limits::timed) {
+            return (on.keeps_timers() && !on.is_temporary()) || on.has_timers() ||
+                   timer_thread::instance().prepare();
+        }
+        return true;
+    }
+
     /// Puts the stop and the deadline into force.
     void start_limits() noexcept {
         stage& at = derived().wait_stage();

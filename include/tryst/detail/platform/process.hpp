@@ -5,7 +5,6 @@
 #pragma once
 
 #ifdef _WIN32
-#include <system_error>
 #include <thread>
 #else
 #include <csignal>
@@ -26,7 +25,7 @@ public:
             thread_ = std::thread([&argument] { (argument.*Run)(); });
             id_ = thread_.get_id();
             return true;
-        } catch (const std::system_error&) {
+        } catch (...) { // no thread or no memory
             return false;
         }
     }

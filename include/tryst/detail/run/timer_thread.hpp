@@ -51,8 +51,8 @@ inline const module_end end_of_module;
 /// A thread that fires timers. It serves only the deadlines of coroutines without an executor, or
 /// on an executor without timers. A coroutine without an executor whose deadline passes continues
 /// on this thread, and delays other deadlines while it runs there. All signals are blocked there,
-/// except those of faults. If the system cannot start the thread, `std::terminate` is called,
-/// because by then a waiter has been offered.
+/// except those of faults. Call `prepare` before a waiter is offered: if the system cannot start
+/// the thread after that, `std::terminate` is called.
 ///
 /// A child process does not inherit timers, as with timers of POSIX: those that its parent had
 /// armed never fire there, but may be disarmed.
@@ -62,6 +62,12 @@ public:
         alignas(timer_thread) static std::byte memory[sizeof(timer_thread)];
         static timer_thread& only = *::new (memory) timer_thread;
         return only;
+    }
+
+    /// Starts the thread, unless it runs. @returns false if the system cannot start it.
+    bool prepare() noexcept {
+        const std::scoped_lock lock(mutex_);
+        return phase_ != phase::absent || try_start();
     }
 
     void arm(timer_node* node) noexcept {
@@ -96,15 +102,22 @@ private:
 
     timer_thread() = default;
 
+    void start() noexcept {
+        if (!try_start()) {
+            std::terminate();
+        }
+    }
+
     /// Not inlined, so that the module is that of `run`.
-    [[gnu::noinline]] void start() noexcept {
+    [[gnu::noinline]] bool try_start() noexcept {
         has_handlers_ = has_handlers_ || (at_fork(before_fork, after_fork, after_fork_in_child) &&
                                           std::atexit(exit) == 0);
         if (!has_handlers_ || !thread_.start<&timer_thread::run>(*this)) {
-            std::terminate();
+            return false;
         }
         module_ = &end_of_module;
         phase_ = phase::running;
+        return true;
     }
 
     void run() noexcept {
