@@ -30,7 +30,10 @@ void* count_in(std::size_t size, std::size_t alignment) {
     tryst::test::allocated_bytes.fetch_add(size);
     const std::size_t whole =
         (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-    void* const memory = tryst::test::allocations_fail ? nullptr : aligned_alloc(alignment, whole);
+    const bool fails =
+        tryst::test::allocations_fail ||
+        (tryst::test::failing_allocation > 0 && tryst::test::failing_allocation.fetch_sub(1) == 1);
+    void* const memory = fails ? nullptr : aligned_alloc(alignment, whole);
     if (memory == nullptr) {
         throw std::bad_alloc();
     }

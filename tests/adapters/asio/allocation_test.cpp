@@ -219,4 +219,50 @@ TEST(AsioAllocation, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     EXPECT_EQ(io.run(), 0U);
 }
 
+/// Calls `check` with a new context again and again. Each time a later allocation of `attempt`
+/// fails, until none does.
+template <class Prepare, class Attempt, class Check>
+void at_each_allocation(Prepare prepare, Attempt attempt, Check check) {
+    bool failed = true;
+    for (long n = 1; failed; ++n) {
+        net::io_context io;
+        exchanger ex;
+        auto prepared = prepare(io);
+        bool thrown = false;
+        tryst::test::failing_allocation = n;
+        try {
+            attempt(prepared, ex, io);
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+        failed = tryst::test::failing_allocation.exchange(0) == 0;
+        check(thrown, ex, io);
+        ASSERT_LT(n, 100);
+    }
+}
+
+/// The first operation of a context creates services in it.
+template <class Prepare>
+void check_first_operation(Prepare prepare) {
+    at_each_allocation(
+        prepare,
+        [](auto& executor, exchanger& ex, net::io_context&) {
+            async_exchange(ex, 1, net::bind_executor(executor, [](error_code, int) {}));
+        },
+        [](bool thrown, exchanger& ex, net::io_context& io) {
+            EXPECT_EQ(ex.try_exchange(2).has_value(), !thrown);
+            EXPECT_EQ(io.run() == 0U, thrown);
+        });
+}
+
+TEST(AsioAllocation, ThatFailsInTheFirstOperationOfAContextLetsTheInitiationThrow) {
+    check_first_operation([](net::io_context& io) { return io.get_executor(); });
+    check_first_operation(
+        [](net::io_context& io) { return net::any_io_executor(io.get_executor()); });
+    check_first_operation([](net::io_context& io) { return net::make_strand(io); });
+    check_first_operation([](net::io_context& io) {
+        return net::make_strand(net::any_io_executor(io.get_executor()));
+    });
+}
+
 } // namespace

@@ -390,16 +390,28 @@ TEST_F(AsioShutdown, OfAStrandThatIsShutDownBeforeItsContext) {
 
 /// Otherwise a partner could queue an operation in a strand that is being shut down, and Asio might
 /// lose it.
-TEST_F(AsioShutdown, DestroysSuspendedOperationsBeforeTheQueuesOfYoungerStrands) {
-    exchanger first;
-    std::vector<int> ended;
-    {
-        net::io_context context;
-        async_exchange(first, tracked(items, 1),
-                       net::bind_executor(context, last_will([&] { ended.push_back(1); })));
-        net::post(net::make_strand(context), last_will([&] { ended.push_back(2); }));
-    }
-    EXPECT_EQ(ended, (std::vector{1, 2}));
+TEST_F(AsioShutdown, DestroysSuspendedOperationsBeforeTheQueuesOfTheirStrands) {
+    const auto check = [&](auto executor_in) {
+        exchanger first;
+        exchanger second;
+        std::vector<int> ended;
+        {
+            net::io_context context;
+            async_exchange(first, tracked(items, 1),
+                           net::bind_executor(context, last_will([&] { ended.push_back(1); })));
+            const auto strand = net::make_strand(context);
+            async_exchange(second, tracked(items, 2),
+                           net::bind_executor(executor_in(context, strand),
+                                              last_will([&] { ended.push_back(1); })));
+            net::post(strand, last_will([&] { ended.push_back(2); }));
+        }
+        EXPECT_EQ(ended, (std::vector{1, 1, 2}));
+    };
+    check([](auto&, auto strand) { return strand; });
+    check([](auto&, auto strand) { return net::any_io_executor(strand); });
+    check([](auto& context, auto) {
+        return net::make_strand(net::any_io_executor(context.get_executor()));
+    });
 }
 
 TEST_F(AsioShutdown, OfOneHandlerMayDestroyATaskExecutor) {

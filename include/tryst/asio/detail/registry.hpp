@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 TRYST_ASIO_BEGIN
@@ -20,6 +22,11 @@ namespace detail {
 
 class registry;
 class registry_list;
+
+template <class>
+inline constexpr bool is_strand = false;
+template <class Executor>
+inline constexpr bool is_strand<net::strand<Executor>> = true;
 
 /// An executor that is in the registry of its context. It may wait there without an entry in the
 /// context's queue, until a waker queues one.
@@ -112,11 +119,15 @@ private:
  *     the executor as stranded instead.
  * I23. A thread that has seen `stranded` may destroy the executor. The waker then touches only the
  *     rundown, and the registry's destructor waits until it has left that.
- * I25. The registry is shut down before the strands of its context. Otherwise a waker could queue
- *     an entry in a strand that has been shut down. The strand would lose it, and the handler in
- *     the lost entry would keep the strand alive forever.
+ * I25. The registry is shut down before each strand in which it queues entries. Otherwise a waker
+ *     could queue an entry in a strand that has been shut down. The strand would lose it, and the
+ *     handler in the lost entry would keep the strand alive forever.
  *     1. Asio shuts services down in the reverse order of their construction.
- *     2. The registry's constructor creates the service of the strands first.
+ *     2. The shutdown of `early_end` is that of the registry.
+ *     3. `of` creates `early_end` for the first executor that may be a strand. By then the service
+ *        of the strands exists: because of that strand, or because `of` has made one.
+ *     Only for an executor that may be anything does `of` make a strand, because Asio 1.22 crashes
+ *     if there is no memory for that.
  *
  * A waker on a thread that runs a handler of the context needs no rundown, because a context is not
  * destroyed while it runs a handler. `scope` marks such threads.
@@ -128,10 +139,8 @@ class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
 
-    /// Makes the service of the strands first, unless it exists (I25).
     explicit registry(net::execution_context& context)
         : net::execution_context::service(context), timers_(context) {
-        const net::strand<inline_context_executor> made(inline_context_executor{&context});
         for (registry_list& list : lists_) {
             list.owner = this;
         }
@@ -148,18 +157,19 @@ public:
     }
 
     /// The registry of the context of an Asio executor. An Asio executor without a context has that
-    /// of the system context.
+    /// of the system context. @throws std::bad_alloc.
     template <class Executor>
     static registry& of(const Executor& executor) {
-        if constexpr (requires { net::query(executor, as_context); }) {
-            return of_context(net::query(executor, as_context));
-        } else if constexpr (requires { net::query(executor, net::execution::context); }) {
-            return of_context(net::query(executor, net::execution::context));
-        } else if constexpr (requires { executor.context(); }) {
-            return of_context(executor.context());
-        } else {
-            return of_context(net::query(net::system_executor(), net::execution::context));
+        net::execution_context& context = context_of(executor);
+        latest_search& latest = find(context);
+        if (!latest.ends_early && !is_direct(executor)) { // I25
+            if constexpr (!is_strand<Executor>) {
+                const net::strand<inline_context_executor> made(inline_context_executor{&context});
+            }
+            net::use_service<early_end>(context);
+            latest.ends_early = true;
         }
+        return *latest.found;
     }
 
     /// Marks the thread as running an entry of this context; of no known context if null.
@@ -260,17 +270,78 @@ private:
         net::execution_context* context = nullptr;
         std::uint64_t ended = 0;
         registry* found = nullptr;
+        bool ends_early = false; ///< Whether its `early_end` exists.
     };
     inline static tryst::detail::atomic<std::uint64_t> ended_contexts{0};
 
-    static registry& of_context(net::execution_context& context) {
+    static latest_search& find(net::execution_context& context) {
         auto& latest = tryst::detail::per_thread<latest_search>();
         // Relaxed: see the destructor.
         const std::uint64_t ended = ended_contexts.load(std::memory_order_relaxed);
         if (latest.context != &context || latest.ended != ended) {
             latest = {&context, ended, &net::use_service<registry>(context)};
         }
-        return *latest.found;
+        return latest;
+    }
+
+    /// Shuts the registry down (I25).
+    class early_end final : public net::execution_context::service {
+    public:
+        inline static net::execution_context::id id;
+
+        explicit early_end(net::execution_context& context)
+            : net::execution_context::service(context),
+              registry_(&net::use_service<registry>(context)) {}
+
+    private:
+        void shutdown() noexcept final { registry_->shutdown(); }
+
+        registry* registry_;
+    };
+
+    template <class Executor>
+    static net::execution_context& context_of(const Executor& executor) {
+        if constexpr (requires { net::query(executor, as_context); }) {
+            return net::query(executor, as_context);
+        } else if constexpr (requires { net::query(executor, net::execution::context); }) {
+            return net::query(executor, net::execution::context);
+        } else if constexpr (requires { executor.context(); }) {
+            return executor.context();
+        } else {
+            return net::query(net::system_executor(), net::execution::context);
+        }
+    }
+
+    /// An executor with the same properties, whichever these were.
+    template <class Executor>
+    static auto plain(const Executor& executor) {
+        return net::prefer(net::require(executor, net::execution::blocking.never),
+                           net::execution::outstanding_work.untracked,
+                           net::execution::relationship.fork);
+    }
+
+    /// Whether the executor is known to be no strand: it is the context's own.
+    template <class Executor>
+    static bool is_direct([[maybe_unused]] const Executor& executor) noexcept {
+        if constexpr (requires { executor.target_type(); }) {
+            using own = net::io_context::executor_type;
+            using counted = decltype(net::prefer(std::declval<const own&>(),
+                                                 net::execution::outstanding_work.tracked));
+            const std::type_info& target = executor.target_type();
+            return target == typeid(decltype(plain(std::declval<const own&>()))) ||
+                   target == typeid(decltype(net::require(std::declval<const counted&>(),
+                                                          net::execution::blocking.never))) ||
+                   target == typeid(own) || target == typeid(counted);
+        } else if constexpr (requires {
+                                 net::query(executor, net::execution::context).get_executor();
+                             }) {
+            using own = std::remove_cvref_t<
+                decltype(net::query(executor, net::execution::context).get_executor())>;
+            return std::is_same_v<decltype(plain(executor)),
+                                  decltype(plain(std::declval<const own&>()))>;
+        } else {
+            return false;
+        }
     }
 
     /// The calling thread's list. Fibonacci hashing of an address that is the thread's own (Knuth,
