@@ -67,10 +67,10 @@ inline constexpr detail::initiating_function<
 
 /// As `async_exchange`, for at most `patience`: `async_exchange_for(ex, item, patience, token)`.
 /// After that time it completes with `timed_out`, never early. The patience is any
-/// `std::chrono::duration`. A timer of the executor's context serves the deadline. If there is no
-/// memory or file descriptor to make that timer, the library's timer thread serves the deadline.
-/// Setting the timer may allocate from Asio's recycled memory; if this fails, `std::terminate` is
-/// called.
+/// `std::chrono::duration`. A timer of the executor's context serves the deadline. While there is
+/// no memory or file descriptor for that timer, the library's timer thread does. If that thread
+/// cannot be started either, the operation completes with `out_of_memory`; after the offer,
+/// `std::terminate` is called.
 inline constexpr detail::initiating_function<
     detail::exchanging, detail::limit::patience,
     "async_exchange_for([io_executor,] exchanger<T>&, T item, duration, token)">

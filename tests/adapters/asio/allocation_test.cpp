@@ -11,7 +11,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -263,6 +265,98 @@ TEST(AsioAllocation, ThatFailsInTheFirstOperationOfAContextLetsTheInitiationThro
     check_first_operation([](net::io_context& io) {
         return net::make_strand(net::any_io_executor(io.get_executor()));
     });
+}
+
+TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfAnOperation) {
+    bool ended = false;
+    at_each_allocation(
+        [&](net::io_context& io) {
+            ended = false;
+            return io.get_executor();
+        },
+        [&](auto& executor, exchanger& ex, net::io_context& io) {
+            async_exchange_for(ex, 1, 1ms, net::bind_executor(executor, [&](error_code error, int) {
+                                   ended = error == std::errc::timed_out;
+                               }));
+            io.run();
+        },
+        [&](bool thrown, exchanger&, net::io_context&) { EXPECT_EQ(ended, !thrown); });
+}
+
+TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfATask) {
+    using executor = tryst::asio::task_executor<net::io_context::executor_type>;
+    int ended = 0;
+    exchanger rooms[3];
+    at_each_allocation(
+        [&](net::io_context& io) {
+            ended = 0;
+            auto loop = std::make_unique<executor>(io);
+            for (exchanger& room : rooms) {
+                loop->spawn([](exchanger& alone, int& timed_out) -> tryst::task<> {
+                    for (int turn = 0; turn != 3; ++turn) {
+                        const auto got = co_await alone.exchange_for(1, 1ms);
+                        timed_out += got.error() == tryst::exchange_errc::timed_out ? 1 : 0;
+                    }
+                }(room, ended));
+            }
+            return loop;
+        },
+        [](auto&, exchanger&, net::io_context& io) { io.run(); },
+        [&](bool thrown, exchanger&, net::io_context&) {
+            EXPECT_FALSE(thrown);
+            EXPECT_EQ(ended, 9);
+        });
+}
+
+/// As the queue of an executor without memory.
+struct no_queue {
+    template <class Function>
+    void push(Function /*function*/, bool /*continues*/) {
+        throw std::bad_alloc();
+    }
+};
+
+/// The timers of a context when there is no memory for the alarm: they move to the timer thread,
+/// and later ones use the alarm again.
+TEST(AsioAllocation, ThatFailsMovesTheTimersOfAContextToTheTimerThread) {
+    struct counted : tryst::timer_node {
+        counted(std::chrono::nanoseconds from_now, std::atomic<int>& fired) : count(&fired) {
+            deadline = time_point::clock::now() + from_now;
+            fire = [](tryst::timer_node* node) noexcept {
+                auto& self = *static_cast<counted*>(node);
+                self.thread = std::this_thread::get_id();
+                self.count->fetch_add(1);
+                self.count->notify_all();
+            };
+        }
+        std::atomic<int>* count;
+        std::thread::id thread;
+    };
+    net::io_context io;
+    tryst::asio::detail::context_timers timers(io);
+    std::atomic<int> fired = 0;
+    counted late(1h, fired);
+    counted soon(1ms, fired);
+    counted later(2h, fired);
+    timers.arm(&late);
+    EXPECT_EQ(io.poll(), 0U);
+    allocations_fail = true;
+    timers.arm(&soon);
+    timers.arm(&later);
+    allocations_fail = false;
+    fired.wait(0);
+    timers.disarm(&soon, no_queue());
+    EXPECT_NE(soon.thread, std::this_thread::get_id());
+    timers.disarm(&late, no_queue());
+    timers.disarm(&later, no_queue());
+    EXPECT_EQ(fired, 1);
+    counted again(1ms, fired);
+    timers.arm(&again);
+    io.restart();
+    EXPECT_NE(io.run(), 0U);
+    EXPECT_EQ(again.thread, std::this_thread::get_id());
+    timers.disarm(&again, no_queue());
+    timers.shutdown();
 }
 
 } // namespace

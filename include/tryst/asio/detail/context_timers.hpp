@@ -7,8 +7,10 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/shared_timers.hpp>
+#include <tryst/detail/run/timer_thread.hpp>
 #include <tryst/executor.hpp>
 
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -40,7 +42,11 @@ struct inline_context_executor {
  * While an alarm is set, the context has outstanding work. So the alarm must be cancelled when
  * there are no timers. A party may wait with a deadline again and again, and be served in time. To
  * spare it a new alarm for each wait, the alarm is cancelled only after there was no timer in each
- * of `idle_passes` successive passes through the queue. */
+ * of `idle_passes` successive passes through the queue.
+ *
+ * If there is no memory or file descriptor for the alarm, the timer thread serves the timers until
+ * none is armed; then the next one tries the alarm again. So the timers that are armed are all in
+ * one place, except that one may be in its `fire` when the others move to the thread. */
 class context_timers : tryst::detail::shared_timers {
 public:
     explicit context_timers(net::execution_context& context) noexcept : context_{&context} {}
@@ -56,11 +62,15 @@ public:
         return true;
     }
 
-    /// If `prepare` was not called, and there is no memory or file descriptor for the alarm, calls
-    /// `std::terminate`.
-    // NOLINTNEXTLINE(bugprone-exception-escape) terminates, as documented
     void arm(timer_node* node) noexcept {
         const std::scoped_lock lock(mutex_);
+        if (armed_++ == 0) {
+            by_thread_ = false;
+        }
+        if (by_thread_) {
+            timer_thread::instance().arm(node);
+            return;
+        }
         heap_.insert(node);
         if (node->deadline < alarm_at_) {
             set_alarm();
@@ -88,13 +98,23 @@ private:
     using alarm =
         net::basic_waitable_timer<clock, net::wait_traits<clock>, inline_context_executor>;
 
+    using timer_thread = tryst::detail::timer_thread;
+
     static constexpr auto never = (clock::time_point::max)();
     static constexpr int idle_passes = 4;
 
     /// @returns whether the caller must begin to look for an idle alarm, pass by pass.
     bool remove_timer(timer_node* node) noexcept {
         std::unique_lock lock(mutex_);
-        remove(lock, node);
+        if (by_thread_) {
+            await_fire(lock, node);
+            lock.unlock(); // the thread may be in the timer's `fire`, for which this waits
+            timer_thread::instance().disarm(node);
+            lock.lock();
+        } else {
+            remove(lock, node);
+        }
+        --armed_;
         if (!heap_.empty() || alarm_at_ == never || passes_left_ != 0) {
             return false;
         }
@@ -145,22 +165,30 @@ private:
         }
     }
 
-    /// Sets the alarm for the earliest timer. Precondition: there is one.
-    void set_alarm() {
+    /// Sets the alarm for the earliest timer, or hands all timers to the timer thread.
+    /// Precondition: there is one.
+    void set_alarm() noexcept {
         if (ended_) {
             return;
         }
-        make_alarm();
-        alarm_at_ = heap_.earliest();
-        alarm_->expires_at(alarm_at_);
-        alarm_->async_wait([this](const error_code& error) {
-            if (!error) {
-                ring();
+        try {
+            make_alarm();
+            alarm_->expires_at(heap_.earliest());
+            alarm_->async_wait([this](const error_code& error) {
+                if (!error) {
+                    ring();
+                }
+            });
+            alarm_at_ = heap_.earliest();
+        } catch (...) { // no memory or no file descriptor
+            by_thread_ = true;
+            alarm_at_ = never;
+            while (timer_node* const node = heap_.pop_due(never)) {
+                timer_thread::instance().arm(node);
             }
-        });
+        }
     }
 
-    // NOLINTNEXTLINE(bugprone-exception-escape) terminates without memory, as `arm` does
     void ring() noexcept {
         std::unique_lock lock(mutex_);
         if (clock::now() < alarm_at_) {
@@ -178,7 +206,9 @@ private:
     }
 
     inline_context_executor context_;
-    std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next three members.
+    std::optional<alarm> alarm_; ///< Guarded by the mutex, like the next members.
+    std::size_t armed_ = 0; ///< The timers for which `disarm` has not been called.
+    bool by_thread_ = false; ///< Whether the timer thread has them.
     clock::time_point alarm_at_ = never;
     int passes_left_ = 0;
     bool ended_ = false;

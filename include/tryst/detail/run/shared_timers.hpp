@@ -28,8 +28,14 @@ protected:
     /// Removes a timer, whether it has fired or not. If another thread is in its `fire`, waits
     /// until that returns. After that, the node is no longer used.
     void remove(std::unique_lock<std::mutex>& lock, timer_node* node) noexcept {
-        if (!heap_.remove(node) && firing_ == node &&
-            std::this_thread::get_id() != firing_thread_) {
+        if (!heap_.remove(node)) {
+            await_fire(lock, node);
+        }
+    }
+
+    /// Waits until no other thread is in the `fire` of a timer.
+    void await_fire(std::unique_lock<std::mutex>& lock, timer_node* node) noexcept {
+        if (firing_ == node && std::this_thread::get_id() != firing_thread_) {
             changed_.wait(lock, [&] { return firing_ != node; });
         }
     }
