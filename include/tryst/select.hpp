@@ -63,7 +63,8 @@ public:
     /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::template start<resume>(tryst::executor_of(coroutine), coroutine.address());
+        return core::template start<resume<detail::running_task::tracks<Promise>>>(
+            tryst::executor_of(coroutine), coroutine.address());
     }
 
     /// For `co_await`: returns the result. Precondition: the selection is complete.
@@ -83,8 +84,10 @@ private:
     explicit select_operation(Arguments&&... arguments) noexcept
         : core(std::forward<Arguments>(arguments)...) {}
 
+    template <bool IsTask>
     static void resume(executor_node* node) noexcept {
-        std::coroutine_handle<>::from_address(core::client_of(node)).resume();
+        detail::running_task::resume(std::coroutine_handle<>::from_address(core::client_of(node)),
+                                     IsTask);
     }
 };
 

@@ -65,8 +65,9 @@ public:
                                                  std::memory_order_acquire);
     }
 
+    /// @param self  the coroutine that has done the work, if one has.
     /// @returns the coroutine to resume next. After this the work must not be touched.
-    std::coroutine_handle<> complete() noexcept {
+    std::coroutine_handle<> complete(std::coroutine_handle<> self = {}) noexcept {
         continuation& awaiter = *awaiter_;
         progress seen = progress::started;
         // [T2] release, pairs with [T1]: everything that the work did. Failure acquire, pairs with
@@ -75,7 +76,7 @@ public:
                                               std::memory_order_acquire)) {
             return std::noop_coroutine();
         }
-        return awaiter.resume();
+        return awaiter.resume(self);
     }
 
 private:
@@ -85,7 +86,7 @@ private:
     atomic<progress> progress_{progress::started};
 };
 
-class task_promise_base : awaited_work {
+class task_promise_base : awaited_work, public task_promise_tag {
 public:
     std::suspend_always initial_suspend() noexcept { return {}; }
 
@@ -93,7 +94,7 @@ public:
         bool await_ready() const noexcept { return false; }
         template <class Promise>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
-            return self.promise().complete();
+            return self.promise().complete(self);
         }
         void await_resume() const noexcept {}
     };
@@ -108,7 +109,7 @@ public:
     /// @returns whether the awaiter is suspended.
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
         executor_ = awaiter.executor();
-        return start_for(awaiter, [self] { self.resume(); });
+        return start_for(awaiter, [self] { running_task::resume(self, true); });
     }
 
 private:
@@ -179,8 +180,8 @@ struct named_task {
 /// moves only the task, not its awaiter. (An awaitable of another library may resume the task
 /// elsewhere. The next exchange or task for which it has to wait brings it back to its executor.)
 ///
-/// A task must not be destroyed while it runs. It counts as running until the `await_suspend` that
-/// starts it has returned.
+/// A task must not be destroyed while it runs, not even by itself. It counts as running until the
+/// `await_suspend` that starts or suspends it has returned.
 ///
 /// @resumes  the awaiter on its own executor: at once if the task completes there, otherwise
 ///   through the executor's queue. An awaiter without an executor resumes where the task completes.
@@ -268,6 +269,7 @@ private:
 
     void reset() noexcept {
         if (coroutine_) {
+            detail::running_task::end(coroutine_);
             std::exchange(coroutine_, nullptr).destroy();
         }
     }

@@ -83,8 +83,9 @@ struct scope_child {
 ///
 /// All members except `request_stop` and `get_stop_token` must be called on the executor of the
 /// scope, or while it does not run. The same holds for the destructor; then no work of the scope
-/// may be running elsewhere, or be queued on another loop that is running. To spawn from another
-/// thread, first move to the executor by `co_await executor.schedule()`.
+/// may be running elsewhere, or be queued on another loop that is running. Work must not destroy
+/// its own scope: spawn a task on the executor that does so. To spawn from another thread, first
+/// move to the executor by `co_await executor.schedule()`.
 ///
 /// @throws      only where it is documented.
 /// @allocation  one block for the stop state.

@@ -107,7 +107,9 @@ void reactor::finish(operation_base& operation, int result, std::uint32_t flags)
 
 void reactor::resume(executor_node* node) noexcept {
     node->run = nullptr;
-    std::exchange(static_cast<operation_base*>(node)->coroutine_, nullptr).resume();
+    auto& operation = *static_cast<operation_base*>(node);
+    tryst::detail::running_task::resume(std::exchange(operation.coroutine_, nullptr),
+                                        operation.resumes_task_);
 }
 
 } // namespace tryst::uring::detail

@@ -23,7 +23,7 @@ const char* operation_base::name() const noexcept {
     return traits_of(request_.code).name;
 }
 
-void operation_base::await_suspend(std::coroutine_handle<> coroutine) noexcept {
+void operation_base::begin(std::coroutine_handle<> coroutine) noexcept {
     coroutine_ = coroutine;
     reactor_->start(*this);
 }

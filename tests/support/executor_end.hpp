@@ -303,6 +303,21 @@ public:
         }
     }
 
+#ifndef NDEBUG
+    /// Each executor says so in words of its own.
+    static void fails_if_its_own_task_does_it() {
+        for (const bool at_the_start : {true, false}) {
+            const auto misuse = [&] {
+                Subject subject;
+                subject.on().spawn(end_own(subject, subject.on().executor(), at_the_start));
+                subject.settle();
+            };
+            EXPECT_DEATH(misuse(), "tryst: a (task must not destroy the (task_)?executor that|"
+                                   "loop was destroyed while it was running)");
+        }
+    }
+#endif
+
     static void check() {
         finds_queued_work_without_a_search();
         has_no_current_executor();
@@ -317,6 +332,13 @@ public:
     }
 
 private:
+    static task<> end_own(Subject& subject, executor_ref on, bool at_the_start) {
+        if (!at_the_start) {
+            co_await on.schedule();
+        }
+        subject.end();
+    }
+
     /// Spawns a task that never starts. Its destruction spawns another one, and so on.
     template <class Executor>
     static void spawn_at_end(Executor& on, census& kept, int more) {

@@ -868,12 +868,7 @@ TEST(RunLoopDeathTest, CatchesALoopThatIsRunWithinItself) {
 }
 
 TEST(RunLoopDeathTest, CatchesALoopThatIsDestroyedByItsOwnTask) {
-    auto loop = std::make_unique<run_loop>();
-    loop->spawn([](std::unique_ptr<run_loop>& own) -> task<> {
-        own.reset();
-        co_return;
-    }(loop));
-    EXPECT_DEATH(loop->run_until_idle(), "destroyed while it was running");
+    executor_end<ending_loop>::fails_if_its_own_task_does_it();
 }
 #endif
 

@@ -2,9 +2,13 @@
 #include <tryst/task_scope.hpp>
 
 #include <tryst/exchanger.hpp>
+#include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
+#include <tryst/when_all.hpp>
+#include <tryst/when_any.hpp>
 
+#include "support/bare_coroutine.hpp"
 #include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/tracked.hpp"
@@ -12,9 +16,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -32,6 +39,7 @@ using tryst::sleep_for;
 using tryst::sync_wait;
 using tryst::task;
 using tryst::task_scope;
+using tryst::test::bare_coroutine;
 using tryst::test::census;
 using tryst::test::loop_thread;
 using tryst::test::timed_loop;
@@ -307,6 +315,52 @@ TEST(TaskScopeDestruction, ByAnExceptionBetweenSpawnAndJoin) {
     EXPECT_EQ(kept.alive, 0);
 }
 
+TEST(TaskScopeDestruction, ByOtherWorkOfItsExecutor) {
+    for (const bool started : {false, true}) {
+        census kept;
+        exchanger<tracked> ex;
+        run_loop loop;
+        auto scope = std::make_unique<task_scope>(loop);
+        const auto end = [](run_loop& loop, bool started,
+                            std::unique_ptr<task_scope>& scope) -> task<> {
+            if (started) {
+                co_await turns(loop, 3);
+            }
+            scope.reset();
+            co_await turns(loop, 3);
+        };
+        if (!started) {
+            loop.spawn(end(loop, started, scope));
+        }
+        scope->spawn(park_in(ex, tracked(kept, 1), tracked(kept, 2)));
+        scope->spawn(turns(loop, 1'000));
+        if (started) {
+            loop.spawn(end(loop, started, scope));
+        }
+        loop.run_until_idle();
+        EXPECT_EQ(scope, nullptr);
+        EXPECT_EQ(kept.alive, 0);
+    }
+}
+
+TEST(TaskScopeDestruction, AtTheRequestOfItsOwnWork) {
+    census kept;
+    run_loop loop;
+    auto scope = std::make_unique<task_scope>(loop);
+    scope->spawn([](run_loop& loop, std::unique_ptr<task_scope>& scope, tracked) -> task<> {
+        co_await loop.schedule();
+        loop.spawn([](std::unique_ptr<task_scope>& scope) -> task<> {
+            scope.reset();
+            co_return;
+        }(scope));
+        static_cast<void>(co_await sleep_for(24h));
+        ADD_FAILURE() << "resumed";
+    }(loop, scope, tracked(kept, 1)));
+    loop.run_until_idle();
+    EXPECT_EQ(scope, nullptr);
+    EXPECT_EQ(kept.alive, 0);
+}
+
 TEST(TaskScopeDestruction, WithItsLoop) {
     census kept;
     exchanger<tracked> ex;
@@ -371,6 +425,110 @@ TEST(TaskScopeDeathTest, CatchesAScopeThatIsUsedOnAnotherExecutor) {
                  "on its own executor");
     scope.spawn([](run_loop& loop) -> task<> { co_await loop.schedule(); }(loop));
     EXPECT_DEATH(sync_wait(scope.join()), "on its own executor");
+}
+
+/// A scope that its work destroys, as a connection does that removes itself from a map.
+struct owner {
+    explicit owner(run_loop& on) : loop(&on), scope(std::make_unique<task_scope>(on)) {}
+
+    run_loop* loop;
+    exchanger<int> ex;
+    std::unique_ptr<task_scope> scope;
+};
+
+task<> nothing() {
+    co_return;
+}
+
+task<> end_it(owner& own) {
+    own.scope.reset();
+    co_return;
+}
+
+bare_coroutine end_inline(owner& own) {
+    static_cast<void>(co_await own.ex.exchange(1));
+    own.scope.reset();
+}
+
+/// Each way in which work may come to run, before it destroys its scope.
+const std::vector<std::function<task<>(owner&)>>& ways_to_the_end() {
+    static const std::vector<std::function<task<>(owner&)>> all{
+        end_it, // at its start
+        [](owner& own) -> task<> {
+            co_await own.loop->schedule();
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            static_cast<void>(co_await own.ex.exchange(1));
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            static_cast<void>(co_await tryst::select(own.ex.exchange(1)));
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            static_cast<void>(co_await sleep_for(1ns));
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            co_await end_it(own); // in a task that it awaits
+        },
+        [](owner& own) -> task<> {
+            co_await turns(*own.loop, 2); // after a task that was suspended
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            co_await nothing(); // after a task that was not
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            co_await tryst::when_all(turns(*own.loop, 1), turns(*own.loop, 2));
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> { co_await tryst::when_all(turns(*own.loop, 1), end_it(own)); },
+        [](owner& own) -> task<> {
+            auto wait = [&own](auto stop) { return own.ex.exchange(1, stop); };
+            static_cast<void>(co_await tryst::when_any(std::move(wait)));
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> {
+            auto handle = own.loop->spawn_future(turns(*own.loop, 2));
+            co_await handle;
+            own.scope.reset();
+        },
+        [](owner& own) -> task<> { // in a coroutine that it resumes inline
+            std::optional<bare_coroutine> inner;
+            std::thread([&] { inner.emplace(end_inline(own)); }).join();
+            static_cast<void>(own.ex.try_exchange(1));
+            co_return;
+        },
+    };
+    return all;
+}
+
+void end_by_own_work(std::size_t way, bool has_handle) {
+    run_loop loop;
+    owner own(loop);
+    auto work = ways_to_the_end()[way](own);
+    join_handle<> handle;
+    if (has_handle) {
+        handle = own.scope->spawn_future(std::move(work));
+    } else {
+        own.scope->spawn(std::move(work));
+    }
+    loop.run_until_idle();
+    static_cast<void>(own.ex.try_exchange(2)); // for those that wait for it
+    while (own.scope != nullptr) {
+        loop.run_until_idle();
+    }
+}
+
+TEST(TaskScopeDeathTest, CatchesWorkThatDestroysItsScope) {
+    for (std::size_t way = 0; way != ways_to_the_end().size(); ++way) {
+        const char* const message = "a task destroyed itself|a task_scope on its own executor";
+        EXPECT_DEATH(end_by_own_work(way, false), message) << way;
+        EXPECT_DEATH(end_by_own_work(way, true), message) << way;
+    }
 }
 
 TEST(TaskScopeDeathTest, CatchesAnExceptionThatLeavesSpawnedWork) {

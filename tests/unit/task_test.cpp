@@ -14,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -371,6 +372,22 @@ TEST(TaskDeathTest, CatchesASecondAwait) {
                      co_await work.when_ready();
                  }()),
                  "awaited only once");
+}
+
+TEST(TaskDeathTest, CatchesATaskThatDestroysItself) {
+    const auto misuse = [](bool at_the_start) {
+        run_loop loop;
+        std::optional<task<>> own;
+        own.emplace([](run_loop& loop, bool at_the_start, std::optional<task<>>& self) -> task<> {
+            if (!at_the_start) {
+                co_await loop.schedule();
+            }
+            self.reset();
+        }(loop, at_the_start, own));
+        loop.run([](task<>& work) -> task<> { co_await std::move(work); }(*own));
+    };
+    EXPECT_DEATH(misuse(true), "a task destroyed itself");
+    EXPECT_DEATH(misuse(false), "a task destroyed itself");
 }
 
 TEST(TaskDeathTest, CatchesAnAwaitOfAnEmptyTask) {

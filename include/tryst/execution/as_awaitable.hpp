@@ -152,7 +152,10 @@ private:
     };
     using state_type = ex::connect_result_t<Sender, receiver>;
 
-    void resume() noexcept { this->complete().resume(); }
+    void resume() noexcept {
+        const bool is_task = awaiter_.is_task();
+        tryst::detail::running_task::resume(this->complete(), is_task);
+    }
 
     Sender sender_;
     Token token_;

@@ -125,6 +125,7 @@ public:
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         executor_ = tryst::executor_of(coroutine);
         coroutine_ = coroutine;
+        is_task_ = tryst::detail::running_task::tracks<Promise>;
         wait_locally();
         return std::get<1>(step_).template start<after<1>>(executor_, this) || goes_on<1>();
     }
@@ -231,7 +232,7 @@ private:
         using step = std::variant_alternative_t<Step, decltype(step_)>;
         auto& self = *static_cast<remote_operation*>(step::client_of(node));
         if (!self.template goes_on<Step>()) {
-            self.coroutine_.resume();
+            tryst::detail::running_task::resume(self.coroutine_, self.is_task_);
         }
     }
 
@@ -286,6 +287,7 @@ private:
     [[no_unique_address]] std::tuple<Stop...> stop_;
     executor_ref executor_;
     std::coroutine_handle<> coroutine_;
+    bool is_task_ = false;
     bool waits_locally_ = false;
     std::shared_ptr<detail::room> room_;
     std::optional<detail::ticket<party>> ticket_; ///< Once the room has taken the item.

@@ -33,7 +33,7 @@ def continuation_offset(name: str) -> int:
 
 def is_continuation(address: int) -> bool:
     """Whether a continuation that has been set is there."""
-    return "continuation::set" in symbol(word_or_zero(address + continuation_offset("run")))
+    return "continuation::resume_posted" in symbol(word_or_zero(address + continuation_offset("run")))
 
 
 def awaiter_of_task(of: Coroutine) -> int:

@@ -492,6 +492,12 @@ TEST_P(TaskExecutorEnd, LeavesNothingToADyingExecutor) {
     }
 }
 
+#ifndef NDEBUG
+TEST(TaskExecutorDeathTest, CatchesAnExecutorThatIsDestroyedByItsOwnTask) {
+    tryst::test::executor_end<ending_executor<false>>::fails_if_its_own_task_does_it();
+}
+#endif
+
 INSTANTIATE_TEST_SUITE_P(, TaskExecutorEnd, ::testing::Bool(), [](const auto& first) {
     return first.param ? "OfTheContextFirst" : "OfTheExecutorFirst";
 });

@@ -464,6 +464,13 @@ TYPED_TEST(EventLoop, LeavesNothingToADyingExecutor) {
     tryst::test::executor_end<ending_executor<TypeParam>>::check();
 }
 
+#ifndef NDEBUG
+TYPED_TEST(EventLoop, CatchesAnExecutorThatIsDestroyedByItsOwnTask) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    tryst::test::executor_end<ending_executor<TypeParam>>::fails_if_its_own_task_does_it();
+}
+#endif
+
 TYPED_TEST(EventLoop, MayBeDestroyedByACallbackOfTheLoop) {
     auto on = this->make();
     tryst::test::census census;

@@ -809,6 +809,31 @@ TEST(UringContext, LeavesNothingToADyingContext) {
     executor_end<ending_context>::check();
 }
 
+TEST(UringContextDeathTest, NoticesThatItsOwnTaskDestroysIt) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    executor_end<ending_context>::fails_if_its_own_task_does_it();
+#endif
+}
+
+TEST(UringContextDeathTest, NoticesThatATaskDestroysItsScopeAfterAnOperation) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        auto scope = std::make_unique<tryst::task_scope>(loop);
+        scope->spawn([](context& own, std::unique_ptr<tryst::task_scope>& owner) -> task<> {
+            static_cast<void>(co_await own.nop());
+            owner.reset();
+        }(loop, scope));
+        while (scope != nullptr) {
+            loop.run_until_idle();
+        }
+    };
+    EXPECT_DEATH(misuse(), "a task destroyed itself");
+#endif
+}
+
 TEST(UringContext, MayBeDestroyedAsSoonAsRunHasReturned) {
     // The stop comes from a thread that may still be in its call when run is ready to return.
     for (int i = 0; i != 300; ++i) {

@@ -29,23 +29,24 @@ public:
         coroutine_ = coroutine;
         executor_ = tryst::executor_of(coroutine);
         // Set here, because `retract` may look for the node before another thread has posted it.
-        run = [](executor_node* node) noexcept {
-            auto& self = *static_cast<continuation*>(node);
-            self.queued_ = false;
-            self.coroutine_.resume();
-        };
+        run = resume_posted<running_task::tracks<Promise>>;
     }
+
+    /// Whether the coroutine is a task.
+    bool is_task() const noexcept { return run == resume_posted<true>; }
 
     /// The executor on which the coroutine is to be resumed.
     executor_ref executor() const noexcept { return executor_; }
 
     /// Resumes the coroutine, or posts it to its executor. After that, `*this` must not be touched.
+    /// @param from  the coroutine that has finished, if one has.
     /// @returns the coroutine that the caller must resume: the awaiting one if it may run here,
     ///   else a no-op coroutine.
-    std::coroutine_handle<> resume() noexcept {
+    std::coroutine_handle<> resume(std::coroutine_handle<> from) noexcept {
         const bool here = executor_ ? executor_ == current_executor() || executor_.running_here()
                                     : !current_executor();
         if (here) {
+            running_task::pass_on(from, coroutine_, is_task());
             return coroutine_;
         }
         post();
@@ -57,7 +58,7 @@ public:
     void post() noexcept {
         if (!executor_) {
             const inline_scope here;
-            coroutine_.resume();
+            running_task::resume(coroutine_, is_task());
             return;
         }
         queued_ = true;
@@ -75,6 +76,13 @@ public:
     }
 
 private:
+    template <bool IsTask>
+    static void resume_posted(executor_node* node) noexcept {
+        auto& self = *static_cast<continuation*>(node);
+        self.queued_ = false;
+        running_task::resume(self.coroutine_, IsTask);
+    }
+
     std::coroutine_handle<> coroutine_;
     executor_ref executor_;
     bool queued_ = false;

@@ -40,7 +40,7 @@ struct join_counter {
 /// A coroutine that runs one task of a group. The last one to finish resumes the group's awaiter.
 class join_child {
 public:
-    struct promise_type {
+    struct promise_type : task_promise_tag {
         template <class Task, class... Rest>
         promise_type(Task&, join_counter& shared, Rest&...) noexcept : group(shared) {}
 
@@ -54,7 +54,7 @@ public:
             std::coroutine_handle<>
             await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
                 join_counter& all = self.promise().group;
-                return all.arrive() ? all.awaiter.resume() : std::noop_coroutine();
+                return all.arrive() ? all.awaiter.resume(self) : std::noop_coroutine();
             }
             void await_resume() const noexcept {}
         };
@@ -72,11 +72,12 @@ public:
     join_child& operator=(join_child&&) = delete;
     ~join_child() {
         if (coroutine_) {
+            running_task::end(coroutine_);
             coroutine_.destroy();
         }
     }
 
-    void start() noexcept { coroutine_.resume(); }
+    void start() noexcept { running_task::resume(coroutine_, true); }
 
 private:
     explicit join_child(std::coroutine_handle<promise_type> coroutine) noexcept

@@ -108,7 +108,11 @@ public:
         return false;
     }
 
-    void await_suspend(std::coroutine_handle<> coroutine) noexcept;
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        resumes_task_ = tryst::detail::running_task::tracks<Promise>;
+        begin(coroutine);
+    }
 
 protected:
     ~operation_base() {
@@ -145,6 +149,8 @@ private:
         void operator()() const noexcept;
     };
 
+    void begin(std::coroutine_handle<> coroutine) noexcept;
+
     void enter(state to) noexcept {
         assert(may_follow(state_, to) &&
                "tryst: an operation made an invalid transition (a bug in tryst)");
@@ -167,6 +173,7 @@ private:
     std::uint32_t flags_ = 0; ///< The flags of the completion.
     state state_ = state::created;
     end_reason reason_ = end_reason::none;
+    bool resumes_task_ = false; ///< Whether `coroutine_` is a task.
     std::uint8_t cancel_tries_ = 0; ///< How often the kernel was asked to cancel it.
     std::coroutine_handle<> coroutine_; ///< The coroutine to resume; null once it is resumed.
     limits limits_;
