@@ -7,6 +7,7 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/spin.hpp>
 
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -41,12 +42,17 @@ struct inplace_stop_node {
  *     not touch it after the call, so a callback may destroy itself. */
 
 /// A source of stops, like the class of this name in P2300. Its tokens and callbacks must not
-/// outlive it, and it must not be destroyed before a `request_stop` has returned.
+/// outlive it, and it must not be destroyed before a `request_stop` has returned, such as by one of
+/// the callbacks.
 class inplace_stop_source {
 public:
     inplace_stop_source() noexcept = default;
     inplace_stop_source(const inplace_stop_source&) = delete;
     inplace_stop_source& operator=(const inplace_stop_source&) = delete;
+    ~inplace_stop_source() {
+        assert(running_ == nullptr &&
+               "tryst: an inplace_stop_source was destroyed by a callback of its own");
+    }
 
     /// Requests a stop, and calls the registered callbacks. Call from any thread.
     /// @returns whether this was the first request.

@@ -6,6 +6,7 @@
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
 
+#include "support/bare_coroutine.hpp"
 #include "support/joined_coroutine.hpp"
 #include "support/manual_clock.hpp"
 #include "support/tracked.hpp"
@@ -32,6 +33,7 @@ using tryst::sync_wait;
 using tryst::task;
 using tryst::when_any;
 using tryst::test::census;
+using tryst::test::detached_coroutine;
 using tryst::test::joined_coroutine;
 using tryst::test::timed_loop;
 using tryst::test::tracked;
@@ -325,6 +327,27 @@ TEST(InplaceStop, LetsACallbackDestroyItselfAndOthers) {
     EXPECT_FALSE(a);
     EXPECT_FALSE(b);
 }
+
+#ifndef NDEBUG
+TEST(InplaceStopDeathTest, CatchesASourceThatItsOwnCallbackDestroys) {
+    const auto misuse = [](bool in_a_coroutine) {
+        auto source = std::make_unique<inplace_stop_source>();
+        exchanger<int> ex;
+        const auto wait = [](exchanger<int>& ex,
+                             std::unique_ptr<inplace_stop_source>& own) -> detached_coroutine {
+            static_cast<void>(co_await ex.exchange(1, own->get_token()));
+            own.reset();
+        };
+        if (in_a_coroutine) {
+            wait(ex, source);
+        }
+        const inplace_stop_callback callback(source->get_token(), [&source] { source.reset(); });
+        source->request_stop();
+    };
+    EXPECT_DEATH(misuse(false), "an inplace_stop_source was destroyed by a callback");
+    EXPECT_DEATH(misuse(true), "an inplace_stop_source was destroyed by a callback");
+}
+#endif
 
 TEST(InplaceStop, WaitsForACallbackThatRunsOnAnotherThread) {
     for (int i = 0; i != 2'000; ++i) {
