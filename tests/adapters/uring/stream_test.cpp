@@ -242,6 +242,23 @@ TEST_P(UringStream, ClosesNoOtherFileWhenItIsDestroyedWhileSomebodyWaits) {
     EXPECT_EQ(count_open(), before);
 }
 
+TEST_P(UringStream, MustNotBeDestroyedBeforeTheOperationThatWaitsForIt) {
+#ifndef NDEBUG
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        const listener port;
+        context other(sleepy);
+        std::optional<accept_stream> connections(std::in_place, other, port.get());
+        other.spawn([](std::optional<accept_stream>& stream) -> task<> {
+            static_cast<void>(co_await stream->next());
+        }(connections));
+        other.run_until_idle();
+        connections.reset();
+    };
+    EXPECT_DEATH(misuse(), "a stream was destroyed while an operation waited for it");
+#endif
+}
+
 TEST_P(UringStream, LosesNoConnectionToAStopOrADeadline) {
     const listener port;
     run([](context& home, const listener& at) -> task<> {

@@ -6,6 +6,7 @@
 
 #include <tryst/uring/detail/operation_base.hpp>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -88,7 +89,10 @@ protected:
         : reactor_(&owner), source_(owner, what), room_(room), drop_(drop), untaken_(room + 1) {
         source_.stream_ = this;
     }
-    ~stream_base() = default;
+    ~stream_base() {
+        assert(waiting_ == nullptr &&
+               "tryst: a stream was destroyed while an operation waited for it");
+    }
 
     reactor& owner() const noexcept { return *reactor_; }
 
