@@ -425,7 +425,7 @@ def queue() -> Iterator[Mutant]:
                  file=segments, also=("passed || is_still_before(trailing, at.first)", "passed || is_far"))
     yield mutant("a sweep comes near the cursor", "is_before(limit + cell_count, at.first) &&", "is_before(limit, at.first) &&",
                  known="only more segments stay until the destructor", file=segments)
-    yield mutant("a sweep may be the last", "            until_sweep_.store(std::max(min_growth, segments_.size() / 2),\n"
+    yield mutant("a sweep may be the last", "            until_sweep_.store((std::max)(min_growth, segments_.size() / 2),\n"
                  "                               std::memory_order_relaxed); // relaxed: only a count\n", "", "unit", file=segments)
     yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr)", "visit(t, n, nullptr)")
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
