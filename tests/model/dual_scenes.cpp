@@ -655,8 +655,8 @@ void tidied_by_two_and_closed() {
     c.run(c.party(blue), c.party(blue), c.closer());
 }
 
-// The last thread begins first, so that one preemption makes it late wherever it may be, for as long
-// as five pairs take. Meanwhile a segment leaves the list and comes back.
+// The last thread begins first, so that one preemption makes it late wherever it may be, for as
+// long as five pairs take. Meanwhile a segment leaves the list and comes back.
 void tidied_late() {
     crowd<queue> c;
     leave_three(c);
@@ -714,7 +714,7 @@ public:
 
     void append() {
         const auto last = list_.find(list::ticket{1} << 40U, from_);
-        require(list_.append(last) == list::append_result::appended, "nobody else appends");
+        list_.append(last);
         list_.advance(from_, last, 1);
     }
     void finish(list::ticket t) {
@@ -755,6 +755,22 @@ void taken_out_together() {
         });
     list.require_there(6);
     list.require_there(9);
+}
+
+// One appends, late: meanwhile another has, and has used up and released that segment.
+void appended_late() {
+    segments list(2, 1'000);
+    run_threads(
+        [&] {
+            list.append();
+            list.append();
+            for (unsigned t = 0; t != 3; ++t) {
+                list.finish(t);
+            }
+            list.tidy();
+        },
+        [&] { list.append(); });
+    list.require_there(3);
 }
 
 // The first segment stays. Behind it segments come and go, until the one that was behind it first
@@ -1273,6 +1289,7 @@ constexpr std::array all{
           reaches(step::recycling)},
     scene{"fifo_list_together", "segments: two take out different ones, and one walks",
           taken_out_together, reaches(step::recycling)},
+    scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
     scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
           reaches(step::recycling)},
     scene{"fifo_held", "dual queue, no more memory: one is held", held, reaches(step::recycling)},

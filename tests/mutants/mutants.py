@@ -411,7 +411,7 @@ def queue() -> Iterator[Mutant]:
     yield mutant("nobody recycles", "                if (is_free) {\n", "                if (is_free && !passed) {\n", "unit", file=segments)
     yield mutant("a sealed segment is known by its number alone", "is_sealed(link_of(at.n)) && first_at(at.n) == at.first",
                  "is_sealed(link_of(at.n))", "unit", file=segments)
-    yield mutant("nobody sweeps", "const bool sweeps = until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1;",
+    yield mutant("nobody sweeps", "const bool sweeps = is_time_to_sweep();",
                  "const bool sweeps = false;", "unit", file=segments)
     yield mutant("what is swept is not released", "                if (is_free) {\n", "                if (is_free && passed) {\n", "unit",
                  file=segments)
@@ -425,8 +425,10 @@ def queue() -> Iterator[Mutant]:
                  file=segments, also=("passed || is_still_before(trailing, at.first)", "passed || is_far"))
     yield mutant("a sweep comes near the cursor", "is_before(limit + cell_count, at.first) &&", "is_before(limit, at.first) &&",
                  known="only more segments stay until the destructor", file=segments)
-    yield mutant("a sweep may be the last", "            until_sweep_.store((std::max)(min_growth, segments_.size() / 2),\n"
-                 "                               std::memory_order_relaxed); // relaxed: only a count\n", "", "unit", file=segments)
+    yield mutant("a sweep may be the last", "left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;", "left = seen - 1;", "unit", file=segments)
+    yield mutant("a segment that was allocated late gets an old ticket",
+                 "        if (link_of(last.n) != link) { // I9: `n` may have been that segment\n            segments_.release(n);\n"
+                 "            return append_result::exists;\n        }\n", "", file=segments)
     yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr)", "visit(t, n, nullptr)")
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
     yield mutant("a waiter forgets its place", "                w->place = list::cell_number(n, t);\n", "")
@@ -445,8 +447,7 @@ def queue() -> Iterator[Mutant]:
                  "load(std::memory_order_relaxed));", "unit", file=segments)
     yield mutant("a party without memory tries again", "            if (!has_memory) { // it takes no other ticket, because it would fail again\n"
                  "                return {match_result::out_of_memory};\n            }\n", "")
-    yield mutant("no memory for a segment is not noticed", "        if (n == none) {\n            return append_result::out_of_memory;\n        }\n        // The cells",
-                 "        // The cells", file=segments)
+    yield mutant("no memory for a segment is not noticed", "        if (n == none) {\n            return append_result::out_of_memory;\n        }\n", "", file=segments)
     yield mutant("close: the list stays open", "        segments_.seal();\n", "")
     yield mutant("close: the end of the list is not noticed",
                  "            if (segments_.is_sealed(at)) {\n                return list::none;\n            }\n", "")
@@ -537,7 +538,7 @@ def pool() -> Iterator[Mutant]:
     file = "detail/meet/node_pool.hpp"
     yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "", by="sim")
     yield Mutant("pool: a failed allocation is not noticed", file,
-                 "        if (made == nullptr) {\n            return false;\n        }\n", "", by="sim")
+                 "        if (made == nullptr) {\n", "        if (made == nullptr && i > 31) {\n", by="sim")
     yield Mutant("pool: no node comes back", file, "            if (free_.compare_exchange_weak(head, changed(head, n),",
                  "            if (true || free_.compare_exchange_weak(head, changed(head, n),", by="memory")
     yield Mutant("pool: blocks are left behind", file, "            delete[] to_memory(block", "            static_cast<void>(block", by="sim")

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <deque>
+#include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -253,6 +255,25 @@ TEST(DualQueue, IsClosedForAllWhoComeAfterwards) {
         EXPECT_EQ(q.enqueue_or_match(late, i % 2 == 0 ? red : blue).kind, match_result::closed);
     }
     EXPECT_FALSE(q.withdraw(w, red));
+}
+
+// Compares two numbers of waiters, in time of this thread, the shortest of three.
+TEST(DualQueue, ClosesInLinearTime) {
+    const auto time_to_close = [](std::size_t waiting) {
+        std::clock_t shortest = std::numeric_limits<std::clock_t>::max();
+        for (int i = 0; i != 3; ++i) {
+            tryst::detail::basic_dual_queue<0> q; // a segment for each
+            std::vector<waiter> reds(waiting);
+            for (waiter& w : reds) {
+                EXPECT_EQ(q.enqueue_or_match(w, red).kind, match_result::offered);
+            }
+            const std::clock_t start = std::clock();
+            EXPECT_EQ(q.close(every, [](waiter& /*w*/) {}), &reds.back());
+            shortest = std::min(shortest, std::clock() - start);
+        }
+        return shortest;
+    };
+    EXPECT_LT(time_to_close(20'000), 50 * (time_to_close(1'250) + 10)) << "16 times as many";
 }
 
 /// Some meet, some withdraw, and some stay until later ones have withdrawn.

@@ -85,7 +85,7 @@ public:
         }
     }
 
-    /// From now on no timer fires.
+    /// From now on the alarm rings no more. A timer that the timer thread has may still fire there.
     void shutdown() noexcept {
         const std::scoped_lock lock(mutex_);
         ended_ = true;

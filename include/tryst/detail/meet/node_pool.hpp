@@ -68,10 +68,7 @@ public:
     }
 
     Node& operator[](number n) const noexcept {
-        const unsigned i = block_of(n);
-        // [N1] acquire, pairs with [N2]: the block.
-        return *std::launder(reinterpret_cast<Node*>(
-            to_memory(blocks_[i].load(std::memory_order_acquire)) + (n - (number{1} << i))));
+        return *std::launder(reinterpret_cast<Node*>(memory_of(n)));
     }
 
     /// Allocates a node. A reused node is in the state in which it was released.
@@ -103,7 +100,8 @@ public:
             // Relaxed: only a count; [N2] publishes the block. Failure relaxed: retried.
         } while (!fresh_.compare_exchange_weak(fresh, fresh + 1, std::memory_order_relaxed,
                                                std::memory_order_relaxed));
-        std::construct_at(&(*this)[fresh]); // whoever passes the number on publishes it
+        // Whoever passes the number on publishes the node.
+        std::construct_at(reinterpret_cast<Node*>(memory_of(fresh)));
         return fresh;
     }
 
@@ -141,6 +139,12 @@ private:
         return reinterpret_cast<memory*>(block);
     }
 
+    memory* memory_of(number n) const noexcept {
+        const unsigned i = block_of(n);
+        // [N1] acquire, pairs with [N2]: the block.
+        return to_memory(blocks_[i].load(std::memory_order_acquire)) + (n - (number{1} << i));
+    }
+
     // The head: the number of the first free node, and above it the number of changes.
     static_assert(Bits <= 24, "the changes would wrap while a thread has lost its processor");
     static number number_of(std::uint64_t head) noexcept {
@@ -159,7 +163,8 @@ private:
         }
         auto* const made = new (std::nothrow) memory[std::size_t{1} << i];
         if (made == nullptr) {
-            return false;
+            // Relaxed: as above. Another thread may have got the memory, and made the block.
+            return blocks_[i].load(std::memory_order_relaxed) != 0;
         }
         // [N2] release, pairs with [N1]: the block. Failure relaxed: another thread has made it.
         if (!blocks_[i].compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(made),

@@ -29,6 +29,8 @@ namespace tryst::detail {
  * I9. A ticket, the first ticket of a segment, and a link never return to an old value. Tickets
  *     only grow. A link counts its changes, also from one use of its segment to the next. So a CAS
  *     that expects an old value fails, and two equal values mean that nothing has changed between.
+ *     A segment gets its first ticket before it is linked, and is released if it is not. It has not
+ *     had this ticket before, because when it was allocated, nothing was linked behind `last`.
  *     (The count wraps after 2^45 changes of one link. A front shows 46 bits of a segment's place,
  *     so only a colour that skips exactly 2^46 segments could mistake it.)
  *
@@ -130,10 +132,9 @@ public:
     using front = atomic<std::uint64_t>;
 
     /// Precondition: no other thread knows the list yet.
-    std::uint64_t first() const noexcept {
-        // Relaxed: because of the precondition.
-        const number n = successor(head_.load(std::memory_order_relaxed));
-        return packed({n, segments_[n].first.load(std::memory_order_relaxed)});
+    std::uint64_t first() noexcept {
+        const number n = successor(link_of(none));
+        return packed({n, first_at(n)});
     }
 
     /// The number of the segment of `t`, a ticket of the caller; or none, if `from` shows another.
@@ -186,6 +187,10 @@ public:
         const number n = segments_.allocate();
         if (n == none) {
             return append_result::out_of_memory;
+        }
+        if (link_of(last.n) != link) { // I9: `n` may have been that segment
+            segments_.release(n);
+            return append_result::exists;
         }
         // The cells of void tickets would never be finished. Relaxed: a hint; if it is old, one
         // segment stays in the list.
@@ -241,8 +246,9 @@ public:
     /// Calls `visit` with the cells of the tickets from `first` to `end`, in this order.
     template <class Visit>
     void for_each_cell(ticket first, ticket end, Visit visit) noexcept {
+        place at = head;
         for (ticket next = first_of(first);;) {
-            const place at = walk(head, next);
+            at = walk(at, next);
             if (is_before(at.first, next)) {
                 return;
             }
@@ -273,12 +279,7 @@ public:
     /// @param trailing  the cursor that is behind; the ticket is in its upper 63 bits, and the
     ///   lowest bit tells whether it is closed.
     void tidy(atomic<std::uint64_t>& trailing) noexcept {
-        // Relaxed: only a count.
-        const bool sweeps = until_sweep_.fetch_sub(1, std::memory_order_relaxed) == 1;
-        if (sweeps) { // set at once: if this party loses its processor, another one sweeps
-            until_sweep_.store((std::max)(min_growth, segments_.size() / 2),
-                               std::memory_order_relaxed); // relaxed: only a count
-        }
+        const bool sweeps = is_time_to_sweep();
         // Relaxed: a hint; [Q9] decides.
         const ticket limit = trailing.load(std::memory_order_relaxed) >> 1U;
         std::uint32_t released = 0;
@@ -324,10 +325,10 @@ private:
             // [G2] release, pairs with [G8]: a party that sees the new ticket sees that the links
             // to the old segment have changed.
             first.store(from, std::memory_order_release);
-            // [G9] release, pairs with [G7]: as [G2], and the new ticket. Relaxed: nobody else
-            // changes the link of a segment that is not in the list.
-            next.store(changed(next.load(std::memory_order_relaxed), none),
-                       std::memory_order_release);
+            // Relaxed: nobody else changes the link of a segment that is not in the list.
+            const word latest = next.load(std::memory_order_relaxed);
+            // [G9] release, pairs with [G7]: as [G2], and the new ticket.
+            next.store(changed(latest, none), std::memory_order_release);
         }
 
         atomic<ticket> first{0};
@@ -431,6 +432,19 @@ private:
             at = behind;
         }
         return at;
+    }
+
+    /// Counts an append. In one step, so that whoever loses its processor here stops no sweep.
+    bool is_time_to_sweep() noexcept {
+        // Relaxed: only a count.
+        std::uint32_t seen = until_sweep_.load(std::memory_order_relaxed);
+        std::uint32_t left = 0;
+        do {
+            left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;
+            // Relaxed: only a count. Failure relaxed: retried.
+        } while (!until_sweep_.compare_exchange_weak(seen, left, std::memory_order_relaxed,
+                                                     std::memory_order_relaxed));
+        return seen == 1;
     }
 
     /// Marks the link of segment `n`, unless it has changed.

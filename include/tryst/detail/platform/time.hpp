@@ -14,7 +14,8 @@
 namespace tryst::detail {
 
 /// Converts a duration to the clock's type. The result is rounded up, so that no wait ends early,
-/// and is the nearest that the clock can count. For not-a-number it is the least.
+/// and is the nearest that the clock can count. For not-a-number it is the least. (If the ratio of
+/// the units has large terms, such as 999999937/999999929, it may be early by one tick.)
 template <class Rep, class Period>
 clock::duration nearest(std::chrono::duration<Rep, Period> time) noexcept {
     if constexpr (std::is_same_v<decltype(time), clock::duration>) {
