@@ -416,14 +416,14 @@ def queue() -> Iterator[Mutant]:
     yield mutant("what is swept is not released", "                if (is_free) {\n", "                if (is_free && passed) {\n", "unit",
                  file=segments)
     yield mutant("a sweep does not look at the cells",
-                 "is_before(limit + cell_count, at.first) &&\n                               all_cells_are(cancelled_cell, at.n)",
-                 "is_before(limit + cell_count, at.first)", file=segments)
+                 "is_far && all_cells_are(cancelled_cell, at.n)",
+                 "is_far", file=segments)
     yield mutant("a sweep does not look at the cursor again", "passed || is_still_before(trailing, at.first)",
                  "passed || is_still_before(trailing, at.first) || true", file=segments)
     yield mutant("a sweep reads the cursor before it marks the segment", "} else if (mark(at.n, seen.beyond)) {\n                const bool is_free",
                  "} else if (const bool is_far = is_still_before(trailing, at.first); mark(at.n, seen.beyond)) {\n                const bool is_free",
                  file=segments, also=("passed || is_still_before(trailing, at.first)", "passed || is_far"))
-    yield mutant("a sweep comes near the cursor", "is_before(limit + cell_count, at.first) &&", "is_before(limit, at.first) &&",
+    yield mutant("a sweep comes near the cursor", "const bool is_far = before.n != none && !is_before(before.first, limit);", "const bool is_far = is_before(limit, at.first);",
                  known="only more segments stay until the destructor", file=segments)
     yield mutant("a sweep may be the last", "left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;", "left = seen - 1;", "unit", file=segments)
     yield mutant("a segment that was allocated late gets an old ticket",

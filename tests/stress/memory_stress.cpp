@@ -157,6 +157,44 @@ TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
     }
 }
 
+// A sender skips the segments that a sweep on another thread takes out at the same time.
+TEST(MemoryStressOfSweeps, StaysAsItIsWhenSendersSkipWhatIsSwept) {
+    synchronous_channel<int, order::fifo> ch;
+    std::atomic<bool> enough{false};
+    run_loop loop;
+    loop.spawn([](auto& ch) -> task<> {
+        while (true) { // its segment stays
+            const auto got = co_await ch.receive();
+            if (!got) {
+                co_return;
+            }
+        }
+    }(ch));
+    for (int i = 0; i != 8; ++i) {
+        loop.spawn([](auto& ch, auto& enough) -> task<> {
+            while (!enough.load(std::memory_order_relaxed)) {
+                const auto got = co_await ch.receive_for(1ns);
+                EXPECT_TRUE(got || got.error() != exchange_errc::out_of_memory);
+            }
+        }(ch, enough));
+    }
+    const std::jthread runs([&loop] { loop.run(); });
+    std::size_t warm = 0;
+    for (std::size_t sent = 0; sent < timeouts_wanted() / 10; ++sent) {
+        while (!ch.try_send(1)) {
+            std::this_thread::yield();
+        }
+        static_cast<void>(sync_wait(ch.receive_for(10us)));
+        if (sent == timeouts_wanted() / 100) {
+            warm = allocated_bytes;
+        }
+    }
+    EXPECT_LE(allocated_bytes - warm, 20'000U);
+    enough = true;
+    ch.close();
+    loop.stop();
+}
+
 #ifdef __linux__
 // Many loops share one processor, so that most of them have lost it, wherever they may be.
 TEST(MemoryStressOfOneProcessor, DoesNotGrowWhenLoopsWaitForIt) {

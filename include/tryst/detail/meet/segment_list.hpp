@@ -64,13 +64,14 @@ namespace tryst::detail {
  * Sweeping. A segment whose waiters have all withdrawn stays in the list until the other colour has
  * visited its cells. To bound the memory, the list is swept after as many appends as half of all
  * segments. So a withdrawal costs amortised O(1), and at worst there is a segment for each waiter,
- * and as many again. A sweep takes such a segment d out, if the trailing cursor is more than a
- * segment before d. When it has marked d, an RMW [Q9] reads the trailing cursor:
+ * and as many again. A sweep takes such a segment d out, if the trailing cursor is not past the
+ * first ticket of d's predecessor. When it has marked d, an RMW [Q9] reads the trailing cursor:
  *
  * 1. If it is still open and not past the first ticket of d, any party that gets a ticket of d gets
  *    it later, sees the mark, and cannot find d. So d is released.
  * 2. Otherwise some parties may have found d, and others will not. Either is right, because all
- *    cells of d are cancelled. Then d stays in use until the destructor.
+ *    cells of d are cancelled. Then d stays in use until the destructor. This is rare: meanwhile as
+ *    many parties as a segment has cells have taken the tickets of d's predecessor.
  *
  * Void tickets. Suppose that a party has a ticket, but there is neither its segment nor memory for
  * it. Its partner must not wait for it in a segment that is appended later.
@@ -281,7 +282,7 @@ public:
     void tidy(atomic<std::uint64_t>& trailing) noexcept {
         const bool sweeps = is_time_to_sweep();
         // Relaxed: a hint; [Q9] decides.
-        const ticket limit = trailing.load(std::memory_order_relaxed) >> 1U;
+        ticket limit = trailing.load(std::memory_order_relaxed) >> 1U;
         std::uint32_t released = 0;
         for (place before = head; sweeps || released != max_released;) {
             const neighbours seen = look_behind(before);
@@ -290,12 +291,16 @@ public:
                 return; // the last segment stays
             }
             const bool passed = !is_before(limit, at.first + cell_count); // by both cursors
-            if (!passed && !sweeps) {
-                return;
+            if (!passed) {
+                if (!sweeps) {
+                    return;
+                }
+                // Relaxed: as above. The cursor may have skipped what this sweep has taken out.
+                limit = trailing.load(std::memory_order_relaxed) >> 1U;
             }
+            const bool is_far = before.n != none && !is_before(before.first, limit);
             if (!(passed ? all_cells_are(finished_cell, at.n)
-                         : is_before(limit + cell_count, at.first) &&
-                               all_cells_are(cancelled_cell, at.n))) {
+                         : is_far && all_cells_are(cancelled_cell, at.n))) {
                 before = at;
             } else if (mark(at.n, seen.beyond)) {
                 const bool is_free = passed || is_still_before(trailing, at.first);
