@@ -720,7 +720,12 @@ public:
     void finish(list::ticket t) {
         cell_of(t).store(list::finished_cell, std::memory_order_release);
     }
+    void cancel(list::ticket t) {
+        cell_of(t).store(list::cancelled_cell, std::memory_order_release);
+    }
+    bool has(list::ticket t) { return list_.find(t, from_).first == t; }
     void tidy() { list_.tidy(cursor_); }
+    void pass(list::ticket t) { cursor_.store(t << 1U, std::memory_order_relaxed); }
     void require_there(list::ticket t) { static_cast<void>(cell_of(t)); }
 
 private:
@@ -771,6 +776,28 @@ void appended_late() {
         },
         [&] { list.append(); });
     list.require_there(3);
+}
+
+// The other colour skips what is being swept. Not more than one of the segments is lost.
+void swept_and_skipped() {
+    segments list(7, 0);
+    for (unsigned t = 1; t != 6; ++t) {
+        list.cancel(t);
+    }
+    list.tidy(); // the next one sweeps
+    the_checker().starve(1'000, true);
+    run_threads([&] { list.pass(6); }, [&] { list.tidy(); });
+    for (unsigned t = 0; t != 6; ++t) {
+        if (list.has(t)) {
+            list.finish(t);
+        }
+    }
+    list.tidy();
+    list.tidy();
+    for (unsigned i = 0; i != 5; ++i) {
+        list.append();
+    }
+    list.require_there(11);
 }
 
 // The first segment stays. Behind it segments come and go, until the one that was behind it first
@@ -1289,6 +1316,8 @@ constexpr std::array all{
           reaches(step::recycling)},
     scene{"fifo_list_together", "segments: two take out different ones, and one walks",
           taken_out_together, reaches(step::recycling)},
+    scene{"fifo_list_skipped", "segments: one sweeps, and the cursor moves past it",
+          swept_and_skipped},
     scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
     scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
           reaches(step::recycling)},

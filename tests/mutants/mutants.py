@@ -423,6 +423,8 @@ def queue() -> Iterator[Mutant]:
     yield mutant("a sweep reads the cursor before it marks the segment", "} else if (mark(at.n, seen.beyond)) {\n                const bool is_free",
                  "} else if (const bool is_far = is_still_before(trailing, at.first); mark(at.n, seen.beyond)) {\n                const bool is_free",
                  file=segments, also=("passed || is_still_before(trailing, at.first)", "passed || is_far"))
+    yield mutant("a sweep does not see that the cursor moves", "                limit = trailing.load(std::memory_order_relaxed) >> 1U;\n", "",
+                 file=segments)
     yield mutant("a sweep comes near the cursor", "const bool is_far = before.n != none && !is_before(before.first, limit);", "const bool is_far = is_before(limit, at.first);",
                  known="only more segments stay until the destructor", file=segments)
     yield mutant("a sweep may be the last", "left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;", "left = seen - 1;", "unit", file=segments)

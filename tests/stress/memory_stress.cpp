@@ -60,6 +60,29 @@ task<> wait_in_vain(Exchanger& ex, counts& all, const std::atomic<bool>& enough,
     }
 }
 
+using channel = synchronous_channel<int, order::fifo>;
+
+task<> send_until_closed(channel& ch) {
+    while (true) {
+        const auto sent = co_await ch.send(1);
+        if (!sent) {
+            EXPECT_EQ(sent.error(), exchange_errc::closed);
+            co_return;
+        }
+    }
+}
+
+task<> receive_until_closed(channel& ch, std::atomic<std::size_t>& met) {
+    while (true) {
+        const auto got = co_await ch.receive();
+        if (!got) {
+            EXPECT_EQ(got.error(), exchange_errc::closed);
+            co_return;
+        }
+        met.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
 template <class Order>
 class MemoryStress : public ::testing::Test {};
 using orders = ::testing::Types<std::integral_constant<order, order::fifo>,
@@ -157,44 +180,6 @@ TYPED_TEST(MemoryStress, StaysAsItIsWhenSomeAreMetOnOtherThreads) {
     }
 }
 
-// A sender skips the segments that a sweep on another thread takes out at the same time.
-TEST(MemoryStressOfSweeps, StaysAsItIsWhenSendersSkipWhatIsSwept) {
-    synchronous_channel<int, order::fifo> ch;
-    std::atomic<bool> enough{false};
-    run_loop loop;
-    loop.spawn([](auto& ch) -> task<> {
-        while (true) { // its segment stays
-            const auto got = co_await ch.receive();
-            if (!got) {
-                co_return;
-            }
-        }
-    }(ch));
-    for (int i = 0; i != 8; ++i) {
-        loop.spawn([](auto& ch, auto& enough) -> task<> {
-            while (!enough.load(std::memory_order_relaxed)) {
-                const auto got = co_await ch.receive_for(1ns);
-                EXPECT_TRUE(got || got.error() != exchange_errc::out_of_memory);
-            }
-        }(ch, enough));
-    }
-    const std::jthread runs([&loop] { loop.run(); });
-    std::size_t warm = 0;
-    for (std::size_t sent = 0; sent < timeouts_wanted() / 10; ++sent) {
-        while (!ch.try_send(1)) {
-            std::this_thread::yield();
-        }
-        static_cast<void>(sync_wait(ch.receive_for(10us)));
-        if (sent == timeouts_wanted() / 100) {
-            warm = allocated_bytes;
-        }
-    }
-    EXPECT_LE(allocated_bytes - warm, 20'000U);
-    enough = true;
-    ch.close();
-    loop.stop();
-}
-
 #ifdef __linux__
 // Many loops share one processor, so that most of them have lost it, wherever they may be.
 TEST(MemoryStressOfOneProcessor, DoesNotGrowWhenLoopsWaitForIt) {
@@ -202,36 +187,19 @@ TEST(MemoryStressOfOneProcessor, DoesNotGrowWhenLoopsWaitForIt) {
     ASSERT_EQ(sched_getaffinity(0, sizeof all_processors, &all_processors), 0);
     cpu_set_t one;
     CPU_ZERO(&one);
-    CPU_SET(sched_getcpu(), &one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0); // threads inherit it
 
     constexpr std::size_t loops = 32;
-    synchronous_channel<int, order::fifo> ch;
+    channel ch;
     std::atomic<std::size_t> met{0};
     std::vector<std::jthread> threads;
     threads.reserve(loops);
     for (std::size_t i = 0; i != loops; ++i) {
         threads.emplace_back([&] {
             run_loop loop;
-            loop.spawn([](auto& ch) -> task<> {
-                while (true) {
-                    const auto sent = co_await ch.send(1);
-                    if (!sent) {
-                        EXPECT_EQ(sent.error(), exchange_errc::closed);
-                        co_return;
-                    }
-                }
-            }(ch));
-            loop.run([](auto& ch, auto& met) -> task<> {
-                while (true) {
-                    const auto got = co_await ch.receive();
-                    if (!got) {
-                        EXPECT_EQ(got.error(), exchange_errc::closed);
-                        co_return;
-                    }
-                    met.fetch_add(1, std::memory_order_relaxed);
-                }
-            }(ch, met));
+            loop.spawn(send_until_closed(ch));
+            loop.run(receive_until_closed(ch, met));
         });
     }
     const auto until = [&](std::size_t wanted) {
