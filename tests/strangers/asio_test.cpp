@@ -191,7 +191,7 @@ TEST_F(StrangerInAsio, WaitsForTasks) {
         const auto got = co_await with.exchange(item{6});
         EXPECT_TRUE(got);
     }(at));
-    auto handle = on.spawn_future(stranger::work{std::addressof(at)}({}));
+    auto handle = on.spawn_future(work({}));
     io.restart();
     io.run();
 }
