@@ -256,7 +256,7 @@ private:
         std::uint8_t last_atomic = 0;
         const shared_object* last_object = nullptr;
         std::uint32_t last_version = 0;
-        std::array<local_object, 4> locals{};
+        std::array<local_object, 8> locals{};
     };
 
     checker();

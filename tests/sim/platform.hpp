@@ -189,11 +189,11 @@ inline void spin_pause(std::source_location at = std::source_location::current()
 inline void prefetch_for_write(const void* /*address*/) noexcept {}
 
 inline void yield_thread() noexcept {
-    sim::yield();
+    sim::yield_waiting();
 }
 
 inline bool yield_core() noexcept {
-    sim::yield();
+    sim::yield_waiting();
     return sim::choices().one_in(2);
 }
 

@@ -470,11 +470,17 @@ void pause(const std::source_location& where) noexcept {
     access("pause", where);
 }
 
+void yield_waiting() noexcept {
+    if (w.on_fiber) {
+        is_waiting();
+    }
+    yield();
+}
+
 void yield() noexcept {
     if (!w.on_fiber) {
         return;
     }
-    is_waiting();
     set_turn(0);
     spend_step();
     w.threads[w.current].rank = --w.lowest_rank;

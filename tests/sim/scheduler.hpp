@@ -78,8 +78,9 @@ void until_quiet();
 /// returns what is wrong.
 void when_all_sleep(std::function<std::string()> check);
 
-/// Sets `flag` as soon as this thread yields or sleeps. (It may also spin before it has made its
-/// offer, at a contended word.) Null: forget the flag.
+/// Sets `flag` as soon as this thread yields or sleeps for a partner. (It may also spin before it has
+/// made its offer, at a contended word, or yield for the step of another party.) Null: forget the
+/// flag.
 void tell_when_waiting(bool* flag) noexcept;
 
 /// Something is wrong: the run ends here.
@@ -112,6 +113,8 @@ void pause(const std::source_location& where) noexcept;
 
 /// For a thread that waits for another: lets any other thread run.
 void yield() noexcept;
+/// As above, for a party that has made its offer (`tell_when_waiting`).
+void yield_waiting() noexcept;
 
 /// Sleeps until `wake(address)` or `deadline`, or wakes spuriously.
 inline constexpr instant no_deadline = instant::max();

@@ -309,10 +309,11 @@ public:
                 }
                 if (passed) {
                     TRYST_TRACE(recycling);
-                } else if (is_free) {
-                    TRYST_TRACE(sweeping);
                 }
                 if (is_free) {
+                    if (!passed) {
+                        TRYST_TRACE(sweeping);
+                    }
                     segments_.release(at.n);
                 }
                 ++released;
