@@ -78,9 +78,9 @@ void until_quiet();
 /// returns what is wrong.
 void when_all_sleep(std::function<std::string()> check);
 
-/// Sets `flag` as soon as this thread yields or sleeps for a partner. (It may also spin before it has
-/// made its offer, at a contended word, or yield for the step of another party.) Null: forget the
-/// flag.
+/// Sets `flag` as soon as this thread yields or sleeps for a partner. (It may also spin before it
+/// has made its offer, at a contended word, or yield for the step of another party.) Null: forget
+/// the flag.
 void tell_when_waiting(bool* flag) noexcept;
 
 /// Something is wrong: the run ends here.
