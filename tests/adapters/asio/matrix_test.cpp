@@ -90,6 +90,10 @@ template <class Place, bool Brings, const auto& Function>
 struct side {
     using place = Place;
     static constexpr bool brings = Brings;
+    /// Whether the partner of a party that is seen to wait never waits. Under `fifo` a party is
+    /// seen from its ticket on, and its partner may come to their cell first.
+    static constexpr bool is_seen_in_place =
+        !std::is_same_v<place, colours<order::fifo>> && !std::is_same_v<place, channel<order::fifo>>;
 
     template <class Token, class... Io>
     static auto begin(place& at, int item, nanoseconds patience, Token&& token, const Io&... io) {
@@ -579,7 +583,7 @@ TYPED_TEST(AsioMatrix, EveryKindMeetsEveryOther) {
             if (one->is_bare() && other->stays()) {
                 EXPECT_EQ(there, here);
             }
-            if (other->is_bare()) {
+            if (other->is_bare() && first::is_seen_in_place) {
                 EXPECT_EQ(here, std::this_thread::get_id()); // it has not waited
             }
         }
