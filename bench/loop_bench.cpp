@@ -40,7 +40,7 @@ private:
 
 class with_deadline {
 public:
-    auto exchange(item mine) { return ex_.exchange_for(mine, std::chrono::seconds(10)); }
+    auto exchange(item mine) { return ex_.exchange(mine, std::chrono::seconds(10)); }
     void close() { ex_.close(); }
 
 private:
@@ -130,7 +130,7 @@ void add_channel(const std::string& name) {
 template <class Channel>
 task<> time_out(Channel& from, std::int64_t times, std::int64_t& timed_out) {
     for (std::int64_t i = 0; i != times; ++i) {
-        const auto got = co_await from.receive_for(std::chrono::microseconds(1));
+        const auto got = co_await from.receive(std::chrono::microseconds(1));
         timed_out += got.error() == exchange_errc::timed_out ? 1 : 0;
     }
 }

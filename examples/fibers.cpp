@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 int main() {
     tryst::exchanger<std::string> ex;
     const auto meet = [&ex](std::string mine) {
-        auto got = tryst::fiber::wait(ex.exchange_for(std::move(mine), 10s)); // suspends the fiber
+        auto got = tryst::fiber::wait(ex.exchange(std::move(mine), 10s)); // suspends the fiber
         std::cout << "got " << (got ? *got : "no partner") << '\n';
     };
     boost::fibers::fiber a(meet, "a");

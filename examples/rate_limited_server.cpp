@@ -44,7 +44,7 @@ tryst::task<> serve(requests& from, ticks& ticker, std::stop_source end) {
 tryst::task<> run_ticker(ticks& to, std::stop_token stop) {
     ticks never;
     while (true) {
-        auto pause = co_await never.receive_for(1ms, stop); // no party sends
+        auto pause = co_await never.receive(1ms, stop); // no party sends
         if (pause == tryst::exchange_errc::cancelled) {
             co_return;
         }

@@ -39,7 +39,7 @@ private:
 using swaps = tryst::exchanger<int, tryst::traced<json_span>>;
 
 tryst::task<> wait(swaps& ex, std::chrono::milliseconds patience) {
-    const auto got = co_await ex.exchange_for(1, patience);
+    const auto got = co_await ex.exchange(1, patience);
     (void)got;
 }
 

@@ -39,13 +39,11 @@ using tryst::run_loop_options;
 using tryst::schedule_operation;
 using tryst::select;
 using tryst::select_biased;
-using tryst::select_for;
 using tryst::select_from;
 using tryst::select_from_result;
 using tryst::select_npos;
 using tryst::select_operation;
 using tryst::select_result;
-using tryst::select_until;
 using tryst::sleep_for;
 using tryst::sleep_until;
 using tryst::statistics;
@@ -54,11 +52,14 @@ using tryst::sync_wait;
 using tryst::synchronous_channel;
 using tryst::task;
 using tryst::task_scope;
+using tryst::time_limit;
 using tryst::timer_node;
 using tryst::traced;
 using tryst::try_select;
+using tryst::wait_limit;
 using tryst::when_all;
 using tryst::when_any;
+using tryst::when_any_npos;
 using tryst::when_any_result;
 
 } // namespace tryst

@@ -22,7 +22,7 @@ void square(numbers& from, numbers& to) {
 tryst::task<> ask(numbers& requests, numbers& answers, event_base* base) {
     for (int number = 1; number != 4; ++number) {
         const auto sent = co_await requests.send(number);
-        const auto answer = co_await answers.receive_for(10s); // the base serves the deadline
+        const auto answer = co_await answers.receive(10s); // the base serves the deadline
         if (!sent || !answer) {
             break;
         }

@@ -13,7 +13,7 @@ using results = tryst::synchronous_channel<std::string>;
 
 tryst::task<> show(results& from) {
     for (;;) {
-        const auto line = co_await from.receive_for(10s);
+        const auto line = co_await from.receive(10s);
         if (!line) {
             break; // the worker has closed the channel, or takes too long
         }

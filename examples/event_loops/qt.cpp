@@ -31,7 +31,7 @@ tryst::task<> fill(buffers& swap) {
 tryst::task<> show(buffers& swap) {
     std::string buffer;
     for (;;) {
-        auto got = co_await swap.exchange_for(std::move(buffer), 10s);
+        auto got = co_await swap.exchange(std::move(buffer), 10s);
         if (!got) {
             break; // closed, or the worker takes too long
         }

@@ -13,7 +13,7 @@ using jobs = tryst::synchronous_channel<std::string>;
 
 tryst::task<> serve(jobs& from, sd_event* loop) {
     for (auto patience = 10'000ms;; patience = 50ms) {
-        const auto job = co_await from.receive_for(patience);
+        const auto job = co_await from.receive(patience);
         if (!job) {
             std::printf("%s\n", job.error().message().c_str());
             break;

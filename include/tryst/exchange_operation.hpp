@@ -6,19 +6,16 @@
 
 #include <tryst/detail/meet/blocking_wait.hpp>
 #include <tryst/detail/meet/operation.hpp>
-#include <tryst/detail/meet/stop_state.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <coroutine>
-#include <type_traits>
 #include <utility>
 
 namespace tryst {
@@ -33,18 +30,6 @@ struct operation_access;
 struct selection_factory;
 
 } // namespace detail
-
-/// `std::stop_token`, or a type that works like it and has a member template `callback_type`, such
-/// as the `inplace_stop_token` of P2300. The callback is registered on the executor that the
-/// operation is awaited on, and runs on the thread that requests the stop. Registering and removing
-/// the callback must not throw.
-template <class StopToken>
-concept stoppable_token =
-    std::is_nothrow_move_constructible_v<StopToken> && requires(const StopToken& token) {
-        { token.stop_requested() } noexcept -> std::convertible_to<bool>;
-        { token.stop_possible() } noexcept -> std::convertible_to<bool>;
-        typename detail::callback_of<StopToken, void (*)()>::type;
-    };
 
 /// One exchange, lazily started: it begins when it is awaited, by `co_await` or, on a plain thread,
 /// by `sync_wait`. Await it at most once.
@@ -118,28 +103,25 @@ struct operation_access {
     }
 };
 
-/// Makes the operations of one side, with or without a stop token.
+/// Makes the operations of one side.
 template <class Side>
 struct factory {
     using protocol = typename Side::protocol;
     using own = typename Side::own;
 
-    template <class... StopToken>
-    static auto make_exchange(protocol& with, own&& item, StopToken&&... stop) noexcept {
-        return operation<false, StopToken...>(with, std::move(item), std::move(stop)...);
-    }
-    template <class Duration, class... StopToken>
-    static auto make_exchange_for(protocol& with, own&& item, Duration patience,
-                                  StopToken&&... stop) noexcept {
-        return operation<true, StopToken...>(with, std::move(item), detail::saturated(patience),
-                                             std::move(stop)...);
-    }
-    template <class Duration, class... StopToken>
-    static auto make_exchange_until(protocol& with, own&& item,
-                                    std::chrono::time_point<clock, Duration> deadline,
-                                    StopToken&&... stop) noexcept {
-        return operation<true, StopToken...>(with, std::move(item), detail::nearest(deadline),
-                                             std::move(stop)...);
+    /// After a mistake, the operation has no limits, so that no other error follows.
+    template <class... Limit>
+    static auto make_exchange(protocol& with, own&& item, Limit... limit) noexcept {
+        if constexpr (detail::check_limits<Limit...>()) {
+            return detail::with_limits(
+                [&](auto&&... given) {
+                    return exchange_operation<Side, limits_of<Limit...>>(
+                        with, std::move(item), std::forward<decltype(given)>(given)...);
+                },
+                limit...);
+        } else {
+            return exchange_operation<Side, limits<false>>(with, std::move(item));
+        }
     }
     static typename Side::result try_exchange(protocol& with, own&& item) noexcept {
         typename Side::waiter w(std::move(item));
@@ -148,10 +130,6 @@ struct factory {
         }
         return Side::result_of(w);
     }
-
-private:
-    template <bool Timed, class... StopToken>
-    using operation = exchange_operation<Side, limits<Timed, StopToken...>>;
 };
 
 } // namespace detail

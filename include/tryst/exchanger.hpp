@@ -13,8 +13,8 @@
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 #include <tryst/statistics.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -55,22 +55,19 @@ class exchanger {
 
 public:
     using value_type = T; ///< The type of the items.
-    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
-    /// Makes an open exchanger.
-    /// @param capacity  the number of slots in addition to slot 0, which is the number of further
-    ///   pairs that can meet at the same time. Each slot takes two cache lines. The default, the
-    ///   number of processors that the process may use, is usually right. 0 means only slot 0; the
-    ///   maximum is 255.
+    /// Makes an open exchanger, which has a slot for each processor that the process may use.
+    /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
+    ///   own.
     /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
-    explicit exchanger(std::size_t capacity = detail::processor_count())
-        : protocol_(std::make_unique<protocol>(capacity)) {}
+    explicit exchanger(typename observer::given shared = {})
+        : exchanger(detail::processor_count(), shared) {}
 
-    /// Makes an open exchanger that counts in `shared`, with the policy `counted`.
-    /// @throws std::bad_alloc.
-    explicit exchanger(counters& shared, std::size_t capacity = detail::processor_count())
-        requires(observer::counts)
+    /// As above.
+    /// @param capacity  the number of slots in addition to slot 0, which is the number of further
+    ///   pairs that can meet at the same time. Each slot takes two cache lines. 0 means only slot 0,
+    ///   and 255 is the maximum.
+    explicit exchanger(std::size_t capacity, typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     exchanger(const exchanger&) = delete;
@@ -86,57 +83,22 @@ public:
     ~exchanger() = default;
 
     /// Offers `item`, and waits until a partner swaps.
-    /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or `closed`, with `item`
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
+    /// @returns  an awaitable of `exchange_result<T>`: the partner's item; or an error, with `item`
     ///   handed back. Its guarantees are those of `exchange_operation`.
-    [[nodiscard]] auto exchange(T item) noexcept {
-        return factory::make_exchange(*protocol_, std::move(item));
-    }
-
-    /// As above, but ends with `cancelled` when `stop` is requested. A stop that was requested
-    /// before the start cancels at once, even if a partner is waiting.
-    template <stoppable_token StopToken>
-    [[nodiscard]] auto exchange(T item, StopToken stop) noexcept {
-        return factory::make_exchange(*protocol_, std::move(item), std::move(stop));
-    }
-
-    /// As above, but ends with `timed_out` after `patience`, never earlier.
-    ///
-    /// The patience is measured on the clock of the executor that the operation is awaited on. It
-    /// begins one turn of the loop after the wait began (on a thread, after its first round of
-    /// spins), or up to 3 us later on a loop without other work. When it is over, the operation
-    /// ends as soon as the executor looks at its timers: a busy loop does so after each 64
-    /// coroutines. With a patience of zero or less, the operation swaps with a waiting partner, or
-    /// fails at once.
-    template <class Rep, class Period>
-    [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience) noexcept {
-        return factory::make_exchange_for(*protocol_, std::move(item), patience);
-    }
-    /// As above, but ends with `cancelled` when `stop` is requested.
-    template <class Rep, class Period, stoppable_token StopToken>
-    [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
-                                    StopToken stop) noexcept {
-        return factory::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop));
-    }
-
-    /// As `exchange_for`, but until `deadline` (steady_clock).
-    template <class Duration>
-    [[nodiscard]] auto
-    exchange_until(T item, std::chrono::time_point<detail::clock, Duration> deadline) noexcept {
-        return factory::make_exchange_until(*protocol_, std::move(item), deadline);
-    }
-    /// As above, but ends with `cancelled` when `stop` is requested.
-    template <class Duration, stoppable_token StopToken>
-    [[nodiscard]] auto exchange_until(T item,
-                                      std::chrono::time_point<detail::clock, Duration> deadline,
-                                      StopToken stop) noexcept {
-        return factory::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop));
+    template <class... Limit>
+    [[nodiscard]] auto exchange(T item, Limit... limit) noexcept {
+        return factory::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
 
     /// Swaps with a waiting partner, or fails at once with `no_partner` (or `closed`). Never waits,
     /// and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
-    exchange_result<T> try_exchange(T item) noexcept {
+    template <class... Limit>
+    exchange_result<T> try_exchange(T item, Limit...) noexcept {
+        detail::check_no_limits<Limit...>();
         return factory::try_exchange(*protocol_, std::move(item));
     }
 

@@ -14,8 +14,8 @@
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>
 #include <tryst/statistics.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -48,6 +48,10 @@ struct two_sides {
     using protocol = detail::protocol<wait_list, Observer>;
     using red = factory<side<wait_list, Red, Blue, colour::red, Observer>>;
     using blue = factory<side<wait_list, Blue, Red, colour::blue, Observer>>;
+
+    static std::size_t default_capacity() {
+        return Order == order::fifo ? 0 : detail::processor_count();
+    }
 };
 
 template <class T>
@@ -97,32 +101,20 @@ class red_blue_exchanger {
 public:
     using red_type = Red; ///< The item of a red party.
     using blue_type = Blue; ///< The item of a blue party.
-    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
     /// Makes an open exchanger.
+    /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
+    ///   own.
     /// @throws std::bad_alloc.
-    red_blue_exchanger()
-        requires(Order == order::fifo)
-        : protocol_(std::make_unique<protocol>(std::size_t{0})) {}
+    explicit red_blue_exchanger(typename observer::given shared = {})
+        : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
 
-    /// Makes an open exchanger.
+    /// As above.
     /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
     ///   in `exchanger`. Under `fifo` pairs meet only in the wait list, because elsewhere later
     ///   arrivals would overtake waiting parties.
-    /// @throws std::bad_alloc.
-    explicit red_blue_exchanger(std::size_t capacity = detail::processor_count())
+    explicit red_blue_exchanger(std::size_t capacity, typename observer::given shared = {})
         requires(Order != order::fifo)
-        : protocol_(std::make_unique<protocol>(capacity)) {}
-
-    /// Makes an open exchanger that counts in `shared`, with the policy `counted`.
-    /// @throws std::bad_alloc.
-    explicit red_blue_exchanger(counters& shared)
-        requires(observer::counts && Order == order::fifo)
-        : protocol_(std::make_unique<protocol>(std::size_t{0}, shared)) {}
-    /// As above. `capacity` is as without `shared`.
-    explicit red_blue_exchanger(counters& shared, std::size_t capacity = detail::processor_count())
-        requires(observer::counts && Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     red_blue_exchanger(const red_blue_exchanger&) = delete;
@@ -137,35 +129,14 @@ public:
     /// under way, and for stops and deadlines that are withdrawing a waiter.
     ~red_blue_exchanger() = default;
 
-    /// Offers `item` as a red party, and waits until a blue one swaps. If there is a stop token,
-    /// ends with `cancelled` when a stop is requested. A stop that was requested before the start
-    /// cancels at once, even if a partner is waiting.
+    /// Offers `item` as a red party, and waits until a blue one swaps.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable of `exchange_result<Blue, Red>`: the partner's item; or an error,
     ///   with `item` handed back. Its guarantees are those of `exchange_operation`.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red(Red item, StopToken... stop) noexcept {
-        return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
-    }
-
-    /// As above, but ends with `timed_out` after `patience`, never earlier (see
-    /// `exchanger::exchange_for`).
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red_for(Red item, std::chrono::duration<Rep, Period> patience,
-                               StopToken... stop) noexcept {
-        return sides::red::make_exchange_for(*protocol_, std::move(item), patience,
-                                             std::move(stop)...);
-    }
-
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red_until(Red item,
-                                 std::chrono::time_point<detail::clock, Duration> deadline,
-                                 StopToken... stop) noexcept {
-        return sides::red::make_exchange_until(*protocol_, std::move(item), deadline,
-                                               std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto red(Red item, Limit... limit) noexcept {
+        return sides::red::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
 
     /// Swaps with a waiting blue party, or fails at once with `no_partner` (or `closed`). Never
@@ -174,36 +145,22 @@ public:
     /// arrives during the call, if another party claims the waiter that this one is about to claim.
     /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
     /// @allocation none.
-    exchange_result<Blue, Red> try_red(Red item) noexcept {
+    template <class... Limit>
+    exchange_result<Blue, Red> try_red(Red item, Limit...) noexcept {
+        detail::check_no_limits<Limit...>();
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
     /// As `red`, for the other colour: `blue(item)` meets `red(item)`, and its result is an
     /// `exchange_result<Red, Blue>`.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
-        return sides::blue::make_exchange(*protocol_, std::move(item), std::move(stop)...);
-    }
-    /// As `red_for`.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue_for(Blue item, std::chrono::duration<Rep, Period> patience,
-                                StopToken... stop) noexcept {
-        return sides::blue::make_exchange_for(*protocol_, std::move(item), patience,
-                                              std::move(stop)...);
-    }
-    /// As `red_until`.
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue_until(Blue item,
-                                  std::chrono::time_point<detail::clock, Duration> deadline,
-                                  StopToken... stop) noexcept {
-        return sides::blue::make_exchange_until(*protocol_, std::move(item), deadline,
-                                                std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto blue(Blue item, Limit... limit) noexcept {
+        return sides::blue::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
     /// As `try_red`, but swaps with a waiting red party.
-    exchange_result<Red, Blue> try_blue(Blue item) noexcept {
+    template <class... Limit>
+    exchange_result<Red, Blue> try_blue(Blue item, Limit...) noexcept {
+        detail::check_no_limits<Limit...>();
         return sides::blue::try_exchange(*protocol_, std::move(item));
     }
 

@@ -12,7 +12,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -168,10 +167,6 @@ concept comparable = std::is_void_v<T> || std::equality_comparable<T>;
 /// also hands your own item back. It holds exactly one of the two items: `*result` after success,
 /// `result.returned()` after failure. An assertion fails if you access the other.
 ///
-/// `value_or`, `and_then`, `transform` and `or_else` work like those of `std::expected`, with two
-/// differences: a failure also passes your own item on, and the result of `transform`'s function
-/// must be nothrow-movable. On an rvalue they move the items, otherwise they copy them.
-///
 /// @tparam T    the partner's item, or void if it brings none.
 /// @tparam Own  your own item, or void if you bring none.
 template <class T, class Own>
@@ -305,146 +300,9 @@ public:
     }
     /// @}
 
-    /// @{
-    /// Calls `next` with the partner's item and returns its result, an `exchange_result` with the
-    /// same `Own`. A failure is passed on, with your own item in it.
-    template <class F>
-    auto and_then(F&& next) const& {
-        return then(*this, std::forward<F>(next));
-    }
-    template <class F>
-    auto and_then(F&& next) & {
-        return then(*this, std::forward<F>(next));
-    }
-    template <class F>
-    auto and_then(F&& next) && {
-        return then(std::move(*this), std::forward<F>(next));
-    }
-    /// @}
-
-    /// @{
-    /// Calls `change` with the partner's item and returns a success that holds its result. A
-    /// failure is passed on, with your own item in it.
-    template <class F>
-    auto transform(F&& change) const& {
-        return then(*this, in_result(std::forward<F>(change)));
-    }
-    template <class F>
-    auto transform(F&& change) & {
-        return then(*this, in_result(std::forward<F>(change)));
-    }
-    template <class F>
-    auto transform(F&& change) && {
-        return then(std::move(*this), in_result(std::forward<F>(change)));
-    }
-    /// @}
-
-    /// @{
-    /// Calls `recover` with the error and your own item (with the error alone if `Own` is void) and
-    /// returns its result, an `exchange_result` with the same `T`. A success is passed on.
-    template <class F>
-    auto or_else(F&& recover) const& {
-        return otherwise(*this, std::forward<F>(recover));
-    }
-    template <class F>
-    auto or_else(F&& recover) & {
-        return otherwise(*this, std::forward<F>(recover));
-    }
-    template <class F>
-    auto or_else(F&& recover) && {
-        return otherwise(std::move(*this), std::forward<F>(recover));
-    }
-    /// @}
-
 private:
     using item = detail::either_item<theirs_t, own_t>;
     static constexpr exchange_errc success{};
-
-    /// Calls `f` with the partner's item, if there is one.
-    template <class Self, class F>
-    static decltype(auto) apply(Self&& self, F&& f) {
-        if constexpr (std::is_void_v<T>) {
-            return std::invoke(std::forward<F>(f));
-        } else {
-            return std::invoke(std::forward<F>(f), *std::forward<Self>(self));
-        }
-    }
-
-    template <class Self, class F>
-    static auto then(Self&& self, F&& next) {
-        using result =
-            std::remove_cvref_t<decltype(apply(std::forward<Self>(self), std::forward<F>(next)))>;
-        static_assert(detail::is_result<result>,
-                      "tryst: and_then needs a function that returns an exchange_result");
-        static_assert(std::is_same_v<typename result::returned_type, Own>,
-                      "tryst: and_then must keep the type of the item that a failure hands back");
-        if (self.has_value()) {
-            return result(apply(std::forward<Self>(self), std::forward<F>(next)));
-        }
-        return result(self.error_, own_of(std::forward<Self>(self)));
-    }
-
-    /// Wraps `change` so that it returns its result as a success.
-    template <class F>
-    static auto in_result(F&& change) {
-        return [&change]<class... Item>(Item&&... item) {
-            using changed = std::remove_cv_t<std::invoke_result_t<F, Item...>>;
-            if constexpr (std::is_void_v<changed>) {
-                std::invoke(std::forward<F>(change), std::forward<Item>(item)...);
-                return exchange_result<void, Own>(detail::nothing());
-            } else {
-                static_assert(std::is_object_v<changed> &&
-                                  std::is_nothrow_move_constructible_v<changed>,
-                              "tryst: transform needs a function that returns void, or an object "
-                              "whose move constructor does not throw");
-                return exchange_result<changed, Own>(
-                    std::invoke(std::forward<F>(change), std::forward<Item>(item)...));
-            }
-        };
-    }
-
-    template <class Self, class F>
-    static auto otherwise(Self&& self, F&& recover) {
-        if constexpr (std::is_void_v<Own>) {
-            static_assert(std::invocable<F, std::error_code>,
-                          "tryst: or_else calls its function with the error");
-        } else {
-            static_assert(
-                std::invocable<F, std::error_code, decltype(std::forward<Self>(self).returned())>,
-                "tryst: or_else calls its function with the error and your own item");
-        }
-        const auto recovered = [&]() -> decltype(auto) {
-            if constexpr (std::is_void_v<Own>) {
-                return std::invoke(std::forward<F>(recover), self.error());
-            } else {
-                return std::invoke(std::forward<F>(recover), self.error(),
-                                   std::forward<Self>(self).returned());
-            }
-        };
-        using result = std::remove_cvref_t<decltype(recovered())>;
-        static_assert(detail::is_result<result>,
-                      "tryst: or_else needs a function that returns an exchange_result");
-        static_assert(std::is_same_v<typename result::value_type, T>,
-                      "tryst: or_else must keep the type of the partner's item");
-        if (!self.has_value()) {
-            return result(recovered());
-        }
-        if constexpr (std::is_void_v<T>) {
-            return result(detail::nothing());
-        } else {
-            return result(theirs_t(*std::forward<Self>(self)));
-        }
-    }
-
-    /// Takes the caller's own item out of a failure, by move or copy.
-    template <class Self>
-    static own_t own_of(Self&& self) {
-        if constexpr (std::is_void_v<Own>) {
-            return {};
-        } else {
-            return std::forward<Self>(self).returned();
-        }
-    }
 
     void throw_if_failed() const {
         if (!has_value()) {

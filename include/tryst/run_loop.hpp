@@ -10,11 +10,20 @@
 #include <tryst/executor.hpp>
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace tryst {
 /// @addtogroup waiting
 /// @{
+
+namespace detail {
+
+/// The clock of a loop that exists only for a single operation, like the loop of `sync_wait`:
+/// coroutines without an executor of their own must not wait there.
+struct temporary_clock : clock {};
+
+} // namespace detail
 
 /// Options of a `run_loop`.
 struct run_loop_options {
@@ -43,11 +52,10 @@ struct run_loop_options {
 /// @tparam Clock  a type whose `now()` returns a `steady_clock::time_point`. The deadlines of
 ///   operations that are awaited on the loop are measured on it. A test may pass a clock that
 ///   advances only when the test says so.
-/// @tparam Temporary  whether the loop exists only for a single operation, like the loop of
-///   `sync_wait`, so that coroutines without an executor of their own must not wait on it.
-template <class Clock, bool Temporary = false>
-class basic_run_loop : public detail::event_loop<basic_run_loop<Clock, Temporary>, Temporary> {
-    using base = detail::event_loop<basic_run_loop, Temporary>;
+template <class Clock>
+class basic_run_loop : public detail::event_loop<basic_run_loop<Clock>,
+                                                 std::is_same_v<Clock, detail::temporary_clock>> {
+    using base = detail::event_loop<basic_run_loop, std::is_same_v<Clock, detail::temporary_clock>>;
     friend base;
 
 public:

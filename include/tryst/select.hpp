@@ -8,15 +8,14 @@
 #include <tryst/detail/meet/selection.hpp>
 #include <tryst/detail/meet/selection_cases.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/thread_wait_strategy.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/select_result.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -105,13 +104,35 @@ inline constexpr bool is_limited_case<exchange_operation<Side, Limits>> =
     Limits::timed || Limits::stoppable;
 
 template <class>
-struct side_of;
+struct side_of {
+    using list = std::tuple<>;
+};
 template <class Side, class Limits>
 struct side_of<exchange_operation<Side, Limits>> {
     using type = Side;
+    using list = std::tuple<std::type_identity<Side>>;
 };
 
-/// The arguments of a selection: cases, then perhaps a stop token.
+/// The cases among the arguments of a selection.
+template <class>
+struct cases_of;
+template <>
+struct cases_of<std::tuple<>> {
+    using type = void;
+};
+template <class... Side>
+struct cases_of<std::tuple<std::type_identity<Side>...>> {
+    using type = case_tuple<Side...>;
+};
+template <class... Arguments>
+using cases_among = typename cases_of<decltype(std::tuple_cat(
+    typename side_of<std::remove_cvref_t<Arguments>>::list()...))>::type;
+
+/// After a mistake: what the right call would return, so that no other error follows. Not defined.
+template <class T>
+T right_type();
+
+/// The arguments of a selection: cases, then its limits.
 /// @tparam Arguments  references, as the caller gave them.
 template <class... Arguments>
 class selection_arguments {
@@ -124,75 +145,85 @@ public:
     /// The number of the cases.
     static constexpr std::size_t cases =
         (std::size_t{is_case<std::remove_cvref_t<Arguments>>} + ... + 0);
-
-    static constexpr bool has_stop = [] {
-        if constexpr (sizeof...(Arguments) == cases + 1) {
-            using last = std::tuple_element_t<cases, std::tuple<Arguments...>>;
-            return stoppable_token<std::remove_cvref_t<last>>;
-        }
-        return false;
-    }();
+    static constexpr std::size_t limits = sizeof...(Arguments) - cases;
 
     /// Fails to compile at the first mistake. @returns whether there is none.
     static constexpr bool check() {
-        static_assert(found != mistake::limits,
-                      "tryst: give the stop token or the deadline to the selection, not to one of "
-                      "its cases: select(a.receive(), b.receive(), stop), or select_for");
+        static_assert(found != mistake::limited,
+                      "tryst: the limits belong to the selection, not to one of its cases: "
+                      "select(a.receive(), b.receive(), 5ms, stop)");
         static_assert(found != mistake::lvalue,
                       "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
                       "select(std::move(operation), ...)");
         static_assert(found != mistake::unknown,
                       "tryst: the arguments of select are what exchange, red, blue, send and "
-                      "receive return, then perhaps a stop token; select_for and select_until take "
-                      "their limit first");
+                      "receive return, then its limits: "
+                      "select(a.receive(), b.receive(), 5ms, stop)");
         static_assert(found != mistake::no_case, "tryst: select needs at least one case");
+        static_assert(found != mistake::limit_first,
+                      "tryst: the limits of a selection come after its cases: "
+                      "select(a.receive(), b.receive(), 5ms, stop)");
         return found == mistake::none;
     }
 
 private:
-    enum class mistake : std::uint8_t { none, limits, lvalue, unknown, no_case };
+    enum class mistake : std::uint8_t { none, limited, lvalue, unknown, no_case, limit_first };
+
+    template <class Argument>
+    static constexpr bool is_unknown = !is_case<Argument> && !is_like_a_limit<Argument>;
+
+    /// Whether the cases come first.
+    static constexpr bool in_order = [] {
+        std::size_t i = 0;
+        return ((is_case<std::remove_cvref_t<Arguments>> == (i++ < cases)) && ...);
+    }();
 
     static constexpr mistake found =
-        (is_limited_case<std::remove_cvref_t<Arguments>> || ...) ? mistake::limits
+        (is_limited_case<std::remove_cvref_t<Arguments>> || ...) ? mistake::limited
         : (is_lvalue_case<Arguments> || ...)                     ? mistake::lvalue
-        : sizeof...(Arguments) != cases + (has_stop ? 1 : 0)     ? mistake::unknown
+        : (is_unknown<std::remove_cvref_t<Arguments>> || ...)    ? mistake::unknown
         : cases == 0                                             ? mistake::no_case
+        : !in_order                                              ? mistake::limit_first
                                                                  : mistake::none;
 };
 
-/// Makes selections. After a mistake, the functions return void, so that few errors follow.
+/// Makes selections.
 struct selection_factory {
-    template <class Cases, bool Timed, class... Stop>
-    using operation = select_operation<Cases, limits<Timed, Stop...>>;
-
     /// @param arguments  references.
-    /// @param limit      nothing, a duration or a deadline.
-    template <class... Arguments, class... Limit>
-    static auto make(bool biased, std::tuple<Arguments...> arguments, Limit... limit) noexcept {
+    template <class... Arguments>
+    static auto make(bool biased, std::tuple<Arguments...> arguments) noexcept {
         using checked = selection_arguments<Arguments...>;
         if constexpr (checked::check()) {
-            return make_indexed(biased, arguments, std::make_index_sequence<checked::cases>(),
-                                limit...);
+            return selection_factory::split(biased, arguments,
+                                            std::make_index_sequence<checked::cases>(),
+                                            std::make_index_sequence<checked::limits>());
+        } else {
+            return selection_factory::unlimited<cases_among<Arguments...>>();
         }
     }
 
-    template <class Range, class Make, class... Stop>
-    static auto make_from(Range&& range, Make& make_case, Stop&&... stop) {
+    template <class Range, class Make, class... Limit>
+    static auto make_from(Range&& range, Make& make_case, Limit&... limit) {
         using made = std::invoke_result_t<Make&, std::ranges::range_reference_t<Range>>;
         if constexpr (selection_arguments<made&&>::check()) {
             using cases = case_array<typename side_of<made>::type>;
-            return operation<cases, false, Stop...>(false, cases(std::tie(range, make_case)),
-                                                    std::move(stop)...);
+            return selection_factory::limited<cases>(false, cases(std::tie(range, make_case)),
+                                                     limit...);
+        } else {
+            return selection_factory::unlimited<cases_among<made>>();
         }
     }
 
     template <class... Arguments>
     static auto try_once(std::tuple<Arguments...> arguments) noexcept {
         using checked = selection_arguments<Arguments...>;
-        static_assert(!checked::has_stop,
-                      "tryst: try_select does not wait, so it takes no stop token");
-        if constexpr (checked::check() && !checked::has_stop) {
-            using cases = case_tuple<typename side_of<std::remove_cvref_t<Arguments>>::type...>;
+        using cases = cases_among<Arguments...>;
+        constexpr bool waits = checked::limits != 0 && checked::cases != 0;
+        static_assert(!waits, "tryst: try_select does not wait, so it takes no limit: "
+                              "try_select(a.receive(), b.receive())");
+        if constexpr (waits) {
+            return detail::right_type<typename cases::result>();
+        } else if constexpr (checked::check()) {
             selection<cases, limits<false>> polled(
                 false,
                 std::apply([](auto&... each) { return std::tie(operation_access::of(each)...); },
@@ -203,31 +234,51 @@ struct selection_factory {
     }
 
 private:
-    template <class... Arguments, std::size_t... I, class... Limit>
-    static auto make_indexed(bool biased, std::tuple<Arguments...>& arguments,
-                             std::index_sequence<I...>, Limit... limit) noexcept {
-        using all = std::tuple<std::remove_cvref_t<Arguments>...>;
-        using cases = case_tuple<typename side_of<std::tuple_element_t<I, all>>::type...>;
-        constexpr std::size_t n = sizeof...(I);
-        constexpr bool timed = sizeof...(Limit) != 0;
-        const auto given = std::tie(operation_access::of(std::get<I>(arguments))...);
-        if constexpr (n == sizeof...(Arguments)) {
-            return operation<cases, timed>(biased, given, limit...);
-        } else {
-            using stop = std::tuple_element_t<n, all>;
-            return operation<cases, timed, stop>(biased, given, limit...,
-                                                 stop(std::get<n>(std::move(arguments))));
+    template <class Cases>
+    static auto unlimited() {
+        if constexpr (!std::is_void_v<Cases>) {
+            return detail::right_type<select_operation<Cases, limits<false>>>();
         }
+    }
+
+    template <class Cases, class Given, class... Limit>
+    static auto limited(bool biased, Given&& cases, Limit&... limit) {
+        if constexpr (detail::check_limits<Limit...>()) {
+            return detail::with_limits(
+                [&](auto&&... given) {
+                    return select_operation<Cases, limits_of<Limit...>>(
+                        biased, std::forward<Given>(cases),
+                        std::forward<decltype(given)>(given)...);
+                },
+                limit...);
+        } else {
+            return selection_factory::unlimited<Cases>();
+        }
+    }
+
+    template <class... Arguments, std::size_t... Case, std::size_t... Limit>
+    static auto split(bool biased, std::tuple<Arguments...>& arguments,
+                      std::index_sequence<Case...> /*cases*/,
+                      std::index_sequence<Limit...> /*limits*/) noexcept {
+        using all = std::tuple<std::remove_cvref_t<Arguments>...>;
+        using cases = cases_among<Arguments...>;
+        constexpr std::size_t n = sizeof...(Case);
+        [[maybe_unused]] std::tuple<std::tuple_element_t<n + Limit, all>...> limits(
+            std::get<n + Limit>(std::move(arguments))...);
+        return selection_factory::limited<cases>(
+            biased, std::tie(operation_access::of(std::get<Case>(arguments))...),
+            std::get<Limit>(limits)...);
     }
 };
 
 } // namespace detail
 
 /// Waits for several exchanges, sends and receives, of which exactly one takes place:
-/// `co_await select(requests.receive(), swaps.exchange(mine), stop)`.
+/// `co_await select(requests.receive(), swaps.exchange(mine), 5ms, stop)`.
 ///
 /// The arguments are what `exchange`, `red`, `blue`, `send` and `receive` return, of any exchangers
-/// and channels, without limits of their own. A stop token may follow. If several partners are
+/// and channels, without limits of their own. At most one time limit and one stop token may follow
+/// (see `wait_limit`): they end the selection, and no case has taken place. If several partners are
 /// waiting, their cases have equal chances, because each selection polls its cases in a new
 /// pseudo-random order.
 ///
@@ -251,24 +302,6 @@ auto select_biased(Arguments&&... arguments) noexcept {
         true, std::forward_as_tuple(std::forward<Arguments>(arguments)...));
 }
 
-/// As `select`, but ends with `timed_out` after `patience`, never earlier (see
-/// `exchanger::exchange_for`). With a patience of zero or less, polls once.
-template <class Rep, class Period, class... Arguments>
-auto select_for(std::chrono::duration<Rep, Period> patience, Arguments&&... arguments) noexcept {
-    return detail::selection_factory::make(
-        false, std::forward_as_tuple(std::forward<Arguments>(arguments)...),
-        detail::saturated(patience));
-}
-
-/// As `select_for`, but until `deadline` (steady_clock).
-template <class Duration, class... Arguments>
-auto select_until(std::chrono::time_point<detail::clock, Duration> deadline,
-                  Arguments&&... arguments) noexcept {
-    return detail::selection_factory::make(
-        false, std::forward_as_tuple(std::forward<Arguments>(arguments)...),
-        detail::nearest(deadline));
-}
-
 /// Completes a case whose partner is waiting, or fails at once with `no_partner`. Never waits, and
 /// never offers an item to later arrivals. Does not overlook a partner that waits during the whole
 /// call.
@@ -282,24 +315,24 @@ template <class... Cases>
 }
 
 /// As `select`, for a number of cases that is known only at run time:
-/// `co_await select_from(rooms, [](auto& room) { return room.receive(); }, stop)`.
+/// `co_await select_from(rooms, [](auto& room) { return room.receive(); }, 5ms, stop)`.
 ///
 /// @param range  any forward range that is not empty.
 /// @param make   makes the case of an element. All cases have one type.
+/// @param limit  as for `select`.
 /// @returns  an awaitable of `select_from_result`. Its guarantees are those of `select_operation`.
 /// @throws std::bad_alloc; std::invalid_argument if the range is empty; what `make` throws. Then
 ///   nothing was offered, and items that `make` has taken are destroyed.
 /// @allocation two blocks, for the cases and their order. The cost is linear in the number of
 ///   cases, plus a sort by address if the exchangers are not in that order. A partner takes
 ///   constant time.
-template <std::ranges::forward_range Range, class Make, stoppable_token... StopToken>
-    requires(sizeof...(StopToken) <= 1 &&
-             std::invocable<Make&, std::ranges::range_reference_t<Range>>)
-auto select_from(Range&& range, Make make, StopToken... stop) {
+template <std::ranges::forward_range Range, class Make, class... Limit>
+    requires std::invocable<Make&, std::ranges::range_reference_t<Range>>
+auto select_from(Range&& range, Make make, Limit... limit) {
     if (std::ranges::empty(range)) {
         throw std::invalid_argument("tryst: select_from needs at least one element");
     }
-    return detail::selection_factory::make_from(range, make, std::move(stop)...);
+    return detail::selection_factory::make_from(range, make, limit...);
 }
 
 /// @}

@@ -51,7 +51,7 @@ struct statistics {
     /// The longest of the waits that have ended, on the steady clock. It is measured in batches of
     /// an executor's work, so it may be off by the length of a batch. For a thread, a fiber, or an
     /// operation with a deadline or a stop, the wait begins when the deadline begins (see
-    /// `exchanger::exchange_for`). Shorter waits count as zero.
+    /// `time_limit`). Shorter waits count as zero.
     std::chrono::nanoseconds longest_wait{0};
 
     /// Parties whose operation ended without an exchange.

@@ -20,7 +20,7 @@ namespace detail {
 template <class Operation>
 concept waitable = requires(Operation&& operation) { std::forward<Operation>(operation).wait(); };
 
-using sync_wait_loop = basic_run_loop<clock, true>;
+using sync_wait_loop = basic_run_loop<temporary_clock>;
 
 } // namespace detail
 

@@ -10,8 +10,8 @@
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/result.hpp>
 #include <tryst/statistics.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -45,31 +45,19 @@ class synchronous_channel {
 
 public:
     using value_type = T; ///< The type of the items.
-    using duration = detail::clock::duration; ///< A duration on the `steady_clock`.
-    using time_point = detail::clock::time_point; ///< A time on the `steady_clock`.
 
     /// Makes an open channel.
+    /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
+    ///   own.
     /// @throws std::bad_alloc.
-    synchronous_channel()
-        requires(Order == order::fifo)
-        : protocol_(std::make_unique<protocol>(std::size_t{0})) {}
+    explicit synchronous_channel(typename observer::given shared = {})
+        : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
 
-    /// Makes an open channel.
+    /// As above.
     /// @param capacity  how many pairs can meet at the same time in addition to the wait list, as
     ///   in `red_blue_exchanger`. It does not count items: a channel stores none.
-    /// @throws std::bad_alloc.
-    explicit synchronous_channel(std::size_t capacity = detail::processor_count())
+    explicit synchronous_channel(std::size_t capacity, typename observer::given shared = {})
         requires(Order != order::fifo)
-        : protocol_(std::make_unique<protocol>(capacity)) {}
-
-    /// Makes an open channel that counts in `shared`, with the policy `counted`.
-    /// @throws std::bad_alloc.
-    explicit synchronous_channel(counters& shared)
-        requires(observer::counts && Order == order::fifo)
-        : protocol_(std::make_unique<protocol>(std::size_t{0}, shared)) {}
-    /// As above. `capacity` is as without `shared`.
-    explicit synchronous_channel(counters& shared, std::size_t capacity = detail::processor_count())
-        requires(observer::counts && Order != order::fifo)
         : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
     synchronous_channel(const synchronous_channel&) = delete;
@@ -78,77 +66,42 @@ public:
     /// Closes the channel, with the guarantees of `red_blue_exchanger`'s destructor.
     ~synchronous_channel() = default;
 
-    /// Hands `item` to a receiver, and waits until one takes it. If there is a stop token, ends
-    /// with `cancelled` when a stop is requested.
+    /// Hands `item` to a receiver, and waits until one takes it.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable of `exchange_result<void, T>`: success if the item was received; or
     ///   an error, with `item` in `returned()`. Its guarantees are those of `exchange_operation`.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send(T item, StopToken... stop) noexcept {
-        return sides::red::make_exchange(*protocol_, std::move(item), std::move(stop)...);
-    }
-
-    /// As above, but ends with `timed_out` after `patience`, never earlier (see
-    /// `exchanger::exchange_for`).
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send_for(T item, std::chrono::duration<Rep, Period> patience,
-                                StopToken... stop) noexcept {
-        return sides::red::make_exchange_for(*protocol_, std::move(item), patience,
-                                             std::move(stop)...);
-    }
-
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send_until(T item, std::chrono::time_point<detail::clock, Duration> deadline,
-                                  StopToken... stop) noexcept {
-        return sides::red::make_exchange_until(*protocol_, std::move(item), deadline,
-                                               std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto send(T item, Limit... limit) noexcept {
+        return sides::red::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
 
     /// Hands `item` to a waiting receiver, or fails at once with `no_partner` (or `closed`). Never
     /// waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @sync as for a send.
     /// @allocation none.
-    exchange_result<void, T> try_send(T item) noexcept {
+    template <class... Limit>
+    exchange_result<void, T> try_send(T item, Limit...) noexcept {
+        detail::check_no_limits<Limit...>();
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
 
-    /// Waits for a sender, and takes its item. If there is a stop token, ends with `cancelled` when
-    /// a stop is requested.
+    /// Waits for a sender, and takes its item.
+    /// @param limit  as for `send`.
     /// @returns  an awaitable of `exchange_result<T, void>`: the item, or an error. Its guarantees
     ///   are those of `exchange_operation`.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto receive(StopToken... stop) noexcept {
-        return sides::blue::make_exchange(*protocol_, detail::nothing(), std::move(stop)...);
-    }
-
-    /// As above, but ends with `timed_out` after `patience`, never earlier (see
-    /// `exchanger::exchange_for`).
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto receive_for(std::chrono::duration<Rep, Period> patience,
-                                   StopToken... stop) noexcept {
-        return sides::blue::make_exchange_for(*protocol_, detail::nothing(), patience,
-                                              std::move(stop)...);
-    }
-
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto receive_until(std::chrono::time_point<detail::clock, Duration> deadline,
-                                     StopToken... stop) noexcept {
-        return sides::blue::make_exchange_until(*protocol_, detail::nothing(), deadline,
-                                                std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto receive(Limit... limit) noexcept {
+        return sides::blue::make_exchange(*protocol_, detail::nothing(), std::move(limit)...);
     }
 
     /// Takes the item of a waiting sender, or fails at once with `no_partner` (or `closed`). Never
     /// waits.
     /// @throws nothing.  @progress lock-free.  @sync as for a receive.
     /// @allocation none.
-    exchange_result<T, void> try_receive() noexcept {
+    template <class... Limit>
+    exchange_result<T, void> try_receive(Limit...) noexcept {
+        detail::check_no_limits<Limit...>();
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
 

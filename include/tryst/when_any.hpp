@@ -8,9 +8,10 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/join.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/inplace_stop_token.hpp>
+#include <tryst/sleep.hpp>
 #include <tryst/task.hpp>
+#include <tryst/wait_limit.hpp>
 
 #include <array>
 #include <concepts>
@@ -28,16 +29,20 @@ namespace tryst {
 /// @addtogroup waiting
 /// @{
 
+/// The index of a `when_any` that its time limit ended.
+inline constexpr std::size_t when_any_npos = static_cast<std::size_t>(-1);
+
+namespace detail {
+struct any_result;
+} // namespace detail
+
 /// The outcome of `when_any`: which awaitable ended first, and the result of each.
 /// @tparam T  the results of the awaitables, in the order of the arguments.
 template <class... T>
 class [[nodiscard]] when_any_result {
 public:
-    /// For `when_any`.
-    when_any_result(std::size_t index, std::tuple<task<T>...>&& work) noexcept
-        : index_(index), work_(std::move(work)) {}
-
-    /// The index of the awaitable that ended first, from 0.
+    /// The index of the awaitable that ended first, from 0; `when_any_npos` if the time limit
+    /// passed before.
     std::size_t index() const noexcept { return index_; }
 
     /// Moves the result of awaitable `I` out. Call it at most once for each.
@@ -48,22 +53,34 @@ public:
     }
 
 private:
+    friend struct detail::any_result;
+    when_any_result(std::size_t index, std::tuple<task<T>...>&& work) noexcept
+        : index_(index), work_(std::move(work)) {}
+
     std::size_t index_;
     std::tuple<task<T>...> work_; // which have finished, and hold their results
 };
 
 namespace detail {
 
+struct any_result {
+    template <class... T>
+    static when_any_result<T...> of(std::size_t index, std::tuple<task<T>...>&& work) noexcept {
+        return {index, std::move(work)};
+    }
+};
+
 /* The group
- * The first child to finish, and an outer stop, request a stop of all. The source of the stop lives
- * in the frame of `when_any`, which ends only after all have arrived at the counter.
+ * The first child to finish, and an outer stop, request a stop of all. A time limit is a child, too.
+ * The source of the stop lives in the frame of `when_any`, which ends only after all have arrived at
+ * the counter.
  *
  * I47. Whoever requests the stop has not arrived yet, so the source outlives the request. A child
  *     requests it before it arrives. An outer stop enters the group first; if all have arrived, it
  *     is too late. */
 template <class StopSource>
 struct any_group : join_counter {
-    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::size_t none = when_any_npos - 1;
 
     using join_counter::join_counter;
 
@@ -99,6 +116,15 @@ template <class Group>
 join_child join_first(auto& work, Group& group, std::size_t index) {
     co_await work.when_ready();
     group.finish(index);
+}
+
+/// The child of a time limit.
+template <class Limit, class Group>
+join_child join_time(Limit limit, Group& group) {
+    const bool passed = co_await sleep(limit, group.stop.get_token());
+    if (passed) {
+        group.finish(when_any_npos);
+    }
 }
 
 template <class Make, class StopToken>
@@ -144,41 +170,71 @@ template <class StopToken, class... Make>
 constexpr bool check_when_any() {
     constexpr bool good = (makes_awaitable<StopToken, Make> && ...);
     static_assert(sizeof...(Make) != 0, "tryst: when_any needs at least one function");
-    static_assert(good, "tryst: the arguments of when_any are functions from a stop token to an "
-                        "awaitable, then perhaps a stop token: "
-                        "when_any([&](auto stop) { return ex.exchange(x, stop); }, ...)");
+    static_assert(good,
+                  "tryst: the arguments of when_any are functions from a stop token to an "
+                  "awaitable, then its limits: "
+                  "when_any([&](auto stop) { return ex.exchange(x, stop); }, ..., 5ms, stop)");
     return good && sizeof...(Make) != 0;
 }
 
-template <class StopSource, class OuterToken, class... Make, std::size_t... I>
+template <class StopSource, class OuterToken, class... Limit, class... Make, std::size_t... I>
 task<when_any_result<awaited<made<Make, token_of<StopSource>>>...>>
-run_any(std::tuple<Make...> make, OuterToken outer, std::index_sequence<I...>) {
+run_any(std::tuple<Make...> make, std::index_sequence<I...> /*all*/, OuterToken outer,
+        Limit... limit) {
     using group_type = any_group<StopSource>;
-    using children_type = std::array<join_child, sizeof...(Make)>;
-    group_type group(sizeof...(Make));
+    using children_type = std::array<join_child, sizeof...(Make) + sizeof...(Limit)>;
+    group_type group(std::tuple_size_v<children_type>);
     std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
     {
-        children_type children{detail::join_first(std::get<I>(work), group, I)...};
+        // The time limit begins last: a limit of zero lets the others end at once, too.
+        children_type children{detail::join_first(std::get<I>(work), group, I)...,
+                               detail::join_time(limit, group)...};
         const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
             std::move(outer), outer_stop<group_type>{group});
         co_await join_all<children_type>{group, children};
     }
     // Relaxed: the arrivals order it.
     const std::size_t index = group.first.load(std::memory_order_relaxed);
-    co_return when_any_result(index, std::move(work));
+    co_return any_result::of(index, std::move(work));
 }
 
-template <class OuterToken, class... Arguments, std::size_t... I>
-auto make_any(std::tuple<Arguments...>& arguments, OuterToken outer,
-              std::index_sequence<I...> all) {
-    using given = std::tuple<std::decay_t<Arguments>...>;
-    using source = typename stop_source_for<std::tuple_element_t<I, given>...>::type;
-    if constexpr (detail::check_when_any<token_of<source>, std::tuple_element_t<I, given>...>()) {
-        return detail::run_any<source>(
-            std::tuple<std::tuple_element_t<I, given>...>(std::get<I>(std::move(arguments))...),
-            std::move(outer), all);
+/// Makes the task of `when_any`, from its functions and its limits.
+struct any_factory {
+    template <class... Arguments, std::size_t... Function, std::size_t... Limit>
+    static auto make(std::tuple<Arguments...> arguments, std::index_sequence<Function...> functions,
+                     std::index_sequence<Limit...> /*limits*/) {
+        using given = std::tuple<std::decay_t<Arguments>...>;
+        using source = typename stop_source_for<std::tuple_element_t<Function, given>...>::type;
+        constexpr std::size_t n = sizeof...(Function);
+        if constexpr (detail::check_when_any<token_of<source>,
+                                             std::tuple_element_t<Function, given>...>()) {
+            const auto run = [&](auto... limit) {
+                return any_factory::run<source>(
+                    std::tuple<std::tuple_element_t<Function, given>...>(
+                        std::get<Function>(std::move(arguments))...),
+                    functions, std::move(limit)...);
+            };
+            if constexpr (detail::check_limits<std::tuple_element_t<n + Limit, given>...>()) {
+                [[maybe_unused]] std::tuple<std::tuple_element_t<n + Limit, given>...> limits(
+                    std::get<n + Limit>(std::move(arguments))...);
+                return detail::with_limits(run, std::get<Limit>(limits)...);
+            } else {
+                return run(); // after a mistake, so that no other error follows
+            }
+        }
     }
-}
+
+private:
+    template <class Source, class Make, class All, stoppable_token Stop = inplace_stop_token>
+    static auto run(Make&& make, All all, Stop stop = {}) {
+        return detail::run_any<Source>(std::forward<Make>(make), all, std::move(stop));
+    }
+    template <class Source, class Make, class All, time_limit Time,
+              stoppable_token Stop = inplace_stop_token>
+    static auto run(Make&& make, All all, Time time, Stop stop = {}) {
+        return detail::run_any<Source>(std::forward<Make>(make), all, std::move(stop), time);
+    }
+};
 
 } // namespace detail
 
@@ -192,42 +248,32 @@ auto make_any(std::tuple<Arguments...>& arguments, OuterToken outer,
 /// Each argument is a function from a stop token to an awaitable, such as an operation or a task.
 /// The awaitable must end soon after a stop; otherwise `when_any` waits for it. The functions are
 /// called in turn, when `when_any` is awaited. If one of them ends at once, the later ones are
-/// called, too, with a stop that was requested. After the functions, a stop token may follow: its
+/// called, too, with a stop that was requested. After the functions, at most one time limit and one
+/// stop token may follow (see `wait_limit`). When the time has passed, or a stop is requested, the
 /// stop is passed on to all.
 ///
 /// The token is an `inplace_stop_token`, unless a function accepts only a `std::stop_token`, as a
 /// lambda with such a parameter does. With g++ 12, a lambda that captures by value must have a name
 /// (docs/compilers.md).
 ///
-/// Use `select` instead if exactly one of several exchanges may take place. Use the operation's own
-/// deadline if only a time limit is needed.
+/// Use `select` instead if exactly one of several exchanges may take place.
 ///
 /// @returns  a task of a `when_any_result`: the index of the first to end, and each result.
 /// @throws   std::bad_alloc. An exception that leaves an awaitable counts as its end, and is thrown
 ///   by `get` for this awaitable.
 /// @resumes  on the executor that it was awaited on; without an executor, where the last one ends.
-/// @cancellation  by the stop token. May be destroyed while it waits, as a task.
+/// @cancellation  by the stop token and the time limit. May be destroyed while it waits, as a task.
 /// @sync     everything that the awaitables did happens-before the awaiter continues.
-/// @allocation  two coroutine frames for each function, and one for `when_any` itself. A
-///   `std::stop_token` takes another block.
+/// @allocation  two coroutine frames for each function, one for a time limit, and one for
+///   `when_any` itself. A `std::stop_token` takes another block. A time limit needs what `sleep_for`
+///   needs.
 template <class... Arguments>
 auto when_any(Arguments&&... arguments) {
-    constexpr std::size_t count = sizeof...(Arguments);
-    auto all = std::forward_as_tuple(std::forward<Arguments>(arguments)...);
-    constexpr bool has_stop = [] {
-        if constexpr (count != 0) {
-            return stoppable_token<
-                std::decay_t<std::tuple_element_t<count - 1, std::tuple<Arguments...>>>>;
-        }
-        return false;
-    }();
-    if constexpr (has_stop) {
-        using token = std::decay_t<std::tuple_element_t<count - 1, std::tuple<Arguments...>>>;
-        return detail::make_any(all, token(std::get<count - 1>(std::move(all))),
-                                std::make_index_sequence<count - 1>());
-    } else {
-        return detail::make_any(all, inplace_stop_token(), std::make_index_sequence<count>());
-    }
+    constexpr std::size_t limits =
+        (std::size_t{detail::is_like_a_limit<std::remove_cvref_t<Arguments>>} + ... + 0);
+    return detail::any_factory::make(std::forward_as_tuple(std::forward<Arguments>(arguments)...),
+                                     std::make_index_sequence<sizeof...(Arguments) - limits>(),
+                                     std::make_index_sequence<limits>());
 }
 
 /// @}

@@ -44,7 +44,7 @@ asio::awaitable<void> refused([[maybe_unused]] tryst::exchanger<int>& ex) {
 asio::awaitable<void, asio::io_context::executor_type>
 refused([[maybe_unused]] tryst::red_blue_exchanger<int, char>& ex) {
 #if MISTAKE == 2
-    if (const auto got = co_await ex.red_for(1, std::chrono::seconds(1))) {
+    if (const auto got = co_await ex.red(1, std::chrono::seconds(1))) {
         use(*got);
     }
 #endif
@@ -58,7 +58,7 @@ refused([[maybe_unused]] tryst::synchronous_channel<int>& channel,
     auto got = co_await channel.receive(stop);
     co_return *got;
 #elif MISTAKE == 4
-    auto send = channel.send_until(1, std::chrono::steady_clock::now(), stop);
+    auto send = channel.send(1, std::chrono::steady_clock::now(), stop);
     use((co_await send).error());
 #endif
     co_return 1;

@@ -1,11 +1,12 @@
-// What is neither a case nor a stop token at the end.
-// diagnostic: the arguments of select are what exchange, .* return, then perhaps a stop token
-// diagnostic: the arguments of select are what exchange, .* return, then perhaps a stop token
-// diagnostic: the arguments of select are .* select_for and select_until take their limit first
-// diagnostic: the arguments of select are what exchange, .* return, then perhaps a stop token
-// diagnostic: the arguments of select are what exchange, .* return, then perhaps a stop token
-// diagnostic: the arguments of select are what exchange, .* return, then perhaps a stop token
-// diagnostic: try_select does not wait, so it takes no stop token
+// What is neither a case nor a limit, and limits that are not the last arguments.
+// diagnostic: the limits of a selection come after its cases
+// diagnostic: the limits of a selection come after its cases
+// diagnostic: the limits of a selection come after its cases
+// diagnostic: the arguments of select are what exchange, .* return, then its limits
+// diagnostic: the arguments of select are what exchange, .* return, then its limits
+// diagnostic: the arguments of select are what exchange, .* return, then its limits
+// diagnostic: try_select does not wait, so it takes no limit
+// diagnostic: try_select does not wait, so it takes no limit
 #include <tryst/exchanger.hpp>
 #include <tryst/select.hpp>
 #include <tryst/synchronous_channel.hpp>
@@ -19,9 +20,9 @@ void refused(tryst::synchronous_channel<int>& a, tryst::exchanger<int>& b, std::
 #if MISTAKE == 1
     static_cast<void>(tryst::select(a.receive(), stop, b.exchange(1)));
 #elif MISTAKE == 2
-    static_cast<void>(tryst::select(a.receive(), b.exchange(1), stop, stop));
+    static_cast<void>(tryst::select(stop, a.receive(), b.exchange(1)));
 #elif MISTAKE == 3
-    static_cast<void>(tryst::select(a.receive(), b.exchange(1), 5ms));
+    static_cast<void>(tryst::select_biased(5ms, a.receive(), b.exchange(1)));
 #elif MISTAKE == 4
     static_cast<void>(tryst::select(a, b));
 #elif MISTAKE == 5
@@ -30,8 +31,11 @@ void refused(tryst::synchronous_channel<int>& a, tryst::exchanger<int>& b, std::
     static_cast<void>(tryst::select(tryst::select(a.receive()), b.exchange(1)));
 #elif MISTAKE == 7
     static_cast<void>(tryst::try_select(a.receive(), b.exchange(1), stop));
+#elif MISTAKE == 8
+    static_cast<void>(tryst::try_select(a.receive(), b.exchange(1), 5ms));
 #else
-    static_cast<void>(tryst::select(a.receive(), b.exchange(1), stop));
+    static_cast<void>(tryst::select(a.receive(), b.exchange(1), 5ms, stop));
+    static_cast<void>(tryst::select_biased(a.receive(), b.exchange(1), stop, 5ms));
     static_cast<void>(tryst::try_select(a.receive(), b.exchange(1)));
 #endif
 }

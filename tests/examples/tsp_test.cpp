@@ -691,11 +691,11 @@ TEST(TspEvolution, DetectsABreederWithoutItsPartners) {
 
 TEST(TspMutexExchanger, SwapsOrTimesOut) {
     mutex_exchanger<int> channel;
-    EXPECT_EQ(channel.exchange_for(1, std::chrono::nanoseconds(1)), std::nullopt);
+    EXPECT_EQ(channel.exchange(1, std::chrono::nanoseconds(1)), std::nullopt);
     constexpr std::chrono::hours forever(1);
     std::optional<int> theirs;
-    std::jthread partner([&] { theirs = channel.exchange_for(2, forever); });
-    EXPECT_EQ(channel.exchange_for(3, forever), 2);
+    std::jthread partner([&] { theirs = channel.exchange(2, forever); });
+    EXPECT_EQ(channel.exchange(3, forever), 2);
     partner.join();
     EXPECT_EQ(theirs, 3);
 }

@@ -89,7 +89,7 @@ class EveryKindOfWaiter(Case):
                       rf"0  coroutine exchange\(\) at {self.at('exchange')}, {loop}, {none}"],
             "stoppable": [rf"exchange_or_stop\(\) at {self.at('exchange-or-stop')}, {loop}, "
                           "stoppable$"],
-            "timed": [rf"exchange_for_an_hour\(\) at {self.at('exchange-for-an-hour')}, {loop}, "
+            "timed": [rf"exchange_an_hour\(\) at {self.at('exchange-for-an-hour')}, {loop}, "
                       + deadline],
             "swaps": [rf"0  coroutine one_of_two\(\) at {self.at('one-of-two')}, {loop}$",
                       r"another case: blue in synchronous_channel 0x\w+ \(numbers\)$"],

@@ -198,7 +198,7 @@ int main() {
     all.scope.spawn(swap(all.empty));
     make_looped_scope(endless_scope.bytes, all.on_loop);
 
-    auto operation = all.queue.red_for(5, 1h);
+    auto operation = all.queue.red(5, 1h);
     auto sleep = tryst::sleep_for(1500ms);
     auto selection = tryst::select(all.closed.exchange(1), all.channel.send(2));
     tryst::exchanger<int> quiet{0};

@@ -29,8 +29,8 @@ tryst::task<> exchange_or_stop(meeting& at, std::stop_token stop) {
     (void)got;
 }
 
-tryst::task<> exchange_for_an_hour(meeting& at) {
-    auto got = co_await at.exchange_for(0, 1h); // exchange-for-an-hour
+tryst::task<> exchange_an_hour(meeting& at) {
+    auto got = co_await at.exchange(0, 1h); // exchange-for-an-hour
     (void)got;
 }
 
@@ -115,12 +115,11 @@ int main() {
     tryst::task_scope scope(loop);
 
     std::thread waits([&] { (void)tryst::sync_wait(threads.exchange(0)); });
-    std::thread waits_for_an_hour(
-        [&] { (void)tryst::sync_wait(patient_threads.exchange_for(0, 1h)); });
+    std::thread waits_for_an_hour([&] { (void)tryst::sync_wait(patient_threads.exchange(0, 1h)); });
     without_executor(lone);
     loop.spawn(exchange(plain, 1));
     loop.spawn(exchange_or_stop(stoppable, source.get_token()));
-    loop.spawn(exchange_for_an_hour(timed));
+    loop.spawn(exchange_an_hour(timed));
     loop.spawn(one_of_two(swaps, numbers));
     for (int i = 0; i != 70; ++i) { // more than a segment of the wait list
         loop.spawn(red(fifo));

@@ -84,7 +84,7 @@ public:
 
 private:
     counters counters_{1};
-    channel* ex_ = new channel(counters_, 0);
+    channel* ex_ = new channel(0, counters_);
     stop_source stop_;
 };
 

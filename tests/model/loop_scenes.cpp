@@ -530,12 +530,12 @@ void join_inline() {
 
 /// A party destroys the exchanger once it has found it closed, while the close may still be under
 /// way.
-template <class Exchanger, auto Try>
+template <class Exchanger, auto Arrive>
 void destroyed_during_close() {
     auto ex = std::make_unique<Exchanger>(1);
     run_threads([at = ex.get()] { at->close(); },
                 [&] {
-                    if (((*ex).*Try)(1).error() == exchange_errc::closed) {
+                    if (Arrive(*ex).error() == exchange_errc::closed) {
                         the_checker().reached(0, "closed before", site::current());
                         ex.reset();
                     }
@@ -644,11 +644,12 @@ constexpr std::array all{
     scene{"task_ends_inline",
           "a task is completed inline, perhaps before its awaiter has suspended", task_ends_inline},
     scene{"destroyed_during_close", "a party that finds the exchanger closed destroys it",
-          destroyed_during_close<exchanger<int>, &exchanger<int>::try_exchange>, reaches(0)},
+          destroyed_during_close<exchanger<int>, [](auto& at) { return at.try_exchange(1); }>,
+          reaches(0)},
     scene{"destroyed_during_close_over_waiter", "the same while another waits; a stop",
           destroyed_during_close_over_waiter, reaches(0)},
     scene{"lifo_destroyed_during_close", "the same, a dual stack",
-          destroyed_during_close<lifo, &lifo::try_red>, reaches(0)},
+          destroyed_during_close<lifo, [](auto& at) { return at.try_red(1); }>, reaches(0)},
     scene{"sleep_and_stop", "a sleep ends by time or by a stop", sleep_and_stop, reaches(0, 1)},
     scene{"sleep_abandoned", "a sleeper is destroyed with its loop; a stop", sleep_abandoned},
     scene{"handle_awaited", "the work of a handle ends on another loop", handle_awaited},

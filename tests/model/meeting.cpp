@@ -63,16 +63,16 @@ detached meeting::coroutine_party(meeting& m, serial_loop* on, std::size_t mine,
         m.enter(mine, co_await ex.exchange(std::move(gift), m.token()));
         break;
     case patience::until_deadline:
-        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait));
+        m.enter(mine, co_await ex.exchange(std::move(gift), wait));
         break;
     case patience::until_either:
-        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait, m.token()));
+        m.enter(mine, co_await ex.exchange(std::move(gift), wait, m.token()));
         break;
     case patience::none:
         m.enter(mine, ex.try_exchange(std::move(gift)));
         break;
     case patience::over:
-        m.enter(mine, co_await ex.exchange_for(std::move(gift), wait - wait));
+        m.enter(mine, co_await ex.exchange(std::move(gift), wait - wait));
         break;
     }
     if (on != nullptr) {
@@ -126,7 +126,7 @@ detached meeting::cancellable_party(meeting& m, std::size_t mine, patience kind)
         auto got = co_await wait_for(operation);
         m.enter(mine, got);
     } else if (kind == patience::until_deadline) {
-        auto operation = m.ex_->exchange_for(std::move(gift), wait);
+        auto operation = m.ex_->exchange(std::move(gift), wait);
         auto got = co_await wait_for(operation);
         m.enter(mine, got);
     } else {
@@ -169,7 +169,7 @@ owned party_to_be_destroyed(meeting& m, std::size_t mine, patience kind) {
     if (kind == patience::until_stop) {
         m.enter(mine, co_await m.ex().exchange(parcel(mine), m.token()));
     } else if (kind == patience::until_deadline) {
-        m.enter(mine, co_await m.ex().exchange_for(parcel(mine), meeting::wait));
+        m.enter(mine, co_await m.ex().exchange(parcel(mine), meeting::wait));
     } else {
         m.enter(mine, co_await m.ex().exchange(parcel(mine)));
     }
@@ -214,13 +214,13 @@ void meeting::thread_party(std::size_t mine, patience kind) {
     case patience::until_stop:
         return enter(mine, sync_wait(ex.exchange(std::move(gift), token())));
     case patience::until_deadline:
-        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait)));
+        return enter(mine, sync_wait(ex.exchange(std::move(gift), wait)));
     case patience::until_either:
-        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait, token())));
+        return enter(mine, sync_wait(ex.exchange(std::move(gift), wait, token())));
     case patience::none:
         return enter(mine, ex.try_exchange(std::move(gift)));
     case patience::over:
-        return enter(mine, sync_wait(ex.exchange_for(std::move(gift), wait - wait)));
+        return enter(mine, sync_wait(ex.exchange(std::move(gift), wait - wait)));
     }
 }
 

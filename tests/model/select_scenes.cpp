@@ -314,11 +314,7 @@ private:
     auto offer(std::size_t who, std::size_t which, at<Side> where, Limit... limit) {
         auto& there = *places_.at(where.place);
         parcel gift(number_of(who, which));
-        if constexpr (std::is_same_v<std::tuple<Limit...>, std::tuple<std::chrono::nanoseconds>>) {
-            return factory<Side>::make_exchange_for(there, std::move(gift), limit...);
-        } else {
-            return factory<Side>::make_exchange(there, std::move(gift), std::move(limit)...);
-        }
+        return factory<Side>::make_exchange(there, std::move(gift), std::move(limit)...);
     }
 
     /// What the party awaits.
@@ -359,9 +355,9 @@ private:
         } else if constexpr (Kind == until_stop) {
             return select(given(std::integral_constant<std::size_t, I>())..., token());
         } else if constexpr (Kind == until_deadline) {
-            return select_for(wait, given(std::integral_constant<std::size_t, I>())...);
+            return select(given(std::integral_constant<std::size_t, I>())..., wait);
         } else if constexpr (Kind == until_either) {
-            return select_for(wait, given(std::integral_constant<std::size_t, I>())..., token());
+            return select(given(std::integral_constant<std::size_t, I>())..., wait, token());
         } else {
             return select(given(std::integral_constant<std::size_t, I>())...);
         }

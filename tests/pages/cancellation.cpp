@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using parcel = std::string;
 
 tryst::task<> give_up(tryst::exchanger<parcel>& ex, parcel mine, std::stop_token stop) {
-    auto got = co_await ex.exchange_for(std::move(mine), 50ms, stop);
+    auto got = co_await ex.exchange(std::move(mine), 50ms, stop);
     if (got) {
         std::cout << "swapped for " << *got << '\n';
     } else if (got.error() == tryst::exchange_errc::timed_out) {
@@ -28,7 +28,7 @@ tryst::task<parcel> swap_or_keep(tryst::exchanger<parcel>& ex, parcel mine) {
     if (now) {
         co_return *std::move(now);
     }
-    auto later = co_await ex.exchange_for(std::move(now).returned(), 5ms);
+    auto later = co_await ex.exchange(std::move(now).returned(), 5ms);
     co_return later ? *std::move(later) : std::move(later).returned();
 }
 

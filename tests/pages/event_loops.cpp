@@ -65,7 +65,7 @@ private:
 tryst::task<> show(tryst::exchanger<std::string>& ex, my_loop& loop) {
     using namespace std::chrono_literals;
     std::string question = "what is new?";
-    auto answer = co_await ex.exchange_for(std::move(question), 10s);
+    auto answer = co_await ex.exchange(std::move(question), 10s);
     std::cout << *answer << '\n'; // on the thread of my_loop
     loop.quit();
 }

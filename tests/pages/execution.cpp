@@ -39,7 +39,7 @@ int main() {
         std::cout << *a << ' ' << *b << '\n';
     }
     {
-        auto swap = tryst::as_sender(ex.exchange_for("mine", 5ms)) | stdexec::then([](auto result) {
+        auto swap = tryst::as_sender(ex.exchange("mine", 5ms)) | stdexec::then([](auto result) {
                         return result ? *std::move(result) : std::move(result).returned();
                     });
         auto [got] = stdexec::sync_wait(std::move(swap)).value();

@@ -16,5 +16,5 @@ void stage(tryst::exchanger<buffer>& ex, buffer full, std::stop_token stop) {
     if (got) {
         full = *std::move(got);
     }
-    auto next = tryst::fiber::wait(ex.exchange_for(std::move(full), 5ms, stop));
+    auto next = tryst::fiber::wait(ex.exchange(std::move(full), 5ms, stop));
 }

@@ -44,11 +44,11 @@ void open(asio::io_context& io) {
 }
 
 tryst::task<> use(redis::remote_red_blue_exchanger<question, answer>& desk,
-                  redis::remote_channel<std::string>& jobs) {
+                  redis::remote_channel<std::string>& jobs, std::stop_token stop) {
     question mine{"why?"};
-    auto reply = co_await desk.red_for(std::move(mine), 5s); // remote_result<answer, question>
+    auto reply = co_await desk.red(std::move(mine), 5s); // remote_result<answer, question>
     auto sent = co_await jobs.send("resize 17.png"); // remote_result<void, std::string>
-    auto job = co_await jobs.receive(); // remote_result<std::string, void>
+    auto job = co_await jobs.receive(1min, stop); // remote_result<std::string, void>
     static_cast<void>(reply), static_cast<void>(sent), static_cast<void>(job);
 }
 
@@ -65,7 +65,7 @@ asio::awaitable<void> cancellable(redis::remote_exchanger<std::string>& room, st
 }
 
 void on_a_thread(redis::remote_exchanger<std::string>& room) {
-    auto got = tryst::sync_wait(room.exchange_for("tea", 5s));
+    auto got = tryst::sync_wait(room.exchange("tea", 5s));
     static_cast<void>(got);
 }
 
@@ -74,7 +74,7 @@ void use(std::string&&) {}
 void ask_the_partner_about(std::string&&) {}
 
 tryst::task<> handle(redis::remote_exchanger<std::string>& room, std::string mine) {
-    auto got = co_await room.exchange_for(std::move(mine), 5s);
+    auto got = co_await room.exchange(std::move(mine), 5s);
     if (got) {
         use(*std::move(got)); // nobody else has it
     } else if (got.error() != tryst::exchange_errc::in_doubt) {

@@ -41,7 +41,7 @@ tryst::task<cache> work(tryst::synchronous_channel<request>& requests,
 using jobs = tryst::synchronous_channel<request>;
 
 tryst::task<std::optional<request>> next_job(jobs& urgent, jobs& ordinary, std::stop_token stop) {
-    auto got = co_await tryst::select_for(50ms, urgent.receive(), ordinary.receive(), stop);
+    auto got = co_await tryst::select(urgent.receive(), ordinary.receive(), 50ms, stop);
     if (!got) { // get<0>().error() is timed_out or cancelled, and so is get<1>().error()
         co_return std::nullopt;
     }

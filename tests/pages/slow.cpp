@@ -63,7 +63,7 @@ int main() {
     expect(ex.stats().longest_wait <= met - start,
            "for the counters, the wait ends with the match");
 
-    (void)tryst::sync_wait(ex.exchange_for(1, 1ms));
+    (void)tryst::sync_wait(ex.exchange(1, 1ms));
     expect(ex.stats().timeouts == 1, "a deadline that passes counts as a timeout");
     expect(ex.stats().waiting == 0, "nobody waits any more");
     report(ex);

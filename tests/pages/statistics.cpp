@@ -26,7 +26,7 @@ int main() {
     tryst::counters all; // must outlive the exchangers
 
     tryst::exchanger<buffer, tryst::counted> first(all);
-    tryst::exchanger<buffer, tryst::counted> second(all, 0U);
+    tryst::exchanger<buffer, tryst::counted> second(0, all);
 
     static_cast<void>(first.try_exchange("mine"));
     static_cast<void>(second.try_exchange("mine"));

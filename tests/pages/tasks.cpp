@@ -50,11 +50,16 @@ tryst::task<> both(tryst::exchanger<std::string>& ex) {
     std::cout << *a << ' ' << *b << ' ' << c << '\n';
 }
 
+tryst::task<std::string> compute(tryst::inplace_stop_token stop) {
+    const bool done = co_await tryst::sleep_for(1h, stop);
+    co_return done ? "computed" : "nothing yet";
+}
+
 tryst::task<std::string> receive_or_compute(tryst::synchronous_channel<std::string>& in) {
     auto got = co_await tryst::when_any([&](auto stop) { return in.receive(stop); },
-                                        [&](auto stop) { return tryst::sleep_for(5ms, stop); });
-    auto item = got.get<0>(); // look here even if the time passed first
-    co_return item ? *std::move(item) : "nothing yet";
+                                        [&](auto stop) { return compute(stop); }, 5ms);
+    auto item = got.get<0>(); // look here even if something else ended first
+    co_return item ? *std::move(item) : got.get<1>();
 }
 
 } // namespace

@@ -178,34 +178,34 @@ private:
     void make(Exchanger& ex, const wish& what, item&& mine) {
         limit(
             what, [&](auto... more) { return ex.exchange(std::move(mine), more...); },
-            [&](auto... more) { return ex.exchange_for(std::move(mine), more...); },
-            [&](auto... more) { return ex.exchange_until(std::move(mine), more...); });
+            [&](auto... more) { return ex.exchange(std::move(mine), more...); },
+            [&](auto... more) { return ex.exchange(std::move(mine), more...); });
     }
     template <class Exchanger>
     void make(Exchanger& ex, const wish& what, item&& mine) {
         if (what.colour == history::colour::red) {
             limit(
                 what, [&](auto... more) { return ex.red(std::move(mine), more...); },
-                [&](auto... more) { return ex.red_for(std::move(mine), more...); },
-                [&](auto... more) { return ex.red_until(std::move(mine), more...); });
+                [&](auto... more) { return ex.red(std::move(mine), more...); },
+                [&](auto... more) { return ex.red(std::move(mine), more...); });
         } else {
             limit(
                 what, [&](auto... more) { return ex.blue(std::move(mine), more...); },
-                [&](auto... more) { return ex.blue_for(std::move(mine), more...); },
-                [&](auto... more) { return ex.blue_until(std::move(mine), more...); });
+                [&](auto... more) { return ex.blue(std::move(mine), more...); },
+                [&](auto... more) { return ex.blue(std::move(mine), more...); });
         }
     }
     void make(item_channel& ex, const wish& what, item&& mine) {
         if (what.colour == history::colour::red) {
             limit(
                 what, [&](auto... more) { return ex.send(std::move(mine), more...); },
-                [&](auto... more) { return ex.send_for(std::move(mine), more...); },
-                [&](auto... more) { return ex.send_until(std::move(mine), more...); });
+                [&](auto... more) { return ex.send(std::move(mine), more...); },
+                [&](auto... more) { return ex.send(std::move(mine), more...); });
         } else {
             limit(
                 what, [&](auto... more) { return ex.receive(more...); },
-                [&](auto... more) { return ex.receive_for(more...); },
-                [&](auto... more) { return ex.receive_until(more...); });
+                [&](auto... more) { return ex.receive(more...); },
+                [&](auto... more) { return ex.receive(more...); });
         }
     }
 

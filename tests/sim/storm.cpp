@@ -86,7 +86,7 @@ task<> wait_at(crowd<Meetings>& all, exchanger<int>& where, ending how) {
     if (how == ending::stop) {
         static_cast<void>(co_await where.exchange(0, all.stop.get_token()));
     } else if (how == ending::deadline) {
-        static_cast<void>(co_await where.exchange_until(0, all.deadline));
+        static_cast<void>(co_await where.exchange(0, all.deadline));
     } else {
         static_cast<void>(co_await where.exchange(0));
     }
@@ -98,7 +98,7 @@ task<> wait_at(crowd<Meetings>& all, red_blue_exchanger<int, int, Order>& where,
     if (how == ending::stop) {
         static_cast<void>(co_await where.red(0, all.stop.get_token()));
     } else if (how == ending::deadline) {
-        static_cast<void>(co_await where.red_until(0, all.deadline));
+        static_cast<void>(co_await where.red(0, all.deadline));
     } else {
         static_cast<void>(co_await where.red(0));
     }

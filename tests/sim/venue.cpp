@@ -26,11 +26,11 @@ void venue::make(kind which, std::size_t capacity) {
         break;
     case kind::counted:
         counters_ = std::make_unique<counters>(choices().between(0, 2));
-        owned_ = std::make_unique<counted_exchanger>(*counters_, capacity);
+        owned_ = std::make_unique<counted_exchanger>(capacity, *counters_);
         break;
     case kind::counted_lifo:
         counters_ = std::make_unique<counters>(choices().between(0, 2));
-        owned_ = std::make_unique<counted_lifo_exchanger>(*counters_, capacity);
+        owned_ = std::make_unique<counted_lifo_exchanger>(capacity, *counters_);
         break;
     }
 }

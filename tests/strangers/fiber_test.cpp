@@ -22,7 +22,7 @@ TEST(StrangerInFibers, Waits) {
     tryst::synchronous_channel<item> to;
     int sum = 0;
     const auto party = [&] {
-        const auto got = tryst::fiber::wait(at.exchange_for(item{1}, 1h, stranger::stop_token{}));
+        const auto got = tryst::fiber::wait(at.exchange(item{1}, 1h, stranger::stop_token{}));
         sum += got ? got->number : 0;
         auto selected = tryst::fiber::wait(tryst::select(to.receive(), at.exchange(item{2})));
         sum += selected.index() == 1 ? selected.get<1>()->number : 0;
@@ -32,7 +32,7 @@ TEST(StrangerInFibers, Waits) {
     first.join();
     second.join();
     EXPECT_EQ(sum, 6);
-    EXPECT_FALSE(tryst::fiber::wait(at.exchange_for(item{3}, 1ms)));
+    EXPECT_FALSE(tryst::fiber::wait(at.exchange(item{3}, 1ms)));
 }
 
 template <class T>

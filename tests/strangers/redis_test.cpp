@@ -33,7 +33,7 @@ tryst::task<int> meet(redis::connection& server) {
     int sum = 0;
     const auto swapped = co_await at.exchange(item{1}, stranger::stop_token{});
     sum += swapped.returned().number;
-    const auto limited = co_await at.exchange_for(item{2}, 1h);
+    const auto limited = co_await at.exchange(item{2}, 1h);
     sum += limited.returned().number;
     const auto red = co_await sides.red(item{3});
     sum += red.returned().number;

@@ -237,8 +237,8 @@ detached_coroutine wait_with_deadline(race& r, std::chrono::microseconds patienc
                                           .stop = waiters_stop,
                                           .deadline = steady::now() + patience,
                                           .relative = true});
-        op.returned(co_await r.ex->exchange_for(tracked(r.items, waiters_item), patience,
-                                                r.stop.get_token()));
+        op.returned(
+            co_await r.ex->exchange(tracked(r.items, waiters_item), patience, r.stop.get_token()));
     }
     r.ended.store(true, std::memory_order_release);
 }

@@ -53,7 +53,7 @@ task<> wait_in_vain(Exchanger& ex, counts& all, const std::atomic<bool>& enough,
     std::minstd_rand random(seed);
     while (!enough.load(std::memory_order_relaxed)) {
         const long patience = random() % 50 == 0 ? 500 : 1 + static_cast<long>(random() % 9);
-        const auto got = co_await ex.red_for(0, patience * tick);
+        const auto got = co_await ex.red(0, patience * tick);
         if (got.error() == exchange_errc::timed_out) {
             all.timeouts.fetch_add(1, std::memory_order_relaxed);
         }

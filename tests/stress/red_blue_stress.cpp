@@ -121,15 +121,15 @@ auto operation_of(coloured_scene<Meeting>& s, coloured_turn<Meeting>& t) noexcep
         }
     } else if constexpr (Limit == limit::deadline) {
         if constexpr (Red) {
-            return s.ex.red_for(t.item(), t.patience);
+            return s.ex.red(t.item(), t.patience);
         } else {
-            return s.ex.blue_for(t.item(), t.patience);
+            return s.ex.blue(t.item(), t.patience);
         }
     } else {
         if constexpr (Red) {
-            return s.ex.red_for(t.item(), t.patience, t.stop);
+            return s.ex.red(t.item(), t.patience, t.stop);
         } else {
-            return s.ex.blue_for(t.item(), t.patience, t.stop);
+            return s.ex.blue(t.item(), t.patience, t.stop);
         }
     }
 }

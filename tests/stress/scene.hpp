@@ -155,9 +155,9 @@ Coroutine coroutine_party(scene& s, std::size_t number) {
         if (t.tries()) {
             open = t.end(s.ex.try_exchange(t.item()));
         } else if (t.has_both()) {
-            open = t.end(co_await s.ex.exchange_for(t.item(), t.patience, std::move(t.stop)));
+            open = t.end(co_await s.ex.exchange(t.item(), t.patience, std::move(t.stop)));
         } else if (t.has_deadline()) {
-            open = t.end(co_await s.ex.exchange_for(t.item(), t.patience));
+            open = t.end(co_await s.ex.exchange(t.item(), t.patience));
         } else if (t.has_stop()) {
             open = t.end(co_await s.ex.exchange(t.item(), std::move(t.stop)));
         } else {
@@ -177,9 +177,9 @@ void blocking_party(scene& s, std::size_t number, Wait wait) {
         if (t.tries()) {
             open = t.end(s.ex.try_exchange(t.item()));
         } else if (t.has_both()) {
-            open = t.end(wait(s.ex.exchange_for(t.item(), t.patience, std::move(t.stop))));
+            open = t.end(wait(s.ex.exchange(t.item(), t.patience, std::move(t.stop))));
         } else if (t.has_deadline()) {
-            open = t.end(wait(s.ex.exchange_for(t.item(), t.patience)));
+            open = t.end(wait(s.ex.exchange(t.item(), t.patience)));
         } else if (t.has_stop()) {
             open = t.end(wait(s.ex.exchange(t.item(), std::move(t.stop))));
         } else {

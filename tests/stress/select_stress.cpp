@@ -119,7 +119,7 @@ struct at_exchanger {
     }
     template <class... Stop>
     auto lasting(std::chrono::microseconds patience, Stop... stop) const {
-        return s->ex.at(channel).exchange_for(tracked(s->items, id), patience, std::move(stop)...);
+        return s->ex.at(channel).exchange(tracked(s->items, id), patience, std::move(stop)...);
     }
 };
 
@@ -136,7 +136,7 @@ struct as_red {
     }
     template <class... Stop>
     auto lasting(std::chrono::microseconds patience, Stop... stop) const {
-        return s->pair.red_for(tracked(s->items, id), patience, std::move(stop)...);
+        return s->pair.red(tracked(s->items, id), patience, std::move(stop)...);
     }
 };
 
@@ -153,7 +153,7 @@ struct as_blue {
     }
     template <class... Stop>
     auto lasting(std::chrono::microseconds patience, Stop... stop) const {
-        return s->pair.blue_for(tracked(s->items, id), patience, std::move(stop)...);
+        return s->pair.blue(tracked(s->items, id), patience, std::move(stop)...);
     }
 };
 
@@ -170,7 +170,7 @@ struct as_sender {
     }
     template <class... Stop>
     auto lasting(std::chrono::microseconds patience, Stop... stop) const {
-        return s->line.send_for(tracked(s->items, id), patience, std::move(stop)...);
+        return s->line.send(tracked(s->items, id), patience, std::move(stop)...);
     }
 };
 
@@ -187,7 +187,7 @@ struct as_receiver {
     }
     template <class... Stop>
     auto lasting(std::chrono::microseconds patience, Stop... stop) const {
-        return s->line.receive_for(patience, std::move(stop)...);
+        return s->line.receive(patience, std::move(stop)...);
     }
 };
 
@@ -320,7 +320,7 @@ private:
     std::unique_ptr<wish> several(Cases... cases) {
         common_ = {.selection = s_->record.tick()};
         const auto lasting = [&](auto patience, auto... stop) {
-            return select_for(patience, cases.waiting()..., std::move(stop)...);
+            return select(cases.waiting()..., patience, std::move(stop)...);
         };
         const auto end = [this](const auto& got) { this->end_all(got); };
         return random_.roll() % 2 == 0

@@ -57,7 +57,7 @@ inline detached_coroutine send_alone(synchronous_channel<int>& channel, int item
 
 inline detached_coroutine time_out_alone(synchronous_channel<int>& channel,
                                          std::promise<bool> end) {
-    const auto sent = co_await channel.send_for(1, std::chrono::milliseconds(1));
+    const auto sent = co_await channel.send(1, std::chrono::milliseconds(1));
     end.set_value(sent.error() == exchange_errc::timed_out);
 }
 

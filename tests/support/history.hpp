@@ -49,7 +49,7 @@ inline long id_of(const tracked& item) noexcept {
  *
  *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3,
  *                        .deadline = loop.now() + 5ms, .relative = true});
- *   op.returned(co_await other.exchange_for(tracked(items, 8), 5ms, third.get_token()),
+ *   op.returned(co_await other.exchange(tracked(items, 8), 5ms, third.get_token()),
  *   loop.now());
  *
  *   auto op = log.begin({.given = 9, .way = history::way::tries});
@@ -154,7 +154,7 @@ public:
         stop_id stop = 0;
         std::optional<time_point> deadline{};
         bool relative =
-            false; ///< The deadline is the earliest that it may be, as with `exchange_for`.
+            false; ///< The deadline is the earliest that it may be, as that of a duration.
         history::way way = way::waits;
         history::colour colour = colour::any;
         selection_id selection = 0; ///< The operation is one of its cases.

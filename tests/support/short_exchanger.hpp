@@ -27,32 +27,15 @@ public:
     explicit short_exchanger(std::size_t capacity = 0)
         : protocol_(std::make_unique<protocol>(capacity)) {}
 
-    template <class... StopToken>
-    [[nodiscard]] auto red(T item, StopToken... stop) noexcept {
-        return reds::make_exchange(*protocol_, std::move(item), std::move(stop)...);
-    }
-    template <class Duration, class... StopToken>
-    [[nodiscard]] auto red_for(T item, Duration patience, StopToken... stop) noexcept {
-        return reds::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop)...);
-    }
-    template <class Deadline, class... StopToken>
-    [[nodiscard]] auto red_until(T item, Deadline deadline, StopToken... stop) noexcept {
-        return reds::make_exchange_until(*protocol_, std::move(item), deadline, std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto red(T item, Limit... limit) noexcept {
+        return reds::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
     auto try_red(T item) noexcept { return reds::try_exchange(*protocol_, std::move(item)); }
 
-    template <class... StopToken>
-    [[nodiscard]] auto blue(T item, StopToken... stop) noexcept {
-        return blues::make_exchange(*protocol_, std::move(item), std::move(stop)...);
-    }
-    template <class Duration, class... StopToken>
-    [[nodiscard]] auto blue_for(T item, Duration patience, StopToken... stop) noexcept {
-        return blues::make_exchange_for(*protocol_, std::move(item), patience, std::move(stop)...);
-    }
-    template <class Deadline, class... StopToken>
-    [[nodiscard]] auto blue_until(T item, Deadline deadline, StopToken... stop) noexcept {
-        return blues::make_exchange_until(*protocol_, std::move(item), deadline,
-                                          std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto blue(T item, Limit... limit) noexcept {
+        return blues::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
     auto try_blue(T item) noexcept { return blues::try_exchange(*protocol_, std::move(item)); }
 

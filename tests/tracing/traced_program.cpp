@@ -31,7 +31,7 @@ tryst::task<> wait(tryst::exchanger<int>& ex) {
     (void)co_await ex.exchange(1);
 }
 tryst::task<> wait_for(tryst::exchanger<int>& ex, std::chrono::milliseconds patience) {
-    (void)co_await ex.exchange_for(1, patience);
+    (void)co_await ex.exchange(1, patience);
 }
 tryst::task<> wait_with(tryst::exchanger<int>& ex, std::stop_token stop) {
     (void)co_await ex.exchange(1, std::move(stop));
@@ -76,8 +76,8 @@ void wait_long() {
     std::atomic<bool> over{false};
     std::thread other([&] {
         while (!over.load(std::memory_order_relaxed)) {
-            (void)tryst::sync_wait(lobby.exchange_for(1, 20ms));
-            (void)tryst::sync_wait(office.exchange_for(1, 1ms));
+            (void)tryst::sync_wait(lobby.exchange(1, 20ms));
+            (void)tryst::sync_wait(office.exchange(1, 1ms));
         }
     });
     while (std::getchar() != EOF) {
@@ -91,7 +91,7 @@ template <tryst::order Order>
 void use_two_colours() {
     tryst::red_blue_exchanger<int, int, Order> ex;
     (void)ex.try_red(1);
-    (void)tryst::sync_wait(ex.blue_for(1, 0ms));
+    (void)tryst::sync_wait(ex.blue(1, 0ms));
 }
 
 } // namespace

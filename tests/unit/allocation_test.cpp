@@ -72,13 +72,14 @@ tryst::task<> exchange_steadily(exchanger& ex, std::stop_token stop, cost& all) 
         all.count(plain);
         const auto stoppable = co_await ex.exchange(i, stop);
         all.count(stoppable);
-        const auto timed = co_await ex.exchange_for(i, 1h);
+        const auto timed = co_await ex.exchange(i, 1h);
         all.count(timed);
-        const auto both = co_await ex.exchange_for(i, 1h, stop);
+        const auto both = co_await ex.exchange(i, 1h, stop);
         all.count(both);
-        const auto until = co_await ex.exchange_until(i, exchanger::time_point::max(), stop);
+        const auto until =
+            co_await ex.exchange(i, std::chrono::steady_clock::time_point::max(), stop);
         all.count(until);
-        static_cast<void>(co_await ex.exchange_for(i, 0s));
+        static_cast<void>(co_await ex.exchange(i, 0s));
         static_cast<void>(ex.try_exchange(i));
     }
     all.allocated = measured.allocated();
@@ -156,14 +157,14 @@ TEST(Allocation, DoesNotHappenInExchangesBetweenThreads) {
     cost all;
     const std::stop_token token = stop.get_token();
     static_cast<void>(tryst::sync_wait(ex.exchange(0)));
-    static_cast<void>(tryst::sync_wait(ex.exchange_for(0, 1us)));
+    static_cast<void>(tryst::sync_wait(ex.exchange(0, 1us)));
     const since_now measured;
     for (int i = 0; i != steady; ++i) {
         all.count(tryst::sync_wait(ex.exchange(i)));
         all.count(tryst::sync_wait(ex.exchange(i, token)));
-        all.count(tryst::sync_wait(ex.exchange_for(i, 1h)));
-        all.count(tryst::sync_wait(ex.exchange_for(i, 1h, token)));
-        static_cast<void>(tryst::sync_wait(ex.exchange_for(i, 1us)));
+        all.count(tryst::sync_wait(ex.exchange(i, 1h)));
+        all.count(tryst::sync_wait(ex.exchange(i, 1h, token)));
+        static_cast<void>(tryst::sync_wait(ex.exchange(i, 1us)));
     }
     all.allocated = measured.allocated();
     all.freed = measured.freed();
@@ -174,11 +175,11 @@ TEST(Allocation, DoesNotHappenInExchangesBetweenThreads) {
 
 tryst::task<> fail_steadily(exchanger& ex, std::vector<std::stop_source>& stops, long& allocated,
                             long& freed, tryst::run_loop& loop) {
-    static_cast<void>(co_await ex.exchange_for(1, 1us));
+    static_cast<void>(co_await ex.exchange(1, 1us));
     const since_now measured;
     for (std::stop_source& stop : stops) {
-        static_cast<void>(co_await ex.exchange_for(1, 1us));
-        static_cast<void>(co_await ex.exchange_for(1, 1us, stop.get_token()));
+        static_cast<void>(co_await ex.exchange(1, 1us));
+        static_cast<void>(co_await ex.exchange(1, 1us, stop.get_token()));
         stop.request_stop();
         static_cast<void>(co_await ex.exchange(1, stop.get_token()));
     }
@@ -208,8 +209,8 @@ bare_coroutine exchange_bare(exchanger& ex, int times, std::stop_token stop,
     for (int i = 0; i != times; ++i) {
         static_cast<void>(co_await ex.exchange(i));
         static_cast<void>(co_await ex.exchange(i, stop));
-        static_cast<void>(co_await ex.exchange_for(i, 1h)); // on the timer thread
-        static_cast<void>(co_await ex.exchange_for(i, 1h, stop));
+        static_cast<void>(co_await ex.exchange(i, 1h)); // on the timer thread
+        static_cast<void>(co_await ex.exchange(i, 1h, stop));
     }
     ended = 1;
 }
@@ -264,8 +265,8 @@ TEST(OperationSize, BeyondItsItemIsWithinALinePair) {
     using ex = tryst::exchanger<payload>;
     using plain = decltype(std::declval<ex&>().exchange(payload(1)));
     using stoppable = decltype(std::declval<ex&>().exchange(payload(1), std::stop_token()));
-    using timed = decltype(std::declval<ex&>().exchange_for(payload(1), 1h));
-    using both = decltype(std::declval<ex&>().exchange_for(payload(1), 1h, std::stop_token()));
+    using timed = decltype(std::declval<ex&>().exchange(payload(1), 1h));
+    using both = decltype(std::declval<ex&>().exchange(payload(1), 1h, std::stop_token()));
     EXPECT_LE(overhead<plain>, 128U);
     EXPECT_LE(overhead<stoppable>, 128U);
     EXPECT_LE(overhead<timed>, 128U);

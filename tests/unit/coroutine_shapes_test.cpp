@@ -125,7 +125,7 @@ TEST(SafeShape, LoopsWhileANamedResultIsASuccess) {
     expect_sound([](exchanger_type& ex, census& kept) -> task<> {
         message mine{tracked(kept, 1), text};
         int rounds = 0;
-        while (auto got = co_await ex.exchange_for(std::move(mine), 0ms)) {
+        while (auto got = co_await ex.exchange(std::move(mine), 0ms)) {
             mine = std::move(*got);
             if (++rounds == 3) {
                 break;

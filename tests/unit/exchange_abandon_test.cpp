@@ -50,10 +50,10 @@ bare_coroutine wait(exchanger& ex, tracked mine, limit how, std::stop_token stop
         got.emplace(co_await ex.exchange(std::move(mine), std::move(stop)));
         break;
     case limit::deadline:
-        got.emplace(co_await ex.exchange_for(std::move(mine), 1h));
+        got.emplace(co_await ex.exchange(std::move(mine), 1h));
         break;
     case limit::both:
-        got.emplace(co_await ex.exchange_for(std::move(mine), 1h, std::move(stop)));
+        got.emplace(co_await ex.exchange(std::move(mine), 1h, std::move(stop)));
         break;
     }
 }
@@ -209,7 +209,7 @@ TEST_P(Frame, DestroyedWithItsLoopInItsFirstTurnWithdrawsItsOffer) {
         dying.spawn(how == limit::none
                         ? party(got, [this] { return ex.exchange(tracked(census, 1)); })
                         : party(got, [this] {
-                              return ex.exchange_for(tracked(census, 1), 1h, stop.get_token());
+                              return ex.exchange(tracked(census, 1), 1h, stop.get_token());
                           }));
         dying.stop();
         dying.run(); // starts the task, then stops before its check
@@ -281,9 +281,9 @@ TEST(ExchangeOperation, GivesItsItemToDestructionIfItIsNeverAwaited) {
     {
         auto plain = ex.exchange(tracked(census, 1));
         auto stoppable = ex.exchange(tracked(census, 2), stop.get_token());
-        auto timed = ex.exchange_for(tracked(census, 3), 1h);
-        auto both = ex.exchange_until(tracked(census, 4), std::chrono::steady_clock::now() + 1h,
-                                      stop.get_token());
+        auto timed = ex.exchange(tracked(census, 3), 1h);
+        auto both = ex.exchange(tracked(census, 4), std::chrono::steady_clock::now() + 1h,
+                                stop.get_token());
         EXPECT_EQ(census.alive, 4);
         EXPECT_FALSE(waits_in_list(ex)); // nothing happens until one is awaited
     }

@@ -96,10 +96,9 @@ TEST(ExchangerClose, RefusesEveryKindOfLaterArrival) {
     received<tracked> bare;
     loop.spawn(party(plain, [&] { return ex.exchange(tracked(census, 1)); }));
     loop.spawn(party(stoppable, [&] { return ex.exchange(tracked(census, 2), stop.get_token()); }));
-    loop.spawn(party(timed, [&] { return ex.exchange_for(tracked(census, 3), 1h); }));
-    loop.spawn(
-        party(both, [&] { return ex.exchange_for(tracked(census, 4), 1h, stop.get_token()); }));
-    loop.spawn(party(hasty, [&] { return ex.exchange_for(tracked(census, 5), 0s); }));
+    loop.spawn(party(timed, [&] { return ex.exchange(tracked(census, 3), 1h); }));
+    loop.spawn(party(both, [&] { return ex.exchange(tracked(census, 4), 1h, stop.get_token()); }));
+    loop.spawn(party(hasty, [&] { return ex.exchange(tracked(census, 5), 0s); }));
     EXPECT_EQ(loop.run_until_idle(), 5U); // nobody was suspended
     const auto done = bare_party(bare, [&] { return ex.exchange(tracked(census, 6)); });
     expect_closed(plain, 1);
@@ -124,7 +123,7 @@ TEST(ExchangerClose, GivesAParkedCoroutineItsItemBackOnItsLoop) {
         tryst::run_loop loop;
         received<tracked> got;
         if (limited) {
-            loop.spawn(party(got, [&] { return ex.exchange_for(tracked(census, 1), 1h); }));
+            loop.spawn(party(got, [&] { return ex.exchange(tracked(census, 1), 1h); }));
         } else {
             loop.spawn(party(got, [&] { return ex.exchange(tracked(census, 1)); }));
         }
@@ -151,7 +150,7 @@ TEST(ExchangerClose, GivesItemsBackToOffersInTheirFirstTurn) {
             grow(ex, slots);
             received<tracked> got;
             if (limited) {
-                loop.spawn(party(got, [&] { return ex.exchange_for(tracked(census, 1), 1h); }));
+                loop.spawn(party(got, [&] { return ex.exchange(tracked(census, 1), 1h); }));
             } else {
                 loop.spawn(party(got, [&] { return ex.exchange(tracked(census, 1)); }));
             }
@@ -179,7 +178,7 @@ TEST(ExchangerClose, WakesAThread) {
             exchanger ex(1);
             grow(ex, slots);
             std::thread waiter([&] {
-                auto got = timed ? tryst::sync_wait(ex.exchange_for(tracked(census, 1), 1h))
+                auto got = timed ? tryst::sync_wait(ex.exchange(tracked(census, 1), 1h))
                                  : tryst::sync_wait(ex.exchange(tracked(census, 1)));
                 EXPECT_EQ(got.error(), exchange_errc::closed);
                 EXPECT_EQ(got.returned().id(), 1);
@@ -285,7 +284,7 @@ TEST(ExchangerMatch, MayResumeInlineWhoeverDestroysTheExchanger) {
             partners.emplace(ex->try_exchange(tracked(census, 2)));
             break;
         case 1:
-            partners.emplace(tryst::sync_wait(ex->exchange_for(tracked(census, 2), 1h)));
+            partners.emplace(tryst::sync_wait(ex->exchange(tracked(census, 2), 1h)));
             break;
         default:
             partner.emplace(bare_party(partners, [&] { return ex->exchange(tracked(census, 2)); }));

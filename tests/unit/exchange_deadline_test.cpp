@@ -51,7 +51,7 @@ TEST(ExchangeFor, EndsExactlyWhenItsPatienceIsOver) {
     exchanger ex;
     timed_loop loop;
     received<int> got;
-    loop->spawn(party(got, [&] { return ex.exchange_for(1, 5ms); }));
+    loop->spawn(party(got, [&] { return ex.exchange(1, 5ms); }));
     loop.advance(0ms);
     loop.advance(5ms - 1ns);
     EXPECT_FALSE(got);
@@ -65,7 +65,7 @@ TEST(ExchangeFor, CountsFromTheStartOfTheOperationNotFromItsMaking) {
     exchanger ex;
     timed_loop loop;
     received<int> got;
-    loop->spawn(party(got, [&] { return ex.exchange_for(1, 5ms); }));
+    loop->spawn(party(got, [&] { return ex.exchange(1, 5ms); }));
     loop.advance(1h); // starts it
     loop.advance(5ms - 1ns);
     EXPECT_FALSE(got);
@@ -78,7 +78,7 @@ TEST(ExchangeFor, IsPromptInAGrownArena) {
     timed_loop loop;
     grow(ex, 4);
     received<int> got;
-    loop->spawn(party(got, [&] { return ex.exchange_for(1, 5ms); }));
+    loop->spawn(party(got, [&] { return ex.exchange(1, 5ms); }));
     loop.advance(0ms);
     loop.advance(5ms - 1ns);
     EXPECT_FALSE(got);
@@ -91,9 +91,9 @@ TEST(ExchangeFor, SwapsWithAPartnerWhoComesInTime) {
     timed_loop loop;
     received<int> waiting;
     received<int> late;
-    loop->spawn(party(waiting, [&] { return ex.exchange_for(1, 5ms); }));
+    loop->spawn(party(waiting, [&] { return ex.exchange(1, 5ms); }));
     loop.advance(4ms);
-    loop->spawn(party(late, [&] { return ex.exchange_for(2, 5ms); }));
+    loop->spawn(party(late, [&] { return ex.exchange(2, 5ms); }));
     loop.advance(0ms);
     expect_got(waiting, 2);
     expect_got(late, 1);
@@ -105,7 +105,7 @@ TEST(ExchangeFor, LosesToAMatchThatHappenedBeforeTheDeadlineFired) {
     exchanger ex;
     timed_loop loop;
     received<int> waiting;
-    loop->spawn(party(waiting, [&] { return ex.exchange_for(1, 5ms); }));
+    loop->spawn(party(waiting, [&] { return ex.exchange(1, 5ms); }));
     loop.advance(0ms);
     const auto got = ex.try_exchange(2); // its resumption is queued
     ASSERT_TRUE(got);
@@ -118,7 +118,7 @@ TEST(ExchangeUntil, EndsExactlyAtItsDeadline) {
     timed_loop loop;
     received<int> got;
     const auto deadline = loop.now() + 7ms;
-    loop->spawn(party(got, [&] { return ex.exchange_until(1, deadline); }));
+    loop->spawn(party(got, [&] { return ex.exchange(1, deadline); }));
     loop.advance(7ms - 1ns);
     EXPECT_FALSE(got);
     loop.advance(1ns);
@@ -130,7 +130,7 @@ TEST(ExchangeUntil, RoundsACoarseDeadlineUp) {
     timed_loop loop;
     received<int> got;
     using picoseconds = std::chrono::duration<long long, std::pico>;
-    loop->spawn(party(got, [&] { return ex.exchange_for(1, picoseconds(1'001)); }));
+    loop->spawn(party(got, [&] { return ex.exchange(1, picoseconds(1'001)); }));
     loop.advance(0ns);
     loop.advance(1ns);
     EXPECT_FALSE(got);
@@ -144,11 +144,11 @@ TEST(ExchangeUntil, EndsManyWaitsInTheOrderOfTheirDeadlines) {
     timed_loop loop;
     received<int> first;
     received<int> second;
-    loop->spawn(party(first, [&] { return ex.exchange_for(1, 3ms); }));
+    loop->spawn(party(first, [&] { return ex.exchange(1, 3ms); }));
     loop.advance(3ms);
     loop.advance(3ms);
     expect_failed(first, exchange_errc::timed_out, 1);
-    loop->spawn(party(second, [&] { return ex.exchange_for(2, 3ms); }));
+    loop->spawn(party(second, [&] { return ex.exchange(2, 3ms); }));
     loop.advance(2ms);
     EXPECT_FALSE(second);
     loop.advance(3ms);
@@ -167,11 +167,11 @@ TEST(ExchangeWithoutPatience, FailsAtOnceIfNobodyWaits) {
         received<int> least;
         received<int> past;
         received<int> now;
-        loop->spawn(party(zero, [&] { return ex.exchange_for(1, 0s); }));
-        loop->spawn(party(negative, [&] { return ex.exchange_for(2, -1h); }));
-        loop->spawn(party(least, [&] { return ex.exchange_for(3, std::chrono::hours::min()); }));
-        loop->spawn(party(past, [&] { return ex.exchange_until(4, loop.now() - 1ns); }));
-        loop->spawn(party(now, [&] { return ex.exchange_until(5, loop.now()); }));
+        loop->spawn(party(zero, [&] { return ex.exchange(1, 0s); }));
+        loop->spawn(party(negative, [&] { return ex.exchange(2, -1h); }));
+        loop->spawn(party(least, [&] { return ex.exchange(3, std::chrono::hours::min()); }));
+        loop->spawn(party(past, [&] { return ex.exchange(4, loop.now() - 1ns); }));
+        loop->spawn(party(now, [&] { return ex.exchange(5, loop.now()); }));
         loop.advance(0ms);
         expect_failed(zero, exchange_errc::timed_out, 1);
         expect_failed(negative, exchange_errc::timed_out, 2);
@@ -189,7 +189,7 @@ TEST(ExchangeWithoutPatience, TakesAPartnerThatWaitsAtHome) {
     received<int> hasty;
     loop->spawn(party(waiting, [&] { return ex.exchange(1); }));
     loop.advance(0ms);
-    loop->spawn(party(hasty, [&] { return ex.exchange_until(2, loop.now() - 1h); }));
+    loop->spawn(party(hasty, [&] { return ex.exchange(2, loop.now() - 1h); }));
     loop.advance(0ms);
     expect_got(waiting, 2);
     expect_got(hasty, 1);
@@ -202,7 +202,7 @@ TEST(ExchangeWithoutPatience, TakesAPartnerThatWaitsAboveHome) {
     received<int> waiting;
     received<int> hasty;
     loop->spawn(party(waiting, [&] { return ex.exchange(1); }));
-    loop->spawn(party(hasty, [&] { return ex.exchange_for(2, 0s); })); // before the other's check
+    loop->spawn(party(hasty, [&] { return ex.exchange(2, 0s); })); // before the other's check
     loop.advance(0ms);
     expect_got(waiting, 2);
     expect_got(hasty, 1);
@@ -211,23 +211,23 @@ TEST(ExchangeWithoutPatience, TakesAPartnerThatWaitsAboveHome) {
 
 TEST(ExchangeWithoutPatience, WorksOnAThreadAndInABareCoroutine) {
     exchanger ex;
-    auto alone = tryst::sync_wait(ex.exchange_for(1, -1s));
+    auto alone = tryst::sync_wait(ex.exchange(1, -1s));
     EXPECT_EQ(alone.error(), exchange_errc::timed_out);
     EXPECT_EQ(alone.returned(), 1);
     received<int> bare;
-    const bare_coroutine failing = bare_party(bare, [&] { return ex.exchange_for(2, 0s); });
+    const bare_coroutine failing = bare_party(bare, [&] { return ex.exchange(2, 0s); });
     expect_failed(bare, exchange_errc::timed_out, 2);
 
     received<int> waiting;
     const bare_coroutine waiter = bare_party(waiting, [&] { return ex.exchange(3); });
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange_for(4, 0s)), 3);
+    EXPECT_EQ(*tryst::sync_wait(ex.exchange(4, 0s)), 3);
     expect_got(waiting, 4);
 }
 
 template <class TimePoint>
 void expect_over(TimePoint deadline) {
     exchanger ex;
-    const auto until = [&](int item) { return ex.exchange_until(item, deadline); };
+    const auto until = [&](int item) { return ex.exchange(item, deadline); };
     tryst::run_loop loop;
     received<int> on_a_loop;
     loop.spawn(party(on_a_loop, [&] { return until(1); }));
@@ -261,16 +261,16 @@ void expect_endless(Duration patience) {
     exchanger ex;
     timed_loop loop;
     received<int> waiting;
-    loop->spawn(party(waiting, [&] { return ex.exchange_for(1, patience); }));
+    loop->spawn(party(waiting, [&] { return ex.exchange(1, patience); }));
     loop.advance(0ms);
     loop.advance(24h * 365);
     ASSERT_FALSE(waiting);
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange_for(2, patience)), 1);
+    EXPECT_EQ(*tryst::sync_wait(ex.exchange(2, patience)), 1);
     loop.advance(0ms);
     expect_got(waiting, 2);
 
     received<int> bare;
-    const bare_coroutine waiter = bare_party(bare, [&] { return ex.exchange_for(3, patience); });
+    const bare_coroutine waiter = bare_party(bare, [&] { return ex.exchange(3, patience); });
     ASSERT_FALSE(bare);
     EXPECT_EQ(*ex.try_exchange(4), 3);
     expect_got(bare, 4);
@@ -299,7 +299,7 @@ TEST(ExchangeForLong, DoesNotOverflowWhereAFloatIsRoundedUpToTheEndOfTime) {
 TEST(ExchangeForLong, TakesNotANumberForNoPatience) {
     exchanger ex;
     const std::chrono::duration<double> unknown(std::numeric_limits<double>::quiet_NaN());
-    auto got = tryst::sync_wait(ex.exchange_for(1, unknown));
+    auto got = tryst::sync_wait(ex.exchange(1, unknown));
     EXPECT_EQ(got.error(), exchange_errc::timed_out);
 }
 
@@ -307,13 +307,13 @@ TEST(ExchangeUntilFar, DoesNotOverflow) {
     exchanger ex;
     timed_loop loop;
     received<int> waiting;
-    loop->spawn(party(waiting, [&] { return ex.exchange_until(1, steady::time_point::max()); }));
+    loop->spawn(party(waiting, [&] { return ex.exchange(1, steady::time_point::max()); }));
     loop.advance(24h * 365);
     EXPECT_FALSE(waiting);
-    EXPECT_EQ(*tryst::sync_wait(ex.exchange_until(2, steady::time_point::max())), 1);
+    EXPECT_EQ(*tryst::sync_wait(ex.exchange(2, steady::time_point::max())), 1);
     loop.advance(0ms);
     expect_got(waiting, 2);
-    auto past = tryst::sync_wait(ex.exchange_until(3, steady::time_point::min()));
+    auto past = tryst::sync_wait(ex.exchange(3, steady::time_point::min()));
     EXPECT_EQ(past.error(), exchange_errc::timed_out);
 }
 
@@ -324,15 +324,14 @@ TEST(ExchangeDeadline, IsNeverEarlyOnAThread) {
         exchanger ex(2);
         grow(ex, slots);
         const auto start = steady::now();
-        auto got = tryst::sync_wait(ex.exchange_for(1, 3ms));
+        auto got = tryst::sync_wait(ex.exchange(1, 3ms));
         EXPECT_GE(steady::now() - start, 3ms);
         EXPECT_EQ(got.error(), exchange_errc::timed_out);
         EXPECT_EQ(got.returned(), 1);
         EXPECT_FALSE(waits_in_list(ex));
 
         const auto deadline = steady::now() + 2ms;
-        auto again =
-            tryst::sync_wait(ex.exchange_until(2, deadline, std::stop_source().get_token()));
+        auto again = tryst::sync_wait(ex.exchange(2, deadline, std::stop_source().get_token()));
         EXPECT_GE(steady::now(), deadline);
         EXPECT_EQ(again.error(), exchange_errc::timed_out);
     }
@@ -340,7 +339,7 @@ TEST(ExchangeDeadline, IsNeverEarlyOnAThread) {
 
 tryst::task<> time_it(exchanger& ex, steady::duration& taken, tryst::executor_ref& resumed_on) {
     const auto start = steady::now();
-    auto got = co_await ex.exchange_for(1, 3ms);
+    auto got = co_await ex.exchange(1, 3ms);
     taken = steady::now() - start;
     resumed_on = tryst::current_executor();
     EXPECT_EQ(got.error(), exchange_errc::timed_out);
@@ -369,7 +368,7 @@ TEST(ExchangeDeadline, IsNeverEarlyOnALoop) {
 joined_coroutine time_it_bare(exchanger& ex, steady::duration patience, steady::duration& taken,
                               std::thread::id& thread) {
     const auto start = steady::now();
-    auto got = co_await ex.exchange_for(1, patience);
+    auto got = co_await ex.exchange(1, patience);
     taken = steady::now() - start;
     thread = std::this_thread::get_id();
     EXPECT_EQ(got.error(), exchange_errc::timed_out);
@@ -408,8 +407,7 @@ TEST(ExchangeDeadline, PassedDuringTheFirstTurnEndsTheWaitRightAfterIt) {
         tryst::test::manual_loop loop({}, tryst::test::manual_clock(dial));
         grow(ex, slots);
         received<int> got;
-        loop.spawn(
-            party(got, [&, limit = dial.time + 5ms] { return ex.exchange_until(1, limit); }));
+        loop.spawn(party(got, [&, limit = dial.time + 5ms] { return ex.exchange(1, limit); }));
         loop.spawn(move_clock(dial, 5ms));
         for (int i = 0; i != 200; ++i) { // the loop polls its timers before it comes to the check
             loop.spawn(nothing());

@@ -51,12 +51,11 @@ TEST(ExchangerDestructor, ClosesForACoroutineThatWaitsOnALoop) {
         received<tracked> got;
         {
             exchanger ex;
-            loop.spawn(limited ? party(got,
-                                       [&] {
-                                           return ex.exchange_for(tracked(census, 1), 1h,
-                                                                  stop.get_token());
-                                       })
-                               : party(got, [&] { return ex.exchange(tracked(census, 1)); }));
+            loop.spawn(
+                limited
+                    ? party(got,
+                            [&] { return ex.exchange(tracked(census, 1), 1h, stop.get_token()); })
+                    : party(got, [&] { return ex.exchange(tracked(census, 1)); }));
             loop.run_until_idle();
         }
         stop.request_stop(); // too late
@@ -78,9 +77,8 @@ TEST(ExchangerDestructor, ClosesForAnOfferInItsFirstTurn) {
             received<tracked> got;
             std::optional<exchanger> ex(std::in_place, 1U);
             grow(*ex, slots);
-            loop.spawn(limited
-                           ? party(got, [&] { return ex->exchange_for(tracked(census, 1), 1h); })
-                           : party(got, [&] { return ex->exchange(tracked(census, 1)); }));
+            loop.spawn(limited ? party(got, [&] { return ex->exchange(tracked(census, 1), 1h); })
+                               : party(got, [&] { return ex->exchange(tracked(census, 1)); }));
             loop.spawn(destroy(ex)); // before the check
             loop.run_until_idle();
             expect_closed(got, 1);
@@ -98,7 +96,7 @@ TEST(ExchangerDestructor, ClosesForABareCoroutine) {
 
     ex.emplace();
     received<tracked> timed;
-    const auto other = bare_party(timed, [&] { return ex->exchange_for(tracked(census, 2), 1h); });
+    const auto other = bare_party(timed, [&] { return ex->exchange(tracked(census, 2), 1h); });
     ex.reset();
     expect_closed(timed, 2);
 }
@@ -110,7 +108,7 @@ TEST(ExchangerDestructor, ClosesForAThread) {
             std::optional<exchanger> ex(std::in_place, 1U);
             grow(*ex, slots);
             std::thread waiter([&, &used = *ex] {
-                auto got = timed ? tryst::sync_wait(used.exchange_for(tracked(census, 1), 1h))
+                auto got = timed ? tryst::sync_wait(used.exchange(tracked(census, 1), 1h))
                                  : tryst::sync_wait(used.exchange(tracked(census, 1)));
                 EXPECT_EQ(got.error(), exchange_errc::closed);
                 EXPECT_EQ(got.returned().id(), 1);
@@ -132,7 +130,7 @@ TEST(ExchangerDestructor, OnAnotherThreadClosesForARunningLoop) {
         {
             tryst::test::loop_thread loop;
             loop->spawn(i % 3 == 0
-                            ? party(got, [&] { return used.exchange_for(tracked(census, 1), 1h); })
+                            ? party(got, [&] { return used.exchange(tracked(census, 1), 1h); })
                             : party(got, [&] { return used.exchange(tracked(census, 1)); }));
             until_someone_waits(*ex); // in the wait list, though perhaps still in its first turn
             ex.reset();
@@ -156,9 +154,8 @@ TEST(ExchangerDestructor, LeavesFramesBehindThatMayBeDestroyedLater) {
                     auto ex = std::make_unique<exchanger>(1);
                     grow(*ex, slots);
                     loop.spawn(
-                        limited
-                            ? party(got, [&] { return ex->exchange_for(tracked(census, 1), 1h); })
-                            : party(got, [&] { return ex->exchange(tracked(census, 1)); }));
+                        limited ? party(got, [&] { return ex->exchange(tracked(census, 1), 1h); })
+                                : party(got, [&] { return ex->exchange(tracked(census, 1)); }));
                     if (first_turn) {
                         loop.stop();
                         loop.run();
@@ -215,8 +212,7 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfTheThreadThatReturnedFirst) {
                         EXPECT_EQ(tryst::sync_wait(ex->exchange(tracked(census, 2)))->id(), 1);
                         break;
                     case manner::timed:
-                        EXPECT_EQ(tryst::sync_wait(ex->exchange_for(tracked(census, 2), 1h))->id(),
-                                  1);
+                        EXPECT_EQ(tryst::sync_wait(ex->exchange(tracked(census, 2), 1h))->id(), 1);
                         break;
                     case manner::stoppable:
                         EXPECT_EQ(
@@ -225,10 +221,10 @@ TEST(ExchangerLifetime, EndsAtTheHandsOfTheThreadThatReturnedFirst) {
                             1);
                         break;
                     case manner::both:
-                        EXPECT_EQ(tryst::sync_wait(
-                                      ex->exchange_for(tracked(census, 2), 1h, stop.get_token()))
-                                      ->id(),
-                                  1);
+                        EXPECT_EQ(
+                            tryst::sync_wait(ex->exchange(tracked(census, 2), 1h, stop.get_token()))
+                                ->id(),
+                            1);
                         break;
                     }
                 }
@@ -260,13 +256,13 @@ tryst::task<> swap_along(std::vector<exchanger*>& line, tryst::test::census& cen
             auto got = co_await ex->exchange(tracked(census, 2));
             EXPECT_EQ(got->id(), 1);
         } else if (how == manner::timed) {
-            auto got = co_await ex->exchange_for(tracked(census, 2), 1h);
+            auto got = co_await ex->exchange(tracked(census, 2), 1h);
             EXPECT_EQ(got->id(), 1);
         } else if (how == manner::stoppable) {
             auto got = co_await ex->exchange(tracked(census, 2), stop);
             EXPECT_EQ(got->id(), 1);
         } else {
-            auto got = co_await ex->exchange_for(tracked(census, 2), 1h, stop);
+            auto got = co_await ex->exchange(tracked(census, 2), 1h, stop);
             EXPECT_EQ(got->id(), 1);
         }
     }
@@ -399,7 +395,7 @@ tryst::task<> swap_in_a_hurry(std::vector<exchanger*>& line, tryst::test::census
                               tryst::run_loop& loop) {
     auto patience = 1us;
     for (exchanger* ex : line) {
-        auto got = co_await ex->exchange_for(tracked(census, 2), patience);
+        auto got = co_await ex->exchange(tracked(census, 2), patience);
         patience = patience % 40 + 1us;
         if (!got) {
             auto again = co_await ex->exchange(tracked(census, 2));
@@ -432,7 +428,7 @@ TEST(ExchangerLifetime, OutlastsADeadlineThatComesTooLate) {
 
 tryst::test::joined_coroutine wait_briefly(exchanger& ex, tracked mine,
                                            std::chrono::microseconds patience, bool& swapped) {
-    auto got = co_await ex.exchange_for(std::move(mine), patience);
+    auto got = co_await ex.exchange(std::move(mine), patience);
     swapped = got.has_value();
 }
 

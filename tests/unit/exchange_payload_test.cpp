@@ -39,7 +39,7 @@ void expect_exchangeable(Make make, Value value) {
         received<T> first;
         received<T> second;
         loop.spawn(party(first, [&] { return ex.exchange(make(1)); }));
-        loop.spawn(party(second, [&] { return ex.exchange_for(make(2), 1h); }));
+        loop.spawn(party(second, [&] { return ex.exchange(make(2), 1h); }));
         loop.run_until_idle();
         ASSERT_TRUE(first && *first);
         ASSERT_TRUE(second && *second);
@@ -62,14 +62,14 @@ void expect_exchangeable(Make make, Value value) {
             auto got = tryst::sync_wait(ex.exchange(make(1)));
             EXPECT_EQ(value(*got), 2);
         });
-        auto got = tryst::sync_wait(ex.exchange_for(make(2), 1h));
+        auto got = tryst::sync_wait(ex.exchange(make(2), 1h));
         EXPECT_EQ(value(*got), 1);
         other.join();
     }
     auto failed = ex.try_exchange(make(3));
     ASSERT_FALSE(failed);
     EXPECT_EQ(value(failed.returned()), 3);
-    auto expired = tryst::sync_wait(ex.exchange_for(make(4), 0s));
+    auto expired = tryst::sync_wait(ex.exchange(make(4), 0s));
     ASSERT_FALSE(expired);
     EXPECT_EQ(value(expired.returned()), 4);
     ex.close();

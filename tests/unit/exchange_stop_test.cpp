@@ -68,7 +68,7 @@ TEST(ExchangeStop, RequestedBeforeTheStartCancelsAtOnce) {
     received<int> timed;
     received<int> bare;
     loop.spawn(party(on_loop, [&] { return ex.exchange(1, stop.get_token()); }));
-    loop.spawn(party(timed, [&] { return ex.exchange_for(2, 1h, stop.get_token()); }));
+    loop.spawn(party(timed, [&] { return ex.exchange(2, 1h, stop.get_token()); }));
     EXPECT_EQ(loop.run_until_idle(), 2U); // neither was suspended
     const auto ended = bare_party(bare, [&] { return ex.exchange(3, stop.get_token()); });
     expect_failed(on_loop, exchange_errc::cancelled, 1);
@@ -87,7 +87,7 @@ TEST(ExchangeStop, RequestedBeforeTheStartCancelsEvenIfAPartnerWaits) {
     const auto waiter = bare_party(waiting, [&] { return ex.exchange(1); });
     auto got = tryst::sync_wait(ex.exchange(2, stop.get_token()));
     EXPECT_EQ(got.error(), exchange_errc::cancelled);
-    auto timed = tryst::sync_wait(ex.exchange_for(3, 0s, stop.get_token()));
+    auto timed = tryst::sync_wait(ex.exchange(3, 0s, stop.get_token()));
     EXPECT_EQ(timed.error(), exchange_errc::cancelled);
     EXPECT_FALSE(waiting);
     ex.close();
@@ -125,7 +125,7 @@ TEST(ExchangeStop, FromAnotherThreadWakesAThread) {
         grow(ex, timed ? 2 : 0);
         std::stop_source stop;
         std::thread waiter([&] {
-            auto got = timed ? tryst::sync_wait(ex.exchange_for(1, 1h, stop.get_token()))
+            auto got = timed ? tryst::sync_wait(ex.exchange(1, 1h, stop.get_token()))
                              : tryst::sync_wait(ex.exchange(1, stop.get_token()));
             EXPECT_EQ(got.error(), exchange_errc::cancelled);
             EXPECT_EQ(got.returned(), 1);
@@ -247,7 +247,7 @@ TEST(ExchangeStop, OfOneTokenCancelsAllItsOperations) {
     received<int> bare;
     exchanger elsewhere;
     loop.spawn(party(first, [&] { return here.exchange(1, stop.get_token()); }));
-    loop.spawn(party(second, [&] { return there.exchange_for(2, 1h, stop.get_token()); }));
+    loop.spawn(party(second, [&] { return there.exchange(2, 1h, stop.get_token()); }));
     const auto waiter = bare_party(bare, [&] { return elsewhere.exchange(3, stop.get_token()); });
     loop.run_until_idle();
     stop.request_stop();
@@ -286,7 +286,7 @@ TEST(ExchangeStop, ThatIsImpossibleChangesNothing) {
     loop.run_until_idle();
     expect_got(never, 2);
     expect_got(orphaned, 1);
-    EXPECT_EQ(tryst::sync_wait(ex.exchange_for(3, 1ms, std::stop_token())).error(),
+    EXPECT_EQ(tryst::sync_wait(ex.exchange(3, 1ms, std::stop_token())).error(),
               exchange_errc::timed_out);
 }
 
@@ -295,7 +295,7 @@ TEST(ExchangeStop, AndADeadlineEndTheWaitOnceForTheFirstReason) {
     timed_loop loop;
     std::stop_source stop;
     received<int> stopped;
-    loop->spawn(party(stopped, [&] { return ex.exchange_for(1, 5ms, stop.get_token()); }));
+    loop->spawn(party(stopped, [&] { return ex.exchange(1, 5ms, stop.get_token()); }));
     loop.advance(1ms);
     stop.request_stop();
     loop.advance(10ms);
@@ -303,7 +303,7 @@ TEST(ExchangeStop, AndADeadlineEndTheWaitOnceForTheFirstReason) {
 
     std::stop_source late;
     received<int> expired;
-    loop->spawn(party(expired, [&] { return ex.exchange_for(2, 5ms, late.get_token()); }));
+    loop->spawn(party(expired, [&] { return ex.exchange(2, 5ms, late.get_token()); }));
     loop.advance(0ms);
     loop.advance(5ms);
     late.request_stop();
@@ -383,8 +383,8 @@ tryst::task<> wait_stoppable(tryst::exchanger<tracked>& ex, tryst::test::census&
                              tally& waiters, tryst::run_loop& loop) {
     for (int i = 0; i != rounds; ++i) {
         started = i + 1;
-        auto got = co_await ex.exchange_for(tracked(census, 1 + i), 1h,
-                                            stops[static_cast<std::size_t>(i)].get_token());
+        auto got = co_await ex.exchange(tracked(census, 1 + i), 1h,
+                                        stops[static_cast<std::size_t>(i)].get_token());
         waiters.count(got, 1 + i, got ? got->id() : 0);
     }
     loop.stop();
@@ -430,7 +430,7 @@ TEST(ExchangeStopRace, AgainstAPartnerHasOneOutcomeOnALoop) {
 
 joined_coroutine wait_briefly(tryst::exchanger<tracked>& ex, tracked mine, std::stop_token stop,
                               received<tracked>& got, std::atomic<int>& ends) {
-    got.emplace(co_await ex.exchange_for(std::move(mine), 50us, std::move(stop)));
+    got.emplace(co_await ex.exchange(std::move(mine), 50us, std::move(stop)));
     ++ends;
 }
 

@@ -83,10 +83,10 @@ tryst::task<> meet(exchanger& ex, tracked mine, limit how, std::stop_token stop,
         me.note(co_await ex.exchange(std::move(mine), std::move(stop)), partner);
         break;
     case limit::deadline:
-        me.note(co_await ex.exchange_for(std::move(mine), 1h), partner);
+        me.note(co_await ex.exchange(std::move(mine), 1h), partner);
         break;
     case limit::both:
-        me.note(co_await ex.exchange_for(std::move(mine), 1h, std::move(stop)), partner);
+        me.note(co_await ex.exchange(std::move(mine), 1h, std::move(stop)), partner);
         break;
     }
 }
@@ -106,10 +106,10 @@ void meet_on_thread(exchanger& ex, tracked mine, limit how, std::stop_token stop
         me.note(tryst::sync_wait(ex.exchange(std::move(mine), std::move(stop))), partner);
         break;
     case limit::deadline:
-        me.note(tryst::sync_wait(ex.exchange_for(std::move(mine), 1h)), partner);
+        me.note(tryst::sync_wait(ex.exchange(std::move(mine), 1h)), partner);
         break;
     case limit::both:
-        me.note(tryst::sync_wait(ex.exchange_for(std::move(mine), 1h, std::move(stop))), partner);
+        me.note(tryst::sync_wait(ex.exchange(std::move(mine), 1h, std::move(stop))), partner);
         break;
     }
 }
@@ -365,7 +365,7 @@ sworn_coroutine swap_at(tryst::executor_ref /*home*/, exchanger& ex, tracked min
 sworn_coroutine swap_in_time_at(tryst::executor_ref /*home*/, exchanger& ex, tracked mine,
                                 account& me, const account& partner) {
     me.written = 1;
-    me.note(co_await ex.exchange_for(std::move(mine), 1h), partner);
+    me.note(co_await ex.exchange(std::move(mine), 1h), partner);
 }
 
 TEST(Waiters, GoOnOnTheExecutorThatTheirPromiseNames) {

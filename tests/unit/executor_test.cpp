@@ -152,7 +152,7 @@ bound_coroutine exchange_on(executor_ref, tryst::exchanger<int>& ex, int item, r
 }
 bound_coroutine exchange_for_on(executor_ref, tryst::exchanger<int>& ex, int item,
                                 std::chrono::microseconds patience, report& out) {
-    out.fill(co_await ex.exchange_for(item, patience));
+    out.fill(co_await ex.exchange(item, patience));
 }
 task<> exchange_task(tryst::exchanger<int>& ex, int item, report& out) {
     out.fill(co_await ex.exchange(item));

@@ -194,7 +194,7 @@ TEST(Fairness, BusyThreadsTakeTheOneWhoWaitsWithinABoundedNumberOfExchanges) {
         running.emplace_back([&] {
             while (!over) {
                 // Patient enough to wait for another, and not to hang at the end.
-                mine += tryst::sync_wait(ex.exchange_for(1, 1ms)) ? 1 : 0;
+                mine += tryst::sync_wait(ex.exchange(1, 1ms)) ? 1 : 0;
             }
         });
     }

@@ -88,7 +88,7 @@ task<> receive_over_and_over(channel& ch) {
 
 task<> receive_in_vain(channel& ch, std::atomic<long>& done) {
     while (true) {
-        const auto got = co_await ch.receive_for(1ns);
+        const auto got = co_await ch.receive(1ns);
         if (!got && got.error() == exchange_errc::closed) {
             co_return;
         }
@@ -142,7 +142,7 @@ TEST_P(HeldParty, CostsTheOthersNoMemory) {
         of_this_thread = &at;
         while (!ch.is_closed()) {
             static_cast<void>(ch.try_send(2));
-            static_cast<void>(sync_wait(ch.receive_for(10us)));
+            static_cast<void>(sync_wait(ch.receive(10us)));
         }
     });
     until([&] { return at.is_held(); });

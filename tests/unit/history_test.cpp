@@ -649,7 +649,7 @@ task<> exchange(history& h, exchanger<tracked>& ex, census& items, history::call
     if (what.way == way::tries) {
         op.returned(ex.try_exchange(std::move(mine)));
     } else if (what.deadline) {
-        op.returned(co_await ex.exchange_until(std::move(mine), *what.deadline, stop), loop.now());
+        op.returned(co_await ex.exchange(std::move(mine), *what.deadline, stop), loop.now());
     } else {
         op.returned(co_await ex.exchange(std::move(mine), stop));
     }

@@ -137,7 +137,7 @@ task<> meet(exchanger<int>& ex, int mine, int& theirs) {
 
 template <class Duration>
 task<> meet_for(exchanger<int>& ex, Duration patience, std::error_code& ended) {
-    auto got = co_await ex.exchange_for(1, patience);
+    auto got = co_await ex.exchange(1, patience);
     ended = got.error();
 }
 
@@ -338,7 +338,7 @@ TEST(LoopExecutor, WithoutTimersTheTimerThreadServesDeadlines) {
     exchanger<int> ex;
     std::error_code ended;
     executor.spawn([](exchanger<int>& ex, std::error_code& ended, function_loop& loop) -> task<> {
-        auto got = co_await ex.exchange_for(1, 1ms);
+        auto got = co_await ex.exchange(1, 1ms);
         ended = got.error();
         loop.end();
     }(ex, ended, loop));
@@ -407,7 +407,7 @@ TEST(LoopExecutor, TheTimerIsCancelledAfterTheLastWait) {
     exchanger<int> ex;
     int theirs = 0;
     executor.spawn([](exchanger<int>& ex, int& theirs) -> task<> {
-        auto got = co_await ex.exchange_for(1, 1h);
+        auto got = co_await ex.exchange(1, 1h);
         theirs = *got;
     }(ex, theirs));
     loop.run_ready();
@@ -426,7 +426,7 @@ TEST(LoopExecutor, TheTimerIsCancelledWhenAFrameIsDestroyedBetweenTurns) {
     {
         const tryst::executor_scope here(executor.executor());
         auto waiting = [](exchanger<int>& ex) -> tryst::test::bare_coroutine {
-            auto got = co_await ex.exchange_for(1, 1h);
+            auto got = co_await ex.exchange(1, 1h);
             ADD_FAILURE() << "resumed with " << *got;
         }(ex);
         loop.run_ready();

@@ -55,7 +55,7 @@ task<> send(Channel& to, std::stop_token stop, int times, long& done) {
     for (int i = 0; i != times; ++i) {
         const auto plain = co_await to.send(i);
         const auto stoppable = co_await to.send(i, stop);
-        const auto timed = co_await to.send_for(i, 1h, stop);
+        const auto timed = co_await to.send(i, 1h, stop);
         done += plain.has_value() + stoppable.has_value() + timed.has_value();
     }
 }
@@ -64,7 +64,7 @@ task<> receive(Channel& from, std::stop_token stop, int times, long& done) {
     for (int i = 0; i != times; ++i) {
         const auto plain = co_await from.receive();
         const auto stoppable = co_await from.receive(stop);
-        const auto timed = co_await from.receive_for(1h, stop);
+        const auto timed = co_await from.receive(1h, stop);
         done += plain.has_value() + stoppable.has_value() + timed.has_value();
     }
 }
@@ -137,8 +137,8 @@ TYPED_TEST(RedBlueAllocation, IsOverAfterAThousandWaits) {
     long thousandth = 0;
     loop.run([](auto& from, auto& with, long& after_one, long& after_thousand) -> task<> {
         for (int i = 0; i != 5'000; ++i) {
-            const auto received = co_await from.receive_for(1ns);
-            const auto met = co_await with.red_for(i, 1ns);
+            const auto received = co_await from.receive(1ns);
+            const auto met = co_await with.red(i, 1ns);
             EXPECT_TRUE(!received && !met);
             if (i == 0) {
                 after_one = allocations;

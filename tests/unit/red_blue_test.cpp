@@ -148,7 +148,7 @@ TYPED_TEST(RedBlue, GivesUnlikeItemsBack) {
     const auto red = at.try_red(7);
     EXPECT_EQ(red.error(), exchange_errc::no_partner);
     EXPECT_EQ(red.returned(), 7);
-    const auto blue = sync_wait(at.blue_for("a string that is too long to be kept in itself", 1us));
+    const auto blue = sync_wait(at.blue("a string that is too long to be kept in itself", 1us));
     EXPECT_EQ(blue.error(), exchange_errc::timed_out);
     EXPECT_EQ(blue.returned(), "a string that is too long to be kept in itself");
     EXPECT_THROW(static_cast<void>(blue.value()), std::system_error);
@@ -209,17 +209,17 @@ TYPED_TEST(RedBlue, StopsAndDeadlinesThatCameBeforeTheStart) {
     EXPECT_EQ(this->error_of(2), exchange_errc::cancelled);
     EXPECT_EQ(this->partner_of(1), -1)
         << "a stop before the start cancels even if a partner is there";
-    const auto got = sync_wait(
-        this->meeting_.blue_until(this->item(3), typename TestFixture::meeting::time_point()));
+    const auto got =
+        sync_wait(this->meeting_.blue(this->item(3), std::chrono::steady_clock::time_point()));
     ASSERT_TRUE(got) << "a deadline that has passed still takes a partner that is waiting";
     EXPECT_EQ((*got).id(), 1);
-    const auto alone = sync_wait(this->meeting_.blue_for(this->item(4), 0s));
+    const auto alone = sync_wait(this->meeting_.blue(this->item(4), 0s));
     EXPECT_EQ(alone.error(), exchange_errc::timed_out);
 }
 
 TYPED_TEST(RedBlue, TimesOutNeverEarly) {
     const auto start = std::chrono::steady_clock::now();
-    const auto got = sync_wait(this->meeting_.red_for(this->item(1), 5ms));
+    const auto got = sync_wait(this->meeting_.red(this->item(1), 5ms));
     EXPECT_EQ(got.error(), exchange_errc::timed_out);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 5ms);
     EXPECT_EQ(got.returned().id(), 1);
@@ -239,8 +239,7 @@ TYPED_TEST(RedBlue, ClosingEndsEveryWait) {
         ASSERT_EQ(this->error_of(id), exchange_errc::closed);
     }
     EXPECT_EQ(this->meeting_.try_red(this->item(1'000)).error(), exchange_errc::closed);
-    EXPECT_EQ(sync_wait(this->meeting_.red_for(this->item(1'001), 1h)).error(),
-              exchange_errc::closed);
+    EXPECT_EQ(sync_wait(this->meeting_.red(this->item(1'001), 1h)).error(), exchange_errc::closed);
     this->red(1'002);
     EXPECT_EQ(this->error_of(1'002), exchange_errc::closed);
 }

@@ -185,105 +185,10 @@ TEST(ExchangeResult, GivesAValueInsteadOfAMissingItem) {
     EXPECT_EQ(*std::move(owner).value_or(nullptr), 1);
 }
 
-TEST(ExchangeResult, GoesOnWithThePartnersItem) {
-    const auto longer = [](std::string theirs) { return success(theirs + "!"); };
-    EXPECT_EQ(*success("theirs").and_then(longer), "theirs!");
-    const text lost = failure(exchange_errc::closed, "mine").and_then(longer);
-    EXPECT_EQ(lost.error(), exchange_errc::closed);
-    EXPECT_EQ(lost.returned(), "mine");
-
-    // Not only by its value: what it does may fail in its own way, and another type may come of it.
-    using length = exchange_result<std::size_t, std::string>;
-    const auto measure = [](const std::string& theirs) {
-        return theirs.empty() ? length(exchange_errc::no_partner, "given up")
-                              : length(std::size_t{theirs.size()});
-    };
-    EXPECT_EQ(*success("four").and_then(measure), 4U);
-    EXPECT_EQ(success("").and_then(measure).returned(), "given up");
-    EXPECT_EQ(failure(exchange_errc::timed_out, "mine").and_then(measure).returned(), "mine");
-}
-
-TEST(ExchangeResult, TransformsThePartnersItemAndKeepsTheOwn) {
-    const auto size = [](const std::string& item) { return item.size(); };
-    const exchange_result<std::size_t, std::string> won = success("theirs").transform(size);
-    EXPECT_EQ(*won, 6U);
-    const auto lost = failure(exchange_errc::cancelled, "mine").transform(size);
-    EXPECT_EQ(lost.error(), exchange_errc::cancelled);
-    EXPECT_EQ(lost.returned(), "mine");
-
-    std::string seen;
-    const exchange_result<void, std::string> done =
-        success("theirs").transform([&](std::string item) { seen = std::move(item); });
-    EXPECT_TRUE(done);
-    EXPECT_EQ(seen, "theirs");
-}
-
-TEST(ExchangeResult, RecoversFromAFailureWithTheOwnItem) {
-    const auto recover = [](std::error_code why, std::string own) {
-        return success(own + " after " + why.message());
-    };
-    const text lost = failure(exchange_errc::closed, "mine");
-    EXPECT_EQ(*lost.or_else(recover), "mine after the exchanger is closed");
-    EXPECT_EQ(lost.returned(), "mine");
-    EXPECT_EQ(*success("theirs").or_else(recover), "theirs");
-}
-
-TEST(ExchangeResult, TakesFunctionsOfAllKinds) {
-    struct once {
-        std::size_t operator()(const std::string& item) && { return item.size(); }
-    };
-    struct retried_once {
-        text operator()(std::string item) && { return success(item + "!"); }
-    };
-    EXPECT_EQ(success("four").transform(once()), 4U);
-    EXPECT_EQ(success("four").and_then(retried_once()), "four!");
-    EXPECT_EQ(success("four").transform(&std::string::size), 4U);
-
-    text won = success("theirs");
-    EXPECT_EQ(won.and_then([](std::string& item) {
-        item += "!";
-        return success(item + "?");
-    }),
-              "theirs!?");
-    EXPECT_EQ(won.transform([](std::string& item) { return item += "!"; }), "theirs!!");
-    EXPECT_EQ(*won, "theirs!!");
-}
-
 TEST(ExchangeResult, IsMadeOfACopyIfItsItemCanBeCopied) {
     const std::string theirs = "theirs";
     EXPECT_EQ(text(theirs), "theirs");
     static_assert(!std::is_constructible_v<exchange_result<tracked>, const tracked&>);
-}
-
-TEST(ExchangeResult, MovesOnlyOnceThroughAChain) {
-    census kept;
-    {
-        using result = exchange_result<tracked>;
-        const auto same = [](tracked&& item) { return result(std::move(item)); };
-        const auto retry = [](std::error_code, tracked&& own) { return result(std::move(own)); };
-        const result won = result(tracked(kept, 1)).and_then(same).or_else(retry);
-        EXPECT_EQ(won->id(), 1);
-        const result lost =
-            result(exchange_errc::closed, tracked(kept, 2)).and_then(same).or_else(retry);
-        EXPECT_EQ(lost->id(), 2);
-        EXPECT_EQ(kept.alive, 2);
-    }
-    EXPECT_EQ(kept.alive, 0);
-}
-
-TEST(ExchangeResult, ChainsWithoutItems) {
-    using sent = exchange_result<void, std::string>;
-    using received = exchange_result<std::string, void>;
-    const auto nothing = [] { return tryst::detail::nothing(); };
-    EXPECT_TRUE(sent(nothing()).and_then([&] { return sent(nothing()); }));
-    EXPECT_EQ(*sent(nothing()).transform([] { return 5; }), 5);
-    EXPECT_EQ(*received(exchange_errc::closed, nothing()).or_else([](std::error_code why) {
-        return received(why.message());
-    }),
-              "the exchanger is closed");
-    EXPECT_TRUE(sent(exchange_errc::closed, "mine").or_else([&](std::error_code, std::string) {
-        return sent(nothing());
-    }));
 }
 
 TEST(ExchangeResult, ComparesOutcomesAndItems) {

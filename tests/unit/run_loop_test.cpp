@@ -325,7 +325,7 @@ namespace {
 
 template <class Duration>
 task<> log_timeout(exchanger<int>& ex, int number, Duration patience, std::vector<int>& log) {
-    auto got = co_await ex.exchange_for(number, patience);
+    auto got = co_await ex.exchange(number, patience);
     EXPECT_EQ(got.error(), exchange_errc::timed_out);
     log.push_back(got.returned());
 }
@@ -375,7 +375,7 @@ TEST(RunLoopTimers, AreDisarmedByAPartnerThatCame) {
     exchanger<int> ex;
     int item = 0;
     loop->spawn([](exchanger<int>& ex, int& item) -> task<> {
-        auto got = co_await ex.exchange_for(1, 10ns);
+        auto got = co_await ex.exchange(1, 10ns);
         item = got ? *got : -1;
     }(ex, item));
     loop->run_until_idle();
@@ -391,7 +391,7 @@ TEST(RunLoopTimers, LoseToAPartnerWhoCameFirstThoughTheLoopHasNotSeenIt) {
     exchanger<int> ex;
     int item = 0;
     loop->spawn([](exchanger<int>& ex, int& item) -> task<> {
-        auto got = co_await ex.exchange_for(1, 10ns);
+        auto got = co_await ex.exchange(1, 10ns);
         item = got ? *got : -1;
     }(ex, item));
     loop->run_until_idle();
@@ -462,7 +462,7 @@ task<> park_in(exchanger<tracked>& ex, tracked mark, tracked item) {
 template <class Duration>
 task<> park_for(exchanger<tracked>& ex, tracked mark, tracked item, Duration patience,
                 std::stop_token stop) {
-    auto got = co_await ex.exchange_for(std::move(item), patience, std::move(stop));
+    auto got = co_await ex.exchange(std::move(item), patience, std::move(stop));
     ADD_FAILURE() << "resumed after " << mark.id() << " was destroyed: " << got.error().message();
 }
 
@@ -997,7 +997,7 @@ TEST(RunLoopRuns, AnyAwaitable) {
     EXPECT_EQ(loop.run(named), "c");
     loop.run(loop.schedule());
     exchanger<int> ex;
-    auto got = loop.run(ex.exchange_for(1, 1us));
+    auto got = loop.run(ex.exchange(1, 1us));
     EXPECT_EQ(got.returned(), 1);
 }
 

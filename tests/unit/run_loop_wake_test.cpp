@@ -93,7 +93,7 @@ TEST(RunLoopWakeUp, WakesForMailThoughItSleepsOnADeadline) {
     int matched = 0;
     thread->spawn([](exchanger<int>& ex, int& matched) -> task<> {
         for (int i = 0; i != rounds; ++i) {
-            auto got = co_await ex.exchange_for(1, 24h);
+            auto got = co_await ex.exchange(1, 24h);
             matched += got ? 1 : 0;
         }
     }(ex, matched));
@@ -112,7 +112,7 @@ TEST(RunLoopWakeUp, WakesForADeadlineButNeverBeforeIt) {
         loop.spawn([](run_loop& loop, exchanger<int>& ex, bool& timed_out) -> task<> {
             for (const auto patience : {1us, 300us, 3000us}) {
                 const auto start = std::chrono::steady_clock::now();
-                auto got = co_await ex.exchange_for(1, patience);
+                auto got = co_await ex.exchange(1, patience);
                 timed_out = got.error() == exchange_errc::timed_out;
                 EXPECT_GE(std::chrono::steady_clock::now() - start, patience);
             }

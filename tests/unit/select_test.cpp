@@ -262,7 +262,7 @@ TEST_P(Select, WinsOverAStopInTheSameTurn) {
 TEST_P(Select, TimesOutNeverEarly) {
     tryst::test::timed_loop timed;
     timed->spawn(keep(
-        got_, [&] { return tryst::select_for(10ms, a_.exchange(item(1)), b_.exchange(item(2))); }));
+        got_, [&] { return tryst::select(a_.exchange(item(1)), b_.exchange(item(2)), 10ms); }));
     timed->run_until_idle();
     timed.advance(10ms - 1ns);
     EXPECT_FALSE(got_);
@@ -273,8 +273,8 @@ TEST_P(Select, TimesOutNeverEarly) {
     EXPECT_EQ(got_->get<1>().returned().id(), 2);
     got_.reset();
     timed->spawn(keep(got_, [&] {
-        return tryst::select_until(timed.now() + 5ms, a_.exchange(item(1)), b_.exchange(item(2)),
-                                   std::stop_token());
+        return tryst::select(a_.exchange(item(1)), b_.exchange(item(2)), std::stop_token(),
+                             timed.now() + 5ms);
     }));
     timed->run_until_idle();
     ASSERT_TRUE(a_.try_exchange(item(3)));
@@ -285,13 +285,13 @@ TEST_P(Select, TimesOutNeverEarly) {
 }
 
 TEST_P(Select, PollsOnceWithoutPatience) {
-    auto got = sync_wait(tryst::select_for(0s, a_.exchange(item(1)), b_.exchange(item(2))));
+    auto got = sync_wait(tryst::select(a_.exchange(item(1)), b_.exchange(item(2)), 0s));
     EXPECT_EQ(got.get<1>().error(), exchange_errc::timed_out);
     std::optional<tryst::exchange_result<tracked>> partner;
     loop_.spawn(keep(partner, [&] { return b_.exchange(item(3)); }));
     loop_.run_until_idle();
-    auto met = sync_wait(tryst::select_until(std::chrono::steady_clock::time_point::min(),
-                                             a_.exchange(item(1)), b_.exchange(item(2))));
+    auto met = sync_wait(tryst::select(a_.exchange(item(1)), b_.exchange(item(2)),
+                                       std::chrono::steady_clock::time_point::min()));
     EXPECT_EQ(met.index(), 1U);
     loop_.run_until_idle();
 }
@@ -333,7 +333,7 @@ TEST_P(Select, OnAThreadEndsByAStopAndByTime) {
     std::thread stopper([&] { stop.request_stop(); });
     EXPECT_EQ(sync_wait(two(1, 2, stop.get_token())).get<0>().error(), exchange_errc::cancelled);
     stopper.join();
-    auto got = sync_wait(tryst::select_for(1ms, a_.exchange(item(1)), b_.exchange(item(2))));
+    auto got = sync_wait(tryst::select(a_.exchange(item(1)), b_.exchange(item(2)), 1ms));
     EXPECT_EQ(got.get<0>().error(), exchange_errc::timed_out);
     expect_nobody_waits();
 }
@@ -665,11 +665,11 @@ TEST(SelectDeath, OnBothSidesOfAnExchanger) {
                  "both sides");
     EXPECT_DEATH(on_loop([&] { return tryst::select_biased(busy.receive(), busy.send(1)); }),
                  "both sides");
-    EXPECT_DEATH(on_loop([&] { return tryst::select_for(0s, ch.receive(), ch.send(1)); }),
+    EXPECT_DEATH(on_loop([&] { return tryst::select(ch.receive(), ch.send(1), 0s); }),
                  "both sides");
     EXPECT_DEATH(on_loop([&] {
-                     return tryst::select_until(tryst::test::long_past[0], ch.receive(),
-                                                busy.send(1), ch.send(1));
+                     return tryst::select(ch.receive(), busy.send(1), ch.send(1),
+                                          tryst::test::long_past[0]);
                  }),
                  "both sides");
     EXPECT_DEATH(on_loop([&] { return tryst::select(ch.send(1), ch.receive(), stop.get_token()); }),
@@ -687,7 +687,7 @@ TEST(SelectDeath, AwaitedTwice) {
     tryst::exchanger<int> ex;
     EXPECT_DEATH(
         {
-            auto once = tryst::select_for(0s, ex.exchange(1));
+            auto once = tryst::select(ex.exchange(1), 0s);
             static_cast<void>(sync_wait(once));
             static_cast<void>(sync_wait(once));
         },

@@ -102,8 +102,8 @@ TEST(Statistics, CountHowOperationsEnd) {
     std::stop_source stopped;
     stopped.request_stop();
     EXPECT_EQ(at.try_exchange(1).error(), exchange_errc::no_partner);
-    EXPECT_EQ(sync_wait(at.exchange_for(1, 1ms)).error(), exchange_errc::timed_out);
-    EXPECT_EQ(sync_wait(at.exchange_for(1, 0ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(at.exchange(1, 1ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(at.exchange(1, 0ms)).error(), exchange_errc::timed_out);
     EXPECT_EQ(sync_wait(at.exchange(1, stopped.get_token())).error(), exchange_errc::cancelled);
     at.close();
     EXPECT_EQ(sync_wait(at.exchange(1)).error(), exchange_errc::closed);
@@ -121,7 +121,7 @@ task<> offer(counted_exchanger& at, auto... limits) {
     (void)co_await at.exchange(1, limits...);
 }
 task<> offer_for(counted_exchanger& at, std::chrono::milliseconds patience) {
-    (void)co_await at.exchange_for(1, patience);
+    (void)co_await at.exchange(1, patience);
 }
 
 TEST(Statistics, CountWaitingCoroutinesAndTheirEnds) {
@@ -171,11 +171,11 @@ TEST(Statistics, CountACoroutineWithoutExecutor) {
 TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
     counters all;
     for (int i = 0; i != 3; ++i) {
-        tryst::exchanger<int, counted> pairs(all, 0U);
+        tryst::exchanger<int, counted> pairs(0, all);
         tryst::red_blue_exchanger<int, char, order::fifo, counted> colours(all);
         tryst::red_blue_exchanger<int, char, order::lifo, counted> stack(all);
         tryst::synchronous_channel<int, order::fifo, counted> channel(all);
-        tryst::synchronous_channel<int, order::lifo, counted> latest(all, 4U);
+        tryst::synchronous_channel<int, order::lifo, counted> latest(4, all);
         EXPECT_FALSE(pairs.try_exchange(1));
         EXPECT_FALSE(colours.try_red(1));
         EXPECT_FALSE(stack.try_blue('a'));
@@ -293,7 +293,7 @@ TEST(Statistics, CountASelectionThatIsClosed) {
 TEST(Statistics, MeasureTheLongestWaitOfAThread) {
     counted_exchanger at;
     const auto before = std::chrono::steady_clock::now();
-    EXPECT_FALSE(sync_wait(at.exchange_for(1, 30ms)));
+    EXPECT_FALSE(sync_wait(at.exchange(1, 30ms)));
     EXPECT_GT(at.stats().longest_wait, 0ns); // begins after the spins, long on a busy machine
     EXPECT_LE(at.stats().longest_wait, std::chrono::steady_clock::now() - before);
 }
@@ -304,7 +304,7 @@ TEST(Statistics, MeasureTheLongestWaitOfACoroutine) {
         (void)co_await where.exchange(1);
     };
     constexpr auto come_late = [](counted_exchanger& where) -> task<> {
-        (void)co_await where.exchange_for(2, 30ms); // meets nobody but the first
+        (void)co_await where.exchange(2, 30ms); // meets nobody but the first
     };
     run_loop loop;
     loop.spawn(wait(at));
@@ -518,8 +518,8 @@ TEST_F(Spans, EndWithTheReason) {
     }
     traced_exchanger late;
     late.set_name("late");
-    EXPECT_FALSE(sync_wait(late.exchange_for(1, 1ms)));
-    EXPECT_FALSE(sync_wait(late.exchange_for(1, 0ms))); // does not wait
+    EXPECT_FALSE(sync_wait(late.exchange(1, 1ms)));
+    EXPECT_FALSE(sync_wait(late.exchange(1, 0ms))); // does not wait
     expect_lines({"stops: a stop was requested before a partner came",
                   "closes: the exchanger is closed",
                   "dies: a stop was requested before a partner came",

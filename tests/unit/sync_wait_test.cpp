@@ -49,7 +49,7 @@ TEST(SyncWaitForAnExchange, ReturnsThePartnersItem) {
         }
     });
     for (int i = 0; i != rounds; ++i) {
-        auto got = i % 2 == 0 ? sync_wait(ex.exchange(i)) : sync_wait(ex.exchange_for(i, 24h));
+        auto got = i % 2 == 0 ? sync_wait(ex.exchange(i)) : sync_wait(ex.exchange(i, 24h));
         EXPECT_EQ(*got, -i);
     }
     partner.join();
@@ -60,7 +60,7 @@ TEST(SyncWaitForAnExchange, TimesOutWithItsItemAndNeverEarly) {
     exchanger<tracked> ex;
     for (const auto patience : {0us, 20us, 2000us}) {
         const auto start = clock::now();
-        auto got = sync_wait(ex.exchange_for(tracked(kept, 1), patience));
+        auto got = sync_wait(ex.exchange(tracked(kept, 1), patience));
         EXPECT_GE(clock::now() - start, patience);
         EXPECT_EQ(got.error(), exchange_errc::timed_out);
         EXPECT_EQ(got.returned().id(), 1);
@@ -84,7 +84,7 @@ TEST(SyncWaitForAnExchange, EndsWhenTheExchangerIsClosed) {
     for (int round = 0; round != 500; ++round) {
         exchanger<int> ex;
         std::thread closer([&ex] { ex.close(); });
-        auto got = sync_wait(ex.exchange_for(round, 24h));
+        auto got = sync_wait(ex.exchange(round, 24h));
         EXPECT_EQ(got.error(), exchange_errc::closed);
         EXPECT_EQ(got.returned(), round);
         closer.join();
@@ -101,13 +101,13 @@ TEST(SyncWaitForAnExchange, ServesOneWaitAfterAnotherWhateverEndsThem) {
             if (i % 2 == 0) {
                 stop.request_stop();
             } else {
-                static_cast<void>(sync_wait(ex.exchange_for(2, 50us)));
+                static_cast<void>(sync_wait(ex.exchange(2, 50us)));
             }
         });
-        static_cast<void>(sync_wait(ex.exchange_for(1, 50us, stop.get_token())));
+        static_cast<void>(sync_wait(ex.exchange(1, 50us, stop.get_token())));
         other.join();
         const auto start = clock::now();
-        auto got = sync_wait(ex.exchange_for(1, 100us));
+        auto got = sync_wait(ex.exchange(1, 100us));
         ASSERT_EQ(got.error(), exchange_errc::timed_out);
         ASSERT_GE(clock::now() - start, 100us);
     }
@@ -181,7 +181,7 @@ TEST(SyncWaitForATask, KeepsTheDeadlinesOfTheTaskAndFiresNoneEarly) {
         int timeouts = 0;
         for (const auto patience : {50us, 3000us}) {
             const auto start = clock::now();
-            auto got = co_await ex.exchange_for(1, patience);
+            auto got = co_await ex.exchange(1, patience);
             EXPECT_GE(clock::now() - start, patience);
             timeouts += got.error() == exchange_errc::timed_out ? 1 : 0;
         }

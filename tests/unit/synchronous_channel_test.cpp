@@ -84,10 +84,10 @@ TEST_F(Channel, AFailedSendGivesTheItemBack) {
     auto none = c.try_send(item(1));
     EXPECT_EQ(none.error(), exchange_errc::no_partner);
     EXPECT_EQ(none.returned().id(), 1);
-    auto late = sync_wait(c.send_for(item(2), 1ms));
+    auto late = sync_wait(c.send(item(2), 1ms));
     EXPECT_EQ(late.error(), exchange_errc::timed_out);
     EXPECT_EQ(late.returned().id(), 2);
-    auto past = sync_wait(c.send_until(item(3), channel::time_point()));
+    auto past = sync_wait(c.send(item(3), std::chrono::steady_clock::time_point()));
     EXPECT_EQ(past.error(), exchange_errc::timed_out);
     auto stopped = sync_wait(c.send(item(4), stop.get_token()));
     EXPECT_EQ(stopped.error(), exchange_errc::cancelled);
@@ -101,9 +101,10 @@ TEST_F(Channel, AFailedReceiveSaysWhy) {
     channel c;
     std::stop_source stop;
     EXPECT_EQ(c.try_receive().error(), exchange_errc::no_partner);
-    EXPECT_EQ(sync_wait(c.receive_for(1ms)).error(), exchange_errc::timed_out);
-    EXPECT_EQ(sync_wait(c.receive_for(1ms, stop.get_token())).error(), exchange_errc::timed_out);
-    EXPECT_EQ(sync_wait(c.receive_until(channel::time_point())).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(c.receive(1ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(c.receive(1ms, stop.get_token())).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(c.receive(std::chrono::steady_clock::time_point())).error(),
+              exchange_errc::timed_out);
     stop.request_stop();
     EXPECT_EQ(sync_wait(c.receive(stop.get_token())).error(), exchange_errc::cancelled);
     c.close();

@@ -157,7 +157,7 @@ tryst::task<> offer(Limit limit, tryst::exchanger<int>& ex, outcomes& all) {
 
 tryst::task<> choose(clock::time_point end, tryst::synchronous_channel<int>& channel,
                      outcomes& all) {
-    const auto none = co_await tryst::select_until(end, channel.receive());
+    const auto none = co_await tryst::select(channel.receive(), end);
     all.timed_out += none.get<0>().error() == tryst::exchange_errc::timed_out ? 1 : 0;
 }
 
@@ -259,9 +259,8 @@ TEST(TimeOfALoop, MayBeginAnywhere) {
         loop.spawn(nap(tryst::sleep_for(10ms), all));
         loop.spawn(nap(tryst::sleep_for(seconds(0.01)), all));
         loop.spawn(nap(tryst::sleep_until(start + 10ms), all));
-        loop.spawn(offer([](auto& ex) { return ex.exchange_for(1, 10ms); }, one, all));
-        loop.spawn(
-            offer([start](auto& ex) { return ex.exchange_until(1, start + 10ms); }, two, all));
+        loop.spawn(offer([](auto& ex) { return ex.exchange(1, 10ms); }, one, all));
+        loop.spawn(offer([start](auto& ex) { return ex.exchange(1, start + 10ms); }, two, all));
         loop.spawn(choose(start + 10ms, three, all));
         loop.spawn(choose(start_of_time, three, all)); // which has passed, or passes now
         loop.run_until_idle();

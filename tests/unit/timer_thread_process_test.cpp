@@ -314,13 +314,13 @@ TEST_F(TimerThreadFork, ServesBothIfTheParentHasNeverWaited) {
 
 tryst::test::bare_coroutine wait_until(tryst::exchanger<int>& ex, clock::time_point deadline,
                                        std::atomic<int>& item) {
-    auto got = co_await ex.exchange_until(1, deadline);
+    auto got = co_await ex.exchange(1, deadline);
     item = got ? *got : -1;
 }
 
 detached_coroutine wait_alone_until(tryst::exchanger<int>& ex, clock::time_point deadline,
                                     std::atomic<int>& item) {
-    auto got = co_await ex.exchange_until(1, deadline);
+    auto got = co_await ex.exchange(1, deadline);
     item = got ? *got : -1;
     item.notify_all();
 }
@@ -578,17 +578,17 @@ struct outcome {
 };
 
 detached_coroutine exchange_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
-    const auto got = co_await ex.exchange_for(item, 1h);
+    const auto got = co_await ex.exchange(item, 1h);
     end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
 }
 
 detached_coroutine exchange_before(tryst::exchanger<int>& ex, int item, outcome& end) {
-    const auto got = co_await ex.exchange_until(item, clock::now() + 1h);
+    const auto got = co_await ex.exchange(item, clock::now() + 1h);
     end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
 }
 
 detached_coroutine select_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
-    const auto got = co_await tryst::select_for(1h, ex.exchange(item));
+    const auto got = co_await tryst::select(ex.exchange(item), 1h);
     const auto& only = got.get<0>();
     end = only ? outcome{{}, *only} : outcome{only.error(), only.returned()};
 }
@@ -682,7 +682,7 @@ TEST_F(TimerThreadFailure, DoesNotMatterToAnExecutorWithTimers) {
             std::error_code error;
             const auto wait = [](tryst::exchanger<int>& alone,
                                  std::error_code& how) -> tryst::task<> {
-                const auto got = co_await alone.exchange_for(1, 1ms);
+                const auto got = co_await alone.exchange(1, 1ms);
                 how = got.error();
             };
             loop.run(wait(ex, error));

@@ -70,7 +70,7 @@ struct wait_report {
 };
 
 bare_coroutine wait_until(tryst::exchanger<int>& ex, int item, wait_report& report) {
-    auto got = co_await ex.exchange_until(item, report.deadline);
+    auto got = co_await ex.exchange(item, report.deadline);
     report.ended = clock::now();
     report.error = got.error();
     report.item = got ? *got : got.returned();

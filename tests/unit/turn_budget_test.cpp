@@ -93,7 +93,7 @@ TEST(TurnBudget, LetsOthersRunAfterExchanges) {
 TEST(TurnBudget, LetsOthersRunAfterExchangesWithLimits) {
     tryst::exchanger<int> ex;
     const std::stop_source source;
-    const auto exchange = [&] { return ex.exchange_for(1, 1h, source.get_token()); };
+    const auto exchange = [&] { return ex.exchange(1, 1h, source.get_token()); };
     std::deque<bare_coroutine> partners;
     EXPECT_EQ(operations_before_others([&] {
                   partners.push_back(be_partner(exchange));
@@ -131,10 +131,9 @@ TEST(TurnBudget, LetsOthersRunAfterSelections) {
     EXPECT_EQ(operations_before_others(
                   [&] { return tryst::select(where[0].receive(), where[1].receive()); }, send),
               budget);
-    EXPECT_EQ(
-        operations_before_others(
-            [&] { return tryst::select_for(1h, where[0].receive(), where[1].receive()); }, send),
-        budget);
+    EXPECT_EQ(operations_before_others(
+                  [&] { return tryst::select(where[0].receive(), where[1].receive(), 1h); }, send),
+              budget);
     EXPECT_EQ(operations_before_others([&] { return tryst::select_from(where, receive); }, send),
               budget);
 }
@@ -223,7 +222,7 @@ TEST(TurnBudget, EndsALoopOfOperationsWithOneDeadline) {
     const auto send = [](channel& to, timed_loop& on, int& count, std::error_code& end) -> task<> {
         const auto deadline = on.now();
         while (true) {
-            auto sent = co_await to.send_until(count, deadline);
+            auto sent = co_await to.send(count, deadline);
             if (!sent) {
                 end = sent.error();
                 EXPECT_EQ(sent.returned(), count);
@@ -247,7 +246,7 @@ TEST(TurnBudget, EndsALoopOfSelectionsWithOneDeadline) {
     const auto send = [](channel& to, channel& elsewhere, timed_loop& on, int& count) -> task<> {
         const auto deadline = on.now();
         while (true) {
-            auto got = co_await tryst::select_until(deadline, to.send(count), elsewhere.receive());
+            auto got = co_await tryst::select(to.send(count), elsewhere.receive(), deadline);
             if (!got) {
                 co_return;
             }
@@ -274,7 +273,7 @@ TEST(TurnBudget, LeavesAStopItsPrecedence) {
             if (count == budget) {
                 stop.request_stop();
             }
-            auto sent = co_await to.send_until(count, deadline, stop.get_token());
+            auto sent = co_await to.send(count, deadline, stop.get_token());
             if (!sent) {
                 end = sent.error();
                 co_return;

@@ -32,6 +32,7 @@ using tryst::sleep_for;
 using tryst::sync_wait;
 using tryst::task;
 using tryst::when_any;
+using tryst::when_any_npos;
 using tryst::test::census;
 using tryst::test::detached_coroutine;
 using tryst::test::joined_coroutine;
@@ -127,9 +128,9 @@ TEST(WhenAny, ConservesItemsWhilePartnersOnOtherThreadsRace) {
         });
         int got = 0;
         sync_wait([](exchanger<int>& first, exchanger<int>& second, int& got) -> task<> {
-            auto both = co_await when_any([&](auto stop) { return first.exchange(2, stop); },
-                                          [&](auto stop) { return second.exchange(2, stop); },
-                                          [&](auto stop) { return sleep_for(100us, stop); });
+            auto both =
+                co_await when_any([&](auto stop) { return first.exchange(2, stop); },
+                                  [&](auto stop) { return second.exchange(2, stop); }, 100us);
             got += both.get<0>() ? 1 : 0;
             got += both.get<1>() ? 1 : 0;
         }(first, second, got));
@@ -212,6 +213,47 @@ TEST(WhenAny, PassesAnOuterStopOn) {
     EXPECT_EQ(done, 2);
 }
 
+TEST(WhenAny, EndsWhenItsTimeIsOver) {
+    timed_loop loop;
+    int done = 0;
+    loop->spawn([](int& done) -> task<> {
+        exchanger<int> ex;
+        auto late = co_await when_any([&](auto stop) { return ex.exchange(1, stop); },
+                                      [&](auto stop) { return sleep_for(1h, stop); }, 10ns);
+        EXPECT_EQ(late.index(), when_any_npos);
+        EXPECT_EQ(late.get<0>().returned(), 1);
+        EXPECT_FALSE(late.get<1>());
+        ++done;
+        auto early = co_await when_any([&](auto stop) { return sleep_for(1ns, stop); }, 10ns);
+        EXPECT_EQ(early.index(), 0U);
+        ++done;
+    }(done));
+    loop->run_until_idle();
+    loop.advance(9ns);
+    EXPECT_EQ(done, 0);
+    loop.advance(1ns);
+    EXPECT_EQ(done, 1);
+    loop.advance(1ns);
+    EXPECT_EQ(done, 2);
+}
+
+TEST(WhenAny, MeetsAWaitingPartnerThoughItHasNoTime) {
+    exchanger<int> ex;
+    run_loop loop;
+    int theirs = 0;
+    loop.spawn([](exchanger<int>& ex, int& theirs) -> task<> {
+        const auto got = co_await ex.exchange(1);
+        theirs = *got;
+    }(ex, theirs));
+    loop.spawn([](exchanger<int>& ex) -> task<> {
+        auto got = co_await when_any([&](auto stop) { return ex.exchange(2, stop); }, 0s);
+        EXPECT_EQ(got.index(), 0U);
+        EXPECT_EQ(*got.get<0>(), 1);
+    }(ex));
+    loop.run_until_idle();
+    EXPECT_EQ(theirs, 2);
+}
+
 TEST(WhenAny, MayBeNested) {
     timed_loop loop;
     int done = 0;
@@ -237,10 +279,9 @@ TEST(WhenAny, MayBeNested) {
 TEST(WhenAny, RacesWithAnOuterStopWithAndWithoutAnExecutor) {
     const auto body = [](std::stop_token outer) -> task<> {
         exchanger<int> ex;
-        auto got = co_await when_any([&](auto stop) { return ex.exchange(1, stop); },
-                                     [&](auto stop) { return sleep_for(50us, stop); }, outer);
+        auto got = co_await when_any([&](auto stop) { return ex.exchange(1, stop); }, 50us, outer);
         EXPECT_EQ(got.get<0>().returned(), 1);
-        EXPECT_TRUE(got.get<1>() || outer.stop_requested());
+        EXPECT_TRUE(got.index() == when_any_npos || outer.stop_requested());
     };
     for (int i = 0; i != 500; ++i) {
         std::stop_source stop;
@@ -265,9 +306,8 @@ TEST(WhenAny, FreesItsWorkIfItIsDestroyedWhileItWaits) {
         timed_loop loop;
         loop->spawn([](exchanger<tracked>& ex, census& kept, std::stop_token outer) -> task<> {
             tracked mine(kept, 1);
-            auto got =
-                co_await when_any([&](auto stop) { return ex.exchange(std::move(mine), stop); },
-                                  [&](auto stop) { return sleep_for(1h, stop); }, outer);
+            auto got = co_await when_any(
+                [&](auto stop) { return ex.exchange(std::move(mine), stop); }, 1h, outer);
             ADD_FAILURE() << "resumed: " << got.index();
         }(ex, kept, stop.get_token()));
         loop->run_until_idle();

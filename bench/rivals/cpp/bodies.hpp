@@ -140,7 +140,7 @@ struct coroutine_bodies {
                          std::chrono::microseconds patience) {
         participant mine(all, id);
         while (!all.over()) {
-            const auto got = co_await Family::wait(at.exchange_for(mine.next(), patience));
+            const auto got = co_await Family::wait(at.exchange(mine.next(), patience));
             if (holds(got)) {
                 mine.swapped(held(got));
             } else {
@@ -343,7 +343,7 @@ struct blocking_bodies {
                          std::chrono::microseconds patience) {
         participant mine(all, id);
         while (!all.over()) {
-            if (const auto got = Family::wait(at.exchange_for(mine.next(), patience))) {
+            if (const auto got = Family::wait(at.exchange(mine.next(), patience))) {
                 mine.swapped(held(got));
             } else {
                 mine.failed();

@@ -153,7 +153,7 @@ public:
     template <class Family>
     impatient(const Family& /*family*/, std::chrono::microseconds patience) : patience_(patience) {}
 
-    auto exchange(item it) { return at_.exchange_for(it, patience_); }
+    auto exchange(item it) { return at_.exchange(it, patience_); }
 
 private:
     std::chrono::microseconds patience_;

@@ -21,12 +21,12 @@ meeting end_of(tryst::exchange_result<message> result) {
 /// Pairs any two clients.
 class local_room final : public room {
 public:
-    explicit local_room(tryst::counters& all_rooms) : exchanger_(all_rooms, 0U) {}
+    explicit local_room(tryst::counters& all_rooms) : exchanger_(0, all_rooms) {}
 
     awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
                             std::stop_token stop) final {
         co_return end_of(co_await tryst::asio::wait(
-            exchanger_.exchange_for(std::move(mine.body), patience, std::move(stop))));
+            exchanger_.exchange(std::move(mine.body), patience, std::move(stop))));
     }
     awaitable<meeting> try_to_meet(request mine) final {
         co_return end_of(exchanger_.try_exchange(std::move(mine.body)));
@@ -47,10 +47,10 @@ public:
                             std::stop_token stop) final {
         if (mine.kind == request_kind::ask) {
             co_return end_of(co_await tryst::asio::wait(
-                exchanger_.red_for(std::move(mine.body), patience, std::move(stop))));
+                exchanger_.red(std::move(mine.body), patience, std::move(stop))));
         }
         co_return end_of(co_await tryst::asio::wait(
-            exchanger_.blue_for(std::move(mine.body), patience, std::move(stop))));
+            exchanger_.blue(std::move(mine.body), patience, std::move(stop))));
     }
     awaitable<meeting> try_to_meet(request mine) final {
         co_return end_of(mine.kind == request_kind::ask

@@ -40,8 +40,7 @@ public:
 
     awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
                             std::stop_token stop) final {
-        return run(
-            exchanger_.exchange_for(std::move(mine.body), patience, std::move(stop)).as_task());
+        return run(exchanger_.exchange(std::move(mine.body), patience, std::move(stop)).as_task());
     }
     awaitable<meeting> try_to_meet(request mine) final {
         return run(exchanger_.try_exchange(std::move(mine.body)));
@@ -62,8 +61,8 @@ public:
                             std::stop_token stop) final {
         message body = std::move(mine.body);
         return run(mine.kind == request_kind::ask
-                       ? exchanger_.red_for(std::move(body), patience, std::move(stop)).as_task()
-                       : exchanger_.blue_for(std::move(body), patience, std::move(stop)).as_task());
+                       ? exchanger_.red(std::move(body), patience, std::move(stop)).as_task()
+                       : exchanger_.blue(std::move(body), patience, std::move(stop)).as_task());
     }
     awaitable<meeting> try_to_meet(request mine) final {
         return run(mine.kind == request_kind::ask ? exchanger_.try_red(std::move(mine.body))

@@ -35,7 +35,7 @@ struct symmetric_side {
     static constexpr bool may_be_stranded = true;
     tryst::exchanger<genes>& channel;
 
-    auto meet(genes mine) const noexcept { return channel.exchange_for(mine, patience); }
+    auto meet(genes mine) const noexcept { return channel.exchange(mine, patience); }
 };
 
 /// The paper's listing 3: there are as many red breeders as blue ones, and all have the same number
@@ -97,7 +97,7 @@ void breed_in_turn(evolution& algorithm, std::span<breeder> ours, workspace& scr
                     continue;
                 }
                 const genes mine = self.offer();
-                if (const std::optional<genes> theirs = channel.exchange_for(mine, patience)) {
+                if (const std::optional<genes> theirs = channel.exchange(mine, patience)) {
                     self.receive(*theirs, mine, scratch);
                 }
             }

@@ -24,7 +24,7 @@ public:
     }
 
     /// @returns the partner's item; nullopt after `patience` or `close`.
-    std::optional<T> exchange_for(T mine, std::chrono::nanoseconds patience) {
+    std::optional<T> exchange(T mine, std::chrono::nanoseconds patience) {
         return meet(std::move(mine),
                     [patience](offer& ours, std::unique_lock<std::mutex>& lock, auto over) {
                         ours.changed.wait_for(lock, patience, over);

@@ -17,16 +17,16 @@ struct sending {
     template <class T, order Order>
     static venue<synchronous_channel<T, Order>, T> at(synchronous_channel<T, Order>&);
     static auto make(auto& at, auto&&... rest) { return at.send(std::move(rest)...); }
-    static auto make_for(auto& at, auto&&... rest) { return at.send_for(std::move(rest)...); }
-    static auto make_until(auto& at, auto&&... rest) { return at.send_until(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.send(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) { return at.send(std::move(rest)...); }
 };
 struct receiving {
     template <class T, order Order>
     static venue<synchronous_channel<T, Order>, void> at(synchronous_channel<T, Order>&);
     static auto make(auto& at, auto&&... rest) { return at.receive(std::move(rest)...); }
-    static auto make_for(auto& at, auto&&... rest) { return at.receive_for(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.receive(std::move(rest)...); }
     static auto make_until(auto& at, auto&&... rest) {
-        return at.receive_until(std::move(rest)...);
+        return at.receive(std::move(rest)...);
     }
 };
 

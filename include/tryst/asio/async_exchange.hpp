@@ -17,9 +17,9 @@ struct exchanging {
     template <class T>
     static venue<exchanger<T>, T> at(exchanger<T>&);
     static auto make(auto& at, auto&&... rest) { return at.exchange(std::move(rest)...); }
-    static auto make_for(auto& at, auto&&... rest) { return at.exchange_for(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.exchange(std::move(rest)...); }
     static auto make_until(auto& at, auto&&... rest) {
-        return at.exchange_until(std::move(rest)...);
+        return at.exchange(std::move(rest)...);
     }
 };
 

@@ -18,16 +18,16 @@ struct exchanging_red {
     static venue<red_blue_exchanger<Red, Blue, Order>, Red>
     at(red_blue_exchanger<Red, Blue, Order>&);
     static auto make(auto& at, auto&&... rest) { return at.red(std::move(rest)...); }
-    static auto make_for(auto& at, auto&&... rest) { return at.red_for(std::move(rest)...); }
-    static auto make_until(auto& at, auto&&... rest) { return at.red_until(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.red(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) { return at.red(std::move(rest)...); }
 };
 struct exchanging_blue {
     template <class Red, class Blue, order Order>
     static venue<red_blue_exchanger<Red, Blue, Order>, Blue>
     at(red_blue_exchanger<Red, Blue, Order>&);
     static auto make(auto& at, auto&&... rest) { return at.blue(std::move(rest)...); }
-    static auto make_for(auto& at, auto&&... rest) { return at.blue_for(std::move(rest)...); }
-    static auto make_until(auto& at, auto&&... rest) { return at.blue_until(std::move(rest)...); }
+    static auto make_for(auto& at, auto&&... rest) { return at.blue(std::move(rest)...); }
+    static auto make_until(auto& at, auto&&... rest) { return at.blue(std::move(rest)...); }
 };
 
 } // namespace detail

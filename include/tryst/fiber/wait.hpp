@@ -21,11 +21,10 @@ concept waitable =
 
 } // namespace detail
 
-/// Waits in the calling fiber for an exchange: `wait(ex.exchange(item))`, likewise `exchange_for`
-/// and `exchange_until`, with or without a stop token. The fiber is suspended while its thread runs
-/// other fibers. Works under any scheduling algorithm and on any thread. A plain thread waits as
-/// its own main fiber. Precondition: the thread is not running a tryst loop, whose work it would
-/// block.
+/// Waits in the calling fiber for an exchange: `wait(ex.exchange(item, 5ms, stop))`. The fiber is
+/// suspended while its thread runs other fibers. Works under any scheduling algorithm and on any
+/// thread. A plain thread waits as its own main fiber. Precondition: the thread is not running a
+/// tryst loop, whose work it would block.
 ///
 /// @returns     the result that `co_await` would return: `exchange_result<T>` with the partner's
 ///              item, or with an error and the caller's own item.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/redis/codec.hpp>
 #include <tryst/redis/connection.hpp>
 #include <tryst/redis/detail/meeting.hpp>
@@ -13,8 +12,8 @@
 #include <tryst/redis/remote_result.hpp>
 #include <tryst/redis/room_statistics.hpp>
 #include <tryst/task.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -41,71 +40,37 @@ public:
     remote_channel(connection& through, std::string_view name)
         : meeting_(through, detail::room_kind::channel, name, 0) {}
 
-    /// Hands `item` to a receiver, and waits until one takes it. If there is a stop token, ends
-    /// with `cancelled` when a stop is requested.
+    /// Hands `item` to a receiver, and waits until one takes it.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable with the guarantees of `remote_operation`:
     ///   success if the item was received; or an error, with `item` handed back.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send(T item, StopToken... stop) noexcept {
-        return operation<0, detail::no_deadline, StopToken...>(meeting_, std::move(item), {},
-                                                               std::move(stop)...);
-    }
-    /// As above, but ends with `timed_out` after `patience`, which begins when the operation is
-    /// awaited.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send_for(T item, std::chrono::duration<Rep, Period> patience,
-                                StopToken... stop) noexcept {
-        return operation<0, detail::duration, StopToken...>(
-            meeting_, std::move(item), detail::patience_of(patience), std::move(stop)...);
-    }
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto send_until(T item,
-                                  std::chrono::time_point<tryst::detail::clock, Duration> deadline,
-                                  StopToken... stop) noexcept {
-        return operation<0, detail::time_point, StopToken...>(
-            meeting_, std::move(item), detail::deadline_of(deadline), std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto send(T item, Limit... limit) noexcept {
+        return detail::make_operation<0>(meeting_, std::move(item), limit...);
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    [[nodiscard]] task<send_result> try_send(T item) {
+    template <class... Limit>
+    [[nodiscard]] task<send_result> try_send(T item, Limit...) {
+        tryst::detail::check_no_limits<Limit...>();
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
 
-    /// Waits for a sender's item. If there is a stop token, ends with `cancelled` when a stop is
-    /// requested.
+    /// Waits for a sender's item.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable with the guarantees of `remote_operation`:
     ///   the item; or an error.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto receive(StopToken... stop) noexcept {
-        return operation<1, detail::no_deadline, StopToken...>(meeting_, tryst::detail::nothing(),
-                                                               {}, std::move(stop)...);
-    }
-    /// As above, but ends with `timed_out` after `patience`, which begins when the operation is
-    /// awaited.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto receive_for(std::chrono::duration<Rep, Period> patience,
-                                   StopToken... stop) noexcept {
-        return operation<1, detail::duration, StopToken...>(
-            meeting_, tryst::detail::nothing(), detail::patience_of(patience), std::move(stop)...);
-    }
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto
-    receive_until(std::chrono::time_point<tryst::detail::clock, Duration> deadline,
-                  StopToken... stop) noexcept {
-        return operation<1, detail::time_point, StopToken...>(
-            meeting_, tryst::detail::nothing(), detail::deadline_of(deadline), std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto receive(Limit... limit) noexcept {
+        return detail::make_operation<1>(meeting_, tryst::detail::nothing(), limit...);
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    [[nodiscard]] task<receive_result> try_receive() {
+    template <class... Limit>
+    [[nodiscard]] task<receive_result> try_receive(Limit...) {
+        tryst::detail::check_no_limits<Limit...>();
         return detail::try_meet<kind, 1>(meeting_, tryst::detail::nothing());
     }
 
@@ -122,8 +87,6 @@ public:
 
 private:
     using kind = detail::two_sides<T, Codec, void, void>;
-    template <std::size_t Side, class Deadline, class... Stop>
-    using operation = remote_operation<kind, Side, Deadline, Stop...>;
 
     detail::meeting<kind> meeting_;
 };

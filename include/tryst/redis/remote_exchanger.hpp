@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/redis/codec.hpp>
 #include <tryst/redis/connection.hpp>
 #include <tryst/redis/detail/meeting.hpp>
@@ -13,8 +12,8 @@
 #include <tryst/redis/remote_result.hpp>
 #include <tryst/redis/room_statistics.hpp>
 #include <tryst/task.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -52,42 +51,23 @@ public:
     /// open. Operations that have begun may outlive the exchanger.
     ~remote_exchanger() = default;
 
-    /// Offers `item`, and waits until a partner swaps. If there is a stop token, ends with
-    /// `cancelled` when a stop is requested.
+    /// Offers `item`, and waits until a partner swaps.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable of `result_type`: the partner's item; or an error, with `item` handed
     ///   back. Its guarantees are those of `remote_operation`.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto exchange(T item, StopToken... stop) noexcept {
-        return operation<0, detail::no_deadline, StopToken...>(meeting_, std::move(item), {},
-                                                               std::move(stop)...);
-    }
-
-    /// As above, but ends with `timed_out` after `patience`, which begins when the operation is
-    /// awaited.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto exchange_for(T item, std::chrono::duration<Rep, Period> patience,
-                                    StopToken... stop) noexcept {
-        return operation<0, detail::duration, StopToken...>(
-            meeting_, std::move(item), detail::patience_of(patience), std::move(stop)...);
-    }
-
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto
-    exchange_until(T item, std::chrono::time_point<tryst::detail::clock, Duration> deadline,
-                   StopToken... stop) noexcept {
-        return operation<0, detail::time_point, StopToken...>(
-            meeting_, std::move(item), detail::deadline_of(deadline), std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto exchange(T item, Limit... limit) noexcept {
+        return detail::make_operation<0>(meeting_, std::move(item), limit...);
     }
 
     /// Swaps with a partner that waits in this or another process, or ends with `no_partner`. If
     /// nobody waits in this process, it asks Redis, which takes a round trip.
     /// @returns  a task, to be awaited once, while the exchanger exists.
     /// @throws   std::bad_alloc.
-    [[nodiscard]] task<result_type> try_exchange(T item) {
+    template <class... Limit>
+    [[nodiscard]] task<result_type> try_exchange(T item, Limit...) {
+        tryst::detail::check_no_limits<Limit...>();
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
 
@@ -106,8 +86,6 @@ public:
 
 private:
     using kind = detail::one_side<T, Codec>;
-    template <std::size_t Side, class Deadline, class... Stop>
-    using operation = remote_operation<kind, Side, Deadline, Stop...>;
 
     detail::meeting<kind> meeting_;
 };

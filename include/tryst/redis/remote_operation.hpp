@@ -20,9 +20,9 @@
 #include <tryst/redis/remote_result.hpp>
 #include <tryst/result.hpp>
 #include <tryst/task.hpp>
+#include <tryst/wait_limit.hpp>
 
 #include <cassert>
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
@@ -35,24 +35,6 @@
 TRYST_REDIS_BEGIN
 /// @addtogroup remote
 /// @{
-
-namespace detail {
-
-/// The deadline of an operation: none, a time, or a duration that begins with the wait.
-struct no_deadline {};
-using time_point = tryst::detail::clock::time_point;
-using duration = tryst::detail::clock::duration;
-
-template <class Rep, class Period>
-duration patience_of(std::chrono::duration<Rep, Period> patience) noexcept {
-    return tryst::detail::saturated(patience);
-}
-template <class Duration>
-time_point deadline_of(std::chrono::time_point<tryst::detail::clock, Duration> deadline) noexcept {
-    return tryst::detail::nearest(deadline);
-}
-
-} // namespace detail
 
 /// One exchange of a remote exchanger or channel, lazily started: it begins when it is awaited, by
 /// `co_await` in any coroutine except Asio's, by `sync_wait` on a plain thread, or by
@@ -67,23 +49,26 @@ time_point deadline_of(std::chrono::time_point<tryst::detail::clock, Duration> d
 /// @progress    lock-free until suspension.
 /// @resumes     on the executor that it was awaited on (`executor_of`); without an executor, inline
 ///   in the party that completes it, or on the connection's executor.
-/// @cancellation total in this process. A party that is in Redis is withdrawn there, which takes a
-///   round trip; a match wins over a later stop or deadline. If the connection is broken at that
-///   time, the operation ends at most one `options::lease` later. The coroutine may be destroyed
-///   while it waits, under the conditions of `exchange_operation`. Then the item may have been
-///   exchanged.
+/// @cancellation total in this process. A duration begins when the operation is awaited. A party
+///   that is in Redis is withdrawn there, which takes a round trip; a match wins over a later stop
+///   or deadline. If the connection is broken at that time, the operation ends at most one
+///   `options::lease` later. The coroutine may be destroyed while it waits, under the conditions of
+///   `exchange_operation`. Then the item may have been exchanged.
 /// @sync        with a partner in this process, as for `exchange_operation`. A partner in another
 ///   process shares no memory.
 /// @allocation  none if the partner is in this process, except that two-colour rooms may allocate
 ///   memory for a waiting party. If the item leaves the process: its encoding, and records of its
 ///   offer.
-template <class Kind, std::size_t Side, class Deadline, class... Stop>
+///
+/// @tparam Limit  the clock's duration or time point, and the stop token, if they were given.
+template <class Kind, std::size_t Side, class... Limit>
 class [[nodiscard]] remote_operation : public tryst::detail::task_not_in_asio {
     using side = typename Kind::template at<Side>;
     using own = detail::object_t<typename side::own>;
     using party = typename side::party;
-    static constexpr bool timed = !std::is_same_v<Deadline, detail::no_deadline>;
-    using limits = tryst::detail::limits<timed, Stop...>; // at most one stop token
+    using clock = tryst::detail::clock;
+    using limits = tryst::detail::limits_of<Limit...>;
+    static constexpr bool has_duration = (std::is_same_v<Limit, clock::duration> || ...);
     // The steps of an operation. Most end with the first.
     using local_step = tryst::detail::operation<typename side::local, limits>;
     using remote_step = tryst::detail::operation<detail::party::completion_side, limits>;
@@ -95,15 +80,13 @@ public:
     using result_type = remote_result<typename side::theirs, typename side::own>;
 
     /// @cond
-    remote_operation(const detail::meeting<Kind>& where, own&& item, Deadline deadline,
-                     Stop... stop) noexcept
-        : where_(&where), item_(std::move(item)), deadline_(deadline), stop_(std::move(stop)...) {}
+    remote_operation(const detail::meeting<Kind>& where, own&& item, Limit... limit) noexcept
+        : where_(&where), item_(std::move(item)), limits_(std::move(limit)...) {}
     /// @endcond
 
     /// Precondition: `other` has not been awaited.
     remote_operation(remote_operation&& other) noexcept
-        : where_(other.where_), item_(std::move(other.item_)), deadline_(other.deadline_),
-          stop_(std::move(other.stop_)) {
+        : where_(other.where_), item_(std::move(other.item_)), limits_(std::move(other.limits_)) {
         assert(other.step_.index() == 0 && "tryst: an operation that is awaited cannot be moved");
     }
     remote_operation& operator=(remote_operation&&) = delete;
@@ -178,22 +161,26 @@ private:
             return step_.template emplace<Step>(std::forward<Given>(given)...);
         } else {
             return std::apply(
-                [&](const Stop&... stop) -> auto& {
-                    if constexpr (timed) {
-                        return step_.template emplace<Step>(std::forward<Given>(given)...,
-                                                            deadline(), Stop(stop)...);
-                    } else {
-                        return step_.template emplace<Step>(std::forward<Given>(given)...,
-                                                            Stop(stop)...);
-                    }
+                [&](const Limit&... limit) -> auto& {
+                    return step_.template emplace<Step>(std::forward<Given>(given)...,
+                                                        current(limit)...);
                 },
-                stop_);
+                limits_);
+        }
+    }
+    /// A copy of a limit for one step. A duration has become a deadline.
+    template <class Given>
+    auto current(const Given& limit) const noexcept {
+        if constexpr (std::is_same_v<Given, clock::duration>) {
+            return end_;
+        } else {
+            return limit;
         }
     }
     local_step& begin() noexcept {
         assert(step_.index() == 0 && "tryst: an exchange can be awaited only once");
-        if constexpr (std::is_same_v<Deadline, detail::duration>) {
-            end_ = tryst::detail::after(tryst::detail::clock::now(), deadline_);
+        if constexpr (has_duration) {
+            end_ = tryst::detail::after(clock::now(), std::get<clock::duration>(limits_));
         }
         return begin_step<1>(where_->place().where(), typename side::own_item(std::move(item_)));
     }
@@ -202,14 +189,6 @@ private:
     }
     withdrawal_step& begin_withdrawal() noexcept {
         return begin_step<3>((*ticket_)->completed(), std::monostate());
-    }
-
-    detail::time_point deadline() const noexcept {
-        if constexpr (std::is_same_v<Deadline, detail::duration>) {
-            return end_;
-        } else {
-            return deadline_;
-        }
     }
 
     /// The room takes its turns only while a party waits.
@@ -281,10 +260,9 @@ private:
 
     const detail::meeting<Kind>* where_;
     [[no_unique_address]] own item_;
-    [[no_unique_address]] Deadline deadline_;
-    [[no_unique_address]] std::conditional_t<std::is_same_v<Deadline, detail::duration>,
-                                             detail::time_point, std::monostate> end_{};
-    [[no_unique_address]] std::tuple<Stop...> stop_;
+    [[no_unique_address]] std::tuple<Limit...> limits_;
+    [[no_unique_address]] std::conditional_t<has_duration, clock::time_point, std::monostate>
+        end_{};
     executor_ref executor_;
     std::coroutine_handle<> coroutine_;
     bool is_task_ = false;
@@ -296,6 +274,23 @@ private:
 };
 
 namespace detail {
+
+/// The operation of a party. After a mistake it has no limits, so that no other error follows.
+template <std::size_t Side, class Kind, class... Limit>
+auto make_operation(const meeting<Kind>& where,
+                    object_t<typename Kind::template at<Side>::own>&& item,
+                    Limit&... limit) noexcept {
+    if constexpr (tryst::detail::check_limits<Limit...>()) {
+        return tryst::detail::with_limits(
+            [&](auto... given) {
+                return remote_operation<Kind, Side, decltype(given)...>(where, std::move(item),
+                                                                        std::move(given)...);
+            },
+            limit...);
+    } else {
+        return remote_operation<Kind, Side>(where, std::move(item));
+    }
+}
 
 /// Meets a partner that waits in this process or in Redis, or fails.
 template <class Kind, std::size_t Side>

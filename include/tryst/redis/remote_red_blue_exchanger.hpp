@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/redis/codec.hpp>
 #include <tryst/redis/connection.hpp>
 #include <tryst/redis/detail/meeting.hpp>
@@ -13,8 +12,8 @@
 #include <tryst/redis/remote_result.hpp>
 #include <tryst/redis/room_statistics.hpp>
 #include <tryst/task.hpp>
+#include <tryst/wait_limit.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -42,71 +41,37 @@ public:
     remote_red_blue_exchanger(connection& through, std::string_view name)
         : meeting_(through, detail::room_kind::red_blue, name, 0) {}
 
-    /// Offers `item` as a red party, and waits until a blue one swaps. If there is a stop token,
-    /// ends with `cancelled` when a stop is requested.
+    /// Offers `item` as a red party, and waits until a blue one swaps.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable with the guarantees of `remote_operation`:
     ///   the partner's item; or an error, with `item` handed back.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red(Red item, StopToken... stop) noexcept {
-        return operation<0, detail::no_deadline, StopToken...>(meeting_, std::move(item), {},
-                                                               std::move(stop)...);
-    }
-    /// As above, but ends with `timed_out` after `patience`, which begins when the operation is
-    /// awaited.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red_for(Red item, std::chrono::duration<Rep, Period> patience,
-                               StopToken... stop) noexcept {
-        return operation<0, detail::duration, StopToken...>(
-            meeting_, std::move(item), detail::patience_of(patience), std::move(stop)...);
-    }
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto red_until(Red item,
-                                 std::chrono::time_point<tryst::detail::clock, Duration> deadline,
-                                 StopToken... stop) noexcept {
-        return operation<0, detail::time_point, StopToken...>(
-            meeting_, std::move(item), detail::deadline_of(deadline), std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto red(Red item, Limit... limit) noexcept {
+        return detail::make_operation<0>(meeting_, std::move(item), limit...);
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    [[nodiscard]] task<red_result> try_red(Red item) {
+    template <class... Limit>
+    [[nodiscard]] task<red_result> try_red(Red item, Limit...) {
+        tryst::detail::check_no_limits<Limit...>();
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
 
-    /// Offers `item` as a blue party, and waits until a red one swaps. If there is a stop token,
-    /// ends with `cancelled` when a stop is requested.
+    /// Offers `item` as a blue party, and waits until a red one swaps.
+    /// @param limit  at most one time limit and one stop token, which end the wait early: see
+    ///   `wait_limit`.
     /// @returns  an awaitable with the guarantees of `remote_operation`:
     ///   the partner's item; or an error, with `item` handed back.
-    template <stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue(Blue item, StopToken... stop) noexcept {
-        return operation<1, detail::no_deadline, StopToken...>(meeting_, std::move(item), {},
-                                                               std::move(stop)...);
-    }
-    /// As above, but ends with `timed_out` after `patience`, which begins when the operation is
-    /// awaited.
-    template <class Rep, class Period, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue_for(Blue item, std::chrono::duration<Rep, Period> patience,
-                                StopToken... stop) noexcept {
-        return operation<1, detail::duration, StopToken...>(
-            meeting_, std::move(item), detail::patience_of(patience), std::move(stop)...);
-    }
-    /// As above, but until `deadline` (steady_clock).
-    template <class Duration, stoppable_token... StopToken>
-        requires(sizeof...(StopToken) <= 1)
-    [[nodiscard]] auto blue_until(Blue item,
-                                  std::chrono::time_point<tryst::detail::clock, Duration> deadline,
-                                  StopToken... stop) noexcept {
-        return operation<1, detail::time_point, StopToken...>(
-            meeting_, std::move(item), detail::deadline_of(deadline), std::move(stop)...);
+    template <class... Limit>
+    [[nodiscard]] auto blue(Blue item, Limit... limit) noexcept {
+        return detail::make_operation<1>(meeting_, std::move(item), limit...);
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    [[nodiscard]] task<blue_result> try_blue(Blue item) {
+    template <class... Limit>
+    [[nodiscard]] task<blue_result> try_blue(Blue item, Limit...) {
+        tryst::detail::check_no_limits<Limit...>();
         return detail::try_meet<kind, 1>(meeting_, std::move(item));
     }
 
@@ -123,8 +88,6 @@ public:
 
 private:
     using kind = detail::two_sides<Red, RedCodec, Blue, BlueCodec>;
-    template <std::size_t Side, class Deadline, class... Stop>
-    using operation = remote_operation<kind, Side, Deadline, Stop...>;
 
     detail::meeting<kind> meeting_;
 };

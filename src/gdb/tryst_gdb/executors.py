@@ -41,8 +41,8 @@ def executor_kind(vtable: str) -> str:
     for end in ("::vtable", "::table", "::vtable_"):
         owner = owner.removesuffix(end)
     if owner.startswith("tryst::basic_run_loop<"):
-        clock, *own = template_arguments(owner) or [""]
-        if own == ["true"]:
+        clock = (template_arguments(owner) or [""])[0]
+        if clock == "tryst::detail::temporary_clock":
             return "the loop of sync_wait"
         return "tryst::run_loop" if "steady_clock" in clock else "tryst::basic_run_loop"
     if owner.startswith("tryst::loop_executor<"):

@@ -294,7 +294,7 @@ TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfATask) {
             for (exchanger& room : rooms) {
                 loop->spawn([](exchanger& alone, int& timed_out) -> tryst::task<> {
                     for (int turn = 0; turn != 3; ++turn) {
-                        const auto got = co_await alone.exchange_for(1, 1ms);
+                        const auto got = co_await alone.exchange(1, 1ms);
                         timed_out += got.error() == tryst::exchange_errc::timed_out ? 1 : 0;
                     }
                 }(room, ended));

@@ -57,9 +57,9 @@ net::awaitable<void> awaitable_party(scene& s, std::size_t number) {
         if (t.tries()) {
             open = t.end(s.ex.try_exchange(t.item()));
         } else if (t.has_both()) {
-            open = t.end(co_await asio::wait(s.ex.exchange_for(t.item(), t.patience, t.stop)));
+            open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.patience, t.stop)));
         } else if (t.has_deadline()) {
-            open = t.end(co_await asio::wait(s.ex.exchange_for(t.item(), t.patience)));
+            open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.patience)));
         } else if (t.has_stop()) {
             open = t.end(co_await asio::wait(s.ex.exchange(t.item(), t.stop)));
         } else {

@@ -60,8 +60,8 @@ protected:
     }
     auto make_for(std::chrono::milliseconds patience) {
         return [this, patience] {
-            return tryst::select_for(patience, at.swaps.exchange(item(tryst::test::swapped)),
-                                     at.source.receive(), at.sink.send(item(tryst::test::sent)));
+            return tryst::select(at.swaps.exchange(item(tryst::test::swapped)),
+                                     at.source.receive(), at.sink.send(item(tryst::test::sent)), patience);
         };
     }
 };

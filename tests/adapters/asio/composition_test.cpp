@@ -92,7 +92,7 @@ TEST_F(AsioOr, EndsWithAWaitAndCancelsTheTimer) {
 TEST_F(AsioOr, EndsWithAWaitThatFails) {
     auto work = [&]() -> net::awaitable<void> {
         auto which =
-            co_await (wait(ex.exchange_for(item(1), 0s)) || never.async_wait(net::use_awaitable));
+            co_await (wait(ex.exchange(item(1), 0s)) || never.async_wait(net::use_awaitable));
         first.emplace(std::get<0>(std::move(which)));
         auto next = co_await (never.async_wait(net::use_awaitable) || wait(ex.exchange(item(2))));
         second.emplace(std::get<1>(std::move(next)));

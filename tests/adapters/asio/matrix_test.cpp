@@ -108,7 +108,7 @@ struct side {
 struct exchanging : side<tryst::exchanger<int>, true, tryst::asio::async_exchange_for> {
     static constexpr const char* name = "exchange";
     static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
-        return at.exchange_for(item, patience, stop);
+        return at.exchange(item, patience, stop);
     }
     static void until_someone_waits(place& at) { tryst::test::until_someone_waits(at); }
 };
@@ -127,7 +127,7 @@ struct red : two_sided<colours<Order>, colour::red, true, tryst::asio::async_red
     static constexpr const char* name = Order == order::fifo ? "red_fifo" : "red_lifo";
     static auto wait(colours<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
-        return at.red_for(item, patience, stop);
+        return at.red(item, patience, stop);
     }
 };
 
@@ -136,7 +136,7 @@ struct blue : two_sided<colours<Order>, colour::blue, true, tryst::asio::async_b
     static constexpr const char* name = Order == order::fifo ? "blue_fifo" : "blue_lifo";
     static auto wait(colours<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
-        return at.blue_for(item, patience, stop);
+        return at.blue(item, patience, stop);
     }
 };
 
@@ -145,7 +145,7 @@ struct sending : two_sided<channel<Order>, colour::red, true, tryst::asio::async
     static constexpr const char* name = Order == order::fifo ? "send_fifo" : "send_lifo";
     static auto wait(channel<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
-        return at.send_for(item, patience, stop);
+        return at.send(item, patience, stop);
     }
 };
 
@@ -154,7 +154,7 @@ struct receiving : two_sided<channel<Order>, colour::blue, false, tryst::asio::a
     static constexpr const char* name = Order == order::fifo ? "receive_fifo" : "receive_lifo";
     static auto wait(channel<Order>& at, int /*none*/, nanoseconds patience,
                      const std::stop_token& stop) {
-        return at.receive_for(patience, stop);
+        return at.receive(patience, stop);
     }
 };
 

@@ -29,7 +29,7 @@ TEST(AsioDeadline, NeedsNoFile) {
     net::co_spawn(
         io,
         [&]() -> net::awaitable<void> {
-            const auto got = co_await tryst::asio::wait(ex.exchange_for(1, 1ms));
+            const auto got = co_await tryst::asio::wait(ex.exchange(1, 1ms));
             returned = got ? 0 : got.returned();
         },
         net::detached);
@@ -43,7 +43,7 @@ TEST(AsioDeadline, NeedsNoFile) {
 }
 
 tryst::task<> wait_for_nothing(tryst::exchanger<int>& ex, int own, int& returned, int& slept) {
-    const auto got = co_await ex.exchange_for(own, 1ms);
+    const auto got = co_await ex.exchange(own, 1ms);
     returned = got ? 0 : got.returned();
     const bool passed = co_await tryst::sleep_for(1ms);
     slept += passed ? 1 : 0;
@@ -82,7 +82,7 @@ TEST(AsioDeadline, WithoutAFileEndsByAPartnerOrWithItsTask) {
         const no_more_files here;
         tryst::asio::task_executor loop(*io);
         const auto wait_long = [](tryst::exchanger<int>& ex, int& swapped) -> tryst::task<> {
-            const auto got = co_await ex.exchange_for(1, 1h);
+            const auto got = co_await ex.exchange(1, 1h);
             swapped = got ? *got : -1;
         };
         loop.spawn(wait_long(one, first));

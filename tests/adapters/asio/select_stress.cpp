@@ -105,11 +105,11 @@ public:
     }
 
     auto one() {
-        return scene_.rooms[first_].exchange_for(item(first_), patience_, std::move(stop_));
+        return scene_.rooms[first_].exchange(item(first_), patience_, std::move(stop_));
     }
     auto two() {
-        return select_for(patience_, scene_.rooms[first_].exchange(item(first_)),
-                          scene_.rooms[second_].exchange(item(second_)), std::move(stop_));
+        return select(scene_.rooms[first_].exchange(item(first_)),
+                          scene_.rooms[second_].exchange(item(second_)), patience_, std::move(stop_));
     }
     auto all() {
         return select_from(

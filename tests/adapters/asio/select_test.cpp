@@ -107,8 +107,8 @@ TEST_F(AsioSelect, SelectsACaseWhoseExchangerIsClosed) {
 
 TEST_F(AsioSelect, GivesEachItemBackAfterADeadline) {
     const auto select_for = [&](auto patience) {
-        return tryst::select_for(patience, at.swaps.exchange(item(tryst::test::swapped)),
-                                 at.source.receive(), at.sink.send(item(tryst::test::sent)));
+        return tryst::select(at.swaps.exchange(item(tryst::test::swapped)),
+                                 at.source.receive(), at.sink.send(item(tryst::test::sent)), patience);
     };
     start([&] { return select_for(1ms); });
     io.run();

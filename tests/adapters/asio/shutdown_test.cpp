@@ -70,7 +70,7 @@ net::awaitable<void> wait_plainly(exchanger& ex, tracked item, tracked /*frame*/
     ADD_FAILURE() << "went on";
 }
 net::awaitable<void> wait_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::asio::wait(ex.exchange_for(std::move(item), 1h)));
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item), 1h)));
     ADD_FAILURE() << "went on";
 }
 net::awaitable<void> exchange(exchanger& ex, tracked item, tracked /*frame*/) {
@@ -82,7 +82,7 @@ tryst::task<> exchange_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
     ADD_FAILURE() << "went on";
 }
 tryst::task<> exchange_in_task_for(exchanger& ex, tracked item, std::stop_token stop) {
-    static_cast<void>(co_await ex.exchange_for(std::move(item), 1h, stop));
+    static_cast<void>(co_await ex.exchange(std::move(item), 1h, stop));
     ADD_FAILURE() << "went on";
 }
 
@@ -99,7 +99,7 @@ net::awaitable<void> select(exchanger& ex, tracked item, tracked /*frame*/) {
 }
 net::awaitable<void> select_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
     static_cast<void>(co_await tryst::asio::wait(
-        tryst::select_for(1h, deserted().receive(), ex.exchange(std::move(item)))));
+        tryst::select(deserted().receive(), ex.exchange(std::move(item)), 1h)));
     ADD_FAILURE() << "went on";
 }
 tryst::task<> select_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
@@ -156,7 +156,7 @@ const std::vector<party> parties{
          async_select(
              io.get_executor(),
              [&ex, mine = std::move(item)]() mutable {
-                 return tryst::select_for(1h, ex.exchange(std::move(mine)), deserted().receive());
+                 return tryst::select(ex.exchange(std::move(mine)), deserted().receive(), 1h);
              },
              mourned(handlers));
      }},
@@ -531,7 +531,7 @@ TEST_F(AsioShutdown, MayDestroyTheQueueBeforeTheServices) {
 // ---- Operations that are complete, but whose handler has not been called yet.
 
 net::awaitable<void> swap_at_once(exchanger& ex, tracked item) {
-    static_cast<void>(co_await tryst::asio::wait(ex.exchange_for(std::move(item), 0s)));
+    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item), 0s)));
     ADD_FAILURE() << "went on";
 }
 

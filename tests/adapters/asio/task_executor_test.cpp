@@ -299,9 +299,9 @@ TEST(TaskExecutor, ServesDeadlinesAndStops) {
     std::vector<std::error_code> errors;
     loop.spawn(
         [](exchanger& room, std::stop_token asked, std::vector<std::error_code>& all) -> task<> {
-            const auto timed = co_await room.exchange_for(1, 1ms, asked);
+            const auto timed = co_await room.exchange(1, 1ms, asked);
             all.push_back(timed.error());
-            const auto stopped = co_await room.exchange_for(1, 1h, asked);
+            const auto stopped = co_await room.exchange(1, 1h, asked);
             all.push_back(stopped.error());
         }(ex, stop.get_token(), errors));
     while (errors.empty()) {

@@ -116,9 +116,9 @@ auto wait_as(Exchanger& ex, Item item, Stop... stop) {
 template <bool Red, class Exchanger, class Item>
 auto wait_as_for(Exchanger& ex, Item item, std::chrono::microseconds patience) {
     if constexpr (Red) {
-        return ex.red_for(std::move(item), patience);
+        return ex.red(std::move(item), patience);
     } else {
-        return ex.blue_for(std::move(item), patience);
+        return ex.blue(std::move(item), patience);
     }
 }
 

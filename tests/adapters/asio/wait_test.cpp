@@ -123,19 +123,19 @@ TEST_F(AsioWait, LetsOtherHandlersRunIfAPartnerIsWaitingEachTime) {
 
 TEST_F(AsioWait, GivesTheItemBackAfterEachKindOfFailure) {
     std::stop_source stop;
-    start(awaiting(got, [&] { return ex.exchange_for(item(1), 1h, stop.get_token()); }));
+    start(awaiting(got, [&] { return ex.exchange(item(1), 1h, stop.get_token()); }));
     stop.request_stop();
     step(io);
     expect_failed(got, exchange_errc::cancelled, 1);
 
-    start(awaiting(got, [&] { return ex.exchange_for(item(2), 1ms); }));
+    start(awaiting(got, [&] { return ex.exchange(item(2), 1ms); }));
     io.run();
     expect_failed(got, exchange_errc::timed_out, 2);
 
-    start(awaiting(got, [&] { return ex.exchange_for(item(3), 0s); }));
+    start(awaiting(got, [&] { return ex.exchange(item(3), 0s); }));
     expect_failed(got, exchange_errc::timed_out, 3);
     for (const auto deadline : tryst::test::long_past) {
-        start(awaiting(got, [&] { return ex.exchange_until(item(3), deadline); }));
+        start(awaiting(got, [&] { return ex.exchange(item(3), deadline); }));
         expect_failed(got, exchange_errc::timed_out, 3);
     }
 
@@ -178,7 +178,7 @@ TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutine) {
 
 TEST_F(AsioWait, FollowsTheCancellationOfItsCoroutineUntilAMatch) {
     net::cancellation_signal signal;
-    start(awaiting(got, [&] { return ex.exchange_for(item(1), 1h); }),
+    start(awaiting(got, [&] { return ex.exchange(item(1), 1h); }),
           net::bind_cancellation_slot(signal.slot(), net::detached));
     EXPECT_EQ((*ex.try_exchange(item(2))).id(), 1);
     signal.emit(net::cancellation_type::terminal);
@@ -239,7 +239,7 @@ TEST_F(AsioWait, IgnoresACancellationAfterACompletionInTheInitiation) {
             net::co_spawn(
                 *context,
                 awaiting(got,
-                         [&] { return ex.exchange_for(item(1), 0s, counted_token{{tokens, 0}}); }),
+                         [&] { return ex.exchange(item(1), 0s, counted_token{{tokens, 0}}); }),
                 net::bind_cancellation_slot(signal.slot(), net::detached));
             for (int i = 0; i != handlers; ++i) {
                 context->poll_one();

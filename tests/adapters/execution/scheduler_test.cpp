@@ -298,7 +298,7 @@ TEST(SenderOnALoop, TakesItsDeadlineFromTheLoop) {
     exchanger<int> ex;
     loop_thread loop;
     auto [on, error] = run(ex::starts_on(
-        loop->get_scheduler(), as_sender(ex.exchange_for(1, 1ms)) | ex::then([](auto result) {
+        loop->get_scheduler(), as_sender(ex.exchange(1, 1ms)) | ex::then([](auto result) {
                                    return std::pair(tryst::current_executor(), result.error());
                                })));
     EXPECT_EQ(on, loop->executor());
@@ -316,7 +316,7 @@ TEST(SenderOnALoop, IsWithdrawnWhenItsOperationStateIsDestroyed) {
         record<exchange_result<tracked>> got;
         std::optional<exchange_result<tracked>> theirs;
         {
-            auto state = ex::connect(as_sender(ex.exchange_for(tracked(items, 1), 24h)),
+            auto state = ex::connect(as_sender(ex.exchange(tracked(items, 1), 24h)),
                                      recorder<exchange_result<tracked>, env>{
                                          &got, {{loop.get_scheduler()}, {stop.get_token()}}});
             ex::start(state);

@@ -126,10 +126,10 @@ TEST(Sender, LetsOtherTasksRunIfAPartnerWaitsEachTime) {
 TEST(Sender, HandsTheItemBackAfterItsDeadline) {
     exchanger<int> ex;
     for (const auto past : tryst::test::long_past) {
-        EXPECT_EQ(run(as_sender(ex.exchange_until(1, past))).error(), exchange_errc::timed_out);
+        EXPECT_EQ(run(as_sender(ex.exchange(1, past))).error(), exchange_errc::timed_out);
     }
-    EXPECT_EQ(run(as_sender(ex.exchange_for(2, 0s))).returned(), 2);
-    auto waited = run(as_sender(ex.exchange_for(3, 1ms)));
+    EXPECT_EQ(run(as_sender(ex.exchange(2, 0s))).returned(), 2);
+    auto waited = run(as_sender(ex.exchange(3, 1ms)));
     EXPECT_EQ(waited.error(), exchange_errc::timed_out);
     EXPECT_EQ(waited.returned(), 3);
 }
@@ -176,7 +176,7 @@ TEST(Sender, TakesASelectionWithLimits) {
     exchanger<int> a;
     exchanger<std::unique_ptr<int>> b;
     auto timed =
-        run(as_sender(tryst::select_for(1ms, a.exchange(1), b.exchange(std::make_unique<int>(2)))));
+        run(as_sender(tryst::select(a.exchange(1), b.exchange(std::make_unique<int>(2)), 1ms)));
     EXPECT_FALSE(timed);
     EXPECT_EQ(timed.get<0>().error(), exchange_errc::timed_out);
     EXPECT_EQ(*timed.get<1>().returned(), 2);
@@ -292,7 +292,7 @@ TEST(SenderStop, ComesFromTheTokenOfTheOperationToo) {
     }
     std::stop_source stop; // alone
     record<exchange_result<int>> got;
-    auto state = connect_to(got, as_sender(ex.exchange_for(1, 24h, stop.get_token())));
+    auto state = connect_to(got, as_sender(ex.exchange(1, 24h, stop.get_token())));
     ex::start(state);
     stop.request_stop();
     EXPECT_EQ(got.value->error(), exchange_errc::cancelled);
@@ -350,7 +350,7 @@ TEST(SenderStop, BecomesSetStoppedOnRequest) {
 
 TEST(SenderStop, BecomesSetStoppedOnlyIfItWasCancelled) {
     exchanger<int> ex;
-    EXPECT_EQ(run(as_sender(ex.exchange_for(1, 0s)) | stopped_if_cancelled()).returned(), 1);
+    EXPECT_EQ(run(as_sender(ex.exchange(1, 0s)) | stopped_if_cancelled()).returned(), 1);
     auto [a, b] = ex::sync_wait(ex::when_all(as_sender(ex.exchange(1)) | stopped_if_cancelled,
                                              as_sender(ex.exchange(2)) |
                                                  (stopped_if_cancelled | ex::then([](auto result) {
@@ -365,8 +365,7 @@ TEST(SenderStop, BecomesSetStoppedOnlyIfItWasCancelled) {
     EXPECT_FALSE(ex::sync_wait(as_sender(ex.exchange(1, stop.get_token())) | stopped_if_cancelled));
     EXPECT_FALSE(ex::sync_wait(as_sender(tryst::select(ex.exchange(1), stop.get_token())) |
                                stopped_if_cancelled));
-    EXPECT_TRUE(
-        ex::sync_wait(as_sender(tryst::select_for(0s, ex.exchange(1))) | stopped_if_cancelled));
+    EXPECT_TRUE(ex::sync_wait(as_sender(tryst::select(ex.exchange(1), 0s)) | stopped_if_cancelled));
 }
 
 // ---- Destruction

@@ -35,9 +35,9 @@ TEST(FiberAllocation, NoWaitAllocatesHoweverItEnds) {
         for (int turn = 0; turn != i % 8; ++turn) {
             boost::this_fiber::yield(); // so that the other suspends now and then
         }
-        EXPECT_TRUE(wait(ex.exchange_for(i, 24h)));
+        EXPECT_TRUE(wait(ex.exchange(i, 24h)));
     }
-    EXPECT_EQ(wait(ex.exchange_for(0, 100us)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(wait(ex.exchange(0, 100us)).error(), exchange_errc::timed_out);
     EXPECT_EQ(allocations.load() - before, 0);
     other.join();
 }

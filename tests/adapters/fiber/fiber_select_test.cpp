@@ -52,7 +52,7 @@ protected:
     tracked item(long id) { return {items, id}; }
     auto both() { return tryst::select(ex.exchange(item(1)), source.receive()); }
     auto both_for(std::chrono::microseconds patience) {
-        return tryst::select_for(patience, ex.exchange(item(1)), source.receive());
+        return tryst::select(ex.exchange(item(1)), source.receive(), patience);
     }
 
     /// Starts a fiber that waits for the selection that `make` returns.
@@ -159,7 +159,7 @@ TEST_F(FiberSelect, TimesOutWithItsItemsAndNeverEarly) {
     got.emplace(wait(both_for(0us)));
     expect_none(exchange_errc::timed_out);
     for (const auto deadline : tryst::test::long_past) {
-        got.emplace(wait(tryst::select_until(deadline, ex.exchange(item(1)), source.receive())));
+        got.emplace(wait(tryst::select(ex.exchange(item(1)), source.receive(), deadline)));
         expect_none(exchange_errc::timed_out);
     }
 }

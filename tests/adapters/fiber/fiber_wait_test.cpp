@@ -257,12 +257,12 @@ TEST(FiberWait, TimesOutWithItsItemAndNeverEarly) {
         grow(ex, slots);
         for (const auto patience : {1us, 200us, 3000us}) {
             const auto begin = steady::now();
-            const auto got = wait(ex.exchange_for(1, patience));
+            const auto got = wait(ex.exchange(1, patience));
             EXPECT_GE(steady::now() - begin, patience);
             EXPECT_EQ(got.error(), exchange_errc::timed_out);
             EXPECT_EQ(got.returned(), 1);
             const auto deadline = steady::now() + patience;
-            const auto again = wait(ex.exchange_until(2, deadline, std::stop_source().get_token()));
+            const auto again = wait(ex.exchange(2, deadline, std::stop_source().get_token()));
             EXPECT_GE(steady::now(), deadline);
             EXPECT_EQ(again.error(), exchange_errc::timed_out);
             EXPECT_EQ(again.returned(), 2);
@@ -274,7 +274,7 @@ TEST(FiberWait, TimesOutWithItsItemAndNeverEarly) {
 TEST(FiberWait, LetsOthersRunUntilItsDeadline) {
     exchanger<int> ex;
     received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange_for(1, 2ms); });
+    fiber waiting = start(got, [&] { return ex.exchange(1, 2ms); });
     long turns = 0;
     while (!got) {
         ++turns;
@@ -293,7 +293,7 @@ TEST(FiberWait, EndsWaitsInTheOrderOfTheirDeadlines) {
     for (const int place : {3, 1, 2}) {
         exchanger<int>& ex = *rooms.emplace_back(std::make_unique<exchanger<int>>());
         fibers.emplace_back([&ex, &order, start_time, place] {
-            const auto got = wait(ex.exchange_until(place, start_time + place * 20ms));
+            const auto got = wait(ex.exchange(place, start_time + place * 20ms));
             EXPECT_EQ(got.error(), exchange_errc::timed_out);
             order.push_back(place);
         });
@@ -307,9 +307,9 @@ TEST(FiberWait, EndsWaitsInTheOrderOfTheirDeadlines) {
 TEST(FiberWait, MeetsAPartnerBeforeItsDeadline) {
     exchanger<int> ex;
     received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange_for(1, 24h); });
+    fiber waiting = start(got, [&] { return ex.exchange(1, 24h); });
     let_all_settle();
-    EXPECT_EQ(*wait(ex.exchange_until(2, steady::time_point::max())), 1);
+    EXPECT_EQ(*wait(ex.exchange(2, steady::time_point::max())), 1);
     waiting.join();
     expect_got(got, 2);
 }
@@ -318,17 +318,17 @@ TEST(FiberWait, WithoutPatienceTakesAPartnerOrFailsAtOnce) {
     exchanger<int> ex;
     bool other_ran = false;
     fiber other([&] { other_ran = true; });
-    EXPECT_EQ(wait(ex.exchange_for(1, 0s)).error(), exchange_errc::timed_out);
-    EXPECT_EQ(wait(ex.exchange_until(1, steady::now() - 1s)).returned(), 1);
+    EXPECT_EQ(wait(ex.exchange(1, 0s)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(wait(ex.exchange(1, steady::now() - 1s)).returned(), 1);
     for (const auto deadline : tryst::test::long_past) {
-        EXPECT_EQ(wait(ex.exchange_until(1, deadline)).error(), exchange_errc::timed_out);
+        EXPECT_EQ(wait(ex.exchange(1, deadline)).error(), exchange_errc::timed_out);
     }
     EXPECT_FALSE(other_ran);
     other.join();
     received<int> got;
     fiber waiting = start(got, [&] { return ex.exchange(2); });
     let_all_settle();
-    EXPECT_EQ(*wait(ex.exchange_for(3, -1s)), 2);
+    EXPECT_EQ(*wait(ex.exchange(3, -1s)), 2);
     waiting.join();
     expect_got(got, 3);
 }
@@ -354,7 +354,7 @@ TEST(FiberWait, EndsWhenAFiberOfItsThreadRequestsAStop) {
     exchanger<int> ex;
     std::stop_source stop;
     received<int> got;
-    fiber waiting = start(got, [&] { return ex.exchange_for(1, 24h, stop.get_token()); });
+    fiber waiting = start(got, [&] { return ex.exchange(1, 24h, stop.get_token()); });
     let_all_settle();
     EXPECT_TRUE(waits_in_list(ex));
     stop.request_stop();
@@ -394,7 +394,7 @@ TEST(FiberWait, EndsWhenTheExchangerIsClosedOrDestroyed) {
     for (const bool destroyed : {false, true}) {
         auto ex = std::make_unique<exchanger<int>>();
         received<int> got;
-        fiber waiting = start(got, [&] { return ex->exchange_for(1, 24h); });
+        fiber waiting = start(got, [&] { return ex->exchange(1, 24h); });
         let_all_settle();
         destroyed ? ex.reset() : ex->close();
         waiting.join();
@@ -422,13 +422,13 @@ TEST(FiberWait, ServesOneWaitAfterAnotherWhateverEndsThem) {
             if (i % 2 == 0) {
                 stop.request_stop();
             } else {
-                static_cast<void>(wait(ex.exchange_for(2, 50us)));
+                static_cast<void>(wait(ex.exchange(2, 50us)));
             }
         });
-        static_cast<void>(wait(ex.exchange_for(1, 50us, stop.get_token())));
+        static_cast<void>(wait(ex.exchange(1, 50us, stop.get_token())));
         other.join();
         const auto begin = steady::now();
-        ASSERT_EQ(wait(ex.exchange_for(1, 100us)).error(), exchange_errc::timed_out);
+        ASSERT_EQ(wait(ex.exchange(1, 100us)).error(), exchange_errc::timed_out);
         ASSERT_GE(steady::now() - begin, 100us);
     }
 }

@@ -47,7 +47,7 @@ tryst::task<> offer(tryst::exchanger<tracked>& ex, tryst::test::census& census,
                     std::chrono::nanoseconds patience, std::stop_token stop, counts& ends) {
     for (;;) {
         tracked mine(census, 1);
-        const auto got = co_await ex.exchange_for(std::move(mine), patience, stop);
+        const auto got = co_await ex.exchange(std::move(mine), patience, stop);
         if (got) {
             ++ends.met;
         } else if (got.error() == tryst::exchange_errc::timed_out) {
@@ -70,7 +70,7 @@ TYPED_TEST(EventLoopStress, ConservesItemsThroughTheDestructionOfTheExecutor) {
         partners.emplace_back([&] {
             while (!end) {
                 tracked mine(census, 2);
-                const auto got = tryst::sync_wait(ex.exchange_for(std::move(mine), 20us));
+                const auto got = tryst::sync_wait(ex.exchange(std::move(mine), 20us));
             }
         });
     }

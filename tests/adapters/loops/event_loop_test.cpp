@@ -242,7 +242,7 @@ struct ending {
 tryst::task<> wait_in_vain(tryst::exchanger<int>& ex, std::chrono::nanoseconds patience,
                            std::vector<ending>& ends) {
     const auto start = steady_clock::now();
-    const auto got = co_await ex.exchange_for(1, patience);
+    const auto got = co_await ex.exchange(1, patience);
     ends.push_back({got.error(), steady_clock::now() - start});
 }
 
@@ -279,7 +279,7 @@ TYPED_TEST(EventLoop, EndsAWaitAtItsDeadlineAndNotBefore) {
 
 tryst::task<> wait_in_turn(tryst::exchanger<int>& ex, std::vector<int>& order, int id,
                            steady_clock::time_point deadline) {
-    const auto got = co_await ex.exchange_until(id, deadline);
+    const auto got = co_await ex.exchange(id, deadline);
     order.push_back(got ? -1 : got.returned());
 }
 
@@ -320,7 +320,7 @@ TYPED_TEST(EventLoop, ServesOneDeadlineAfterTheOther) {
 
 tryst::task<> meet_in_time(tryst::exchanger<int>& ex, std::chrono::nanoseconds patience,
                            int& theirs) {
-    const auto got = co_await ex.exchange_for(1, patience);
+    const auto got = co_await ex.exchange(1, patience);
     theirs = got ? *got : -1;
 }
 
@@ -501,7 +501,7 @@ TYPED_TEST(EventLoop, IsDestroyedWhileAPartnerCompletesAWait) {
     std::jthread partner([&] {
         while (!end) {
             tracked mine(census, 2);
-            const auto got = tryst::sync_wait(ex.exchange_for(std::move(mine), 10us));
+            const auto got = tryst::sync_wait(ex.exchange(std::move(mine), 10us));
         }
     });
     for (int i = 0; i != 200; ++i) {
@@ -587,7 +587,7 @@ TYPED_TEST(EventLoop, ResumesBareCoroutinesThatBeginInItsScope) {
 template <class Host>
 tryst::test::bare_coroutine bare_wait(Host& host, tryst::synchronous_channel<int>& channel,
                                       std::error_code& end) {
-    const auto got = co_await channel.receive_for(1ms);
+    const auto got = co_await channel.receive(1ms);
     end = got.error();
     host.stop();
 }

@@ -58,7 +58,7 @@ TEST_F(LibuvLoop, ReturnsWhenTheTasksHaveFinishedAndNotBefore) {
 }
 
 tryst::task<> wait(tryst::exchanger<int>& ex, bool& timed_out) {
-    const auto got = co_await ex.exchange_for(1, 2ms);
+    const auto got = co_await ex.exchange(1, 2ms);
     timed_out = got.error() == tryst::exchange_errc::timed_out;
 }
 
@@ -94,7 +94,7 @@ TEST_F(LibuvLoop, WaitsForItsThreadsTasksAfterAnotherThreadHasSpawned) {
 }
 
 tryst::test::bare_coroutine bare_wait(tryst::exchanger<int>& ex, bool& timed_out) {
-    const auto got = co_await ex.exchange_for(1, 2ms);
+    const auto got = co_await ex.exchange(1, 2ms);
     timed_out = got.error() == tryst::exchange_errc::timed_out;
 }
 

@@ -66,7 +66,7 @@ TEST(QtThread, IsThatInWhichAnObjectLives) {
 }
 
 tryst::task<> quit(tryst::exchanger<int>& ex) {
-    const auto got = co_await ex.exchange_for(1, std::chrono::milliseconds(1));
+    const auto got = co_await ex.exchange(1, std::chrono::milliseconds(1));
     EXPECT_EQ(got.error(), tryst::exchange_errc::timed_out);
     QCoreApplication::quit();
 }
@@ -93,7 +93,7 @@ private:
 tryst::task<bool> time_out_after(tryst::synchronous_channel<int>& channel,
                                  std::chrono::nanoseconds patience, std::latch& waits) {
     waits.count_down();
-    const auto sent = co_await channel.send_for(1, patience);
+    const auto sent = co_await channel.send(1, patience);
     co_return sent.error() == tryst::exchange_errc::timed_out;
 }
 

@@ -154,7 +154,7 @@ TEST(RemoteExchangerInACluster, PairsProcessesThatEnterByDifferentNodes) {
         const auto now = sync_wait(at_a.statistics());
         return now && now->waiting == 1;
     });
-    EXPECT_EQ(sync_wait(at_b.exchange_for("from b", long_time)), "from a");
+    EXPECT_EQ(sync_wait(at_b.exchange("from b", long_time)), "from a");
     EXPECT_EQ(first.get(), "from b");
 }
 

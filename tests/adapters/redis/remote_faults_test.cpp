@@ -101,12 +101,12 @@ TEST(RemoteFaults, EndsACoroutineWhosePartyIsWithdrawnFromRedis) {
     redis::remote_exchanger<text> room(a.connection, "room");
     std::atomic<bool> done = false;
     const auto wait_here = [&]() -> detached {
-        EXPECT_EQ(co_await room.exchange_for("mine", 50ms), errc::timed_out);
+        EXPECT_EQ(co_await room.exchange("mine", 50ms), errc::timed_out);
         done = true;
     };
     wait_here();
     poll([&] { return done.load(); });
-    EXPECT_EQ(sync_wait(room.exchange_for("mine", 50ms).as_task()), errc::timed_out);
+    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms).as_task()), errc::timed_out);
 }
 
 // An offer abroad when the server goes away, and stays away.
@@ -116,7 +116,7 @@ TEST(RemoteFaults, EndsInDoubtWhenTheServerStaysAway) {
     chosen.lease = 600ms;
     process a(chosen);
     redis::remote_exchanger<text> room(a.connection, "room");
-    waiting first(room.exchange_for("mine", 20s)); // the limit does not help either
+    waiting first(room.exchange("mine", 20s)); // the limit does not help either
     wait_for_waiting(room, 1);
     std::optional<redis::remote_result<text>> got;
     std::atomic<bool> ended = false;
@@ -215,7 +215,7 @@ TEST(RemoteFaults, IgnoresTheReplyToAWithdrawalOfAnEarlierArrival) {
     EXPECT_EQ(blue.get(), errc::cancelled);
     std::thread count([&] { EXPECT_TRUE(sync_wait(room.statistics())); });
     poll([&] { return server.count("arrive") == 2; });
-    waiting second(room.blue_for("blue 2", 3s));
+    waiting second(room.blue("blue 2", 3s));
     std::this_thread::sleep_for(200ms);
     EXPECT_TRUE(sync_wait(room.statistics()));
     EXPECT_EQ(red.get(), "stranger");
@@ -232,10 +232,10 @@ TEST(RemoteFaults, ConservesItemsWhenItMayNotPublish) {
     process b(chosen);
     redis::remote_exchanger<text> at_a(a.connection, "room");
     redis::remote_exchanger<text> at_b(b.connection, "room");
-    waiting first(at_a.exchange_for("from a", 5s));
+    waiting first(at_a.exchange("from a", 5s));
     wait_for_waiting(at_b, 1);
     server.command({"ACL", "SETUSER", "default", "-publish"});
-    const auto second = sync_wait(at_b.exchange_for("from b", 5s));
+    const auto second = sync_wait(at_b.exchange("from b", 5s));
     const auto got = first.get();
     EXPECT_EQ(got.has_value(), second.has_value())
         << (second ? text() : second.reason()) << " / " << (got ? *got : got.reason());
@@ -483,7 +483,7 @@ TEST(RemoteFaults, EndsPartiesThatComeAfterTheEndOfTheConnection) {
     ASSERT_TRUE(sync_wait(a.connection.connected()));
     a.connection.close();
     poll([&] { return !a.connection.is_connected(); });
-    EXPECT_EQ(sync_wait(room->exchange_for("mine", 3s)), errc::unavailable);
+    EXPECT_EQ(sync_wait(room->exchange("mine", 3s)), errc::unavailable);
     a.context.stop();
 }
 

@@ -216,7 +216,7 @@ private:
             co_return record(what, std::move(got), item);
         }
         if (what.kind == "exchange") {
-            auto party = where->exchange.exchange_until(item, deadline, what.stop);
+            auto party = where->exchange.exchange(item, deadline, what.stop);
             auto got = co_await party;
             co_return record(what, std::move(got), item);
         }
@@ -226,7 +226,7 @@ private:
             co_return record(what, std::move(got), item);
         }
         if (what.kind == "red") {
-            auto party = where->colours.red_until(item, deadline, what.stop);
+            auto party = where->colours.red(item, deadline, what.stop);
             auto got = co_await party;
             co_return record(what, std::move(got), item);
         }
@@ -236,7 +236,7 @@ private:
             co_return record(what, std::move(got), item);
         }
         if (what.kind == "blue") {
-            auto party = where->colours.blue_until(item, deadline, what.stop);
+            auto party = where->colours.blue(item, deadline, what.stop);
             auto got = co_await party;
             co_return record(what, std::move(got), item);
         }
@@ -246,7 +246,7 @@ private:
             co_return record(what, std::move(got), item);
         }
         if (what.kind == "send") {
-            auto party = where->channel.send_until(item, deadline, what.stop);
+            auto party = where->channel.send(item, deadline, what.stop);
             auto got = co_await party;
             co_return record(what, std::move(got), item);
         }
@@ -255,7 +255,7 @@ private:
             auto got = co_await std::move(party);
             co_return record(what, std::move(got), item);
         }
-        auto party = where->channel.receive_until(deadline, what.stop);
+        auto party = where->channel.receive(deadline, what.stop);
         auto got = co_await party;
         co_return record(what, std::move(got), item);
     }
@@ -268,7 +268,7 @@ private:
     }
 
     tryst::task<> pause(milliseconds time) {
-        auto sleep = nobody_.exchange_for(0, time);
+        auto sleep = nobody_.exchange(0, time);
         const auto slept = co_await sleep;
         static_cast<void>(slept);
     }

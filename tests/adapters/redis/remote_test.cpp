@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace tryst::test {
@@ -52,7 +55,7 @@ TEST(RemoteExchanger, TimesOut) {
     const redis_server server;
     process a(server);
     redis::remote_exchanger<text> room(a.connection, "room");
-    auto got = sync_wait(room.exchange_for("mine", 50ms));
+    auto got = sync_wait(room.exchange("mine", 50ms));
     EXPECT_EQ(got, errc::timed_out);
     EXPECT_EQ(got.returned(), "mine");
     wait_for_waiting(room, 0);
@@ -72,11 +75,52 @@ TEST(RemoteExchanger, IsCancelled) {
     wait_for_waiting(room, 0);
 }
 
+/// `make(limit...)` makes an operation that finds no partner.
+template <class Make>
+void expect_limits(Make make) {
+    using clock = std::chrono::steady_clock;
+    std::stop_source stopped;
+    stopped.request_stop();
+    const auto stop = stopped.get_token();
+    const auto never = std::stop_source().get_token();
+    EXPECT_EQ(sync_wait(make(20ms)), errc::timed_out);
+    EXPECT_EQ(sync_wait(make(clock::now() + 20ms)), errc::timed_out);
+    EXPECT_EQ(sync_wait(make(20ms, never)), errc::timed_out);
+    EXPECT_EQ(sync_wait(make(never, clock::now() + 20ms)), errc::timed_out);
+    EXPECT_EQ(sync_wait(make(stop)), errc::cancelled);
+    EXPECT_EQ(sync_wait(make(long_time, stop)), errc::cancelled);
+    EXPECT_EQ(sync_wait(make(stop, long_time)), errc::cancelled);
+}
+
+TEST(RemoteExchanger, TakesATimeAndAStopInEitherOrder) {
+    const redis_server server;
+    process a(server);
+    redis::remote_exchanger<text> room(a.connection, "room");
+    redis::remote_red_blue_exchanger<text, int> desk(a.connection, "desk");
+    redis::remote_channel<text> pipe(a.connection, "pipe");
+    expect_limits([&](auto... limit) { return room.exchange("mine", limit...); });
+    expect_limits([&](auto... limit) { return desk.red("red", limit...); });
+    expect_limits([&](auto... limit) { return desk.blue(1, limit...); });
+    expect_limits([&](auto... limit) { return pipe.send("sent", limit...); });
+    expect_limits([&](auto... limit) { return pipe.receive(limit...); });
+}
+
+TEST(RemoteExchanger, BeginsADurationWhenItIsAwaited) {
+    const redis_server server;
+    process a(server);
+    redis::remote_exchanger<text> room(a.connection, "room");
+    auto work = room.exchange("mine", 50ms);
+    std::this_thread::sleep_for(60ms);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(sync_wait(std::move(work)), errc::timed_out);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
+}
+
 TEST(RemoteExchanger, TimesOutAndIsCancelledInATask) {
     const redis_server server;
     process a(server);
     redis::remote_exchanger<text> room(a.connection, "room");
-    EXPECT_EQ(sync_wait(room.exchange_for("mine", 50ms).as_task()), errc::timed_out);
+    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms).as_task()), errc::timed_out);
     std::stop_source stop;
     waiting<redis::remote_result<text>> first(room.exchange("mine", stop.get_token()).as_task());
     wait_for_waiting(room, 1);
@@ -169,7 +213,7 @@ TEST(RemoteChannel, SendsToAnotherProcess) {
     wait_for_waiting(at_a, 1);
     EXPECT_TRUE(sync_wait(at_a.send("hello")));
     EXPECT_EQ(receiver.get(), "hello");
-    auto nobody = sync_wait(at_a.send_for("again", 20ms));
+    auto nobody = sync_wait(at_a.send("again", 20ms));
     EXPECT_EQ(nobody, errc::timed_out);
     EXPECT_EQ(nobody.returned(), "again");
 }

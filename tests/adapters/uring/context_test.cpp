@@ -581,7 +581,7 @@ TEST(UringContext, TakesADeadlineBeforeTheEpochOfTheClockForPast) {
         std::optional<tryst::exchange_result<int>> got;
         loop.spawn(
             [](context& home, tryst::exchanger<int>& room, auto until, auto& into) -> task<> {
-                into.emplace(co_await room.exchange_until(1, until));
+                into.emplace(co_await room.exchange(1, until));
                 home.stop();
             }(loop, ex, deadline, got));
         loop.run();
@@ -655,7 +655,7 @@ TEST(UringContext, ServesTheDeadlinesOfExchanges) {
     tryst::exchanger<int> ex;
     std::optional<tryst::exchange_result<int>> got;
     loop.spawn([](context& home, tryst::exchanger<int>& room, auto& into) -> task<> {
-        into.emplace(co_await room.exchange_for(1, 2ms));
+        into.emplace(co_await room.exchange(1, 2ms));
         home.stop();
     }(loop, ex, got));
     loop.run();

@@ -45,7 +45,7 @@ protected:
         return tryst::select(ex.exchange(item(1)), source.receive(), std::move(stop));
     }
     auto both_for(std::chrono::microseconds patience, std::stop_token stop = {}) {
-        return tryst::select_for(patience, ex.exchange(item(1)), source.receive(), std::move(stop));
+        return tryst::select(ex.exchange(item(1)), source.receive(), patience, std::move(stop));
     }
     void expect_none(exchange_errc why) {
         ASSERT_TRUE(got);

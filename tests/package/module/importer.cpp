@@ -50,8 +50,7 @@ bool selects() {
     tryst::synchronous_channel<int> channel;
     tryst::exchanger<int> ex;
     auto nothing = tryst::try_select(channel.receive(), ex.exchange(1));
-    auto too_late =
-        tryst::sync_wait(tryst::select_for(std::chrono::milliseconds(1), ex.exchange(1)));
+    auto too_late = tryst::sync_wait(tryst::select(ex.exchange(1), std::chrono::milliseconds(1)));
     return nothing.index() == tryst::select_npos && too_late.index() == tryst::select_npos;
 }
 

@@ -138,11 +138,23 @@ struct policies<Unknown, Others...> : policies<Others...> {
                   "tryst: the policies of an exchanger are tryst::counted and tryst::traced<Span>");
 };
 
+/// The counters that a constructor was given, if any.
+class given_counters {
+public:
+    given_counters() noexcept = default;
+    given_counters(counters& shared) noexcept : shared_(&shared) {}
+
+private:
+    friend class counters_reference;
+    counters* shared_ = nullptr;
+};
+
 /// The counters of an exchanger: its own, or shared ones.
 class counters_reference {
 public:
-    counters_reference() : own_(std::make_unique<counters>()), used_(own_.get()) {}
-    explicit counters_reference(counters& shared) noexcept : used_(&shared) {}
+    explicit counters_reference(given_counters given)
+        : own_(given.shared_ == nullptr ? std::make_unique<counters>() : nullptr),
+          used_(own_ ? own_.get() : given.shared_) {}
 
     [[gnu::always_inline]] void count(counted_event event) noexcept { used_->count(event); }
     void record_wait(clock::duration length) noexcept { used_->record_wait(length); }
@@ -175,8 +187,8 @@ public:
     using waiter =
         std::conditional_t<sizeof...(Policies) == 0, detail::waiter, observed_waiter<Policies...>>;
 
-    observer() = default;
-    explicit observer(counters& shared) noexcept : counters_(shared) {}
+    using given = std::conditional_t<counts, given_counters, absent<2>>;
+    explicit observer(given shared = {}) : counters_(shared) {}
 
     [[gnu::always_inline]] void count([[maybe_unused]] counted_event event,
                                       bool happened = true) noexcept {

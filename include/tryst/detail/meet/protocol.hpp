@@ -91,7 +91,7 @@ class protocol {
 public:
     /// @param shared  the observer's counters, if it does not have its own.
     template <class... Counters>
-    explicit protocol(std::size_t capacity, Counters&... shared)
+    explicit protocol(std::size_t capacity, const Counters&... shared)
         : arena_(capacity), observer_(shared...) {}
     protocol(const protocol&) = delete;
     protocol& operator=(const protocol&) = delete;

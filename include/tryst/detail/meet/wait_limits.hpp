@@ -10,6 +10,7 @@
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/timer_thread.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/wait_limit.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -24,6 +25,21 @@ struct limits {
     static constexpr bool timed = Timed;
     static constexpr bool stoppable = !std::is_void_v<StopToken>;
 };
+
+template <class... Limit>
+struct stop_token_among {
+    using type = void;
+};
+template <class First, class... Rest>
+struct stop_token_among<First, Rest...> : stop_token_among<Rest...> {};
+template <stoppable_token First, class... Rest>
+struct stop_token_among<First, Rest...> {
+    using type = First;
+};
+
+/// The limits of an operation to which these arguments were given.
+template <class... Limit>
+using limits_of = limits<(time_limit<Limit> || ...), typename stop_token_among<Limit...>::type>;
 
 struct no_deadline {};
 
