@@ -13,7 +13,6 @@ add_library(tryst_uring
     src/uring/fork_guard.cpp
     src/uring/opcodes.cpp
     src/uring/operation.cpp
-    src/uring/operations.cpp
     src/uring/reactor.cpp
     src/uring/recv_stream.cpp
     src/uring/ring.cpp

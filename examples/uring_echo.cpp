@@ -131,7 +131,7 @@ private:
                 if (!std::exchange(complained, true)) {
                     std::cerr << next.message() << '\n';
                 }
-                (void)co_await loop_.timeout({50ms, shutdown_.get_token()});
+                (void)co_await loop_.timeout(50ms, shutdown_.get_token());
             }
         }
         leave();
@@ -151,7 +151,8 @@ private:
     tryst::task<> serve(uring::descriptor socket) {
         std::array<std::byte, 8192> buffer; // in the coroutine's frame
         for (;;) {
-            const auto got = co_await loop_.recv(socket.get(), buffer, 0, patience());
+            const auto got =
+                co_await loop_.recv(socket.get(), buffer, 0, chosen_.idle, shutdown_.get_token());
             if (!got || *got == 0) {
                 break;
             }
@@ -165,7 +166,8 @@ private:
 
     tryst::task<bool> send_all(int socket, std::span<const std::byte> bytes) {
         while (!bytes.empty()) {
-            const auto sent = co_await loop_.send(socket, bytes, 0, patience());
+            const auto sent =
+                co_await loop_.send(socket, bytes, 0, chosen_.idle, shutdown_.get_token());
             if (!sent) {
                 co_return false;
             }
@@ -174,8 +176,6 @@ private:
         }
         co_return true;
     }
-
-    uring::limits patience() const { return {chosen_.idle, shutdown_.get_token()}; }
 
     void leave() {
         if (--running_ == 0) {

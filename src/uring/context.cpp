@@ -3,8 +3,6 @@
 
 #include "reactor.hpp"
 
-#include <sys/socket.h>
-
 namespace tryst::uring {
 
 namespace {
@@ -70,61 +68,6 @@ unsigned context::setup_flags() const noexcept {
 
 int context::registration_of(const buffer_pool* pool) const noexcept {
     return reactor_->registration_of(pool);
-}
-
-operation<void> context::fsync(int file, bool data_only, limits until) noexcept {
-    return make<void>({.code = opcode::fsync,
-                       .descriptor = file,
-                       .flags = data_only ? IORING_FSYNC_DATASYNC : 0u},
-                      until);
-}
-
-operation<descriptor> context::openat(int directory, const char* path, int flags, mode_t mode,
-                                      limits until) noexcept {
-    return make<descriptor>({.code = opcode::openat,
-                             .descriptor = directory,
-                             .length = mode,
-                             .flags = static_cast<std::uint32_t>(flags | O_CLOEXEC),
-                             .address = bits(path)},
-                            until);
-}
-
-operation<descriptor> context::accept(int listener, limits until) noexcept {
-    return make<descriptor>({.code = opcode::accept, .descriptor = listener, .flags = SOCK_CLOEXEC},
-                            until);
-}
-
-operation<void> context::connect(int socket, const sockaddr* address, socklen_t length,
-                                 limits until) noexcept {
-    return make<void>(
-        {.code = opcode::connect, .descriptor = socket, .address = bits(address), .offset = length},
-        until);
-}
-
-operation<std::size_t> context::send(int socket, std::span<const std::byte> from, int flags,
-                                     limits until) noexcept {
-    return make<std::size_t>({.code = opcode::send,
-                              .descriptor = socket,
-                              .length = length_of(from.size()),
-                              .flags = static_cast<std::uint32_t>(flags | MSG_NOSIGNAL),
-                              .address = bits(from.data())},
-                             until);
-}
-
-operation<std::size_t> context::recv(int socket, std::span<std::byte> into, int flags,
-                                     limits until) noexcept {
-    return make<std::size_t>({.code = opcode::recv,
-                              .descriptor = socket,
-                              .length = length_of(into.size()),
-                              .flags = static_cast<std::uint32_t>(flags),
-                              .address = bits(into.data())},
-                             until);
-}
-
-operation<unsigned> context::poll(int file, short events, limits until) noexcept {
-    return make<unsigned>(
-        {.code = opcode::poll, .descriptor = file, .flags = static_cast<std::uint16_t>(events)},
-        until);
 }
 
 void context::deliver(executor_node* node) noexcept {

@@ -3,6 +3,9 @@
 
 namespace tryst::uring::detail {
 
+static_assert(IORING_FSYNC_DATASYNC ==
+              true); // `context::fsync` passes its `data_only` as the flags
+
 void fill(io_uring_sqe& entry, const request& what) noexcept {
     entry.opcode = static_cast<std::uint8_t>(traits_of(what.code).kernels);
     entry.fd = what.descriptor;

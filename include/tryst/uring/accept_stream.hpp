@@ -43,7 +43,7 @@ public:
 
     /// The next connection, with SOCK_CLOEXEC. Only one operation may wait for a stream at a time.
     /// @returns the connection, or an error such as EMFILE, after which `next` may be called again.
-    next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
+    next_operation next(auto... limit) noexcept { return {*this, {std::move(limit)...}}; }
 
 private:
     static void drop(stream_base& self, completion lost) noexcept;

@@ -20,6 +20,7 @@
 #include <span>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -95,78 +96,121 @@ public:
     // cancellation, synchronization and allocation. Transfers may be shorter than requested, as in
     // the system calls; 0 bytes mean the end of a file or a stream. If the kernel is too old for an
     // operation, it fails with `function_not_supported`.
+    //
+    // `limit` stands for what can end the operation early: at most one time limit and one
+    // `std::stop_token`, in either order, or one object of the class `limits`. A duration begins
+    // when the operation is made: `recv(socket, into, 0, 5ms, stop)`.
 
     /// Makes a round trip to the kernel, and does nothing.
-    operation<void> nop(limits until = {}) noexcept {
-        return make<void>({.code = opcode::nop}, until);
+    operation<void> nop(auto... limit) noexcept {
+        return make<void>({.code = opcode::nop}, {std::move(limit)...});
     }
 
     /// pread(2), or read(2) at the `current_position`.
     operation<std::size_t> read(int file, std::span<std::byte> into,
-                                std::uint64_t offset = current_position,
-                                limits until = {}) noexcept {
-        return transfer(opcode::read, file, into, offset, until);
+                                std::uint64_t offset = current_position, auto... limit) noexcept {
+        return transfer(opcode::read, file, into, offset, {std::move(limit)...});
     }
 
     /// pwrite(2), or write(2) at the `current_position`.
     operation<std::size_t> write(int file, std::span<const std::byte> from,
-                                 std::uint64_t offset = current_position,
-                                 limits until = {}) noexcept {
-        return transfer(opcode::write, file, from, offset, until);
+                                 std::uint64_t offset = current_position, auto... limit) noexcept {
+        return transfer(opcode::write, file, from, offset, {std::move(limit)...});
     }
 
     /// As `read`, into a part of `whole`. Uses the registration of its pool if there is one.
     operation<std::size_t> read_fixed(int file, const buffer& whole, std::span<std::byte> into,
                                       std::uint64_t offset = current_position,
-                                      limits until = {}) noexcept {
-        return transfer_fixed(opcode::read_fixed, file, whole, into, offset, until);
+                                      auto... limit) noexcept {
+        return transfer_fixed(opcode::read_fixed, file, whole, into, offset, {std::move(limit)...});
     }
 
     /// As `write`, from a part of `whole`. Uses the registration of its pool if there is one.
     operation<std::size_t> write_fixed(int file, const buffer& whole,
                                        std::span<const std::byte> from,
                                        std::uint64_t offset = current_position,
-                                       limits until = {}) noexcept {
-        return transfer_fixed(opcode::write_fixed, file, whole, from, offset, until);
+                                       auto... limit) noexcept {
+        return transfer_fixed(opcode::write_fixed, file, whole, from, offset,
+                              {std::move(limit)...});
     }
 
     /// fsync(2), or fdatasync(2) if `data_only`.
-    operation<void> fsync(int file, bool data_only = false, limits until = {}) noexcept;
+    operation<void> fsync(int file, bool data_only = false, auto... limit) noexcept {
+        return make<void>({.code = opcode::fsync, .descriptor = file, .flags = data_only},
+                          {std::move(limit)...});
+    }
 
     /// openat(2), with O_CLOEXEC; `directory` may be AT_FDCWD.
     operation<descriptor> openat(int directory, const char* path, int flags, mode_t mode = 0,
-                                 limits until = {}) noexcept;
+                                 auto... limit) noexcept {
+        return make<descriptor>({.code = opcode::openat,
+                                 .descriptor = directory,
+                                 .length = mode,
+                                 .flags = bits(flags | O_CLOEXEC),
+                                 .address = bits(path)},
+                                {std::move(limit)...});
+    }
 
     /// close(2) without blocking. The file is closed even if this is cancelled or never awaited.
-    close_operation close(descriptor file, limits until = {}) noexcept {
-        return {*reactor_, {.code = opcode::close, .descriptor = file.release()}, std::move(until)};
+    close_operation close(descriptor file, auto... limit) noexcept {
+        return {*reactor_,
+                {.code = opcode::close, .descriptor = file.release()},
+                {std::move(limit)...}};
     }
 
     /// accept4(2), with SOCK_CLOEXEC. For many connections, see `accept_stream`.
-    operation<descriptor> accept(int listener, limits until = {}) noexcept;
+    operation<descriptor> accept(int listener, auto... limit) noexcept {
+        return make<descriptor>(
+            {.code = opcode::accept, .descriptor = listener, .flags = SOCK_CLOEXEC},
+            {std::move(limit)...});
+    }
 
     /// connect(2).
     operation<void> connect(int socket, const sockaddr* address, socklen_t length,
-                            limits until = {}) noexcept;
+                            auto... limit) noexcept {
+        return make<void>({.code = opcode::connect,
+                           .descriptor = socket,
+                           .address = bits(address),
+                           .offset = length},
+                          {std::move(limit)...});
+    }
 
     /// send(2), with MSG_NOSIGNAL: if the peer has closed, this fails with EPIPE and raises no
     /// signal.
     operation<std::size_t> send(int socket, std::span<const std::byte> from, int flags = 0,
-                                limits until = {}) noexcept;
+                                auto... limit) noexcept {
+        return make<std::size_t>({.code = opcode::send,
+                                  .descriptor = socket,
+                                  .length = length_of(from.size()),
+                                  .flags = bits(flags | MSG_NOSIGNAL),
+                                  .address = bits(from.data())},
+                                 {std::move(limit)...});
+    }
 
     /// recv(2).
     operation<std::size_t> recv(int socket, std::span<std::byte> into, int flags = 0,
-                                limits until = {}) noexcept;
+                                auto... limit) noexcept {
+        return make<std::size_t>({.code = opcode::recv,
+                                  .descriptor = socket,
+                                  .length = length_of(into.size()),
+                                  .flags = bits(flags),
+                                  .address = bits(into.data())},
+                                 {std::move(limit)...});
+    }
 
     /// Waits until `file` is ready for one of `events`, as in poll(2). Use it for files with
     /// O_NONBLOCK, on which reads and writes may fail with EAGAIN.
     /// @returns the events.
-    operation<unsigned> poll(int file, short events, limits until = {}) noexcept;
+    operation<unsigned> poll(int file, short events, auto... limit) noexcept {
+        return make<unsigned>(
+            {.code = opcode::poll, .descriptor = file, .flags = static_cast<std::uint16_t>(events)},
+            {std::move(limit)...});
+    }
 
-    /// Succeeds at the deadline of `until`. Uses a timer of the loop; only the earliest timer is
-    /// passed to the kernel.
-    operation<void> timeout(limits until) noexcept {
-        return make<void>({.code = opcode::timeout}, until);
+    /// Succeeds when its time limit is over. Uses a timer of the loop; only the earliest timer is
+    /// passed to the kernel. Without a time limit, it waits for a stop.
+    operation<void> timeout(auto limit, auto... other) noexcept {
+        return make<void>({.code = opcode::timeout}, {std::move(limit), std::move(other)...});
     }
 
     // ---- Several buffers, messages.
@@ -174,28 +218,40 @@ public:
     /// preadv(2), or readv(2) at the `current_position`. `into` and the memory it refers to must
     /// remain valid until this is over.
     operation<std::size_t> readv(int file, std::span<const iovec> into,
-                                 std::uint64_t offset = current_position,
-                                 limits until = {}) noexcept {
-        return transfer(opcode::readv, file, into, offset, until);
+                                 std::uint64_t offset = current_position, auto... limit) noexcept {
+        return transfer(opcode::readv, file, into, offset, {std::move(limit)...});
     }
 
     /// pwritev(2), or writev(2) at the `current_position`. `from` and the memory it refers to must
     /// remain valid until this is over.
     operation<std::size_t> writev(int file, std::span<const iovec> from,
-                                  std::uint64_t offset = current_position,
-                                  limits until = {}) noexcept {
-        return transfer(opcode::writev, file, from, offset, until);
+                                  std::uint64_t offset = current_position, auto... limit) noexcept {
+        return transfer(opcode::writev, file, from, offset, {std::move(limit)...});
     }
 
     /// sendmsg(2), with MSG_NOSIGNAL. `message` and the memory it refers to must remain valid until
     /// this is over.
     operation<std::size_t> sendmsg(int socket, const msghdr* message, int flags = 0,
-                                   limits until = {}) noexcept;
+                                   auto... limit) noexcept {
+        return make<std::size_t>({.code = opcode::sendmsg,
+                                  .descriptor = socket,
+                                  .length = 1,
+                                  .flags = bits(flags | MSG_NOSIGNAL),
+                                  .address = bits(message)},
+                                 {std::move(limit)...});
+    }
 
     /// recvmsg(2). The kernel sets the lengths and flags in `message`. It and the memory it refers
     /// to must remain valid until this is over. If this is cancelled, `message` is unchanged.
     operation<std::size_t> recvmsg(int socket, msghdr* message, int flags = 0,
-                                   limits until = {}) noexcept;
+                                   auto... limit) noexcept {
+        return make<std::size_t>({.code = opcode::recvmsg,
+                                  .descriptor = socket,
+                                  .length = 1,
+                                  .flags = bits(flags),
+                                  .address = bits(message)},
+                                 {std::move(limit)...});
+    }
 
     /// splice(2): moves at most `length` bytes between two files, one of which must be a pipe. The
     /// pipe's offset must be the `current_position`. While it waits, it occupies one of the
@@ -203,7 +259,18 @@ public:
     /// @returns the number of bytes; 0 at the end of the input.
     operation<std::size_t> splice(int from, std::uint64_t from_offset, int into,
                                   std::uint64_t into_offset, std::size_t length, unsigned flags = 0,
-                                  limits until = {}) noexcept;
+                                  auto... limit) noexcept {
+        // A request has 16 bits left for the flags. The kernel knows four flags, refuses others.
+        return make<std::size_t>(
+            {.code = opcode::splice,
+             .buffer = static_cast<std::uint16_t>(flags < 0xffff ? flags : 0xffff),
+             .descriptor = into,
+             .length = length_of(length),
+             .flags = bits(from),
+             .address = from_offset,
+             .offset = into_offset},
+            {std::move(limit)...});
+    }
 
     // ---- Directories, properties of files, set-up and shutdown of sockets. Paths must remain
     // valid until the operation is over; a directory may be AT_FDCWD.
@@ -211,30 +278,72 @@ public:
     /// statx(2): writes the fields in `mask` to `status`, which must remain valid until this is
     /// over.
     operation<void> statx(int directory, const char* path, int flags, unsigned mask,
-                          struct ::statx* status, limits until = {}) noexcept;
+                          struct ::statx* status, auto... limit) noexcept {
+        return make<void>({.code = opcode::statx,
+                           .descriptor = directory,
+                           .length = mask,
+                           .flags = bits(flags),
+                           .address = bits(path),
+                           .offset = bits(status)},
+                          {std::move(limit)...});
+    }
 
     /// unlinkat(2); with AT_REMOVEDIR for a directory.
     operation<void> unlinkat(int directory, const char* path, int flags = 0,
-                             limits until = {}) noexcept;
+                             auto... limit) noexcept {
+        return make<void>({.code = opcode::unlinkat,
+                           .descriptor = directory,
+                           .flags = bits(flags),
+                           .address = bits(path)},
+                          {std::move(limit)...});
+    }
 
     /// renameat2(2).
     operation<void> renameat(int from_directory, const char* from, int to_directory, const char* to,
-                             unsigned flags = 0, limits until = {}) noexcept;
+                             unsigned flags = 0, auto... limit) noexcept {
+        return make<void>({.code = opcode::renameat,
+                           .descriptor = from_directory,
+                           .length = bits(to_directory),
+                           .flags = flags,
+                           .address = bits(from),
+                           .offset = bits(to)},
+                          {std::move(limit)...});
+    }
 
     /// mkdirat(2).
-    operation<void> mkdirat(int directory, const char* path, mode_t mode,
-                            limits until = {}) noexcept;
+    operation<void> mkdirat(int directory, const char* path, mode_t mode, auto... limit) noexcept {
+        return make<void>({.code = opcode::mkdirat,
+                           .descriptor = directory,
+                           .length = mode,
+                           .address = bits(path)},
+                          {std::move(limit)...});
+    }
 
     /// fallocate(2), of `length` bytes at `offset`.
     operation<void> fallocate(int file, int mode, std::uint64_t offset, std::uint64_t length,
-                              limits until = {}) noexcept;
+                              auto... limit) noexcept {
+        return make<void>({.code = opcode::fallocate,
+                           .descriptor = file,
+                           .length = bits(mode),
+                           .address = length,
+                           .offset = offset},
+                          {std::move(limit)...});
+    }
 
     /// shutdown(2). Operations that wait for the socket, such as a `recv`, end.
-    operation<void> shutdown(int socket, int how, limits until = {}) noexcept;
+    operation<void> shutdown(int socket, int how, auto... limit) noexcept {
+        return make<void>({.code = opcode::shutdown, .descriptor = socket, .length = bits(how)},
+                          {std::move(limit)...});
+    }
 
     /// socket(2), with SOCK_CLOEXEC.
-    operation<descriptor> socket(int domain, int type, int protocol = 0,
-                                 limits until = {}) noexcept;
+    operation<descriptor> socket(int domain, int type, int protocol = 0, auto... limit) noexcept {
+        return make<descriptor>({.code = opcode::socket,
+                                 .descriptor = domain,
+                                 .length = bits(protocol),
+                                 .offset = bits(type | SOCK_CLOEXEC)},
+                                {std::move(limit)...});
+    }
 
 private:
     using opcode = detail::opcode;
@@ -244,16 +353,17 @@ private:
     static std::uint64_t bits(const void* address) noexcept {
         return reinterpret_cast<std::uintptr_t>(address);
     }
+    static std::uint32_t bits(int number) noexcept { return static_cast<std::uint32_t>(number); }
 
     template <class T>
-    operation<T> make(const detail::request& what, limits& until) noexcept {
+    operation<T> make(const detail::request& what, limits&& until) noexcept {
         return {*reactor_, what, std::move(until)};
     }
 
     /// @tparam Item  bytes, or `iovec`s
     template <class Item>
     operation<std::size_t> transfer(opcode code, int file, std::span<Item> items,
-                                    std::uint64_t offset, limits& until,
+                                    std::uint64_t offset, limits&& until,
                                     std::uint16_t registration = 0) noexcept {
         return make<std::size_t>({.code = code,
                                   .buffer = registration,
@@ -261,22 +371,23 @@ private:
                                   .length = length_of(items.size()),
                                   .address = bits(items.data()),
                                   .offset = offset},
-                                 until);
+                                 std::move(until));
     }
 
     template <class Byte>
     operation<std::size_t> transfer_fixed(opcode code, int file, const buffer& whole,
                                           std::span<Byte> part, std::uint64_t offset,
-                                          limits& until) noexcept {
+                                          limits&& until) noexcept {
         assert(part.data() >= whole.data() &&
                part.data() + part.size() <= whole.data() + whole.size() &&
                "tryst: read_fixed and write_fixed need a part of the given buffer");
         const int registration = registration_of(whole.pool());
         if (registration < 0) {
             return transfer(code == opcode::read_fixed ? opcode::read : opcode::write, file, part,
-                            offset, until);
+                            offset, std::move(until));
         }
-        return transfer(code, file, part, offset, until, static_cast<std::uint16_t>(registration));
+        return transfer(code, file, part, offset, std::move(until),
+                        static_cast<std::uint16_t>(registration));
     }
 
     /// Reduces `size` to 32 bits, the width of the kernel's lengths. The kernel transfers at most

@@ -5,36 +5,29 @@
 #pragma once
 
 #include <tryst/detail/platform/time.hpp>
+#include <tryst/wait_limit.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <stop_token>
 #include <utility>
 
 namespace tryst::uring {
 
-/// A stop token, a deadline, both, or neither: the last parameter of every operation. A stop token
-/// or a deadline converts to it. A deadline is a time point of the steady clock, or a duration that
-/// starts when `limits` is made.
+/// At most one time limit and one stop token, to be stored or passed to several operations. An
+/// operation takes such an object in the place of its limits: `recv(socket, into, 0, until)`.
 class limits {
 public:
     using clock = std::chrono::steady_clock; ///< The clock of deadlines.
 
-    /// No limits.
-    limits() noexcept = default;
-    /// Until a stop is requested.
-    limits(std::stop_token stop) noexcept : stop_(std::move(stop)) {}
-    /// Until `deadline`, or a stop is requested.
-    limits(clock::time_point deadline, std::stop_token stop = {}) noexcept
-        : stop_(std::move(stop)), deadline_(deadline) {}
-    /// The same, in another unit.
-    template <class Duration>
-    limits(std::chrono::time_point<clock, Duration> deadline, std::stop_token stop = {}) noexcept
-        : limits(tryst::detail::nearest(deadline), std::move(stop)) {}
-    /// For `patience` from now, or until a stop is requested.
-    template <class Rep, class Period>
-    limits(std::chrono::duration<Rep, Period> patience, std::stop_token stop = {}) noexcept
-        : limits(tryst::detail::after(clock::now(), tryst::detail::saturated(patience)),
-                 std::move(stop)) {}
+    /// @param limit  a `time_limit`, a `std::stop_token`, both in either order, or neither. A
+    ///   duration begins now.
+    template <class... Limit>
+    limits(Limit... limit) noexcept {
+        if constexpr (check<Limit...>()) {
+            (set(std::move(limit)), ...);
+        }
+    }
 
     /// The stop token. If none was given, `stop_possible()` of this token is false.
     const std::stop_token& stop() const noexcept { return stop_; }
@@ -44,6 +37,26 @@ public:
     bool has_deadline() const noexcept { return deadline_ != (clock::time_point::max)(); }
 
 private:
+    /// Fails to compile at the first mistake. @returns whether there is none.
+    template <class... Limit>
+    static constexpr bool check() {
+        constexpr bool valid = tryst::detail::check_limits<Limit...>();
+        constexpr bool known = ((time_limit<Limit> || std::same_as<Limit, std::stop_token>) && ...);
+        static_assert(known || !valid,
+                      "tryst::uring: the stop token of an operation is a std::stop_token");
+        return valid && known;
+    }
+
+    void set(std::stop_token&& stop) noexcept { stop_ = std::move(stop); }
+    template <class Duration>
+    void set(std::chrono::time_point<clock, Duration> deadline) noexcept {
+        deadline_ = tryst::detail::nearest(deadline);
+    }
+    template <class Rep, class Period>
+    void set(std::chrono::duration<Rep, Period> patience) noexcept {
+        deadline_ = tryst::detail::after(clock::now(), tryst::detail::saturated(patience));
+    }
+
     std::stop_token stop_;
     clock::time_point deadline_ = (clock::time_point::max)();
 };

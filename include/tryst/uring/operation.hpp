@@ -21,11 +21,11 @@ class context;
 /// @throws      nothing.
 /// @progress    the thread does not block; an operation that has to wait does so in the kernel.
 /// @resumes     on its context, through the queue of ready coroutines.
-/// @cancellation by `limits`: a stop or a deadline asks the kernel to cancel the operation. If the
-///              operation completes nevertheless, it returns its result. If a stop was requested
-///              before the operation starts, it does not start. An interrupted operation
-///              (EINTR) starts again. The coroutine may be destroyed while it waits, on its
-///              context. The destructor then waits until the kernel no longer uses the memory.
+/// @cancellation by its limits: a stop or a deadline asks the kernel to cancel the operation. If it
+///              completes nevertheless, it returns its result. If a stop was requested before the
+///              operation starts, it does not start. An interrupted operation (EINTR) starts
+///              again. The coroutine may be destroyed while it waits, on its context. The
+///              destructor then waits until the kernel no longer uses the memory.
 /// @sync        as the kernel orders the transfer.
 /// @allocation  none. The memory that the arguments refer to must remain valid until the operation
 ///              is over.

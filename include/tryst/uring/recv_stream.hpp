@@ -81,7 +81,7 @@ public:
     /// The next piece. Only one operation may wait for a stream at a time.
     /// @returns the piece, or an error. ENOBUFS means that pieces occupy all buffers; `next` may be
     ///   called again after it.
-    next_operation next(limits until = {}) noexcept { return {*this, std::move(until)}; }
+    next_operation next(auto... limit) noexcept { return {*this, {std::move(limit)...}}; }
 
 private:
     friend class received;

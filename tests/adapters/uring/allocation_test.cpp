@@ -48,14 +48,14 @@ TEST(UringAllocation, DoesNotHappenInOperations) {
         int failures = 0;
         for (int i = 0; i != rounds; ++i) {
             const auto nop = co_await home.nop(token);
-            const auto put = co_await home.write(number, bytes, 0, {1h, token});
-            const auto got = co_await home.read(number, bytes, 0, {1h, token});
+            const auto put = co_await home.write(number, bytes, 0, 1h, token);
+            const auto got = co_await home.read(number, bytes, 0, 1h, token);
             const auto fixed = co_await home.write_fixed(number, whole, whole.bytes(), 0, token);
             const auto back = co_await home.read_fixed(number, whole, whole.bytes(), 0, 1h);
             const auto sent = co_await home.send(sockets.writer.get(), bytes, 0, token);
             const auto ready = co_await home.poll(sockets.reader.get(), POLLIN, token);
             const auto taken = co_await home.recv(sockets.reader.get(), bytes, 0, token);
-            const auto slept = co_await home.timeout({1us, token});
+            const auto slept = co_await home.timeout(1us, token);
             auto opened = co_await home.openat(AT_FDCWD, "/", O_RDONLY, 0, token);
             const auto closed = co_await home.close(std::move(*opened));
             const descriptor client = at.connect();

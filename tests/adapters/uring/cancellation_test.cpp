@@ -474,7 +474,7 @@ TEST(UringTimeout, EndsWithAStop) {
         until_asleep();
         stop.request_stop();
     });
-    const auto got = run_one(loop, [&] { return loop.timeout({24h, stop.get_token()}); });
+    const auto got = run_one(loop, [&] { return loop.timeout(24h, stop.get_token()); });
     other.join();
     EXPECT_EQ(got.error(), std::errc::operation_canceled);
     EXPECT_STREQ(got.operation(), "timeout");
@@ -497,8 +497,8 @@ TEST(UringTimeout, MayBeDestroyedWhileItWaits) {
     std::optional<result<>> got;
     {
         context loop(sleepy);
-        loop.spawn(party(got, [&] { return loop.timeout({1ms, stop.get_token()}); }));
-        loop.spawn(party(got, [&] { return loop.timeout({24h, stop.get_token()}); }));
+        loop.spawn(party(got, [&] { return loop.timeout(1ms, stop.get_token()); }));
+        loop.spawn(party(got, [&] { return loop.timeout(24h, stop.get_token()); }));
         loop.spawn([](context& home) -> task<> {
             home.stop();
             co_return;

@@ -118,7 +118,7 @@ TEST(UringContext, RunsScopesOfItsOwnOperations) {
     loop.run([](context& here) -> task<> {
         tryst::task_scope scope;
         auto handle = scope.spawn_future([](context& on, std::stop_token stop) -> task<bool> {
-            auto waited = co_await on.timeout({24h, stop});
+            auto waited = co_await on.timeout(24h, stop);
             co_return waited.has_value();
         }(here, scope.get_stop_token()));
         scope.request_stop();

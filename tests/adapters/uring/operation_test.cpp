@@ -492,8 +492,7 @@ TEST_F(UringOperation, TimesOutInTime) {
     expect_succeeded(run([&] { return loop.timeout(start); }), "timeout"); // long ago
     std::stop_source stop;
     stop.request_stop();
-    expect_failed(run([&] { return loop.timeout({start, stop.get_token()}); }), "timeout",
-                  ECANCELED);
+    expect_failed(run([&] { return loop.timeout(start, stop.get_token()); }), "timeout", ECANCELED);
 }
 
 // ---- Lengths

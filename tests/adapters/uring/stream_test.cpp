@@ -210,7 +210,7 @@ TEST_P(UringStream, ClosesTheConnectionsThatNobodyTookWithTheContext) {
             EXPECT_TRUE(first);
             co_await let_all_come(home);
             flag = true;
-            static_cast<void>(co_await home.timeout({}));
+            static_cast<void>(co_await home.timeout(tryst::uring::limits()));
         };
         other->spawn(serve(*other, port, accepted));
         while (!accepted) {
