@@ -2,29 +2,21 @@
 # components that find what they need themselves.
 set(headers
     include/tryst/asio.hpp
-    include/tryst/asio/async_channel.hpp
-    include/tryst/asio/async_exchange.hpp
-    include/tryst/asio/async_red_blue.hpp
-    include/tryst/asio/async_select.hpp
     include/tryst/asio/async_wait.hpp
     include/tryst/asio/bind_stop_token.hpp
-    include/tryst/asio/io_executor.hpp
     include/tryst/asio/task_executor.hpp
     include/tryst/asio/wait.hpp
     include/tryst/asio/detail/context_timers.hpp
     include/tryst/asio/detail/exchange_executor.hpp
     include/tryst/asio/detail/handler_memory.hpp
     include/tryst/asio/detail/handler_traits.hpp
-    include/tryst/asio/detail/initiate.hpp
-    include/tryst/asio/detail/initiate_exchange.hpp
-    include/tryst/asio/detail/initiating_function.hpp
-    include/tryst/asio/detail/item_in_the_end.hpp
     include/tryst/asio/detail/net.hpp
     include/tryst/asio/detail/operation_state.hpp
     include/tryst/asio/detail/registry.hpp
     include/tryst/asio/detail/serial_executor.hpp
     include/tryst/asio/detail/slot_stop.hpp
     include/tryst/asio/detail/suspended_exchange.hpp
+    include/tryst/asio/detail/taken_operation.hpp
     include/tryst/asio/detail/task_driver.hpp
     include/tryst/asio/detail/work_queue.hpp)
 

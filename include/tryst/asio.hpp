@@ -4,13 +4,8 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/async_channel.hpp>
-#include <tryst/asio/async_exchange.hpp>
-#include <tryst/asio/async_red_blue.hpp>
-#include <tryst/asio/async_select.hpp>
 #include <tryst/asio/async_wait.hpp>
 #include <tryst/asio/bind_stop_token.hpp>
-#include <tryst/asio/io_executor.hpp>
 #include <tryst/asio/task_executor.hpp>
 #include <tryst/asio/wait.hpp>
 #include <tryst/tryst.hpp>

@@ -5,7 +5,6 @@
 #include <asio/awaitable.hpp>
 #include <asio/bind_executor.hpp>
 #include <asio/buffer.hpp>
-#include <asio/experimental/as_tuple.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
 #include <asio/strand.hpp>
@@ -14,14 +13,11 @@
 
 #include <chrono>
 #include <future>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <utility>
 
 using namespace std::chrono_literals;
-using asio::experimental::as_tuple;
 
 using buffer = std::string;
 using meeting = tryst::exchanger<buffer>;
@@ -35,18 +31,20 @@ void use(buffer&&) {}
 
 using io_strand = asio::strand<asio::io_context::executor_type>;
 
-void with_a_callback(meeting& ex, buffer full, const io_strand& strand) {
-    auto done = [](std::error_code error, buffer item) {
-        error ? keep(std::move(item)) : use(std::move(item)); // your own back, or the partner's
+void with_a_callback(meeting& ex, buffer full, std::stop_token stop, const io_strand& strand) {
+    auto done = [](tryst::exchange_result<buffer> got) {
+        got ? use(*std::move(got)) : keep(std::move(got).returned()); // or your own back
     };
-    tryst::asio::async_exchange_for(ex, std::move(full), 5ms, asio::bind_executor(strand, done));
+    tryst::asio::async_wait(ex.exchange(std::move(full), 5ms, stop),
+                            asio::bind_executor(strand, done));
 }
 
 asio::awaitable<void> with_other_tokens(meeting& ex, buffer full, buffer other) {
-    auto [error, item] =
-        co_await tryst::asio::async_exchange(ex, std::move(full), as_tuple(asio::use_awaitable));
-    std::future<buffer> later = tryst::asio::async_exchange(ex, std::move(other), asio::use_future);
-    use(later.get());
+    auto got = co_await tryst::asio::async_wait(ex.exchange(std::move(full)), asio::use_awaitable);
+    std::future<tryst::exchange_result<buffer>> later =
+        tryst::asio::async_wait(ex.exchange(std::move(other), 5ms), asio::use_future);
+    auto end = later.get(); // throws no error of the exchange: it is in the result, with the item
+    static_cast<void>(end);
 }
 
 struct question {
@@ -70,26 +68,31 @@ void retry(order&&) {}
 void keep(answer&&) {}
 void file(question&&) {}
 
-asio::awaitable<void> tokens(tryst::red_blue_exchanger<question, answer>& desk,
-                             tryst::synchronous_channel<order>& orders, question mine,
-                             io_strand strand) {
-    auto reply = co_await tryst::asio::async_red(desk, std::move(mine), asio::use_awaitable);
-    answer found = *std::move(reply);
-
-    auto got = co_await tryst::asio::async_receive(orders, asio::use_awaitable);
-    order next = *std::move(got); // an error is thrown, and there is no item to lose then
-
-    auto [error, back] = co_await tryst::asio::async_send_for(orders, std::move(next), 5ms,
-                                                              as_tuple(asio::use_awaitable));
-    if (error) {
-        retry(*std::move(back));
-    }
-
-    using outcome = tryst::exchange_result<question, answer>;
-    auto done = [](std::error_code failed, outcome end) {
-        failed ? keep(std::move(end).returned()) : file(*std::move(end));
+void tokens(tryst::red_blue_exchanger<question, answer>& desk,
+            tryst::synchronous_channel<order>& orders, answer found, order next,
+            const io_strand& strand) {
+    auto filed = [](tryst::exchange_result<question, answer> got) {
+        got ? file(*std::move(got)) : keep(std::move(got).returned());
     };
-    tryst::asio::async_blue(strand, desk, std::move(found), done);
+    tryst::asio::async_wait(desk.blue(std::move(found)), asio::bind_executor(strand, filed));
+
+    auto sent = [](tryst::exchange_result<void, order> end) {
+        if (!end) {
+            retry(std::move(end).returned());
+        }
+    };
+    tryst::asio::async_wait(orders.send(std::move(next), 5ms), asio::bind_executor(strand, sent));
+}
+
+void selects(tryst::synchronous_channel<order>& orders, tryst::synchronous_channel<answer>& answers,
+             const io_strand& strand) {
+    auto done = [](auto got) {
+        if (got.index() == 0) {
+            retry(*std::move(got).template get<0>());
+        }
+    };
+    tryst::asio::async_wait(tryst::select(orders.receive(), answers.receive(), 5ms),
+                            asio::bind_executor(strand, done));
 }
 
 tryst::task<> stage(meeting& ex) {

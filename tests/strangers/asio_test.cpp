@@ -70,13 +70,6 @@ struct handler {
     int* calls;
 };
 
-/// Returns a selection, for `async_select`.
-template <class Make>
-struct function {
-    decltype(auto) operator()() { return make(); }
-    Make make;
-};
-
 /// Returns a task, for `async_wait`.
 struct work {
     tryst::task<item> operator()(std::stop_token stop) const {
@@ -117,59 +110,60 @@ protected:
 };
 
 TEST_F(StrangerInAsio, Exchanges) {
-    asio::async_exchange(at, item{1}, handler());
-    asio::async_exchange(stranger::io_executor{io.get_executor()}, at, item{2}, handler());
+    asio::async_wait(at.exchange(item{1}), handler());
+    asio::async_wait(at.exchange(item{2}),
+                     net::bind_executor(stranger::io_executor{io.get_executor()}, handler()));
     expect_calls(2);
-    asio::async_exchange_for(at, item{3}, 1ms, handler());
+    asio::async_wait(at.exchange(item{3}, 1ms), handler());
     expect_calls(1);
-    asio::async_exchange_until(at, item{4}, std::chrono::steady_clock::now(), handler());
+    asio::async_wait(at.exchange(item{4}, std::chrono::steady_clock::now()), handler());
     expect_calls(1);
 }
 
 TEST_F(StrangerInAsio, SendsAndReceives) {
     tryst::synchronous_channel<item> to;
-    asio::async_receive(to, handler());
-    asio::async_send(to, item{1}, handler());
+    asio::async_wait(to.receive(), handler());
+    asio::async_wait(to.send(item{1}), handler());
     expect_calls(2);
-    asio::async_receive_for(to, 1ms, handler());
+    asio::async_wait(to.receive(1ms), handler());
     expect_calls(1);
     tryst::red_blue_exchanger<item, int> sides;
-    asio::async_red(sides, item{1}, handler());
-    asio::async_blue(sides, 2, handler());
+    asio::async_wait(sides.red(item{1}), handler());
+    asio::async_wait(sides.blue(2), handler());
     expect_calls(2);
 }
 
 TEST_F(StrangerInAsio, IsCancelled) {
     net::cancellation_signal signal;
-    asio::async_exchange(at, item{1}, net::bind_cancellation_slot(signal.slot(), handler()));
+    asio::async_wait(at.exchange(item{1}), net::bind_cancellation_slot(signal.slot(), handler()));
     io.poll();
     signal.emit(net::cancellation_type::terminal);
     expect_calls(1);
     std::stop_source stop;
-    asio::async_exchange(at, item{1}, asio::bind_stop_token(stop.get_token(), handler()));
+    asio::async_wait(at.exchange(item{1}), asio::bind_stop_token(stop.get_token(), handler()));
     io.poll();
     stop.request_stop();
     expect_calls(1);
-    asio::async_exchange(at, item{1}, handler());
+    asio::async_wait(at.exchange(item{1}), handler());
     io.poll();
     at.close();
     expect_calls(1);
 }
 
 TEST_F(StrangerInAsio, IsDestroyedWithItsContext) {
-    asio::async_exchange_for(at, item{1}, 1h, handler());
+    asio::async_wait(at.exchange(item{1}, 1h), handler());
     io.poll();
 }
 
 TEST_F(StrangerInAsio, Selects) {
     tryst::synchronous_channel<item> to;
-    auto make = [&] { return tryst::select(to.receive(), at.exchange(item{1})); };
-    stranger::function<decltype(make)> function{make};
-    asio::async_select(function, handler());
+    asio::async_wait(tryst::select(to.receive(), at.exchange(item{1})), handler());
     io.poll();
     EXPECT_TRUE(to.try_send(item{2}));
     expect_calls(1);
-    asio::async_select(stranger::io_executor{io.get_executor()}, function, handler());
+    auto selection = tryst::select_biased(to.receive(), at.exchange(item{1}), 1h);
+    asio::async_wait(std::move(selection),
+                     net::bind_executor(stranger::io_executor{io.get_executor()}, handler()));
     io.poll();
     EXPECT_TRUE(at.try_exchange(item{3}));
     expect_calls(1);
@@ -201,13 +195,13 @@ net::awaitable<void> awaits(tryst::exchanger<item>& with, int& count) {
     const auto got = co_await asio::wait(with.exchange(item(1)));
     count += got ? got->number : 0;
     item mine{1};
-    const auto again = co_await asio::async_exchange(with, std::move(mine), net::use_awaitable);
-    count += again.number;
+    const auto again =
+        co_await asio::async_wait(with.exchange(std::move(mine)), net::use_awaitable);
+    count += again ? again->number : 0;
     const auto selected = co_await asio::wait(tryst::select(with.exchange(item(1))));
     count += selected.index() == 0 ? 1 : 0;
-    auto make = [&] { return tryst::select(with.exchange(item(1))); };
-    stranger::function<decltype(make)> function{make};
-    const auto chosen = co_await asio::async_select(std::move(function), net::use_awaitable);
+    const auto chosen =
+        co_await asio::async_wait(tryst::select(with.exchange(item(1))), net::use_awaitable);
     count += chosen.index() == 0 ? 1 : 0;
     stranger::work work{std::addressof(with)};
     const item worked = co_await asio::async_wait(std::move(work), net::use_awaitable);

@@ -8,7 +8,6 @@
 
 #include <tryst/tryst.hpp>
 
-#include <asio/experimental/as_tuple.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <optional>
@@ -38,10 +37,7 @@ class by_token {
     using use_awaitable = net::use_awaitable_t<net::io_context::executor_type>;
 
 public:
-    auto exchange(item mine) {
-        return asio::async_exchange(ex_, mine,
-                                    net::experimental::as_tuple_t<use_awaitable>(use_awaitable()));
-    }
+    auto exchange(item mine) { return asio::async_wait(ex_.exchange(mine), use_awaitable()); }
     void close() { ex_.close(); }
 
 private:

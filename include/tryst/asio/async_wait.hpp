@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Runs a task as an Asio operation.
+/// Exchanges, selections and tasks as Asio operations.
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/initiate.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/operation_state.hpp>
+#include <tryst/asio/detail/suspended_exchange.hpp>
+#include <tryst/asio/detail/taken_operation.hpp>
 #include <tryst/asio/detail/task_driver.hpp>
 #include <tryst/task.hpp>
 
@@ -18,6 +20,26 @@
 
 TRYST_ASIO_BEGIN
 namespace detail {
+
+/// Always false. The compiler quotes the template arguments in its error.
+template <class Token, class Signature>
+constexpr bool not_a_token_for = false;
+
+/// Calls `net::async_initiate`. Checks its constraint first, because Asio's own error is long.
+template <class Signature, class Token, class Initiation, class Argument>
+auto initiate(Initiation initiation, Token& token, Argument&& argument) {
+    if constexpr (requires {
+                      net::async_initiate<Token, Signature>(initiation, token,
+                                                            std::forward<Argument>(argument));
+                  }) {
+        return net::async_initiate<Token, Signature>(initiation, token,
+                                                     std::forward<Argument>(argument));
+    } else {
+        static_assert(not_a_token_for<Token, Signature>,
+                      "tryst: the last argument must be a completion token for this signature, or "
+                      "a handler that can be called with its parameters");
+    }
+}
 
 /// The outcome of a task. `tell` passes it to a handler for `void(std::exception_ptr, T)`.
 template <class T>
@@ -106,11 +128,64 @@ template <class Work>
 concept runnable_work =
     stoppable_work<Work> || requires(const Work& work) { detail::accept_task(work); };
 
-/// Always false. The compiler quotes the template arguments in its error.
-template <class Work>
-constexpr bool not_a_task = false;
-
 } // namespace detail
+
+/// Begins an operation of tryst: `async_wait(ex.exchange(x, 5ms, stop), token)`. Completes when
+/// the operation does.
+///
+/// @param operation  what `exchange`, `red`, `blue`, `send`, `receive`, `select`, `select_biased`
+///   or `select_from` returns, with its limits. It is taken over: its items and its limits move
+///   into the asynchronous operation. With a lazy token, such as `deferred` or `use_awaitable`, it
+///   begins when that token initiates it.
+/// @param token  any completion token for `void(R)`, where `R` is what the operation returns in a
+///   coroutine, such as an `exchange_result` or a `select_result`. There is no error code, because
+///   tokens such as `use_awaitable` and `use_future` would throw it, and drop the item that a
+///   failed operation hands back. `as_tuple` makes a tuple of one element. No `yield_context`
+///   before Asio 1.24, which needs a result that is default constructible.
+///
+/// @returns     the token's return value.
+/// @throws      whatever the construction of the handler throws, and std::bad_alloc. Then nothing
+///              was offered, and the items are destroyed. With `use_awaitable`, see `wait`.
+/// @progress    that of the operation, such as `exchange_operation`. An operation that has to wait
+///              takes a lock of its context's registry for a few instructions. Queueing the handler
+///              takes the locks of its executor.
+/// @resumes     the handler on its associated executor, through that executor's queue, and not
+///              within this call. To set the executor, use `bind_executor`. Its context has
+///              outstanding work until the operation has completed. A handler without an executor
+///              runs on the system executor, as in `asio::post`. If a partner is waiting, there are
+///              two exceptions: an awaitable (`use_awaitable`) is not suspended, and a handler in
+///              `bind_immediate_executor` is dispatched on that executor, which may call it within
+///              this call.
+/// @cancellation by the handler's cancellation slot, and by the operation's own stop token and time
+///              limit. Terminal, partial and total cancellation mean the same, because a failed
+///              operation has no effect. In each case the result has the items. A match wins over
+///              a later cancellation. If the executor's context is destroyed first, the offer is
+///              withdrawn and the handler is destroyed.
+/// @sync        everything before the partner's exchange happens-before the call of the handler,
+///              and vice versa.
+/// @allocation  one block, from the handler's associated allocator, freed before the handler is
+///              called; with `use_awaitable` and `as_tuple(use_awaitable)` only the frame of the
+///              awaitable. Two-colour exchangers, channels and `select_from` allocate as described
+///              there. A strand, or a polymorphic executor that holds no executor of an
+///              `io_context`, may allocate in order to queue the handler. If that fails,
+///              `std::terminate` is called, because the offer has been made already.
+///              A timer of the executor's context serves a time limit. While there is no memory or
+///              file descriptor for that timer, the library's timer thread does. If that thread
+///              cannot be started either, the operation completes with `out_of_memory`; after the
+///              offer, `std::terminate` is called.
+template <detail::awaitable_operation Operation, class Token>
+    requires(!std::is_lvalue_reference_v<Operation>)
+auto async_wait(Operation&& operation, Token&& token) {
+    using core = detail::core_of<Operation>;
+    using form = detail::awaitable_token<std::decay_t<Token>>;
+    if constexpr (form::makes_awaitable) {
+        return detail::await_operation<typename form::template value<typename core::result>,
+                                       typename form::executor>(detail::take(operation));
+    } else {
+        return detail::initiate<void(typename core::result), Token>(detail::initiate_operation(),
+                                                                    token, detail::take(operation));
+    }
+}
 
 /// Runs a task on the executor associated with the handler, one node at a time. The task is resumed
 /// there after each operation that it awaits. Then the handler is called with the task's result or
@@ -151,14 +226,23 @@ auto async_wait(Work work, Token&& token) {
 }
 
 /// @cond
-// For readable errors. The result is that of a task, so that no error about it follows.
+// For readable errors. The result is that of a right call, so that no error about it follows.
 template <class Work, class Token>
-    requires(!detail::runnable_work<std::decay_t<Work>>)
-auto async_wait(Work&&, Token&& token) {
-    static_assert(detail::not_a_task<Work>,
-                  "tryst: async_wait takes a task, or a function of a std::stop_token that returns "
-                  "a task; for an exchange, use wait");
-    return tryst::asio::async_wait(task<>(), std::forward<Token>(token));
+    requires(detail::awaitable_operation<Work> ? std::is_lvalue_reference_v<Work>
+                                               : !detail::runnable_work<std::decay_t<Work>>)
+auto async_wait(Work&& work, Token&& token) {
+    if constexpr (detail::awaitable_operation<Work>) {
+        static_assert(detail::not_an_operation<Work>,
+                      "tryst: async_wait takes an rvalue: async_wait(ex.exchange(x), token), or "
+                      "async_wait(std::move(operation), token)");
+        return tryst::asio::async_wait(static_cast<std::remove_reference_t<Work>&&>(work),
+                                       std::forward<Token>(token));
+    } else {
+        static_assert(detail::not_an_operation<Work>,
+                      "tryst: async_wait takes an operation, a task, or a function of a "
+                      "std::stop_token that returns a task: async_wait(ex.exchange(x), token)");
+        return tryst::asio::async_wait(task<>(), std::forward<Token>(token));
+    }
 }
 /// @endcond
 

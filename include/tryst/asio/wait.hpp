@@ -4,30 +4,20 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/suspended_exchange.hpp>
-#include <tryst/exchange_operation.hpp>
+#include <tryst/asio/detail/taken_operation.hpp>
 
 #include <stop_token>
 #include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
-namespace detail {
-
-template <class Operation>
-concept awaitable_operation =
-    requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
-
-/// Always false. The compiler quotes the template arguments in its error.
-template <class Argument>
-constexpr bool not_an_operation = false;
-
-} // namespace detail
 
 /// Awaits an operation of tryst in an Asio coroutine: `auto got = co_await wait(ex.exchange(x));`.
-/// Await the result in the same expression.
+/// Await the result in the same expression, because it refers to the operation.
+/// `async_wait(operation, use_awaitable)` is for an awaitable that is stored or returned: it takes
+/// the operation over, which costs some moves and a larger frame.
 ///
 /// @tparam Executor  the executor type of the `net::awaitable`.
 /// @returns     the operation's result. An exchange that fails thus hands the item back.
@@ -44,7 +34,9 @@ constexpr bool not_an_operation = false;
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
 [[nodiscard]] auto wait(Operation&& operation) {
-    return detail::await_exchange<Executor, detail::as_result>(operation);
+    using core = detail::core_of<Operation>;
+    return detail::await_operation<typename core::result, Executor>(
+        detail::referred_operation<core>{tryst::detail::operation_access::of(operation)});
 }
 
 /// @cond
@@ -58,7 +50,7 @@ auto wait(Argument&&) {
         static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes an rvalue: co_await wait(ex.exchange(x)), or "
                       "wait(std::move(operation))");
-        return net::awaitable<detail::result_of<wrong>, Executor>();
+        return net::awaitable<typename detail::core_of<wrong>::result, Executor>();
     } else if constexpr (requires {
                              typename wrong::promise_type;
                              typename wrong::value_type;
@@ -72,8 +64,8 @@ auto wait(Argument&&) {
         static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes no function: co_await wait(ex.exchange(x)) follows the "
                       "coroutine's cancellation state without one");
-        return net::awaitable<detail::result_of<std::invoke_result_t<wrong&, std::stop_token>>,
-                              Executor>();
+        using operation = std::invoke_result_t<wrong&, std::stop_token>;
+        return net::awaitable<decltype(std::declval<operation&>().await_resume()), Executor>();
     } else {
         static_assert(detail::not_an_operation<Argument>,
                       "tryst: wait takes an operation: co_await wait(ex.exchange(x))");

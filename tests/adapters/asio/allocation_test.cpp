@@ -20,11 +20,9 @@
 namespace {
 
 using namespace std::chrono_literals;
-using tryst::asio::async_exchange;
-using tryst::asio::async_exchange_for;
+using tryst::asio::async_wait;
 using tryst::test::allocations;
 using tryst::test::allocations_fail;
-using tryst::test::error_code;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
@@ -38,8 +36,8 @@ public:
     swapper(exchanger& ex, Initiate initiate) : ex_(&ex), initiate_(std::move(initiate)) {}
 
     void start() {
-        initiate_(*ex_, [this](error_code error, int) {
-            if (error) {
+        initiate_(*ex_, [this](const auto& got) {
+            if (!got) {
                 return;
             }
             if (++count_ == warm_up) {
@@ -66,7 +64,7 @@ private:
 template <class Executor>
 auto plainly(const Executor& executor) {
     return [executor](exchanger& ex, auto handler) {
-        async_exchange(ex, 1, net::bind_executor(executor, std::move(handler)));
+        async_wait(ex.exchange(1), net::bind_executor(executor, std::move(handler)));
     };
 }
 
@@ -104,7 +102,7 @@ TEST(AsioAllocation, DoesNotHappenInSwapsWithADeadline) {
     net::io_context io;
     exchanger ex;
     const auto timed = [&io](exchanger& room, auto handler) {
-        async_exchange_for(room, 1, 1h, net::bind_executor(io, std::move(handler)));
+        async_wait(room.exchange(1, 1h), net::bind_executor(io, std::move(handler)));
     };
     swapper first(ex, timed);
     swapper second(ex, timed);
@@ -150,6 +148,31 @@ TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoAwaitables) {
     EXPECT_EQ(allocated, 0);
 }
 
+/// With any token that gives an awaitable.
+TEST(AsioAllocation, DoesNotHappenInSwapsOfAwaitablesWithTokens) {
+    net::io_context io;
+    exchanger ex;
+    long allocated = -1;
+    const auto swap = [](exchanger& room, int times, auto token,
+                         long& cost) -> net::awaitable<void> {
+        long before = 0;
+        for (int i = 0; i != times; ++i) {
+            if (i == warm_up) {
+                before = allocations;
+            }
+            static_cast<void>(co_await async_wait(room.exchange(i), token));
+        }
+        cost = allocations - before;
+        room.close();
+    };
+    long other = 0;
+    net::co_spawn(io, swap(ex, rounds, net::use_awaitable, allocated), net::detached);
+    net::co_spawn(io, swap(ex, rounds + 1, tryst::test::as_tuple(net::use_awaitable), other),
+                  net::detached);
+    io.run();
+    EXPECT_EQ(allocated, 0);
+}
+
 TEST(AsioAllocation, DoesNotHappenInSwapsOfTwoTasks) {
     net::io_context io;
     tryst::asio::task_executor loop(io);
@@ -178,15 +201,14 @@ TEST(AsioAllocation, IsNotNeededToWakeAPartnerFromAnotherThread) {
     exchanger ex;
     int met = 0;
     const auto count = [&met](auto&& got) { met += got ? 1 : 0; };
-    async_exchange(ex, 1, net::bind_executor(io, [&](error_code error, int) { count(!error); }));
+    async_wait(ex.exchange(1), net::bind_executor(io, count));
     net::co_spawn(
         io, [&]() -> net::awaitable<void> { count(co_await tryst::asio::wait(ex.exchange(2))); },
         net::detached);
     io.poll();
     ASSERT_EQ(met, 2);
     exchanger rooms[3];
-    async_exchange(rooms[0], 1,
-                   net::bind_executor(io, [&](error_code error, int) { count(!error); }));
+    async_wait(rooms[0].exchange(1), net::bind_executor(io, count));
     net::co_spawn(
         io,
         [&]() -> net::awaitable<void> { count(co_await tryst::asio::wait(rooms[1].exchange(2))); },
@@ -214,7 +236,7 @@ TEST(AsioAllocation, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     net::io_context io;
     exchanger ex;
     allocations_fail = true;
-    EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, [](error_code, int) {})),
+    EXPECT_THROW(async_wait(ex.exchange(1), net::bind_executor(io, [](const auto&) {})),
                  std::bad_alloc);
     allocations_fail = false;
     EXPECT_EQ(ex.try_exchange(2).error(), tryst::exchange_errc::no_partner);
@@ -249,7 +271,7 @@ void check_first_operation(Prepare prepare) {
     at_each_allocation(
         prepare,
         [](auto& executor, exchanger& ex, net::io_context&) {
-            async_exchange(ex, 1, net::bind_executor(executor, [](error_code, int) {}));
+            async_wait(ex.exchange(1), net::bind_executor(executor, [](const auto&) {}));
         },
         [](bool thrown, exchanger& ex, net::io_context& io) {
             EXPECT_EQ(ex.try_exchange(2).has_value(), !thrown);
@@ -275,9 +297,9 @@ TEST(AsioAllocation, ThatFailsDoesNotLoseTheDeadlineOfAnOperation) {
             return io.get_executor();
         },
         [&](auto& executor, exchanger& ex, net::io_context& io) {
-            async_exchange_for(ex, 1, 1ms, net::bind_executor(executor, [&](error_code error, int) {
-                                   ended = error == std::errc::timed_out;
-                               }));
+            async_wait(ex.exchange(1, 1ms), net::bind_executor(executor, [&](const auto& got) {
+                           ended = got.error() == std::errc::timed_out;
+                       }));
             io.run();
         },
         [&](bool thrown, exchanger&, net::io_context&) { EXPECT_EQ(ended, !thrown); });

@@ -19,11 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using tryst::task;
-using tryst::asio::async_exchange;
-using tryst::asio::async_exchange_for;
 using tryst::asio::async_wait;
 using tryst::test::accounted;
-using tryst::test::error_code;
 using tryst::test::memory_account;
 using tryst::test::step;
 using tryst::test::unlucky;
@@ -55,7 +52,7 @@ protected:
 
 TEST_F(HandlerAllocator, GivesOneFrameIfTheExchangeEndsAtOnce) {
     ex.close();
-    async_exchange(ex, 1, handler());
+    async_wait(ex.exchange(1), handler());
     step(io);
     expect_one_frame();
 }
@@ -68,7 +65,7 @@ TEST_F(HandlerAllocator, GivesOneFrameToATask) {
 
 TEST_F(HandlerAllocator, IsReturnedItsMemoryWhenTheContextEnds) {
     auto context = std::make_unique<net::io_context>();
-    async_exchange(ex, 1, accounted(*context, account, [](auto&&...) { FAIL(); }));
+    async_wait(ex.exchange(1), accounted(*context, account, [](auto&&...) { FAIL(); }));
     context->poll();
     context.reset();
     EXPECT_EQ(account.allocated, 1);
@@ -78,12 +75,12 @@ TEST_F(HandlerAllocator, IsReturnedItsMemoryWhenTheContextEnds) {
 TEST_F(HandlerAllocator, MayBeUsedAgainByTheHandler) {
     int left = 10;
     std::function<void()> initiate = [&] {
-        async_exchange_for(ex, 1, 0s, accounted(io, account, [&](error_code, int) {
-                               EXPECT_EQ(account.live(), 0);
-                               if (--left != 0) {
-                                   initiate();
-                               }
-                           }));
+        async_wait(ex.exchange(1, 0s), accounted(io, account, [&](const auto&) {
+                       EXPECT_EQ(account.live(), 0);
+                       if (--left != 0) {
+                           initiate();
+                       }
+                   }));
     };
     initiate();
     step(io);
@@ -93,7 +90,7 @@ TEST_F(HandlerAllocator, MayBeUsedAgainByTheHandler) {
 
 TEST_F(HandlerAllocator, ThatFailsLetsTheInitiationThrowAndNothingIsOffered) {
     const auto held = std::make_shared<int>();
-    EXPECT_THROW(async_exchange(ex, 1, net::bind_executor(io, unlucky{held})), std::bad_alloc);
+    EXPECT_THROW(async_wait(ex.exchange(1), net::bind_executor(io, unlucky{held})), std::bad_alloc);
     EXPECT_FALSE(waits_in_list(ex));
     bool started = false;
     EXPECT_THROW(async_wait(

@@ -40,14 +40,6 @@ namespace {
 
 namespace net = ::asio;
 
-/// The arguments of an Asio handler as a result.
-exchange_result<tracked> as_result(const net::error_code& error, tracked&& item) {
-    if (error) {
-        return {static_cast<exchange_errc>(error.value()), std::move(item)};
-    }
-    return exchange_result<tracked>(std::move(item));
-}
-
 /// Exchanges in every way by `wait` until the exchanger is closed.
 net::awaitable<void> awaitable_party(scene& s, std::size_t number) {
     dice random(number);
@@ -84,9 +76,9 @@ public:
         } else if (t.stop.stop_requested()) {
             ended(exchange_result<tracked>(exchange_errc::cancelled, t.item()));
         } else if (t.has_deadline()) {
-            asio::async_exchange_for(scene_.ex, t.item(), t.patience, handler());
+            asio::async_wait(scene_.ex.exchange(t.item(), t.patience), handler());
         } else {
-            asio::async_exchange(scene_.ex, t.item(), handler());
+            asio::async_wait(scene_.ex.exchange(t.item()), handler());
         }
     }
 
@@ -94,9 +86,9 @@ private:
     auto handler() {
         return asio::bind_stop_token(
             turn_->stop, net::bind_executor(executor_, [self = this->shared_from_this()](
-                                                           net::error_code error, tracked item) {
+                                                           const exchange_result<tracked>& result) {
                 EXPECT_TRUE(self->executor_.running_in_this_thread());
-                self->ended(as_result(error, std::move(item)));
+                self->ended(result);
             }));
     }
 
@@ -174,9 +166,9 @@ net::awaitable<void> cancelled_party(scene& s, std::size_t number, std::shared_p
         if (i % 3 == 0) {
             got = co_await asio::wait(s.ex.exchange(std::move(item)));
         } else if (i % 3 == 1) {
-            auto [error, end] = co_await asio::async_exchange(
-                s.ex, std::move(item), tryst::test::as_tuple(net::use_awaitable));
-            got = as_result(error, std::move(end));
+            auto [end] = co_await asio::async_wait(s.ex.exchange(std::move(item)),
+                                                   tryst::test::as_tuple(net::use_awaitable));
+            got = std::move(end);
         } else {
             auto work = [&](std::stop_token token) {
                 return exchange_in_task(s, std::move(item), std::move(token), elsewhere);

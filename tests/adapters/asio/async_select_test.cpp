@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Selections with completion tokens.
-#include <tryst/asio/async_select.hpp>
-
 #include "adapters/asio/counting_allocator.hpp"
 #include "adapters/asio/selecting.hpp"
 
@@ -12,7 +10,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <utility>
 
@@ -21,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
 using tryst::select_npos;
-using tryst::asio::async_select;
+using tryst::asio::async_wait;
 using tryst::test::as_tuple;
 using tryst::test::census;
 using tryst::test::deferred;
@@ -45,31 +42,16 @@ protected:
             got.emplace(std::move(result));
         });
     }
+    net::awaitable<void> offer(channel& to, long id) {
+        static_cast<void>(co_await tryst::asio::wait(to.send(item(id))));
+    }
     auto keep_cancellable() { return net::bind_cancellation_slot(signal.slot(), keep()); }
-    auto make() {
-        return [this] { return all(); };
-    }
-    /// A function that throws instead of making a selection.
-    auto failing() {
-        return [this, fails = true] {
-            if (fails) {
-                throw std::runtime_error("no selection");
-            }
-            return all();
-        };
-    }
-    auto make_for(std::chrono::milliseconds patience) {
-        return [this, patience] {
-            return tryst::select(at.swaps.exchange(item(tryst::test::swapped)),
-                                     at.source.receive(), at.sink.send(item(tryst::test::sent)), patience);
-        };
-    }
 };
 
 TEST_F(AsioAsyncSelect, CallsTheHandlerWithTheResultOfTheCaseThatTookPlace) {
     for (const std::size_t number : {0U, 1U, 2U}) {
         got.reset();
-        async_select(make(), keep());
+        async_wait(all(), keep());
         EXPECT_TRUE(waits_in_list(at.swaps)); // the offers are made in the call
         EXPECT_TRUE(meet(at, number, items));
         EXPECT_FALSE(got);
@@ -81,65 +63,64 @@ TEST_F(AsioAsyncSelect, CallsTheHandlerWithTheResultOfTheCaseThatTookPlace) {
 
 TEST_F(AsioAsyncSelect, DoesNotCallTheHandlerWithinTheCall) {
     std::optional<selected> first;
-    async_select(
-        make(), net::bind_executor(io, [&](selected result) { first.emplace(std::move(result)); }));
-    async_select([this] { return tryst::select(at.sink.receive()); },
-                 net::bind_executor(io, [](auto result) {
-                     EXPECT_EQ(result.index(), 0U);
-                     EXPECT_EQ((*std::move(result).template get<0>()).id(), tryst::test::sent);
-                 }));
+    async_wait(all(),
+               net::bind_executor(io, [&](selected result) { first.emplace(std::move(result)); }));
+    async_wait(tryst::select(at.sink.receive()), net::bind_executor(io, [](auto result) {
+                   EXPECT_EQ(result.index(), 0U);
+                   EXPECT_EQ((*std::move(result).template get<0>()).id(), tryst::test::sent);
+               }));
     EXPECT_FALSE(first);
     EXPECT_EQ(io.poll(), 2U);
     expect_selected(first, 2);
 }
 
-TEST_F(AsioAsyncSelect, TakesAFunctionThatOwnsItsItems) {
-    auto owner = [this, mine = item(tryst::test::swapped)]() mutable {
-        return tryst::select(at.swaps.exchange(std::move(mine)), at.source.receive(),
-                             at.sink.send(item(tryst::test::sent)));
-    };
-    async_select(std::move(owner), keep());
+TEST_F(AsioAsyncSelect, TakesTheSelectionOver) {
+    {
+        auto selection = all();
+        async_wait(std::move(selection), keep());
+    }
     EXPECT_TRUE(meet(at, 1, items));
     step(io);
     expect_selected(got, 1);
+    EXPECT_EQ(items.created.load(), 3); // no copies
 }
 
-TEST_F(AsioAsyncSelect, CopiesAFunctionThatIsAnLvalue) {
-    const auto again = make();
-    for (const std::size_t number : {0U, 1U}) {
+TEST_F(AsioAsyncSelect, MayPreferItsFirstCase) {
+    for (int round = 0; round != 20; ++round) {
+        channel other;
         got.reset();
-        async_select(again, keep());
-        EXPECT_TRUE(meet(at, number, items));
+        net::co_spawn(io, offer(at.source, 5), net::detached);
+        net::co_spawn(io, offer(other, 6), net::detached);
         step(io);
-        expect_selected(got, number);
+        std::optional<std::size_t> first;
+        async_wait(tryst::select_biased(at.source.receive(), other.receive()),
+                   net::bind_executor(io, [&](auto result) { first = result.index(); }));
+        other.close();
+        step(io);
+        EXPECT_EQ(first, 0U);
     }
 }
 
 TEST_F(AsioAsyncSelect, GivesEachItemBackAfterEachKindOfFailure) {
-    async_select(make_for(1ms), keep());
+    async_wait(all(1ms), keep());
     io.run();
     expect_none(got, exchange_errc::timed_out);
 
     got.reset();
-    async_select(make_for(0ms), keep());
+    async_wait(all(0ms), keep());
     step(io);
     expect_none(got, exchange_errc::timed_out);
 
     got.reset();
     std::stop_source stop;
-    async_select(
-        [&] {
-            return tryst::select(at.swaps.exchange(item(tryst::test::swapped)), at.source.receive(),
-                                 at.sink.send(item(tryst::test::sent)), stop.get_token());
-        },
-        keep());
+    async_wait(all(stop.get_token()), keep());
     step(io);
     stop.request_stop();
     step(io);
     expect_none(got, exchange_errc::cancelled);
 
     got.reset();
-    async_select(make(), keep_cancellable());
+    async_wait(all(), keep_cancellable());
     signal.emit(net::cancellation_type::partial);
     EXPECT_FALSE(got);
     step(io);
@@ -148,7 +129,7 @@ TEST_F(AsioAsyncSelect, GivesEachItemBackAfterEachKindOfFailure) {
 }
 
 TEST_F(AsioAsyncSelect, IsCancelledInItsFirstTurnAtTheEndOfIt) {
-    async_select(make_for(1h), keep_cancellable());
+    async_wait(all(1h), keep_cancellable());
     signal.emit(net::cancellation_type::terminal);
     signal.emit(net::cancellation_type::total);
     EXPECT_FALSE(got);
@@ -161,9 +142,9 @@ TEST_F(AsioAsyncSelect, MatchesInSpiteOfALaterCancellation) {
     for (const bool timed : {false, true}) {
         got.reset();
         if (timed) {
-            async_select(make_for(1h), keep_cancellable());
+            async_wait(all(1h), keep_cancellable());
         } else {
-            async_select(make(), keep_cancellable());
+            async_wait(all(), keep_cancellable());
         }
         EXPECT_TRUE(meet(at, 2, items));
         signal.emit(net::cancellation_type::terminal);
@@ -175,7 +156,7 @@ TEST_F(AsioAsyncSelect, MatchesInSpiteOfALaterCancellation) {
 }
 
 TEST_F(AsioAsyncSelect, CompletesWithACaseWhoseExchangerIsClosed) {
-    async_select(make(), keep());
+    async_wait(all(), keep());
     at.sink.close();
     step(io);
     ASSERT_TRUE(got);
@@ -192,7 +173,7 @@ TEST_F(AsioAsyncSelect, ReturnsTheResultInAnAwaitableAndKeepsTheItemsOfAFailure)
         net::co_spawn(
             io,
             [&]() -> net::awaitable<void> {
-                got.emplace(co_await async_select(make(), net::use_awaitable));
+                got.emplace(co_await async_wait(all(), net::use_awaitable));
             },
             net::bind_cancellation_slot(signal.slot(), net::detached));
         step(io);
@@ -220,10 +201,10 @@ TEST_F(AsioAsyncSelect, ReturnsATupleWithAsTuple) {
     net::co_spawn(
         io,
         [&]() -> net::awaitable<void> {
-            auto [suspended] = co_await async_select(make(), as_tuple(net::use_awaitable));
+            auto [suspended] = co_await async_wait(all(), as_tuple(net::use_awaitable));
             got.emplace(std::move(suspended));
-            auto [at_once] = co_await async_select([&] { return tryst::select(other.receive()); },
-                                                   as_tuple(net::use_awaitable));
+            auto [at_once] =
+                co_await async_wait(tryst::select(other.receive()), as_tuple(net::use_awaitable));
             EXPECT_EQ((*std::move(at_once).get<0>()).id(), 3);
             ended = true;
         },
@@ -235,44 +216,15 @@ TEST_F(AsioAsyncSelect, ReturnsATupleWithAsTuple) {
     EXPECT_TRUE(ended);
 }
 
-TEST_F(AsioAsyncSelect, ThrowsInTheAwaitableWhatTheFunctionThrows) {
-    bool caught = false;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            try {
-                static_cast<void>(co_await async_select(failing(), net::use_awaitable));
-            } catch (const std::runtime_error&) {
-                caught = true;
-            }
-        },
-        net::detached);
-    step(io);
-    EXPECT_TRUE(caught);
-}
-
-TEST_F(AsioAsyncSelect, ThrowsWhatTheFunctionThrowsAndDestroysTheHandler) {
-    census handlers;
-    const auto handler = [&] { return net::bind_executor(io, mourned(handlers)); };
-    EXPECT_THROW(async_select(failing(), handler()), std::runtime_error);
-    std::deque<channel> none;
-    const auto receive_any = [&] {
-        return tryst::select_from(none, [](channel& room) { return room.receive(); });
-    };
-    EXPECT_THROW(async_select(receive_any, handler()), std::invalid_argument);
-    EXPECT_EQ(handlers.alive.load(), 0);
-    io.run(); // no work is left
-}
-
 TEST_F(AsioAsyncSelect, FulfilsAFuture) {
-    std::future<selected> result = async_select(make(), net::use_future);
+    std::future<selected> result = async_wait(all(), net::use_future);
     EXPECT_TRUE(meet(at, 1, items));
     got.emplace(result.get());
     expect_selected(got, 1);
 }
 
 TEST_F(AsioAsyncSelect, BeginsADeferredOperationWhenThatIsCalled) {
-    auto operation = async_select(make(), deferred);
+    auto operation = async_wait(all(), deferred);
     EXPECT_FALSE(waits_in_list(at.swaps));
     std::move(operation)(keep());
     EXPECT_TRUE(waits_in_list(at.swaps));
@@ -283,17 +235,16 @@ TEST_F(AsioAsyncSelect, BeginsADeferredOperationWhenThatIsCalled) {
 
 TEST_F(AsioAsyncSelect, FollowsABoundStopToken) {
     std::stop_source stop;
-    async_select(make(), tryst::asio::bind_stop_token(stop.get_token(), keep()));
+    async_wait(all(), tryst::asio::bind_stop_token(stop.get_token(), keep()));
     stop.request_stop();
     EXPECT_FALSE(got);
     step(io);
     expect_none(got, exchange_errc::cancelled);
 }
 
-TEST_F(AsioAsyncSelect, RunsAHandlerWithoutAnExecutorOnTheIoExecutor) {
-    async_select(io.get_executor(), make(),
-                 [this](selected result) { got.emplace(std::move(result)); });
-    EXPECT_EQ(io.poll(), 0U);
+TEST_F(AsioAsyncSelect, IsWorkOfTheHandlersExecutor) {
+    async_wait(all(), keep());
+    io.poll();
     EXPECT_FALSE(io.stopped()) << "the operation is no work of the context";
     EXPECT_TRUE(meet(at, 1, items));
     EXPECT_FALSE(got);
@@ -301,39 +252,22 @@ TEST_F(AsioAsyncSelect, RunsAHandlerWithoutAnExecutorOnTheIoExecutor) {
     expect_selected(got, 1);
 }
 
-TEST_F(AsioAsyncSelect, AwaitsOnTheIoExecutor) {
-    net::io_context other;
-    net::co_spawn(
-        other,
-        [&]() -> net::awaitable<void> {
-            got.emplace(co_await async_select(io.get_executor(), make(), net::use_awaitable));
-        },
-        net::detached);
-    step(other);
-    io.poll();
-    EXPECT_FALSE(io.stopped()) << "the operation is no work of the context";
-    EXPECT_TRUE(meet(at, 2, items));
-    step(other);
-    expect_selected(got, 2);
-    io.run(); // no work is left
-}
-
 TEST_F(AsioAsyncSelect, SelectsFromARange) {
     std::deque<channel> rooms(20);
     const auto receive_any = [&] {
         return tryst::select_from(rooms, [](channel& room) { return room.receive(); });
     };
-    std::optional<tryst::asio::detail::result_of<decltype(receive_any())>> received;
+    std::optional<decltype(receive_any().await_resume())> received;
     const auto keep = [&](auto result) { received.emplace(std::move(result)); };
-    async_select(receive_any, net::bind_executor(io, keep));
+    async_wait(receive_any(), net::bind_executor(io, keep));
     EXPECT_TRUE(rooms[17].try_send(item(5)));
     step(io);
     ASSERT_TRUE(received);
     EXPECT_EQ(received->index(), 17U);
     EXPECT_EQ(received->get()->id(), 5);
 
-    async_select(receive_any,
-                 net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, keep)));
+    async_wait(receive_any(),
+               net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, keep)));
     signal.emit(net::cancellation_type::terminal);
     step(io);
     EXPECT_EQ(received->index(), select_npos);
@@ -346,9 +280,9 @@ TEST_F(AsioAsyncSelect, IsDestroyedWithItsContext) {
             census handlers;
             std::optional<net::io_context> context(std::in_place);
             if (timed) {
-                async_select(make_for(1h), net::bind_executor(*context, mourned(handlers)));
+                async_wait(all(1h), net::bind_executor(*context, mourned(handlers)));
             } else {
-                async_select(make(), net::bind_executor(*context, mourned(handlers)));
+                async_wait(all(), net::bind_executor(*context, mourned(handlers)));
             }
             if (matched) {
                 EXPECT_TRUE(meet(at, 1, items));
@@ -363,10 +297,10 @@ TEST_F(AsioAsyncSelect, IsDestroyedWithItsContext) {
 
 TEST_F(AsioAsyncSelect, TakesOneBlockFromTheHandlersAllocator) {
     tryst::test::memory_account account;
-    async_select(make(), tryst::test::accounted(io, account, [&](selected result) {
-                     EXPECT_EQ(account.live(), 0);
-                     got.emplace(std::move(result));
-                 }));
+    async_wait(all(), tryst::test::accounted(io, account, [&](selected result) {
+                   EXPECT_EQ(account.live(), 0);
+                   got.emplace(std::move(result));
+               }));
     EXPECT_TRUE(meet(at, 1, items));
     step(io);
     expect_selected(got, 1);
@@ -375,7 +309,7 @@ TEST_F(AsioAsyncSelect, TakesOneBlockFromTheHandlersAllocator) {
 
 TEST_F(AsioAsyncSelect, OffersNothingWithoutMemory) {
     const auto held = std::make_shared<int>();
-    EXPECT_THROW(async_select(make(), net::bind_executor(io, tryst::test::unlucky{held})),
+    EXPECT_THROW(async_wait(all(), net::bind_executor(io, tryst::test::unlucky{held})),
                  std::bad_alloc);
     EXPECT_EQ(held.use_count(), 1);
     expect_nobody_waits();

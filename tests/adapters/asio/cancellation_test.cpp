@@ -16,10 +16,9 @@
 namespace {
 
 using tryst::exchange_errc;
-using tryst::asio::async_exchange;
+using tryst::asio::async_wait;
 using tryst::test::as_tuple;
 using tryst::test::completed;
-using tryst::test::error_code;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
 using tryst::test::grow;
@@ -51,7 +50,7 @@ struct throws_when_moved {
     }
     throws_when_moved& operator=(throws_when_moved&&) = delete;
     ~throws_when_moved() = default;
-    void operator()(const error_code&, int) const noexcept {}
+    void operator()(const tryst::exchange_result<int>&) const noexcept {}
     int* left;
 };
 
@@ -60,9 +59,9 @@ TEST_F(AsioCancellation, FindsAnEmptySlotAfterAHandlersMoveThrew) {
         left = nth;
         bool offered = false;
         try {
-            async_exchange(ex, 1,
-                           net::bind_cancellation_slot(
-                               signal.slot(), net::bind_executor(io, throws_when_moved(left))));
+            async_wait(ex.exchange(1),
+                       net::bind_cancellation_slot(
+                           signal.slot(), net::bind_executor(io, throws_when_moved(left))));
             offered = true;
             EXPECT_TRUE(ex.try_exchange(2));
             step(io);
@@ -78,7 +77,7 @@ TEST_F(AsioCancellation, FindsAnEmptySlotAfterAHandlersMoveThrew) {
 }
 
 TEST_F(AsioCancellation, OfTypeNoneIsIgnored) {
-    async_exchange(ex, 1, handler());
+    async_wait(ex.exchange(1), handler());
     step(io);
     emit(net::cancellation_type::none);
     step(io);
@@ -92,7 +91,7 @@ TEST_F(AsioCancellation, InTheTurnOfTheInitiation) {
     for (const int slots : {0, 1}) {
         grow(ex, slots);
         got.reset();
-        async_exchange(ex, 1, handler());
+        async_wait(ex.exchange(1), handler());
         EXPECT_EQ(waits_in_arena(ex), slots == 1);
         emit();
         step(io);
@@ -104,8 +103,8 @@ TEST_F(AsioCancellation, InTheTurnOfTheInitiation) {
 
 TEST_F(AsioCancellation, AfterAMatchInTheInitiationIsTooLate) {
     completed<int> partner;
-    async_exchange(ex, 2, keep_on(io, partner));
-    async_exchange(ex, 1, handler());
+    async_wait(ex.exchange(2), keep_on(io, partner));
+    async_wait(ex.exchange(1), handler());
     emit();
     step(io);
     expect_got(got, 2);
@@ -113,7 +112,7 @@ TEST_F(AsioCancellation, AfterAMatchInTheInitiationIsTooLate) {
 }
 
 TEST_F(AsioCancellation, TwiceIsAsGoodAsOnce) {
-    async_exchange(ex, 1, handler());
+    async_wait(ex.exchange(1), handler());
     step(io);
     emit();
     emit(net::cancellation_type::total);
@@ -122,7 +121,7 @@ TEST_F(AsioCancellation, TwiceIsAsGoodAsOnce) {
 }
 
 TEST_F(AsioCancellation, AfterTheCompletionFindsAnEmptySlot) {
-    async_exchange(ex, 1, handler());
+    async_wait(ex.exchange(1), handler());
     step(io);
     ex.close();
     step(io);
@@ -134,12 +133,11 @@ TEST_F(AsioCancellation, AfterTheCompletionFindsAnEmptySlot) {
 
 TEST_F(AsioCancellation, LeavesTheSlotToTheHandler) {
     bool emitted = false;
-    async_exchange(
-        ex, 1,
-        net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, [&](error_code, int) {
-                                        EXPECT_FALSE(signal.slot().has_handler());
-                                        signal.slot().assign([&](auto) { emitted = true; });
-                                    })));
+    async_wait(ex.exchange(1),
+               net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, [&](const auto&) {
+                                               EXPECT_FALSE(signal.slot().has_handler());
+                                               signal.slot().assign([&](auto) { emitted = true; });
+                                           })));
     step(io);
     ex.close();
     step(io);
@@ -150,13 +148,12 @@ TEST_F(AsioCancellation, LeavesTheSlotToTheHandler) {
 
 TEST_F(AsioCancellation, ServesOneExchangeAfterAnotherInTheSameSlot) {
     completed<int> second;
-    async_exchange(
-        ex, 1,
-        net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, [&](error_code, int) {
-                                        async_exchange(ex, 3,
-                                                       net::bind_cancellation_slot(
-                                                           signal.slot(), keep_on(io, second)));
-                                    })));
+    async_wait(ex.exchange(1),
+               net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, [&](const auto&) {
+                                               async_wait(ex.exchange(3),
+                                                          net::bind_cancellation_slot(
+                                                              signal.slot(), keep_on(io, second)));
+                                           })));
     step(io);
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
@@ -171,8 +168,8 @@ TEST_F(AsioCancellation, CancelsTheUseOfAnAwaitable) {
     net::co_spawn(
         io,
         [this, &kept]() -> net::awaitable<void> {
-            auto [error, item] = co_await async_exchange(ex, 1, as_tuple(net::use_awaitable));
-            kept.emplace(error, item);
+            auto [end] = co_await async_wait(ex.exchange(1), as_tuple(net::use_awaitable));
+            kept.emplace(end);
         },
         net::bind_cancellation_slot(signal.slot(), net::detached));
     step(io);

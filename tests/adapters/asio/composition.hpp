@@ -30,8 +30,7 @@
 
 namespace tryst::test {
 
-/// Empty until the operation has ended.
-using result = std::optional<exchange_result<tracked>>;
+using result = completed<tracked>;
 
 /// Stores the result, because `||` drops that of the slower operation.
 template <class Executor = net::any_io_executor>
@@ -40,29 +39,16 @@ net::awaitable<void, Executor> keep(exchanger<tracked>& at, tracked mine, result
 }
 
 /// As above, with a completion token.
-inline net::awaitable<void> keep_completion(exchanger<tracked>& at, tracked mine, result& out) {
-    auto [error, kept] =
-        co_await asio::async_exchange(at, std::move(mine), as_tuple(net::use_awaitable));
-    if (error) {
-        out.emplace(error == exchange_errc::cancelled ? exchange_errc::cancelled
-                                                      : exchange_errc::closed,
-                    std::move(kept));
-    } else {
-        out.emplace(std::move(kept));
-    }
+inline net::awaitable<void> keep_with_a_token(exchanger<tracked>& at, tracked mine, result& out) {
+    auto [kept] =
+        co_await asio::async_wait(at.exchange(std::move(mine)), as_tuple(net::use_awaitable));
+    out.emplace(std::move(kept));
 }
 
-inline void expect_got(const result& got, long theirs) {
-    ASSERT_TRUE(got) << "the item was lost";
-    ASSERT_TRUE(*got) << got->error();
-    EXPECT_EQ((**got).id(), theirs);
-}
-
-inline void expect_failed(const result& got, exchange_errc why, long own) {
-    ASSERT_TRUE(got) << "the item was lost";
-    ASSERT_FALSE(*got);
-    EXPECT_EQ(got->error(), why);
-    EXPECT_EQ(got->returned().id(), own);
+/// Turns a failure into an exception, and so drops the item.
+inline net::awaitable<void> throws_after_a_failure(exchanger<tracked>& at, tracked mine) {
+    const auto got = co_await asio::wait(at.exchange(std::move(mine)));
+    static_cast<void>(got.value());
 }
 
 /// Runs a coroutine on `io`, and waits for nothing: a test that would hang fails instead.

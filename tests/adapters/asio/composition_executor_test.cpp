@@ -20,12 +20,10 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tryst::test::net::experimental::awaitable_operators;
 using tryst::exchange_errc;
-using tryst::asio::async_exchange;
+using tryst::asio::async_wait;
 using tryst::asio::wait;
 using tryst::test::census;
-using tryst::test::completion;
 using tryst::test::composition_test;
-using tryst::test::error_code;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
 using tryst::test::keep;
@@ -146,17 +144,13 @@ TEST_F(AsioPool, ExchangesWithOneselfOnTwoThreads) {
 TEST_F(AsioPool, CancelsAFutureOnItsStrand) {
     const auto strand = net::make_strand(pool);
     net::cancellation_signal signal;
-    auto later = async_exchange(
-        ex, tracked(items, 1),
-        net::bind_cancellation_slot(
-            signal.slot(),
-            net::bind_executor(strand, net::use_future([](error_code error, tracked kept) {
-                                   return completion<tracked>{error, std::move(kept)};
-                               }))));
+    auto later = async_wait(
+        ex.exchange(tracked(items, 1)),
+        net::bind_cancellation_slot(signal.slot(), net::bind_executor(strand, net::use_future)));
     net::post(strand, [&] { signal.emit(net::cancellation_type::terminal); });
     const auto end = later.get();
-    EXPECT_EQ(end.error, make_error_code(exchange_errc::cancelled));
-    EXPECT_EQ(end.item.id(), 1);
+    EXPECT_EQ(end.error(), exchange_errc::cancelled);
+    EXPECT_EQ(end.returned().id(), 1);
     EXPECT_FALSE(ex.try_exchange(tracked(items, 2)));
 }
 

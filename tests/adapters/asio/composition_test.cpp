@@ -27,22 +27,20 @@ namespace {
 using namespace std::chrono_literals;
 using namespace tryst::test::net::experimental::awaitable_operators;
 using tryst::exchange_errc;
-using tryst::asio::async_exchange;
-using tryst::asio::async_receive;
-using tryst::asio::async_send;
+using tryst::asio::async_wait;
 using tryst::asio::wait;
 using tryst::test::as_tuple;
 using tryst::test::census;
 using tryst::test::completed;
 using tryst::test::composition_test;
-using tryst::test::error_code;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
 using tryst::test::keep;
-using tryst::test::keep_completion;
 using tryst::test::keep_on;
+using tryst::test::keep_with_a_token;
 using tryst::test::result;
 using tryst::test::step;
+using tryst::test::throws_after_a_failure;
 using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
@@ -106,45 +104,38 @@ TEST_F(AsioOr, EndsWithAWaitThatFails) {
     EXPECT_EQ(items.alive.load(), 2);
 }
 
-TEST_F(AsioOr, EndsWithATupleOfAnExchangeThatFails) {
-    completed<tracked> got;
+/// An operation that fails is no failure to `||`, which ends with it and keeps its item.
+TEST_F(AsioOr, EndsWithAnExchangeThatFails) {
     auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (async_exchange(ex, item(1), as_tuple(net::use_awaitable)) ||
+        auto which = co_await (async_wait(ex.exchange(item(1)), net::use_awaitable) ||
+                               never.async_wait(net::use_awaitable));
+        first.emplace(std::get<0>(std::move(which)));
+    };
+    auto tuples = [&]() -> net::awaitable<void> {
+        auto which = co_await (async_wait(ex.exchange(item(2)), as_tuple(net::use_awaitable)) ||
                                never.async_wait(as_tuple(net::use_awaitable)));
-        auto [error, mine] = std::get<0>(std::move(which));
-        got.emplace(error, std::move(mine));
+        auto [mine] = std::get<0>(std::move(which));
+        second.emplace(std::move(mine));
     };
     start(work);
     ex.close();
     step(io);
     expect_success();
-    expect_failed(got, exchange_errc::closed, 1);
-    EXPECT_EQ(items.alive.load(), 1);
+    expect_failed(first, exchange_errc::closed, 1);
+    start(tuples);
+    expect_success();
+    expect_failed(second, exchange_errc::closed, 2);
+    EXPECT_EQ(items.alive.load(), 2);
 }
 
-TEST_F(AsioOr, EndsWithTheRedirectedErrorOfAnExchange) {
-    completed<tracked> got;
+/// A coroutine that throws makes the failure of its operation one of `||`, which waits for a
+/// success.
+TEST_F(AsioOr, WaitsForTheOtherAfterACoroutineThatThrows) {
     auto work = [&]() -> net::awaitable<void> {
-        error_code error;
         auto which =
-            co_await (async_exchange(ex, item(1), net::redirect_error(net::use_awaitable, error)) ||
-                      never.async_wait(net::use_awaitable));
-        got.emplace(error, std::get<0>(std::move(which)));
-    };
-    start(work);
-    ex.close();
-    step(io);
-    expect_success();
-    expect_failed(got, exchange_errc::closed, 1);
-}
-
-/// A token that throws makes the failure of an operation one of `||`, which waits for a success.
-TEST_F(AsioOr, WaitsForTheOtherAfterAnExchangeThatThrows) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (async_exchange(ex, item(1), net::use_awaitable) ||
-                               async_exchange(other, item(2), net::use_awaitable));
+            co_await (throws_after_a_failure(ex, item(1)) || wait(other.exchange(item(2))));
         EXPECT_EQ(which.index(), 1U);
-        EXPECT_EQ(std::get<1>(which).id(), 3);
+        EXPECT_EQ(std::get<1>(which)->id(), 3);
         EXPECT_EQ(items.alive.load(), 1);
     };
     start(work);
@@ -156,10 +147,9 @@ TEST_F(AsioOr, WaitsForTheOtherAfterAnExchangeThatThrows) {
     expect_success();
 }
 
-TEST_F(AsioOr, ThrowsIfBothExchangesThrow) {
+TEST_F(AsioOr, ThrowsIfBothCoroutinesThrow) {
     auto work = [&]() -> net::awaitable<void> {
-        co_await (async_exchange(ex, item(1), net::use_awaitable) ||
-                  async_exchange(other, item(2), net::use_awaitable));
+        co_await (throws_after_a_failure(ex, item(1)) || throws_after_a_failure(other, item(2)));
     };
     start(work);
     ex.close();
@@ -176,7 +166,7 @@ TEST_F(AsioOr, EndsWithAnExchangeThatFindsAPartnerAtOnce) {
         first.emplace(std::get<0>(std::move(which)));
     };
     completed<tracked> partner;
-    async_exchange(ex, item(2), keep_on(io, partner));
+    async_wait(ex.exchange(item(2)), keep_on(io, partner));
     start(work);
     expect_success();
     expect_got(first, 2);
@@ -202,23 +192,6 @@ TEST_F(AsioOr, EndsWithAnOperandThatDoesNotSuspend) {
 
 // ---- `||` of two operations of tryst
 
-TEST_F(AsioOr, TakesFromOneOfTwoChannels) {
-    channel left;
-    channel right;
-    auto tokens = [&]() -> net::awaitable<void> {
-        const auto which = co_await (async_receive(left, net::use_awaitable) ||
-                                     async_receive(right, net::use_awaitable));
-        EXPECT_EQ(std::get<1>(which)->id(), 1);
-    };
-    start(tokens);
-    EXPECT_TRUE(right.try_send(item(1)));
-    step(io);
-    expect_success();
-    EXPECT_FALSE(left.try_send(item(2)));
-    EXPECT_FALSE(right.try_send(item(2)));
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
 TEST_F(AsioOr, WaitsForOneOfTwoChannels) {
     channel left;
     channel right;
@@ -238,12 +211,10 @@ TEST_F(AsioOr, WaitsForOneOfTwoChannels) {
 TEST_F(AsioOr, SendsToOneOfTwoChannels) {
     channel left;
     channel right;
-    std::optional<tracked> kept;
-    std::optional<tracked> sent;
-    auto send = [](channel& at, tracked mine, std::optional<tracked>& out) -> net::awaitable<void> {
-        auto [error, back] = co_await async_send(at, std::move(mine), as_tuple(net::use_awaitable));
-        EXPECT_EQ(static_cast<bool>(error), back.has_value());
-        out = std::move(back);
+    completed<void, tracked> kept;
+    completed<void, tracked> sent;
+    auto send = [](channel& at, tracked mine, auto& out) -> net::awaitable<void> {
+        out.emplace(co_await wait(at.send(std::move(mine))));
     };
     auto work = [&]() -> net::awaitable<void> {
         co_await (send(left, item(1), kept) || send(right, item(2), sent));
@@ -253,9 +224,9 @@ TEST_F(AsioOr, SendsToOneOfTwoChannels) {
     step(io);
     expect_success();
     EXPECT_FALSE(left.try_receive());
-    ASSERT_TRUE(kept);
-    EXPECT_EQ(kept->id(), 1);
-    EXPECT_FALSE(sent);
+    expect_failed(kept, exchange_errc::cancelled, 1);
+    ASSERT_TRUE(sent);
+    EXPECT_TRUE(*sent);
 }
 
 /// The partners come after so many handlers each. Both exchanges may take place before either
@@ -323,10 +294,9 @@ TEST_F(AsioOr, WithOneselfCompletesBoth) {
 
 TEST_F(AsioOr, WithOneselfGivesTheItemOfTheFaster) {
     auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (async_exchange(ex, item(1), net::use_awaitable) ||
-                               async_exchange(ex, item(2), net::use_awaitable));
+        auto which = co_await (wait(ex.exchange(item(1))) || wait(ex.exchange(item(2))));
         const bool left = which.index() == 0;
-        EXPECT_EQ(left ? std::get<0>(which).id() : std::get<1>(which).id(), left ? 2 : 1);
+        EXPECT_EQ(left ? std::get<0>(which)->id() : std::get<1>(which)->id(), left ? 2 : 1);
         EXPECT_EQ(items.alive.load(), 1); // `||` has dropped the other
     };
     start(work);
@@ -459,15 +429,6 @@ TEST_F(AsioAnd, WithOneselfSwapsTheItems) {
     expect_success();
     expect_got(first, 2);
     expect_got(second, 1);
-
-    auto tokens = [&]() -> net::awaitable<void> {
-        const auto [left, right] = co_await (async_exchange(ex, item(3), net::use_awaitable) &&
-                                             async_exchange(ex, item(4), net::use_awaitable));
-        EXPECT_EQ(left.id(), 4);
-        EXPECT_EQ(right.id(), 3);
-    };
-    start(tokens);
-    expect_success();
     EXPECT_EQ(items.alive.load(), 2);
 }
 
@@ -480,38 +441,18 @@ TEST_F(AsioAnd, SendsToItself) {
     };
     start(waits);
     expect_success();
-    auto tokens = [&]() -> net::awaitable<void> {
-        const auto [got, back] = co_await (async_receive(pipe, net::use_awaitable) &&
-                                           async_send(pipe, item(2), net::use_awaitable));
-        EXPECT_EQ(got->id(), 2);
-        EXPECT_FALSE(back);
-    };
-    start(tokens);
-    expect_success();
     EXPECT_EQ(items.alive.load(), 0);
 }
 
-TEST_F(AsioAnd, WithdrawsTheOfferBesideAnExchangeThatThrows) {
+TEST_F(AsioAnd, EndsTheWaitBesideACoroutineThatThrows) {
     auto work = [&]() -> net::awaitable<void> {
-        co_await (keep_completion(other, item(2), second) &&
-                  async_exchange(ex, item(1), net::use_awaitable));
+        co_await (keep(other, item(2), second) && throws_after_a_failure(ex, item(1)));
     };
     start(work);
     ex.close();
     step(io);
-    expect_error(make_error_code(exchange_errc::closed));
-    expect_failed(second, exchange_errc::cancelled, 2);
-    EXPECT_EQ(items.alive.load(), 1);
-}
-
-TEST_F(AsioAnd, EndsTheWaitBesideAnExchangeThatThrows) {
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (keep(other, item(2), second) && async_exchange(ex, item(1), net::use_awaitable));
-    };
-    start(work);
-    ex.close();
-    step(io);
-    expect_error(make_error_code(exchange_errc::closed));
+    EXPECT_TRUE(done);
+    EXPECT_THROW(std::rethrow_exception(thrown), std::system_error);
     expect_failed(second, exchange_errc::cancelled, 2);
     EXPECT_EQ(items.alive.load(), 1);
 }
@@ -617,7 +558,7 @@ TEST_P(AwaitableOr, LosesNoItemToAnotherThread) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, AwaitableOr, ::testing::Values(keep<>, keep_completion),
+INSTANTIATE_TEST_SUITE_P(, AwaitableOr, ::testing::Values(keep<>, keep_with_a_token),
                          [](const auto& which) { return which.index == 0 ? "Wait" : "AsTuple"; });
 
 } // namespace

@@ -15,26 +15,21 @@
 
 namespace tryst::test {
 
-/// The arguments of the handler of an exchange; empty until it is called.
-template <class T>
-struct completion {
-    error_code error;
-    T item;
-};
-template <class T>
-using completed = std::optional<completion<T>>;
+/// The result that a handler was given; empty until it is called.
+template <class T, class Own = T>
+using completed = std::optional<exchange_result<T, Own>>;
 
-template <class T>
-auto keep_in(completed<T>& got) {
-    return [&got](error_code error, T item) {
+template <class Result>
+auto keep_in(std::optional<Result>& got) {
+    return [&got](Result result) {
         EXPECT_FALSE(got) << "a handler was called twice";
-        got.emplace(error, std::move(item));
+        got.emplace(std::move(result));
     };
 }
 
 /// As above, on `executor`, which may be a context.
-template <class Executor, class T>
-auto keep_on(Executor& executor, completed<T>& got) {
+template <class Executor, class Result>
+auto keep_on(Executor& executor, std::optional<Result>& got) {
     return net::bind_executor(executor, keep_in(got));
 }
 
@@ -45,18 +40,19 @@ inline long value_of(const tracked& item) {
     return item.id();
 }
 
-template <class T>
-void expect_got(const completed<T>& got, long item) {
-    ASSERT_TRUE(got);
-    EXPECT_FALSE(got->error) << got->error.message();
-    EXPECT_EQ(value_of(got->item), item);
+template <class T, class Own>
+void expect_got(const completed<T, Own>& got, long item) {
+    ASSERT_TRUE(got) << "not complete";
+    ASSERT_TRUE(*got) << got->error().message();
+    EXPECT_EQ(value_of(**got), item);
 }
 
-template <class T>
-void expect_failed(const completed<T>& got, exchange_errc why, long own) {
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->error, make_error_code(why));
-    EXPECT_EQ(value_of(got->item), own);
+template <class T, class Own>
+void expect_failed(const completed<T, Own>& got, exchange_errc why, long own) {
+    ASSERT_TRUE(got) << "not complete, or the item was lost";
+    ASSERT_FALSE(*got);
+    EXPECT_EQ(got->error(), make_error_code(why));
+    EXPECT_EQ(value_of(got->returned()), own);
 }
 
 /// A handler that must not be called, because its context ends first. Counted like an item.

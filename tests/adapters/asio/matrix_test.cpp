@@ -74,7 +74,6 @@ namespace {
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
 using tryst::exchange_result;
-using tryst::test::error_code;
 using tryst::test::loop_thread;
 using tryst::test::until_someone_waits;
 namespace net = tryst::test::net;
@@ -84,28 +83,18 @@ using tryst::detail::colour;
 
 // ---- The sides of a meeting
 
-/// One side: `wait` makes the operation, and `begin` starts it as an Asio operation, with an I/O
-/// executor if that is the last argument. A party `brings` an item, or none.
-template <class Place, bool Brings, const auto& Function>
+/// One side: `wait` makes the operation. A party `brings` an item, or none.
+template <class Place, bool Brings>
 struct side {
     using place = Place;
     static constexpr bool brings = Brings;
     /// Whether the partner of a party that is seen to wait never waits. Under `fifo` a party is
     /// seen from its ticket on, and its partner may come to their cell first.
-    static constexpr bool is_seen_in_place =
-        !std::is_same_v<place, colours<order::fifo>> && !std::is_same_v<place, channel<order::fifo>>;
-
-    template <class Token, class... Io>
-    static auto begin(place& at, int item, nanoseconds patience, Token&& token, const Io&... io) {
-        if constexpr (brings) {
-            return Function(io..., at, item, patience, std::forward<Token>(token));
-        } else {
-            return Function(io..., at, patience, std::forward<Token>(token));
-        }
-    }
+    static constexpr bool is_seen_in_place = !std::is_same_v<place, colours<order::fifo>> &&
+                                             !std::is_same_v<place, channel<order::fifo>>;
 };
 
-struct exchanging : side<tryst::exchanger<int>, true, tryst::asio::async_exchange_for> {
+struct exchanging : side<tryst::exchanger<int>, true> {
     static constexpr const char* name = "exchange";
     static auto wait(place& at, int item, nanoseconds patience, const std::stop_token& stop) {
         return at.exchange(item, patience, stop);
@@ -113,8 +102,8 @@ struct exchanging : side<tryst::exchanger<int>, true, tryst::asio::async_exchang
     static void until_someone_waits(place& at) { tryst::test::until_someone_waits(at); }
 };
 
-template <class Place, colour Colour, bool Brings, const auto& Function>
-struct two_sided : side<Place, Brings, Function> {
+template <class Place, colour Colour, bool Brings>
+struct two_sided : side<Place, Brings> {
     static void until_someone_waits(Place& at) {
         while (wait_list_of(at).try_match(Colour).kind != tryst::detail::match_result::own_side) {
             std::this_thread::yield();
@@ -123,7 +112,7 @@ struct two_sided : side<Place, Brings, Function> {
 };
 
 template <order Order>
-struct red : two_sided<colours<Order>, colour::red, true, tryst::asio::async_red_for> {
+struct red : two_sided<colours<Order>, colour::red, true> {
     static constexpr const char* name = Order == order::fifo ? "red_fifo" : "red_lifo";
     static auto wait(colours<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
@@ -132,7 +121,7 @@ struct red : two_sided<colours<Order>, colour::red, true, tryst::asio::async_red
 };
 
 template <order Order>
-struct blue : two_sided<colours<Order>, colour::blue, true, tryst::asio::async_blue_for> {
+struct blue : two_sided<colours<Order>, colour::blue, true> {
     static constexpr const char* name = Order == order::fifo ? "blue_fifo" : "blue_lifo";
     static auto wait(colours<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
@@ -141,7 +130,7 @@ struct blue : two_sided<colours<Order>, colour::blue, true, tryst::asio::async_b
 };
 
 template <order Order>
-struct sending : two_sided<channel<Order>, colour::red, true, tryst::asio::async_send_for> {
+struct sending : two_sided<channel<Order>, colour::red, true> {
     static constexpr const char* name = Order == order::fifo ? "send_fifo" : "send_lifo";
     static auto wait(channel<Order>& at, int item, nanoseconds patience,
                      const std::stop_token& stop) {
@@ -150,7 +139,7 @@ struct sending : two_sided<channel<Order>, colour::red, true, tryst::asio::async
 };
 
 template <order Order>
-struct receiving : two_sided<channel<Order>, colour::blue, false, tryst::asio::async_receive_for> {
+struct receiving : two_sided<channel<Order>, colour::blue, false> {
     static constexpr const char* name = Order == order::fifo ? "receive_fifo" : "receive_lifo";
     static auto wait(channel<Order>& at, int /*none*/, nanoseconds patience,
                      const std::stop_token& stop) {
@@ -191,18 +180,14 @@ std::optional<long> item_of(const exchange_result<T, Own>& got) {
     }
     return std::nullopt;
 }
-std::optional<long> item_of(std::optional<long> item) {
-    return item;
-}
 
 template <class Result>
 void keep(const promise& end, const Result& got, bool in_wait_list) {
     end->set_value({got.error(), item_of(got), in_wait_list});
 }
 auto keep_completion(promise end, std::function<bool()> in_wait_list) {
-    return [end = std::move(end), in_wait_list = std::move(in_wait_list)](error_code error,
-                                                                          const auto& item) {
-        end->set_value({error, item_of(item), in_wait_list()});
+    return [end = std::move(end), in_wait_list = std::move(in_wait_list)](const auto& got) {
+        keep(end, got, in_wait_list());
     };
 }
 
@@ -217,7 +202,6 @@ public:
     kind& operator=(const kind&) = delete;
     virtual ~kind() = default;
     virtual const char* name() const noexcept = 0;
-    virtual bool can_be_stopped() const noexcept { return true; }
     /// Whether it has no executor, and so resumes inside its partner.
     virtual bool is_bare() const noexcept { return false; }
     /// Whether it goes on, if it need not wait, on the thread on which it came.
@@ -299,32 +283,30 @@ class callback final : public kind<Side> {
     const char* name() const noexcept override { return "callback"; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         net::post(*io_, [this, &at, item, until = std::move(until), end = std::move(end)] {
-            Side::begin(at, item, until.patience,
-                        tryst::asio::bind_stop_token(
-                            until.stop, net::bind_executor(*io_, keep_completion(end, [this] {
-                                return io_.running_here();
-                            }))));
+            tryst::asio::async_wait(
+                Side::wait(at, item, until.patience, {}),
+                tryst::asio::bind_stop_token(until.stop,
+                                             net::bind_executor(*io_, keep_completion(end, [this] {
+                                                 return io_.running_here();
+                                             }))));
         });
     }
 };
 
-/// Completes on the system executor. That runs several handlers at a time, so there is no
-/// cancellation.
+/// Completes on the system executor. That runs several handlers at a time, so it is cancelled only
+/// by the operation's own stop token.
 template <class Side>
 class future final : public kind<Side> {
-    context_thread io_;
     std::vector<std::jthread> threads_;
     const char* name() const noexcept override { return "future"; }
-    bool can_be_stopped() const noexcept override { return false; }
     bool stays() const noexcept override { return false; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         const auto id = std::this_thread::get_id();
-        const auto tell = [this, id](error_code error, const auto& got) {
-            const bool elsewhere = std::this_thread::get_id() != id && !io_.running_here();
-            return outcome{error, item_of(got), elsewhere};
+        const auto tell = [id](const auto& got) {
+            return outcome{got.error(), item_of(got), std::this_thread::get_id() != id};
         };
-        auto later =
-            Side::begin(at, item, until.patience, net::use_future(tell), (*io_).get_executor());
+        auto later = tryst::asio::async_wait(Side::wait(at, item, until.patience, until.stop),
+                                             net::use_future(tell));
         threads_.emplace_back([end = std::move(end), later = std::move(later)]() mutable {
             end->set_value(later.get());
         });
@@ -338,13 +320,11 @@ class future_on_context final : public kind<Side> {
     const char* name() const noexcept override { return "future of an io_context"; }
     void begin(typename Side::place& at, int item, limits until, promise end) override {
         net::post(*io_, [this, &at, item, until = std::move(until), end = std::move(end)] {
-            const auto tell = [this](error_code error, const auto& got) {
-                return outcome{error, item_of(got), io_.running_here()};
+            const auto tell = [this](const auto& got) {
+                return outcome{got.error(), item_of(got), io_.running_here()};
             };
-            auto later =
-                Side::begin(at, item, until.patience,
-                            tryst::asio::bind_stop_token(
-                                until.stop, net::bind_executor(*io_, net::use_future(tell))));
+            auto later = tryst::asio::async_wait(Side::wait(at, item, until.patience, until.stop),
+                                                 net::bind_executor(*io_, net::use_future(tell)));
             threads_.emplace_back(
                 [end, later = std::move(later)]() mutable { end->set_value(later.get()); });
         });
@@ -634,9 +614,6 @@ TYPED_TEST(AsioMatrix, EachKindCanBeStopped) {
     using first = typename TypeParam::first;
     const auto all = everybody<first>();
     for (const auto& each : all) {
-        if (!each->can_be_stopped()) {
-            continue;
-        }
         SCOPED_TRACE(each->name());
         typename TypeParam::place at;
         std::stop_source stop;

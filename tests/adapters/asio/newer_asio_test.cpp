@@ -46,13 +46,12 @@ namespace {
 class AsioImmediateExecutor : public tryst::test::composition_test {};
 
 TEST_F(AsioImmediateExecutor, RunsTheHandlerIfAPartnerIsWaiting) {
-    using tryst::asio::async_exchange;
+    using tryst::asio::async_wait;
     tryst::test::completed<tryst::test::tracked> partner;
     tryst::test::completed<tryst::test::tracked> got;
-    async_exchange(ex, item(1), keep_on(io, partner));
-    async_exchange(ex, item(2),
-                   tryst::test::net::bind_immediate_executor(tryst::test::net::system_executor(),
-                                                             keep_on(io, got)));
+    async_wait(ex.exchange(item(1)), keep_on(io, partner));
+    async_wait(ex.exchange(item(2)), tryst::test::net::bind_immediate_executor(
+                                         tryst::test::net::system_executor(), keep_on(io, got)));
     expect_got(got, 1);
     tryst::test::step(io);
     expect_got(partner, 2);
@@ -64,18 +63,16 @@ TEST_F(AsioImmediateExecutor, RunsTheHandlerIfAPartnerIsWaiting) {
 
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
-using tryst::asio::async_exchange;
-using tryst::asio::async_receive;
+using tryst::asio::async_wait;
 using tryst::test::as_tuple;
 using tryst::test::completed;
 using tryst::test::composition_test;
-using tryst::test::error_code;
 using tryst::test::keep;
 using tryst::test::keep_on;
 using tryst::test::tracked;
 namespace net = tryst::test::net;
 
-/// Without a timer, `cancel_after` and `cancel_at` need the I/O executor of the operation.
+/// `cancel_after` and `cancel_at` need a timer, because an operation of tryst has no I/O executor.
 class AsioCancelAfter : public composition_test {
 protected:
     /// Runs until the timer has expired, too.
@@ -87,19 +84,19 @@ protected:
 };
 
 TEST_F(AsioCancelAfter, HandsTheItemOfAnExchangeBack) {
-    async_exchange(io.get_executor(), ex, item(1), net::cancel_after(1ms, keep_on(io, got)));
+    async_wait(ex.exchange(item(1)), net::cancel_after(never, 1ms, keep_on(io, got)));
     run();
     expect_failed(got, exchange_errc::cancelled, 1);
     EXPECT_FALSE(meet(ex, 2, 1));
     got.reset();
     const auto long_ago = std::chrono::steady_clock::time_point::min();
-    async_exchange(io.get_executor(), ex, item(3), net::cancel_at(long_ago, keep_on(io, got)));
+    async_wait(ex.exchange(item(3)), net::cancel_at(never, long_ago, keep_on(io, got)));
     run();
     expect_failed(got, exchange_errc::cancelled, 3);
 }
 
 TEST_F(AsioCancelAfter, ForgetsItsTimerAfterAMatch) {
-    async_exchange(io.get_executor(), ex, item(1), net::cancel_after(1h, keep_on(io, got)));
+    async_wait(ex.exchange(item(1)), net::cancel_after(never, 1h, keep_on(io, got)));
     tryst::test::step(io);
     EXPECT_TRUE(meet(ex, 2, 1));
     run();
@@ -108,10 +105,8 @@ TEST_F(AsioCancelAfter, ForgetsItsTimerAfterAMatch) {
 
 TEST_F(AsioCancelAfter, EndsTheUseOfAnAwaitable) {
     auto work = [&]() -> net::awaitable<void> {
-        auto token = net::cancel_after(1ms, as_tuple(net::use_awaitable));
-        auto [error, kept] =
-            co_await async_exchange(io.get_executor(), ex, item(1), std::move(token));
-        got.emplace(error, std::move(kept));
+        auto token = net::cancel_after(never, 1ms, net::use_awaitable);
+        got.emplace(co_await async_wait(ex.exchange(item(1)), std::move(token)));
     };
     start(work);
     run();
@@ -121,12 +116,11 @@ TEST_F(AsioCancelAfter, EndsTheUseOfAnAwaitable) {
 
 TEST_F(AsioCancelAfter, EndsAReceiveWithItsOwnTimer) {
     channel pipe;
-    error_code ended;
+    std::error_code ended;
     auto work = [&]() -> net::awaitable<void> {
         auto token = net::cancel_after(never, 1ms, as_tuple(net::use_awaitable));
-        auto [error, none] = co_await async_receive(pipe, std::move(token));
-        ended = error;
-        EXPECT_FALSE(none);
+        auto [none] = co_await async_wait(pipe.receive(), std::move(token));
+        ended = none.error();
     };
     start(work);
     run();

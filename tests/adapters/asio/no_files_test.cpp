@@ -35,8 +35,8 @@ TEST(AsioDeadline, NeedsNoFile) {
         net::detached);
     tryst::exchanger<int> other;
     int second = 0;
-    tryst::asio::async_exchange_for(io.get_executor(), other, 2, 1ms,
-                                    [&](auto, int own) { second = own; });
+    tryst::asio::async_wait(other.exchange(2, 1ms),
+                            net::bind_executor(io, [&](auto got) { second = got.returned(); }));
     io.run();
     EXPECT_EQ(returned, 1);
     EXPECT_EQ(second, 2);

@@ -104,12 +104,10 @@ public:
         return 1 + random_.roll() % room_count;
     }
 
-    auto one() {
-        return scene_.rooms[first_].exchange(item(first_), patience_, std::move(stop_));
-    }
+    auto one() { return scene_.rooms[first_].exchange(item(first_), patience_, std::move(stop_)); }
     auto two() {
         return select(scene_.rooms[first_].exchange(item(first_)),
-                          scene_.rooms[second_].exchange(item(second_)), patience_, std::move(stop_));
+                      scene_.rooms[second_].exchange(item(second_)), patience_, std::move(stop_));
     }
     auto all() {
         return select_from(
@@ -246,9 +244,9 @@ public:
 
     void next() {
         if (mine_.begin() == 2) {
-            asio::async_select([this] { return mine_.two(); }, handler());
+            asio::async_wait(mine_.two(), handler());
         } else {
-            asio::async_select([this] { return mine_.all(); }, handler());
+            asio::async_wait(mine_.all(), handler());
         }
         if (mine_.roll() < 5) {
             net::post(executor_, [self = this->shared_from_this()] {

@@ -106,30 +106,20 @@ TEST_F(AsioSelect, SelectsACaseWhoseExchangerIsClosed) {
 }
 
 TEST_F(AsioSelect, GivesEachItemBackAfterADeadline) {
-    const auto select_for = [&](auto patience) {
-        return tryst::select(at.swaps.exchange(item(tryst::test::swapped)),
-                                 at.source.receive(), at.sink.send(item(tryst::test::sent)), patience);
-    };
-    start([&] { return select_for(1ms); });
+    start([&] { return all(1ms); });
     io.run();
     expect_none(got, exchange_errc::timed_out);
-    start([&] { return select_for(0s); });
+    start([&] { return all(0s); });
     expect_none(got, exchange_errc::timed_out);
     for (const auto deadline : tryst::test::long_past) {
-        start([&] {
-            return tryst::select_until(deadline, at.swaps.exchange(item(tryst::test::swapped)),
-                                       at.source.receive(), at.sink.send(item(tryst::test::sent)));
-        });
+        start([&] { return all(deadline); });
         expect_none(got, exchange_errc::timed_out);
     }
     expect_nobody_waits();
 }
 
 TEST_F(AsioSelect, LeavesNoTimerBehindAMatch) {
-    start([&] {
-        return tryst::select_for(1h, at.swaps.exchange(item(tryst::test::swapped)),
-                                 at.source.receive(), at.sink.send(item(tryst::test::sent)));
-    });
+    start([&] { return all(1h); });
     EXPECT_TRUE(meet(at, 2, items));
     io.restart();
     io.run(); // no work is left
@@ -167,14 +157,7 @@ TEST_F(AsioSelect, FollowsTheCancellationWithLimitsOfItsOwn) {
     std::stop_source stop;
     for (const bool after_its_turn : {false, true}) {
         got.reset();
-        net::co_spawn(io,
-                      awaiting(got,
-                               [&] {
-                                   return tryst::select_for(
-                                       1h, at.swaps.exchange(item(tryst::test::swapped)),
-                                       at.source.receive(), at.sink.send(item(tryst::test::sent)),
-                                       stop.get_token());
-                               }),
+        net::co_spawn(io, awaiting(got, [&] { return all(1h, stop.get_token()); }),
                       net::bind_cancellation_slot(signal.slot(), net::detached));
         until_it_waits();
         if (after_its_turn) {
@@ -194,14 +177,7 @@ TEST_F(AsioSelect, MatchesInSpiteOfALaterCancellation) {
     for (const bool in_its_first_turn : {false, true}) {
         for (const std::size_t number : {0U, 1U, 2U}) {
             got.reset();
-            net::co_spawn(io,
-                          awaiting(got,
-                                   [&] {
-                                       return tryst::select_for(
-                                           1h, at.swaps.exchange(item(tryst::test::swapped)),
-                                           at.source.receive(),
-                                           at.sink.send(item(tryst::test::sent)));
-                                   }),
+            net::co_spawn(io, awaiting(got, [&] { return all(1h); }),
                           net::bind_cancellation_slot(signal.slot(), net::detached));
             until_it_waits();
             if (!in_its_first_turn) {
@@ -272,10 +248,7 @@ TEST_F(AsioSelect, WorksInAwaitablesOfAnyExecutorType) {
 }
 
 TEST_F(AsioSelect, IsAbandonedWithItsContext) {
-    const auto make_for = [&] {
-        return tryst::select_for(1h, at.swaps.exchange(item(tryst::test::swapped)),
-                                 at.source.receive(), at.sink.send(item(tryst::test::sent)));
-    };
+    const auto make_for = [&] { return all(1h); };
     for (int handlers = 0; handlers != 6; ++handlers) {
         for (const bool timed : {false, true}) {
             std::optional<net::io_context> context(std::in_place);
@@ -305,8 +278,9 @@ protected:
     static constexpr std::size_t most = 40; // more than are registered in one go
 
     auto receive_any() { return tryst::select_from(rooms, receive_from); }
-    using received = std::optional<tryst::asio::detail::result_of<decltype(tryst::select_from(
-        std::declval<std::deque<channel>&>(), receive_from))>>;
+    using received = std::optional<decltype(tryst::select_from(std::declval<std::deque<channel>&>(),
+                                                               receive_from)
+                                                .await_resume())>;
 
     void start() {
         got.reset();

@@ -33,9 +33,9 @@ inline constexpr long swapped = 1;
 inline constexpr long sent = 2;
 inline constexpr long theirs = 7;
 
-inline auto select_all(places& at, census& items) {
+inline auto select_all(places& at, census& items, auto... limit) {
     return select(at.swaps.exchange(tracked(items, swapped)), at.source.receive(),
-                  at.sink.send(tracked(items, sent)));
+                  at.sink.send(tracked(items, sent)), limit...);
 }
 
 /// Comes as the partner of case `number`. @returns whether the case was there.
@@ -107,7 +107,7 @@ protected:
     }
 
     tracked item(long id) { return {items, id}; }
-    auto all() { return select_all(at, items); }
+    auto all(auto... limit) { return select_all(at, items, limit...); }
     void expect_nobody_waits() { test::expect_nobody_waits(at, items); }
 
     census items;

@@ -25,9 +25,7 @@
 namespace {
 
 using namespace std::chrono_literals;
-using tryst::asio::async_exchange;
-using tryst::asio::async_exchange_for;
-using tryst::asio::async_select;
+using tryst::asio::async_wait;
 using tryst::test::census;
 using tryst::test::mourned;
 using tryst::test::step;
@@ -74,7 +72,7 @@ net::awaitable<void> wait_with_a_deadline(exchanger& ex, tracked item, tracked /
     ADD_FAILURE() << "went on";
 }
 net::awaitable<void> exchange(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await async_exchange(ex, std::move(item), net::use_awaitable));
+    static_cast<void>(co_await async_wait(ex.exchange(std::move(item)), net::use_awaitable));
     ADD_FAILURE() << "went on";
 }
 tryst::task<> exchange_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
@@ -110,20 +108,16 @@ tryst::task<> select_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
 const std::vector<party> parties{
     {"a callback",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_exchange(ex, std::move(item), net::bind_executor(io, mourned(handlers)));
+         async_wait(ex.exchange(std::move(item)), net::bind_executor(io, mourned(handlers)));
      }},
     {"a callback with a deadline",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_exchange_for(ex, std::move(item), 1h, net::bind_executor(io, mourned(handlers)));
+         async_wait(ex.exchange(std::move(item), 1h), net::bind_executor(io, mourned(handlers)));
      }},
     {"a callback on a strand",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_exchange(ex, std::move(item),
-                        net::bind_executor(net::make_strand(io), mourned(handlers)));
-     }},
-    {"a callback with an I/O executor",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_exchange(io.get_executor(), ex, std::move(item), mourned(handlers));
+         async_wait(ex.exchange(std::move(item)),
+                    net::bind_executor(net::make_strand(io), mourned(handlers)));
      }},
     {"an awaitable in wait",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
@@ -134,7 +128,7 @@ const std::vector<party> parties{
          net::co_spawn(io, wait_with_a_deadline(ex, std::move(item), tracked(handlers, 0)),
                        net::detached);
      }},
-    {"an awaitable in async_exchange",
+    {"an awaitable with a completion token",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
          net::co_spawn(io, exchange(ex, std::move(item), tracked(handlers, 0)), net::detached);
      }},
@@ -143,22 +137,15 @@ const std::vector<party> parties{
          tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
                                  net::bind_executor(io, mourned(handlers)));
      }},
-    {"a callback in async_select",
+    {"a callback of a selection",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_select(
-             [&ex, mine = std::move(item)]() mutable {
-                 return tryst::select(deserted().receive(), ex.exchange(std::move(mine)));
-             },
-             net::bind_executor(io, mourned(handlers)));
+         async_wait(tryst::select(deserted().receive(), ex.exchange(std::move(item))),
+                    net::bind_executor(io, mourned(handlers)));
      }},
-    {"a callback in async_select with a deadline",
+    {"a callback of a selection with a deadline",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_select(
-             io.get_executor(),
-             [&ex, mine = std::move(item)]() mutable {
-                 return tryst::select(ex.exchange(std::move(mine)), deserted().receive(), 1h);
-             },
-             mourned(handlers));
+         async_wait(tryst::select(ex.exchange(std::move(item)), deserted().receive(), 1h),
+                    net::bind_executor(io, mourned(handlers)));
      }},
     {"an awaitable that selects",
      [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
@@ -311,8 +298,8 @@ TEST_F(AsioShutdown, OfAThreadPoolToleratesAPartnerFromAnotherThread) {
         std::thread partner;
         {
             net::thread_pool pool(2);
-            async_exchange(room, tracked(items, 1),
-                           net::bind_executor(pool, [](auto, const tracked&) {}));
+            async_wait(room.exchange(tracked(items, 1)),
+                       net::bind_executor(pool, [](const auto&) {}));
             partner = std::thread([&] {
                 there.arrive_and_wait();
                 static_cast<void>(room.try_exchange(tracked(items, 2)));
@@ -331,12 +318,12 @@ TEST_F(AsioShutdown, DestroysOperationsThatItsHandlersInitiate) {
         {
             net::io_context context;
             if (others_wait) {
-                async_exchange(first, tracked(items, 1),
-                               net::bind_executor(context, mourned(handlers)));
+                async_wait(first.exchange(tracked(items, 1)),
+                           net::bind_executor(context, mourned(handlers)));
             }
             net::post(context, last_will([&] {
-                          async_exchange(late, tracked(items, 2),
-                                         net::bind_executor(context, mourned(handlers)));
+                          async_wait(late.exchange(tracked(items, 2)),
+                                     net::bind_executor(context, mourned(handlers)));
                       }));
         }
         EXPECT_EQ(handlers.alive.load(), 0);
@@ -352,14 +339,14 @@ TEST_F(AsioShutdown, OfOneHandlerMayCompleteAnotherOperation) {
         {
             net::io_context context;
             const auto wait = [&] {
-                async_exchange(first, tracked(items, 1),
-                               net::bind_executor(context, mourned(handlers)));
+                async_wait(first.exchange(tracked(items, 1)),
+                           net::bind_executor(context, mourned(handlers)));
             };
             if (!closer_first) {
                 wait();
             }
-            async_exchange(other, tracked(items, 2),
-                           net::bind_executor(context, last_will([&] { first.close(); })));
+            async_wait(other.exchange(tracked(items, 2)),
+                       net::bind_executor(context, last_will([&] { first.close(); })));
             if (closer_first) {
                 wait();
             }
@@ -376,12 +363,14 @@ TEST_F(AsioShutdown, OfAStrandThatIsShutDownBeforeItsContext) {
     exchanger third;
     {
         net::io_context context;
-        async_exchange(other, tracked(items, 1), net::bind_executor(context, mourned(handlers)));
+        async_wait(other.exchange(tracked(items, 1)),
+                   net::bind_executor(context, mourned(handlers)));
         context.poll();
         const auto strand = net::make_strand(context);
-        async_exchange(first, tracked(items, 2),
-                       net::bind_executor(strand, last_will([&] { third.close(); })));
-        async_exchange(third, tracked(items, 3), net::bind_executor(strand, mourned(handlers)));
+        async_wait(first.exchange(tracked(items, 2)),
+                   net::bind_executor(strand, last_will([&] { third.close(); })));
+        async_wait(third.exchange(tracked(items, 3)),
+                   net::bind_executor(strand, mourned(handlers)));
         net::post(strand, last_will([&] { first.close(); }));
     }
     EXPECT_EQ(items.alive.load(), 0);
@@ -397,12 +386,12 @@ TEST_F(AsioShutdown, DestroysSuspendedOperationsBeforeTheQueuesOfTheirStrands) {
         std::vector<int> ended;
         {
             net::io_context context;
-            async_exchange(first, tracked(items, 1),
-                           net::bind_executor(context, last_will([&] { ended.push_back(1); })));
+            async_wait(first.exchange(tracked(items, 1)),
+                       net::bind_executor(context, last_will([&] { ended.push_back(1); })));
             const auto strand = net::make_strand(context);
-            async_exchange(second, tracked(items, 2),
-                           net::bind_executor(executor_in(context, strand),
-                                              last_will([&] { ended.push_back(1); })));
+            async_wait(second.exchange(tracked(items, 2)),
+                       net::bind_executor(executor_in(context, strand),
+                                          last_will([&] { ended.push_back(1); })));
             net::post(strand, last_will([&] { ended.push_back(2); }));
         }
         EXPECT_EQ(ended, (std::vector{1, 1, 2}));
@@ -429,11 +418,11 @@ TEST_F(AsioShutdown, OfOneHandlerMayDestroyATaskExecutor) {
             if (executor_first) {
                 spawn();
             }
-            async_exchange(other, tracked(items, 2),
-                           net::bind_executor(context, last_will([&] {
-                                                  first.close(); // wakes it
-                                                  loop.reset();
-                                              })));
+            async_wait(other.exchange(tracked(items, 2)),
+                       net::bind_executor(context, last_will([&] {
+                                              first.close(); // wakes it
+                                              loop.reset();
+                                          })));
             if (!executor_first) {
                 spawn();
             }
@@ -448,9 +437,10 @@ TEST_F(AsioShutdown, OfOneHandlerMayDestroyTheOnlyExchanger) {
     exchanger other;
     {
         net::io_context context;
-        async_exchange(other, tracked(items, 1),
-                       net::bind_executor(context, last_will([&] { room.reset(); })));
-        async_exchange(*room, tracked(items, 2), net::bind_executor(context, mourned(handlers)));
+        async_wait(other.exchange(tracked(items, 1)),
+                   net::bind_executor(context, last_will([&] { room.reset(); })));
+        async_wait(room->exchange(tracked(items, 2)),
+                   net::bind_executor(context, mourned(handlers)));
         net::co_spawn(context, wait_plainly(*room, tracked(items, 3), tracked(handlers, 0)),
                       net::detached); // has not begun
     }
@@ -516,7 +506,7 @@ TEST_F(AsioShutdown, MayDestroyTheQueueBeforeTheServices) {
                         context.run_one();
                     }
                 } else {
-                    async_exchange(room, tracked(items, 1), std::move(handler));
+                    async_wait(room.exchange(tracked(items, 1)), std::move(handler));
                 }
                 if (has_begun) {
                     EXPECT_TRUE(room.try_exchange(tracked(items, 2)));
@@ -541,7 +531,7 @@ class AsioShutdownAfterTheMatch : public testing::Test {
 protected:
     AsioShutdownAfterTheMatch() {
         tryst::test::grow(*ex_, 2);
-        async_exchange(*ex_, tracked(items_, 1), net::bind_executor(*here_, keep_));
+        async_wait(ex_->exchange(tracked(items_, 1)), net::bind_executor(*here_, keep_));
         EXPECT_TRUE(tryst::test::waits_in_arena(*ex_));
         tryst::test::move_to_empty_slot(*ex_);
     }
@@ -557,11 +547,11 @@ protected:
     std::optional<exchanger> ex_{std::in_place, 2};
     std::optional<net::io_context> here_{std::in_place};
     std::optional<net::io_context> there_{std::in_place};
-    static constexpr auto keep_ = [](auto, auto&&) { ADD_FAILURE() << "called"; };
+    static constexpr auto keep_ = [](auto&&) { ADD_FAILURE() << "called"; };
 };
 
 TEST_F(AsioShutdownAfterTheMatch, DropsTheItemOfAnOperation) {
-    async_exchange_for(*ex_, tracked(items_, 2), 0s, net::bind_executor(*there_, keep_));
+    async_wait(ex_->exchange(tracked(items_, 2), 0s), net::bind_executor(*there_, keep_));
     expect_match_and_destroy();
 }
 
@@ -585,8 +575,8 @@ struct fragile_handler {
     fragile_handler& operator=(const fragile_handler&) = delete;
     ~fragile_handler() = default;
 
-    template <class Error, class Item>
-    void operator()(Error /*error*/, Item&& /*item*/) const {
+    template <class Result>
+    void operator()(Result&& /*result*/) const {
         ADD_FAILURE() << "called";
     }
     executor_type get_executor() const noexcept { return io_->get_executor(); }
@@ -604,9 +594,9 @@ TEST(AsioCompletion, SurvivesAHandlerThatCannotBeMoved) {
         {
             exchanger ex;
             if (timed) {
-                async_exchange_for(ex, tracked(items, 1), 1h, fragile_handler(io, armed));
+                async_wait(ex.exchange(tracked(items, 1), 1h), fragile_handler(io, armed));
             } else {
-                async_exchange(ex, tracked(items, 1), fragile_handler(io, armed));
+                async_wait(ex.exchange(tracked(items, 1)), fragile_handler(io, armed));
             }
             io.poll();
             EXPECT_TRUE(ex.try_exchange(tracked(items, 2)));

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -30,48 +31,33 @@ public:
 inline constexpr long nobody = -2;
 inline constexpr long nothing_got = -1; ///< There was a partner, which brought nothing.
 
-/// One side of an exchanger or a channel. `start`, `start_for` and `start_until` begin an
-/// operation, if need be with an I/O executor as the last argument. A party `brings` an `Item`,
-/// unless that is void. Derived classes add `meet`, which comes as the partner and returns the id
-/// of the item that it receives, `nothing_got` or `nobody`.
-template <class Place, class Item, const auto& Start, const auto& StartFor, const auto& StartUntil>
+/// One side of an exchanger or a channel. `start` begins an operation, with any limits. A party
+/// `brings` an `Item`, unless that is void. Derived classes add `make`, which makes the operation,
+/// and `meet`, which comes as the partner and returns the id of the item that it receives,
+/// `nothing_got` or `nobody`.
+template <class Side, class Place, class Item>
 struct side {
     using place = Place;
     static constexpr bool brings = !std::is_void_v<Item>;
 
-    template <class Token, class... Io>
-    static auto start(place& at, census& items, long id, Token&& token, const Io&... io) {
+    template <class Token, class... Limit>
+    static auto start(place& at, census& items, long id, Token&& token, Limit... limit) {
         if constexpr (brings) {
-            return Start(io..., at, Item(items, id), std::forward<Token>(token));
+            return asio::async_wait(Side::make(at, Item(items, id), limit...),
+                                    std::forward<Token>(token));
         } else {
-            return Start(io..., at, std::forward<Token>(token));
-        }
-    }
-    template <class Token, class... Io>
-    static auto start_for(place& at, census& items, long id, auto patience, Token&& token,
-                          const Io&... io) {
-        if constexpr (brings) {
-            return StartFor(io..., at, Item(items, id), patience, std::forward<Token>(token));
-        } else {
-            return StartFor(io..., at, patience, std::forward<Token>(token));
-        }
-    }
-    template <class Token, class... Io>
-    static auto start_until(place& at, census& items, long id, auto deadline, Token&& token,
-                            const Io&... io) {
-        if constexpr (brings) {
-            return StartUntil(io..., at, Item(items, id), deadline, std::forward<Token>(token));
-        } else {
-            return StartUntil(io..., at, deadline, std::forward<Token>(token));
+            return asio::async_wait(Side::make(at, limit...), std::forward<Token>(token));
         }
     }
 };
 
-struct exchange_side : side<exchanger<tracked>, tracked, asio::async_exchange,
-                            asio::async_exchange_for, asio::async_exchange_until> {
+struct exchange_side : side<exchange_side, exchanger<tracked>, tracked> {
     using opposite = exchange_side;
     static constexpr bool gets = true;
     static std::string name() { return "exchange"; }
+    static auto make(place& at, tracked mine, auto... limit) {
+        return at.exchange(std::move(mine), limit...);
+    }
     static long meet(place& at, census& items, long id) {
         const auto got = at.try_exchange(tracked(items, id));
         return got ? got->id() : nobody;
@@ -84,12 +70,14 @@ template <order Order>
 struct receiving_side;
 
 template <order Order>
-struct red_side : side<red_blue_exchanger<tracked, answer, Order>, tracked, asio::async_red,
-                       asio::async_red_for, asio::async_red_until> {
+struct red_side : side<red_side<Order>, red_blue_exchanger<tracked, answer, Order>, tracked> {
     using opposite = blue_side<Order>;
     static constexpr bool gets = true;
     static constexpr order served = Order;
     static std::string name() { return Order == order::fifo ? "red_fifo" : "red_lifo"; }
+    static auto make(typename red_side::place& at, tracked mine, auto... limit) {
+        return at.red(std::move(mine), limit...);
+    }
     static long meet(typename red_side::place& at, census& items, long id) {
         const auto got = at.try_blue(answer(items, id));
         return got ? got->id() : nobody;
@@ -97,12 +85,14 @@ struct red_side : side<red_blue_exchanger<tracked, answer, Order>, tracked, asio
 };
 
 template <order Order>
-struct blue_side : side<red_blue_exchanger<tracked, answer, Order>, answer, asio::async_blue,
-                        asio::async_blue_for, asio::async_blue_until> {
+struct blue_side : side<blue_side<Order>, red_blue_exchanger<tracked, answer, Order>, answer> {
     using opposite = red_side<Order>;
     static constexpr bool gets = true;
     static constexpr order served = Order;
     static std::string name() { return Order == order::fifo ? "blue_fifo" : "blue_lifo"; }
+    static auto make(typename blue_side::place& at, answer mine, auto... limit) {
+        return at.blue(std::move(mine), limit...);
+    }
     static long meet(typename blue_side::place& at, census& items, long id) {
         const auto got = at.try_red(tracked(items, id));
         return got ? got->id() : nobody;
@@ -110,12 +100,14 @@ struct blue_side : side<red_blue_exchanger<tracked, answer, Order>, answer, asio
 };
 
 template <order Order>
-struct sending_side : side<synchronous_channel<tracked, Order>, tracked, asio::async_send,
-                           asio::async_send_for, asio::async_send_until> {
+struct sending_side : side<sending_side<Order>, synchronous_channel<tracked, Order>, tracked> {
     using opposite = receiving_side<Order>;
     static constexpr bool gets = false;
     static constexpr order served = Order;
     static std::string name() { return Order == order::fifo ? "send_fifo" : "send_lifo"; }
+    static auto make(typename sending_side::place& at, tracked mine, auto... limit) {
+        return at.send(std::move(mine), limit...);
+    }
     static long meet(typename sending_side::place& at, census& /*items*/, long /*none*/) {
         const auto got = at.try_receive();
         return got ? got->id() : nobody;
@@ -123,12 +115,14 @@ struct sending_side : side<synchronous_channel<tracked, Order>, tracked, asio::a
 };
 
 template <order Order>
-struct receiving_side : side<synchronous_channel<tracked, Order>, void, asio::async_receive,
-                             asio::async_receive_for, asio::async_receive_until> {
+struct receiving_side : side<receiving_side<Order>, synchronous_channel<tracked, Order>, void> {
     using opposite = sending_side<Order>;
     static constexpr bool gets = true;
     static constexpr order served = Order;
     static std::string name() { return Order == order::fifo ? "receive_fifo" : "receive_lifo"; }
+    static auto make(typename receiving_side::place& at, auto... limit) {
+        return at.receive(limit...);
+    }
     static long meet(typename receiving_side::place& at, census& items, long id) {
         return at.try_send(tracked(items, id)) ? nothing_got : nobody;
     }
@@ -152,29 +146,30 @@ struct side_names {
     }
 };
 
-/// The id of the item with which an operation has ended, if there is one.
-inline std::optional<long> item_of(const tracked& item) {
-    return item.id();
-}
-inline std::optional<long> item_of(const std::optional<tracked>& item) {
-    return item ? std::optional<long>(item->id()) : std::nullopt;
-}
+/// The id of the item in a result, if there is one.
 template <class T, class Own>
-std::optional<long> item_of(const exchange_result<T, Own>& item) {
-    return item ? item->id() : item.returned().id();
+std::optional<long> item_of(const exchange_result<T, Own>& result) {
+    if (result) {
+        if constexpr (!std::is_void_v<T>) {
+            return result->id();
+        }
+    } else if constexpr (!std::is_void_v<Own>) {
+        return result.returned().id();
+    }
+    return std::nullopt;
 }
 
 /// How an operation has ended.
 struct ended {
-    error_code error;
+    std::error_code error;
     std::optional<long> item;
 };
 
 /// A handler that enters it.
 inline auto keep_end(std::optional<ended>& end) {
-    return [&end](error_code error, const auto& item) {
+    return [&end](const auto& result) {
         EXPECT_FALSE(end) << "a handler was called twice";
-        end = ended{error, item_of(item)};
+        end = ended{result.error(), item_of(result)};
     };
 }
 

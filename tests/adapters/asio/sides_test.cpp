@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT The promises of the initiating functions, for each side of an
-// exchanger, of a red-blue exchanger and of a channel.
+// SPDX-License-Identifier: MIT
+// The promises of async_wait, for each side of an exchanger, of a red-blue exchanger and of a
+// channel.
 #include "adapters/asio/counting_allocator.hpp"
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
@@ -33,7 +34,6 @@ using tryst::order;
 using tryst::test::accounted;
 using tryst::test::census;
 using tryst::test::ended;
-using tryst::test::error_code;
 using tryst::test::expect_back;
 using tryst::test::expect_met;
 using tryst::test::item_of;
@@ -80,10 +80,10 @@ TYPED_TEST(AsioSides, GetThePartnersItem) {
     step(this->io);
     EXPECT_FALSE(plain);
     this->meet(11, 1);
-    TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(lasting));
+    TypeParam::start(*this->at, this->items, 2, this->keep(lasting), 1h);
     step(this->io);
     this->meet(12, 2);
-    TypeParam::start_until(*this->at, this->items, 3, steady::now() + 1h, this->keep(until));
+    TypeParam::start(*this->at, this->items, 3, this->keep(until), steady::now() + 1h);
     step(this->io);
     this->meet(13, 3);
     step(this->io);
@@ -110,7 +110,7 @@ TYPED_TEST(AsioTwoSides, AreServedInTheirOrder) {
 TYPED_TEST(AsioSides, TimeOutAtTheirDeadlineAndNotBefore) {
     std::optional<ended> after;
     const auto start = steady::now();
-    TypeParam::start_for(*this->at, this->items, 1, 2ms, this->keep(after));
+    TypeParam::start(*this->at, this->items, 1, this->keep(after), 2ms);
     this->io.run();
     EXPECT_GE(steady::now() - start, 2ms);
     expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
@@ -118,7 +118,7 @@ TYPED_TEST(AsioSides, TimeOutAtTheirDeadlineAndNotBefore) {
     std::optional<ended> until;
     const auto deadline = steady::now() + 2ms;
     this->io.restart();
-    TypeParam::start_until(*this->at, this->items, 2, deadline, this->keep(until));
+    TypeParam::start(*this->at, this->items, 2, this->keep(until), deadline);
     this->io.run();
     EXPECT_GE(steady::now(), deadline);
     expect_back<TypeParam>(until, exchange_errc::timed_out, 2);
@@ -128,8 +128,8 @@ TYPED_TEST(AsioSides, TimeOutAtTheirDeadlineAndNotBefore) {
 TYPED_TEST(AsioSides, TimeOutAtOnceIfTheirTimeIsOver) {
     std::optional<ended> after;
     std::optional<ended> until;
-    TypeParam::start_for(*this->at, this->items, 1, -1ns, this->keep(after));
-    TypeParam::start_until(*this->at, this->items, 2, steady::now() - 1s, this->keep(until));
+    TypeParam::start(*this->at, this->items, 1, this->keep(after), -1ns);
+    TypeParam::start(*this->at, this->items, 2, this->keep(until), steady::now() - 1s);
     this->expect_nobody_waits();
     step(this->io);
     expect_back<TypeParam>(after, exchange_errc::timed_out, 1);
@@ -140,7 +140,7 @@ TYPED_TEST(AsioSides, TakeAPartnerEvenIfTheirTimeIsOver) {
     std::optional<ended> waiting;
     std::optional<ended> late;
     TypeParam::opposite::start(*this->at, this->items, 1, this->keep(waiting));
-    TypeParam::start_for(*this->at, this->items, 2, -1s, this->keep(late));
+    TypeParam::start(*this->at, this->items, 2, this->keep(late), -1s);
     step(this->io);
     expect_met<typename TypeParam::opposite>(waiting, 2);
     expect_met<TypeParam>(late, 1);
@@ -153,12 +153,12 @@ TYPED_TEST(AsioSides, AreToldOfTheClose) {
         std::optional<ended> waiting;
         std::optional<ended> late;
         this->at = std::make_unique<typename TypeParam::place>();
-        limited ? TypeParam::start_for(*this->at, this->items, 1, 1h, this->keep(waiting))
+        limited ? TypeParam::start(*this->at, this->items, 1, this->keep(waiting), 1h)
                 : TypeParam::start(*this->at, this->items, 1, this->keep(waiting));
         step(this->io);
         this->at->close();
         limited ? TypeParam::start(*this->at, this->items, 2, this->keep(late))
-                : TypeParam::start_for(*this->at, this->items, 2, 1h, this->keep(late));
+                : TypeParam::start(*this->at, this->items, 2, this->keep(late), 1h);
         this->at.reset();
         EXPECT_FALSE(waiting);
         step(this->io);
@@ -169,7 +169,7 @@ TYPED_TEST(AsioSides, AreToldOfTheClose) {
 
 TYPED_TEST(AsioSides, AreToldOfTheEndOfTheirPlace) {
     std::optional<ended> orphan;
-    TypeParam::start_for(*this->at, this->items, 1, 1h, this->keep(orphan));
+    TypeParam::start(*this->at, this->items, 1, this->keep(orphan), 1h);
     step(this->io);
     this->at.reset();
     EXPECT_FALSE(orphan);
@@ -183,9 +183,9 @@ TYPED_TEST(AsioTwoSides, WaitSideBySideUntilTheirDeadlinesAndTheClose) {
     std::optional<ended> limited;
     std::optional<ended> endless;
     TypeParam::start(*this->at, this->items, 1, this->keep(endless));
-    TypeParam::start_for(*this->at, this->items, 2, 2ms, this->keep(after));
-    TypeParam::start_until(*this->at, this->items, 3, steady::now() + 2ms, this->keep(until));
-    TypeParam::start_for(*this->at, this->items, 4, 1h, this->keep(limited));
+    TypeParam::start(*this->at, this->items, 2, this->keep(after), 2ms);
+    TypeParam::start(*this->at, this->items, 3, this->keep(until), steady::now() + 2ms);
+    TypeParam::start(*this->at, this->items, 4, this->keep(limited), 1h);
     while (!after || !until) {
         this->io.run_one();
     }
@@ -205,7 +205,7 @@ TYPED_TEST(AsioSides, AreCancelledByASignalOfEachType) {
                             net::cancellation_type::total, net::cancellation_type::all}) {
         for (const bool limited : {false, true}) {
             std::optional<ended> end;
-            limited ? TypeParam::start_for(*this->at, this->items, 1, 1h, this->stoppable(end))
+            limited ? TypeParam::start(*this->at, this->items, 1, this->stoppable(end), 1h)
                     : TypeParam::start(*this->at, this->items, 1, this->stoppable(end));
             step(this->io);
             this->signal.emit(type);
@@ -275,34 +275,32 @@ TYPED_TEST(AsioSides, AreCancelledByAStopToken) {
 // ---- Executors
 
 TYPED_TEST(AsioSides, NeverCallTheHandlerWithinTheInitiation) {
-    using handler = std::function<void(error_code)>;
+    using handler = std::function<void()>;
     using way = std::function<void(const handler&)>; // to complete at once
     const auto on_context = [this](const handler& tell) {
-        return net::bind_executor(this->io,
-                                  [tell](error_code error, const auto& /*item*/) { tell(error); });
+        return net::bind_executor(this->io, [tell](const auto& /*result*/) { tell(); });
     };
     const std::vector<way> ways{
         [&](const handler& tell) {
-            TypeParam::opposite::start(*this->at, this->items, 0, on_context([](error_code) {}));
+            TypeParam::opposite::start(*this->at, this->items, 0, on_context([] {}));
             TypeParam::start(*this->at, this->items, 1, on_context(tell));
         },
         [&](const handler& tell) {
-            TypeParam::start_for(*this->at, this->items, 1, 0s, on_context(tell));
+            TypeParam::start(*this->at, this->items, 1, on_context(tell), 0s);
         },
         [&](const handler& tell) {
-            TypeParam::start_until(*this->at, this->items, 1, steady::time_point(),
-                                   on_context(tell));
+            TypeParam::start(*this->at, this->items, 1, on_context(tell), steady::time_point());
         },
         [&](const handler& tell) {
-            TypeParam::start_until(*this->at, this->items, 1, steady::time_point::min(),
-                                   on_context(tell));
+            TypeParam::start(*this->at, this->items, 1, on_context(tell),
+                             steady::time_point::min());
         },
         [&](const handler& tell) {
             this->at->close();
             TypeParam::start(*this->at, this->items, 1, on_context(tell));
         },
         [&](const handler& tell) { // closed by now
-            TypeParam::start_for(*this->at, this->items, 1, 0s, on_context(tell));
+            TypeParam::start(*this->at, this->items, 1, on_context(tell), 0s);
         },
     };
     for (const bool on_the_executor : {false, true}) {
@@ -312,7 +310,7 @@ TYPED_TEST(AsioSides, NeverCallTheHandlerWithinTheInitiation) {
             int calls = 0;
             const auto initiate = [&] {
                 initiating = true;
-                start([&](error_code) {
+                start([&] {
                     EXPECT_FALSE(initiating);
                     EXPECT_TRUE(this->io.get_executor().running_in_this_thread());
                     ++calls;
@@ -329,9 +327,9 @@ TYPED_TEST(AsioSides, NeverCallTheHandlerWithinTheInitiation) {
 
 TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheSystemExecutor) {
     std::promise<std::thread::id> ran;
-    TypeParam::start(*this->at, this->items, 1, [&](const error_code& error, const auto& item) {
-        EXPECT_FALSE(error) << error.message();
-        EXPECT_EQ(item_of(item), TypeParam::gets ? std::optional<long>(2) : std::nullopt);
+    TypeParam::start(*this->at, this->items, 1, [&](const auto& result) {
+        EXPECT_TRUE(result) << result.error().message();
+        EXPECT_EQ(item_of(result), TypeParam::gets ? std::optional<long>(2) : std::nullopt);
         ran.set_value(std::this_thread::get_id());
     });
     this->meet(2, 1);
@@ -339,59 +337,33 @@ TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheSystemExecutor) {
     this->until_the_items_are_gone();
 }
 
-TYPED_TEST(AsioSides, RunAHandlerWithoutExecutorOnTheOneTheyAreGiven) {
-    std::vector<std::optional<ended>> ends(3);
-    const auto executor = this->io.get_executor();
-    TypeParam::start(*this->at, this->items, 1, keep_end(ends[0]), executor);
-    this->io.poll();
-    EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
-    this->meet(2, 1);
-    TypeParam::start_for(*this->at, this->items, 3, 0s, keep_end(ends[1]), executor);
-    TypeParam::start_until(*this->at, this->items, 4, steady::time_point(), keep_end(ends[2]),
-                           executor);
-    this->io.run();
-    expect_met<TypeParam>(ends[0], 2);
-    expect_back<TypeParam>(ends[1], exchange_errc::timed_out, 3);
-    expect_back<TypeParam>(ends[2], exchange_errc::timed_out, 4);
-}
-
-TYPED_TEST(AsioSides, RunAHandlerOnItsOwnExecutorRatherThanTheOneTheyAreGiven) {
-    net::io_context given;
+TYPED_TEST(AsioSides, AreWorkOfTheHandlersExecutorUntilTheyAreComplete) {
     std::optional<ended> end;
-    TypeParam::start(*this->at, this->items, 1, this->keep(end), given.get_executor());
-    given.poll();
+    TypeParam::start(*this->at, this->items, 1, this->keep(end));
     this->io.poll();
-    EXPECT_FALSE(given.stopped()) << "no outstanding work";
     EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
     this->meet(2, 1);
-    given.poll();
-    EXPECT_FALSE(end);
-    EXPECT_FALSE(this->io.stopped()) << "no outstanding work";
     this->io.poll();
     expect_met<TypeParam>(end, 2);
     EXPECT_TRUE(this->io.stopped());
-    given.poll();
-    EXPECT_TRUE(given.stopped());
 }
 
 TYPED_TEST(AsioSides, RunTheHandlerInItsStrand) {
     net::thread_pool pool(2);
     const auto strand = net::make_strand(pool);
     std::promise<bool> in_strand;
-    TypeParam::start(*this->at, this->items, 1,
-                     net::bind_executor(strand, [&](const error_code&, const auto&) {
-                         in_strand.set_value(strand.running_in_this_thread());
-                     }));
+    TypeParam::start(*this->at, this->items, 1, net::bind_executor(strand, [&](const auto&) {
+        in_strand.set_value(strand.running_in_this_thread());
+    }));
     this->meet(2, 1);
     EXPECT_TRUE(in_strand.get_future().get());
     pool.join();
 }
 
 TYPED_TEST(AsioSides, LetAnExceptionOfTheHandlerOutOfTheContext) {
-    TypeParam::start(*this->at, this->items, 1,
-                     net::bind_executor(this->io, [](const error_code&, const auto&) {
-                         throw std::runtime_error("handler");
-                     }));
+    TypeParam::start(*this->at, this->items, 1, net::bind_executor(this->io, [](const auto&) {
+        throw std::runtime_error("handler");
+    }));
     this->at->close();
     EXPECT_THROW(this->io.run(), std::runtime_error);
     EXPECT_EQ(this->items.alive.load(), 0);
@@ -405,13 +377,14 @@ TYPED_TEST(AsioSides, TakeOneFrameThatIsFreedBeforeTheHandlerRuns) {
     for (const bool match : {false, true}) {
         memory_account account;
         bool called = false;
-        const auto look = [&](const error_code&, const auto&) {
+        const auto look = [&](const auto&) {
             called = true;
             EXPECT_EQ(account.live(), 0);
         };
-        TypeParam::start_for(
-            *this->at, this->items, 1, 1h,
-            net::bind_cancellation_slot(this->signal.slot(), accounted(this->io, account, look)));
+        TypeParam::start(
+            *this->at, this->items, 1,
+            net::bind_cancellation_slot(this->signal.slot(), accounted(this->io, account, look)),
+            1h);
         EXPECT_EQ(account.live(), 1);
         step(this->io);
         match ? this->meet(2, 1) : this->signal.emit(net::cancellation_type::terminal);
@@ -442,9 +415,10 @@ public:
     parked(typename Side::place& at, census& items, census& handlers, int count) {
         for (long i = 0; i < count; i += 3) {
             Side::start(at, items, i, net::bind_executor(*io_, mourned(handlers)));
-            Side::start_for(at, items, i + 1, 1h,
-                            net::bind_executor(net::make_strand(*io_), mourned(handlers)));
-            Side::start(at, items, i + 2, mourned(handlers), io_->get_executor());
+            Side::start(at, items, i + 1,
+                        net::bind_executor(net::make_strand(*io_), mourned(handlers)), 1h);
+            Side::start(at, items, i + 2, net::bind_executor(*io_, mourned(handlers)),
+                        std::stop_token());
         }
     }
     void begin() { io_->poll(); }

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT Exchanges in stackful coroutines. A program of its own, because they
-// need Boost.Coroutine or Boost.Context.
+// SPDX-License-Identifier: MIT
+// Exchanges in stackful coroutines. A program of its own, because they need Boost.Coroutine or
+// Boost.Context.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -18,16 +19,14 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <utility>
 
 namespace {
 
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
-using tryst::asio::async_exchange;
-using tryst::asio::async_exchange_for;
-using tryst::test::error_code;
+using tryst::asio::async_wait;
 using tryst::test::step;
-using tryst::test::system_error;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
@@ -45,44 +44,55 @@ void spawn(net::io_context& io, Function function) {
 #endif
 }
 
+using result = tryst::exchange_result<int>;
+
+#if defined(TRYST_BOOST_ASIO) || ASIO_VERSION >= 102400
+result swap(exchanger& ex, int mine, net::yield_context yield, auto... limit) {
+    return async_wait(ex.exchange(mine, limit...), yield);
+}
+#else // a result must be default constructible, so the handler stores it
+result swap(exchanger& ex, int mine, net::yield_context yield, auto... limit) {
+    std::optional<result> got;
+    const auto initiate = [&](auto handler) {
+        const auto executor = net::get_associated_executor(handler);
+        async_wait(
+            ex.exchange(mine, limit...),
+            net::bind_executor(executor, [&got, handler = std::move(handler)](result end) mutable {
+                got.emplace(std::move(end));
+                std::move(handler)();
+            }));
+    };
+    net::async_initiate<net::yield_context, void()>(initiate, yield);
+    return *std::move(got);
+}
+#endif
+
 TEST(AsioSpawn, GivesThePartnersItem) {
     net::io_context io;
     exchanger ex;
-    std::optional<int> got;
-    spawn(io, [&](net::yield_context yield) { got = async_exchange(ex, 1, yield); });
+    std::optional<result> got;
+    spawn(io, [&](net::yield_context yield) { got = swap(ex, 1, yield); });
     step(io);
     ASSERT_TRUE(waits_in_list(ex));
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
-    EXPECT_EQ(got, 2);
+    EXPECT_EQ(got, result(2));
 }
 
-TEST(AsioSpawn, ThrowsTheError) {
+TEST(AsioSpawn, KeepsTheItemOfAFailedExchange) {
     net::io_context io;
     exchanger ex;
-    std::optional<error_code> thrown;
+    std::optional<result> late;
+    std::optional<result> closed;
     spawn(io, [&](net::yield_context yield) {
-        try {
-            async_exchange_for(ex, 1, 0s, yield);
-        } catch (const system_error& error) {
-            thrown = error.code();
-        }
+        late = swap(ex, 1, yield, 0s);
+        closed = swap(ex, 2, yield);
     });
-    step(io);
-    EXPECT_EQ(thrown, make_error_code(exchange_errc::timed_out));
-}
-
-TEST(AsioSpawn, KeepsTheItemOfAFailedExchangeBesideItsError) {
-    net::io_context io;
-    exchanger ex;
-    error_code error;
-    std::optional<int> got;
-    spawn(io, [&](net::yield_context yield) { got = async_exchange(ex, 1, yield[error]); });
     step(io);
     ex.close();
     step(io);
-    EXPECT_EQ(error, make_error_code(exchange_errc::closed));
-    EXPECT_EQ(got, 1);
+    EXPECT_EQ(late, result(exchange_errc::timed_out, 1));
+    EXPECT_EQ(closed, result(exchange_errc::closed, 2));
 }
 
 TEST(AsioSpawn, SwapsTheItemsOfTwoStackfulCoroutines) {
@@ -92,7 +102,7 @@ TEST(AsioSpawn, SwapsTheItemsOfTwoStackfulCoroutines) {
     int met = 0;
     const auto party = [&](net::yield_context yield) {
         for (int i = 0; i != rounds; ++i) {
-            met += async_exchange(ex, i, yield) == i ? 1 : 0;
+            met += swap(ex, i, yield) == i ? 1 : 0;
         }
     };
     spawn(io, party);
@@ -112,7 +122,7 @@ TEST(AsioSpawn, IsUnwoundWithItsContext) {
                 ~last() { *said = true; }
             };
             const last word{&unwound};
-            static_cast<void>(async_exchange(ex, 1, yield));
+            static_cast<void>(swap(ex, 1, yield));
             ADD_FAILURE() << "went on";
         });
         io.poll();
@@ -130,8 +140,7 @@ TEST(AsioSpawn, ReturnsTheResultOfASelection) {
     tryst::synchronous_channel<int> channel;
     bool ended = false;
     spawn(io, [&](net::yield_context yield) {
-        const auto make = [&] { return tryst::select(ex.exchange(1), channel.receive()); };
-        const auto got = tryst::asio::async_select(make, yield);
+        const auto got = async_wait(tryst::select(ex.exchange(1), channel.receive()), yield);
         EXPECT_EQ(got.index(), 1U);
         EXPECT_EQ(*got.get<1>(), 2);
         EXPECT_EQ(got.get<0>().returned(), 1);

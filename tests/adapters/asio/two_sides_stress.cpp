@@ -184,9 +184,9 @@ public:
             return start(asio::bind_stop_token(t.stop, handler()));
         case limit::deadline:
             if constexpr (Red) {
-                asio::async_red_for(scene_.ex, t.item(), t.patience, handler());
+                asio::async_wait(scene_.ex.red(t.item(), t.patience), handler());
             } else {
-                asio::async_blue_for(scene_.ex, t.item(), t.patience, handler());
+                asio::async_wait(scene_.ex.blue(t.item(), t.patience), handler());
             }
             return;
         case limit::signal:
@@ -201,19 +201,17 @@ private:
     template <class Handler>
     void start(Handler handler) {
         if constexpr (Red) {
-            asio::async_red(scene_.ex, turn_->item(), std::move(handler));
+            asio::async_wait(scene_.ex.red(turn_->item()), std::move(handler));
         } else {
-            asio::async_blue(scene_.ex, turn_->item(), std::move(handler));
+            asio::async_wait(scene_.ex.blue(turn_->item()), std::move(handler));
         }
     }
 
     auto handler() {
-        return net::bind_executor(
-            executor_, [self = this->shared_from_this()](const net::error_code& error, result got) {
-                EXPECT_TRUE(self->executor_.running_in_this_thread());
-                EXPECT_EQ(error, got.error());
-                self->ended(got);
-            });
+        return net::bind_executor(executor_, [self = this->shared_from_this()](const result& got) {
+            EXPECT_TRUE(self->executor_.running_in_this_thread());
+            self->ended(got);
+        });
     }
 
     /// Cancels some turns of the executor later, unless the operation has ended by then.
@@ -412,39 +410,38 @@ public:
             return book_.left.count_down();
         }
         tracked item(items_, static_cast<long>(number_ * ledger::most + mine));
-        const auto handler = [self = this->shared_from_this(), mine](
-                                 const net::error_code& error, const std::optional<tracked>& back) {
-            EXPECT_EQ(bool(error), bool(back));
-            (error ? self->book_.back : self->book_.sent)[self->number_][mine] = true;
-            ++(error ? self->book_.failures : self->book_.sends);
-            if (back) {
-                EXPECT_EQ(back->id(), static_cast<long>(self->number_ * ledger::most + mine));
+        const auto handler = [self = this->shared_from_this(),
+                              mine](const exchange_result<void, tracked>& sent) {
+            (sent ? self->book_.sent : self->book_.back)[self->number_][mine] = true;
+            ++(sent ? self->book_.sends : self->book_.failures);
+            if (!sent) {
+                EXPECT_EQ(sent.returned().id(),
+                          static_cast<long>(self->number_ * ledger::most + mine));
             }
-            self->again(error, &channel_party::send);
+            self->again(sent.error(), &channel_party::send);
         };
         if (random_.roll() < 5) {
-            asio::async_send_for(channel_, std::move(item), random_.patience(), bound(handler));
+            asio::async_wait(channel_.send(std::move(item), random_.patience()), bound(handler));
         } else {
-            asio::async_send(channel_, std::move(item), bound(handler));
+            asio::async_wait(channel_.send(std::move(item)), bound(handler));
             emit_soon();
         }
     }
 
     void receive() {
         ++item_;
-        const auto handler = [self = this->shared_from_this()](const net::error_code& error,
-                                                               const std::optional<tracked>& got) {
-            EXPECT_EQ(bool(error), !got);
-            if (got) {
-                const auto id = static_cast<std::size_t>(got->id());
-                ++self->book_.received.at(id / ledger::most).at(id % ledger::most);
-            }
-            self->again(error, &channel_party::receive);
-        };
+        const auto handler =
+            [self = this->shared_from_this()](const exchange_result<tracked, void>& got) {
+                if (got) {
+                    const auto id = static_cast<std::size_t>(got->id());
+                    ++self->book_.received.at(id / ledger::most).at(id % ledger::most);
+                }
+                self->again(got.error(), &channel_party::receive);
+            };
         if (random_.roll() < 5) {
-            asio::async_receive_for(channel_, random_.patience(), bound(handler));
+            asio::async_wait(channel_.receive(random_.patience()), bound(handler));
         } else {
-            asio::async_receive(channel_, bound(handler));
+            asio::async_wait(channel_.receive(), bound(handler));
             emit_soon();
         }
     }
@@ -466,7 +463,7 @@ private:
         }
     }
 
-    void again(const net::error_code& error, void (channel_party::*what)()) {
+    void again(const std::error_code& error, void (channel_party::*what)()) {
         if (error == exchange_errc::closed) {
             book_.left.count_down();
         } else {

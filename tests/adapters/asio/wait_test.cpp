@@ -238,8 +238,7 @@ TEST_F(AsioWait, IgnoresACancellationAfterACompletionInTheInitiation) {
             net::cancellation_signal signal;
             net::co_spawn(
                 *context,
-                awaiting(got,
-                         [&] { return ex.exchange(item(1), 0s, counted_token{{tokens, 0}}); }),
+                awaiting(got, [&] { return ex.exchange(item(1), 0s, counted_token{{tokens, 0}}); }),
                 net::bind_cancellation_slot(signal.slot(), net::detached));
             for (int i = 0; i != handlers; ++i) {
                 context->poll_one();

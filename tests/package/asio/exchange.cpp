@@ -29,7 +29,7 @@ int main() {
     int theirs = 0;
     int ours = 0;
     net::co_spawn(io, swap(ex, theirs), net::detached);
-    tryst::asio::async_exchange(ex, 2, net::bind_executor(io, [&](auto, int got) { ours = got; }));
+    tryst::asio::async_wait(ex.exchange(2), net::bind_executor(io, [&](auto got) { ours = *got; }));
     io.run();
     return ours == 1 && theirs == 2 ? 0 : 1;
 }

@@ -23,7 +23,6 @@
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/is_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/recycling_allocator.hpp>
@@ -66,7 +65,6 @@ using net::as_tuple_t;
 #include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
-#include <asio/is_executor.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
 #include <asio/recycling_allocator.hpp>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// One of tryst's exchanges as an operation of Asio.
+/// An exchange or a selection as an operation of Asio.
 /// Asio.
 #pragma once
 
 #include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/handler_traits.hpp>
-#include <tryst/asio/detail/item_in_the_end.hpp>
 #include <tryst/asio/detail/net.hpp>
+#include <tryst/asio/detail/taken_operation.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
-#include <tryst/exchange_operation.hpp>
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
@@ -19,28 +19,27 @@ namespace detail {
 
 /* The operation state
  * A client of the core operation (tryst/detail/meet/operation.hpp). One allocation holds the
- * handler, the exchange and its executor. The offer is made in the initiating function, so that
+ * handler, the operation and its executor. The offer is made in the initiating function, so that
  * offers keep the order of initiation. The handler is called after the state has been destroyed, so
  * it may throw, and may reuse the memory. It is called from its executor's queue, or, if a partner
  * is waiting, by its immediate executor. */
-template <class Handler, class IoExecutor, class Operation>
-class operation_state final : exchange_executor<operation_state<Handler, IoExecutor, Operation>> {
+template <class Handler, class Core>
+class operation_state final : exchange_executor<operation_state<Handler, Core>> {
     using base = exchange_executor<operation_state>;
-    using work_queue = detail::work_queue<completion_executor<Handler, IoExecutor>, true>;
+    using work_queue = detail::work_queue<completion_executor<Handler>, true>;
     friend base;
     using allocator = typename std::allocator_traits<decltype(detail::allocator_for(
         std::declval<const Handler&>()))>::template rebind_alloc<operation_state>;
 
 public:
-    /// Makes the exchange and offers it. The result goes to `handler`.
+    /// Makes the operation and begins it. The result goes to `handler`.
     /// @throws whatever the allocator, the handler's move and the executor throw. Then nothing was
     ///   offered.
-    template <class Make>
-    static void initiate(Handler& handler, const IoExecutor& io, Make& make) {
+    static void initiate(Handler& handler, taken_operation<Core>& operation) {
         allocator memory(detail::allocator_for(handler));
         operation_state* const block = memory.allocate(1);
         try {
-            ::new (static_cast<void*>(block)) operation_state(handler, io, make);
+            ::new (static_cast<void*>(block)) operation_state(handler, operation);
         } catch (...) {
             memory.deallocate(block, 1);
             throw;
@@ -61,10 +60,9 @@ private:
     };
     using owner = std::unique_ptr<operation_state, deleter>;
 
-    template <class Make>
-    operation_state(Handler& handler, const IoExecutor& io, Make& make)
-        : queue_(detail::executor_for(handler, io)), io_work_(io), handler_(std::move(handler)),
-          operation_(make()) {}
+    operation_state(Handler& handler, taken_operation<Core>& operation)
+        : queue_(detail::executor_for(handler)), handler_(std::move(handler)),
+          core_(operation.make()) {}
     friend deleter;
 
     ~operation_state() = default;
@@ -75,12 +73,12 @@ private:
 
     work_queue& queue() noexcept { return queue_; }
 
-    auto& core() noexcept { return tryst::detail::operation_access::of(operation_); }
+    Core& core() noexcept { return core_; }
 
     auto slot() const noexcept { return net::get_associated_cancellation_slot(handler_); }
 
     void begin() {
-        if (core().try_match()) {
+        if (core_.try_match()) {
             complete_at_once();
             return;
         }
@@ -96,15 +94,14 @@ private:
     /// A partner was waiting.
     void complete_at_once() {
 #if TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS
-        using executor = completion_executor<Handler, IoExecutor>;
-        if constexpr (has_immediate_executor<Handler, executor>) {
-            const auto immediate = net::get_associated_immediate_executor(
-                handler_, executor_for(handler_, io_work_.executor()));
+        if constexpr (has_immediate_executor<Handler, completion_executor<Handler>>) {
+            const auto immediate =
+                net::get_associated_immediate_executor(handler_, detail::executor_for(handler_));
             end([&](Handler&& handler, auto&& result) {
                 net::dispatch(immediate,
                               [handler = std::move(handler),
                                result = std::forward<decltype(result)>(result)]() mutable {
-                                  detail::tell(std::move(handler), std::move(result));
+                                  std::move(handler)(std::move(result));
                               });
             });
             return;
@@ -116,7 +113,7 @@ private:
     void complete() {
         slot().clear();
         end([](Handler&& handler, auto&& result) {
-            detail::tell(std::move(handler), std::forward<decltype(result)>(result));
+            std::move(handler)(std::forward<decltype(result)>(result));
         });
     }
 
@@ -126,7 +123,7 @@ private:
         owner self = owned(); // frees the state even if the handler's move throws
         [[maybe_unused]] const auto work = std::move(queue_);
         Handler handler = std::move(handler_);
-        auto result = core().take_result();
+        auto result = core_.take_result();
         self.reset();
         call(std::move(handler), std::move(result));
     }
@@ -134,9 +131,16 @@ private:
     void dispose() noexcept { owned().reset(); }
 
     work_queue queue_;
-    [[no_unique_address]] io_work<IoExecutor> io_work_;
     Handler handler_;
-    Operation operation_; // last, so that it is destroyed first: its destructor uses the executor
+    Core core_; // last, so that it is destroyed first: its destructor uses the executor
+};
+
+struct initiate_operation {
+    template <class Handler, class Core>
+    void operator()(Handler&& handler, taken_operation<Core> operation) const {
+        std::decay_t<Handler> own(std::forward<Handler>(handler));
+        operation_state<std::decay_t<Handler>, Core>::initiate(own, operation);
+    }
 };
 
 } // namespace detail

@@ -101,8 +101,7 @@ public:
 
     template <class... Rest>
     explicit task_driver(task_initiation<Handler>& from, Rest&... /*rest*/)
-        : base(queue(detail::executor_for(from.handler, no_io_executor()))),
-          handler_(std::move(from.handler)),
+        : base(queue(detail::executor_for(from.handler))), handler_(std::move(from.handler)),
           stop_(net::get_associated_cancellation_slot(handler_)) {
         stop_.listen();
     }
