@@ -36,3 +36,33 @@ endforeach()
 if(count LESS 30)
     message(FATAL_ERROR "only ${count} ```cpp blocks were found")
 endif()
+
+# docs/tutorial.md shows each program of examples/tutorial in its order: the line that compiles and runs it, the whole
+# file below its licence, and the output that its test expects.
+file(READ ${TOP}/docs/tutorial.md page)
+file(GLOB steps RELATIVE ${TOP}/examples/tutorial ${TOP}/examples/tutorial/*.cpp)
+list(SORT steps)
+list(LENGTH steps count)
+if(NOT count EQUAL 6)
+    message(FATAL_ERROR "the tutorial has ${count} steps: ${steps}")
+endif()
+foreach(step IN LISTS steps)
+    string(REGEX REPLACE "\\.cpp$" "" name ${step})
+    file(READ ${TOP}/examples/tutorial/${step} program)
+    string(REPLACE "// SPDX-License-Identifier: MIT\n" "" program "${program}")
+    file(READ ${TOP}/tests/examples/tutorial/${name}.txt output)
+    set(options "")
+    if(program MATCHES "<asio.hpp>")
+        set(options "-DASIO_STANDALONE ")
+    endif()
+    foreach(part IN ITEMS
+        "\n```cpp\n${program}```\n"
+        "\n```sh\ng++ -std=c++20 -pthread -I include ${options}examples/tutorial/${step} && ./a.out\n```\n"
+        "\n```text\n${output}```\n")
+        string(FIND "${page}" "${part}" place)
+        if(place EQUAL -1)
+            message(FATAL_ERROR "docs/tutorial.md does not show this of ${step}, or not in this order:${part}")
+        endif()
+        string(SUBSTRING "${page}" ${place} -1 page)
+    endforeach()
+endforeach()
