@@ -19,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 TOP = Path(__file__).resolve().parent.parent
 OUT = TOP / "build/docs"
+MAIN = TOP / "docs/tutorial.md"  # the site opens with it
 THEME = Path("/usr/share/doxygen-awesome-css")  # Debian packages doxygen and a theme that fits it
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 IMAGE = re.compile(r"(!\[[^]]*\]\()[^()\s]*/([^()\s/]+)\)")
@@ -48,7 +49,7 @@ def target_of(page: Path, link: str) -> str | None:
     if target.suffix == ".md":
         if anchor:
             return f"@ref {label_of(target)}-{anchor}"
-        return "index.html" if target == TOP / "README.md" else f"@ref {label_of(target)}"
+        return "index.html" if target == MAIN else f"@ref {label_of(target)}"
     if target.parent == TOP / "examples" and target.suffix == ".cpp":
         return f"{target.stem}_8cpp-example.html"
     return f"source/{target.relative_to(TOP)}.txt" if target.is_file() else None
@@ -63,7 +64,7 @@ def page(path: Path) -> str:
         slug = re.sub(r"[^\w\- ]", "", LINK.sub(r"\1", found[2]).lower()).replace(" ", "-")
         count = used[slug] = used.get(slug, -1) + 1
         if found[1] == "#":
-            return f"{found[0]} {{#{'mainpage' if path == TOP / 'README.md' else label}}}"
+            return f"{found[0]} {{#{'mainpage' if path == MAIN else label}}}"
         return f"{found[0]} {{#{label}-{slug}{f'-{count}' if count else ''}}}"
 
     def linked(found: re.Match[str]) -> str:
@@ -91,11 +92,11 @@ def navigation(doxygen: tuple[int, ...]) -> str:
             names = paragraph[2:].split(":")[0] if paragraph.startswith("- [") else ""
             for text, link in LINK.findall(names):
                 target = target_of(guide, link)
-                if target and not target.startswith("source/"):
+                if target and target != "index.html" and not target.startswith("source/"):
                     sections[-1][1].append(tab("user", url=target, title=text) + "/>")
     sections.append(("Project", [tab("user", url=f"@ref {name.lower()}", title=name.capitalize()) + "/>"
-                                 for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY") if (TOP / f"{name}.md").exists()]))
-    lines = [tab("mainpage", title="tryst") + "/>"]
+                                 for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY") if (TOP / f"{name}.md").exists()]))
+    lines = [tab("mainpage", title="Tutorial") + "/>"]
     for title, tabs in sections:
         if tabs:
             lines += [tab("usergroup", title=title) + ">", *tabs, "</tab>"]
