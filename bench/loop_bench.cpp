@@ -136,7 +136,7 @@ task<> time_out(Channel& from, std::int64_t times, std::int64_t& timed_out) {
 }
 
 template <class Channel>
-task<> receive_until_closed(Channel& from) {
+task<> receive_to_the_end(Channel& from) {
     while (true) {
         const auto got = co_await from.receive();
         if (!got) {
@@ -157,7 +157,7 @@ void channel_timeouts(benchmark::State& state) {
         Channel channel;
         run_loop loop;
         std::int64_t timed_out = 0;
-        loop.spawn(receive_until_closed(channel));
+        loop.spawn(receive_to_the_end(channel));
         const auto run = [&](std::int64_t count) {
             const std::int64_t target = timed_out + count;
             for (std::int64_t i = 0; i != at_a_time; ++i) {

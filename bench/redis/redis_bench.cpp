@@ -67,8 +67,8 @@ struct counts {
     }
 };
 
-tryst::task<> exchange_until_stopped(remote_exchanger& room, std::uint64_t me, std::stop_token stop,
-                                     counts& all) {
+tryst::task<> exchange_repeatedly(remote_exchanger& room, std::uint64_t me, std::stop_token stop,
+                                  counts& all) {
     std::uint64_t& count = all.exchanged[me];
     for (;; ++count) {
         auto got = co_await room.exchange(first_of(me) + count, stop);
@@ -102,7 +102,7 @@ void measure_pairs(const std::string& url, std::size_t rooms, seconds duration) 
     for (std::size_t i = 0; i != 2 * rooms; ++i) {
         redis::connection& mine = i % 2 == 0 ? one : other;
         ends.push_back(std::make_unique<remote_exchanger>(mine, "bench " + std::to_string(i / 2)));
-        executor.spawn(exchange_until_stopped(*ends.back(), i, stop.get_token(), all));
+        executor.spawn(exchange_repeatedly(*ends.back(), i, stop.get_token(), all));
     }
     // At least until each party has exchanged once more, however busy the machine is.
     const auto run_for = [&](seconds time) {

@@ -60,13 +60,13 @@ public:
     /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
     ///   own.
     /// @throws std::bad_alloc. An exchanger allocates nothing after its constructor.
-    explicit exchanger(typename observer::given shared = {})
+    exchanger(typename observer::given shared = {})
         : exchanger(detail::processor_count(), shared) {}
 
     /// As above.
     /// @param capacity  the number of slots in addition to slot 0, which is the number of further
-    ///   pairs that can meet at the same time. Each slot takes two cache lines. 0 means only slot 0,
-    ///   and 255 is the maximum.
+    ///   pairs that can meet at the same time. Each slot takes two cache lines. 0 means only slot
+    ///   0, and 255 is the maximum.
     explicit exchanger(std::size_t capacity, typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(capacity, shared)) {}
 
@@ -96,11 +96,15 @@ public:
     /// and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @allocation none.
     /// @sync as for an exchange.
-    template <class... Limit>
-    exchange_result<T> try_exchange(T item, Limit...) noexcept {
-        detail::check_no_limits<Limit...>();
+    exchange_result<T> try_exchange(T item) noexcept {
         return factory::try_exchange(*protocol_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_exchange(T, Limit...) {
+        return detail::refuse_limits<exchange_result<T>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
     /// back. Idempotent.

@@ -106,7 +106,7 @@ public:
     /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
     ///   own.
     /// @throws std::bad_alloc.
-    explicit red_blue_exchanger(typename observer::given shared = {})
+    red_blue_exchanger(typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
 
     /// As above.
@@ -145,11 +145,15 @@ public:
     /// arrives during the call, if another party claims the waiter that this one is about to claim.
     /// @throws nothing.  @progress lock-free.  @sync as for an exchange.
     /// @allocation none.
-    template <class... Limit>
-    exchange_result<Blue, Red> try_red(Red item, Limit...) noexcept {
-        detail::check_no_limits<Limit...>();
+    exchange_result<Blue, Red> try_red(Red item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_red(Red, Limit...) {
+        return detail::refuse_limits<exchange_result<Blue, Red>, Limit...>();
+    }
+    /// @endcond
 
     /// As `red`, for the other colour: `blue(item)` meets `red(item)`, and its result is an
     /// `exchange_result<Red, Blue>`.
@@ -158,11 +162,15 @@ public:
         return sides::blue::make_exchange(*protocol_, std::move(item), std::move(limit)...);
     }
     /// As `try_red`, but swaps with a waiting red party.
-    template <class... Limit>
-    exchange_result<Red, Blue> try_blue(Blue item, Limit...) noexcept {
-        detail::check_no_limits<Limit...>();
+    exchange_result<Red, Blue> try_blue(Blue item) noexcept {
         return sides::blue::try_exchange(*protocol_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_blue(Blue, Limit...) {
+        return detail::refuse_limits<exchange_result<Red, Blue>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes permanently. Each party that waits or arrives later gets `closed` and its own item
     /// back. Under `fifo`, a waiting party may still exchange if its partner has begun to arrive;

@@ -128,10 +128,6 @@ template <class... Arguments>
 using cases_among = typename cases_of<decltype(std::tuple_cat(
     typename side_of<std::remove_cvref_t<Arguments>>::list()...))>::type;
 
-/// After a mistake: what the right call would return, so that no other error follows. Not defined.
-template <class T>
-T right_type();
-
 /// The arguments of a selection: cases, then its limits.
 /// @tparam Arguments  references, as the caller gave them.
 template <class... Arguments>
@@ -145,7 +141,8 @@ public:
     /// The number of the cases.
     static constexpr std::size_t cases =
         (std::size_t{is_case<std::remove_cvref_t<Arguments>>} + ... + 0);
-    static constexpr std::size_t limits = sizeof...(Arguments) - cases;
+    static constexpr std::size_t limits =
+        (std::size_t{is_like_a_limit<std::remove_cvref_t<Arguments>>} + ... + 0);
 
     /// Fails to compile at the first mistake. @returns whether there is none.
     static constexpr bool check() {
@@ -169,22 +166,19 @@ public:
 private:
     enum class mistake : std::uint8_t { none, limited, lvalue, unknown, no_case, limit_first };
 
-    template <class Argument>
-    static constexpr bool is_unknown = !is_case<Argument> && !is_like_a_limit<Argument>;
-
     /// Whether the cases come first.
     static constexpr bool in_order = [] {
         std::size_t i = 0;
         return ((is_case<std::remove_cvref_t<Arguments>> == (i++ < cases)) && ...);
     }();
 
-    static constexpr mistake found =
-        (is_limited_case<std::remove_cvref_t<Arguments>> || ...) ? mistake::limited
-        : (is_lvalue_case<Arguments> || ...)                     ? mistake::lvalue
-        : (is_unknown<std::remove_cvref_t<Arguments>> || ...)    ? mistake::unknown
-        : cases == 0                                             ? mistake::no_case
-        : !in_order                                              ? mistake::limit_first
-                                                                 : mistake::none;
+    static constexpr mistake found = (is_limited_case<std::remove_cvref_t<Arguments>> || ...)
+                                         ? mistake::limited
+                                     : (is_lvalue_case<Arguments> || ...)     ? mistake::lvalue
+                                     : sizeof...(Arguments) != cases + limits ? mistake::unknown
+                                     : cases == 0                             ? mistake::no_case
+                                     : !in_order                              ? mistake::limit_first
+                                                                              : mistake::none;
 };
 
 /// Makes selections.
@@ -218,10 +212,11 @@ struct selection_factory {
     static auto try_once(std::tuple<Arguments...> arguments) noexcept {
         using checked = selection_arguments<Arguments...>;
         using cases = cases_among<Arguments...>;
-        constexpr bool waits = checked::limits != 0 && checked::cases != 0;
+        constexpr bool waits =
+            checked::limits != 0 && checked::cases + checked::limits == sizeof...(Arguments);
         static_assert(!waits, "tryst: try_select does not wait, so it takes no limit: "
                               "try_select(a.receive(), b.receive())");
-        if constexpr (waits) {
+        if constexpr (waits && !std::is_void_v<cases>) {
             return detail::right_type<typename cases::result>();
         } else if constexpr (checked::check()) {
             selection<cases, limits<false>> polled(

@@ -50,7 +50,7 @@ public:
     /// @param shared  the `counters` in which it counts, with the policy `counted`; by default its
     ///   own.
     /// @throws std::bad_alloc.
-    explicit synchronous_channel(typename observer::given shared = {})
+    synchronous_channel(typename observer::given shared = {})
         : protocol_(std::make_unique<protocol>(sides::default_capacity(), shared)) {}
 
     /// As above.
@@ -80,11 +80,15 @@ public:
     /// waits, and never offers `item` to later arrivals.
     /// @throws nothing.  @progress lock-free.  @sync as for a send.
     /// @allocation none.
-    template <class... Limit>
-    exchange_result<void, T> try_send(T item, Limit...) noexcept {
-        detail::check_no_limits<Limit...>();
+    exchange_result<void, T> try_send(T item) noexcept {
         return sides::red::try_exchange(*protocol_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_send(T, Limit...) {
+        return detail::refuse_limits<exchange_result<void, T>, Limit...>();
+    }
+    /// @endcond
 
     /// Waits for a sender, and takes its item.
     /// @param limit  as for `send`.
@@ -99,11 +103,15 @@ public:
     /// waits.
     /// @throws nothing.  @progress lock-free.  @sync as for a receive.
     /// @allocation none.
-    template <class... Limit>
-    exchange_result<T, void> try_receive(Limit...) noexcept {
-        detail::check_no_limits<Limit...>();
+    exchange_result<T, void> try_receive() noexcept {
         return sides::blue::try_exchange(*protocol_, detail::nothing());
     }
+    /// @cond
+    template <class... Limit>
+    auto try_receive(Limit...) {
+        return detail::refuse_limits<exchange_result<T, void>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes permanently. Each party that waits or arrives later gets `closed`, and senders also
     /// get their items back. No item is left in the channel, because it has no buffer. As with

@@ -55,14 +55,15 @@ inline constexpr bool is_deadline<std::chrono::time_point<clock, Duration>> = tr
 /// to 3 us later on a loop without other work. When the time is over, the operation ends with
 /// `timed_out`, never earlier, as soon as the executor looks at its timers: a busy loop does so
 /// after each 64 coroutines. With a duration of zero or less, or a time point that has passed, the
-/// operation meets a waiting partner, or fails at once.
+/// operation meets a waiting partner, or fails at once. After 64 operations in a row that met their
+/// partners at once, one whose time point has passed fails even so.
 template <class Limit>
 concept time_limit = detail::is_duration<Limit> || detail::is_deadline<Limit>;
 
 /// What follows the other arguments of an operation that waits: at most one `time_limit` and at
 /// most one `stoppable_token`, in either order. When a stop is requested, the operation ends with
 /// `cancelled`. A stop that was requested before the start cancels at once, even if a partner is
-/// waiting.
+/// waiting. A call with a wrong limit does not compile, not even in a `requires` expression.
 template <class Limit>
 concept wait_limit = time_limit<Limit> || stoppable_token<Limit>;
 
@@ -72,6 +73,10 @@ namespace detail {
 template <class Argument>
 inline constexpr bool is_like_a_limit =
     wait_limit<Argument> || std::is_arithmetic_v<Argument> || is_time_point<Argument>;
+
+/// After a mistake: what the right call would return, so that no other error follows. Not defined.
+template <class T>
+T right_type();
 
 /// Fails to compile at the first mistake. @returns whether there is none.
 template <class... Limit>
@@ -89,19 +94,22 @@ constexpr bool check_limits() {
     static_assert(other_clock || number || known,
                   "tryst: the last arguments of an operation are its limits, a duration or a time "
                   "point of the steady_clock, and a stop token: ex.exchange(x, 5ms, stop)");
-    static_assert(one_time, "tryst: an operation takes one duration or one time point, not two: "
-                            "ex.exchange(x, 5ms, stop)");
-    static_assert(one_stop, "tryst: an operation takes one stop token, not two: "
-                            "ex.exchange(x, 5ms, stop)");
+    static_assert(!known || one_time,
+                  "tryst: an operation takes one duration or one time point, not two: "
+                  "ex.exchange(x, 5ms, stop)");
+    static_assert(!known || !one_time || one_stop,
+                  "tryst: an operation takes one stop token, not two: "
+                  "ex.exchange(x, 5ms, stop)");
     return known && one_time && one_stop;
 }
 
-/// Fails to compile if there is a limit.
-template <class... Limit>
-constexpr void check_no_limits() {
+/// Refuses the limits of a `try_` operation, which returns `Result`.
+template <class Result, class... Limit>
+Result refuse_limits() {
     static_assert(sizeof...(Limit) == 0,
                   "tryst: a try_ operation does not wait, so it takes no limit: "
-                  "ex.try_exchange(x), select(a.receive(), 5ms, stop)");
+                  "ex.try_exchange(x), or with a limit ex.exchange(x, 5ms, stop)");
+    return detail::right_type<Result>();
 }
 
 /// A time limit in the clock's own unit.

@@ -71,9 +71,9 @@ struct any_result {
 };
 
 /* The group
- * The first child to finish, and an outer stop, request a stop of all. A time limit is a child, too.
- * The source of the stop lives in the frame of `when_any`, which ends only after all have arrived at
- * the counter.
+ * The first child to finish, and an outer stop, request a stop of all. A time limit is a child,
+ * too. The source of the stop lives in the frame of `when_any`, which ends only after all have
+ * arrived at the counter.
  *
  * I47. Whoever requests the stop has not arrived yet, so the source outlives the request. A child
  *     requests it before it arrives. An outer stop enters the group first; if all have arrived, it
@@ -118,9 +118,13 @@ join_child join_first(auto& work, Group& group, std::size_t index) {
     group.finish(index);
 }
 
-/// The child of a time limit.
+/// The child of a time limit. It begins a turn later, so that an exchange that has met its partner
+/// at once comes first, even if it resumes through the executor's queue.
 template <class Limit, class Group>
 join_child join_time(Limit limit, Group& group) {
+    if (const executor_ref on = group.awaiter.executor()) {
+        co_await on.schedule();
+    }
     const bool passed = co_await sleep(limit, group.stop.get_token());
     if (passed) {
         group.finish(when_any_npos);
@@ -186,7 +190,7 @@ run_any(std::tuple<Make...> make, std::index_sequence<I...> /*all*/, OuterToken 
     group_type group(std::tuple_size_v<children_type>);
     std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
     {
-        // The time limit begins last: a limit of zero lets the others end at once, too.
+        // The time limit begins last: a limit of zero lets the others meet a waiting partner.
         children_type children{detail::join_first(std::get<I>(work), group, I)...,
                                detail::join_time(limit, group)...};
         const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
@@ -250,7 +254,7 @@ private:
 /// called in turn, when `when_any` is awaited. If one of them ends at once, the later ones are
 /// called, too, with a stop that was requested. After the functions, at most one time limit and one
 /// stop token may follow (see `wait_limit`). When the time has passed, or a stop is requested, the
-/// stop is passed on to all.
+/// stop is passed on to all. After your own stop, the index is that of the first to end.
 ///
 /// The token is an `inplace_stop_token`, unless a function accepts only a `std::stop_token`, as a
 /// lambda with such a parameter does. With g++ 12, a lambda that captures by value must have a name
@@ -265,12 +269,15 @@ private:
 /// @cancellation  by the stop token and the time limit. May be destroyed while it waits, as a task.
 /// @sync     everything that the awaitables did happens-before the awaiter continues.
 /// @allocation  two coroutine frames for each function, one for a time limit, and one for
-///   `when_any` itself. A `std::stop_token` takes another block. A time limit needs what `sleep_for`
-///   needs.
+///   `when_any` itself. A `std::stop_token` takes another block. A time limit needs what
+///   `sleep_for` needs.
 template <class... Arguments>
 auto when_any(Arguments&&... arguments) {
-    constexpr std::size_t limits =
-        (std::size_t{detail::is_like_a_limit<std::remove_cvref_t<Arguments>>} + ... + 0);
+    constexpr std::size_t limits = [] { // at the end
+        std::size_t count = 0;
+        ((count = detail::is_like_a_limit<std::remove_cvref_t<Arguments>> ? count + 1 : 0), ...);
+        return count;
+    }();
     return detail::any_factory::make(std::forward_as_tuple(std::forward<Arguments>(arguments)...),
                                      std::make_index_sequence<sizeof...(Arguments) - limits>(),
                                      std::make_index_sequence<limits>());

@@ -7,6 +7,7 @@
 // diagnostic: the arguments of select are what exchange, .* return, then its limits
 // diagnostic: try_select does not wait, so it takes no limit
 // diagnostic: try_select does not wait, so it takes no limit
+// diagnostic: the arguments of select are what exchange, .* return, then its limits
 #include <tryst/exchanger.hpp>
 #include <tryst/select.hpp>
 #include <tryst/synchronous_channel.hpp>
@@ -33,6 +34,8 @@ void refused(tryst::synchronous_channel<int>& a, tryst::exchanger<int>& b, std::
     static_cast<void>(tryst::try_select(a.receive(), b.exchange(1), stop));
 #elif MISTAKE == 8
     static_cast<void>(tryst::try_select(a.receive(), b.exchange(1), 5ms));
+#elif MISTAKE == 9
+    static_cast<void>(tryst::try_select(a, b.exchange(1)));
 #else
     static_cast<void>(tryst::select(a.receive(), b.exchange(1), 5ms, stop));
     static_cast<void>(tryst::select_biased(a.receive(), b.exchange(1), stop, 5ms));

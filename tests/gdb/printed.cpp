@@ -109,7 +109,7 @@ struct printed_objects {
     tryst::exchanger<int> closed{0};
     tryst::exchanger<int> lonely{0};
     tryst::counters counts{3};
-    tryst::exchanger<int, tryst::counted> counted{counts, 0};
+    tryst::exchanger<int, tryst::counted> counted{0, counts};
     tryst::counters no_counts{2};
     tryst::red_blue_exchanger<int, char> queue;
     tryst::red_blue_exchanger<int, char, tryst::order::lifo> stack{3};

@@ -62,7 +62,7 @@ task<> wait_in_vain(Exchanger& ex, counts& all, const std::atomic<bool>& enough,
 
 using channel = synchronous_channel<int, order::fifo>;
 
-task<> send_until_closed(channel& ch) {
+task<> send_to_the_end(channel& ch) {
     while (true) {
         const auto sent = co_await ch.send(1);
         if (!sent) {
@@ -72,7 +72,7 @@ task<> send_until_closed(channel& ch) {
     }
 }
 
-task<> receive_until_closed(channel& ch, std::atomic<std::size_t>& met) {
+task<> receive_to_the_end(channel& ch, std::atomic<std::size_t>& met) {
     while (true) {
         const auto got = co_await ch.receive();
         if (!got) {
@@ -198,8 +198,8 @@ TEST(MemoryStressOfOneProcessor, DoesNotGrowWhenLoopsWaitForIt) {
     for (std::size_t i = 0; i != loops; ++i) {
         threads.emplace_back([&] {
             run_loop loop;
-            loop.spawn(send_until_closed(ch));
-            loop.run(receive_until_closed(ch, met));
+            loop.spawn(send_to_the_end(ch));
+            loop.run(receive_to_the_end(ch, met));
         });
     }
     const auto until = [&](std::size_t wanted) {

@@ -150,8 +150,8 @@ struct report {
 bound_coroutine exchange_on(executor_ref, tryst::exchanger<int>& ex, int item, report& out) {
     out.fill(co_await ex.exchange(item));
 }
-bound_coroutine exchange_for_on(executor_ref, tryst::exchanger<int>& ex, int item,
-                                std::chrono::microseconds patience, report& out) {
+bound_coroutine limited_exchange_on(executor_ref, tryst::exchanger<int>& ex, int item,
+                                    std::chrono::microseconds patience, report& out) {
     out.fill(co_await ex.exchange(item, patience));
 }
 task<> exchange_task(tryst::exchanger<int>& ex, int item, report& out) {
@@ -391,7 +391,7 @@ TEST(ExchangeOnAnExecutor, WithoutTimersKeepsDeadlinesByTheTimerThread) {
     tryst::exchanger<int> ex;
     report waiter;
     const auto start = std::chrono::steady_clock::now();
-    const bound_coroutine waiting = exchange_for_on(queue.ref(), ex, 1, 2ms, waiter);
+    const bound_coroutine waiting = limited_exchange_on(queue.ref(), ex, 1, 2ms, waiter);
     while (!waiting.done()) {
         queue.run_one(); // waits for the timer thread to post
     }
@@ -405,7 +405,7 @@ TEST(ExchangeOnAnExecutor, WithoutTimersTakesAPartnerBeforeTheDeadline) {
     queue_executor queue;
     tryst::exchanger<int> ex;
     report waiter;
-    const bound_coroutine waiting = exchange_for_on(queue.ref(), ex, 1, 24h, waiter);
+    const bound_coroutine waiting = limited_exchange_on(queue.ref(), ex, 1, 24h, waiter);
     EXPECT_TRUE(ex.try_exchange(2));
     EXPECT_FALSE(waiting.done()) << "resumed inline instead of being posted";
     while (!waiting.done()) {
@@ -421,7 +421,7 @@ TEST(ExchangeOnAnExecutor, ThatIsALoopButNotThisThreadsKeepsDeadlinesToo) {
     tryst::exchanger<int> ex;
     report waiter;
     const auto start = std::chrono::steady_clock::now();
-    const bound_coroutine waiting = exchange_for_on(loop.executor(), ex, 1, 2ms, waiter);
+    const bound_coroutine waiting = limited_exchange_on(loop.executor(), ex, 1, 2ms, waiter);
     while (!waiter.done) {
         loop.run_until_idle();
         std::this_thread::yield();

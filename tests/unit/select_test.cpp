@@ -703,7 +703,7 @@ TEST(SelectDeath, OfAnExchangeThatWasAwaited) {
             static_cast<void>(sync_wait(before));
             static_cast<void>(tryst::select(std::move(before)));
         },
-        "no case");
+        "cannot be passed on");
 }
 #endif
 

@@ -593,7 +593,7 @@ detached_coroutine select_in_time(tryst::exchanger<int>& ex, int item, outcome& 
     end = only ? outcome{{}, *only} : outcome{only.error(), only.returned()};
 }
 
-detached_coroutine exchange_for_ever(tryst::exchanger<int>& ex, int item, outcome& end) {
+detached_coroutine exchange_without_end(tryst::exchanger<int>& ex, int item, outcome& end) {
     const auto got = co_await ex.exchange(item);
     end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
 }
@@ -646,7 +646,7 @@ TEST_F(TimerThreadFailure, DoesNotMatterIfAPartnerWaits) {
                 tryst::exchanger<int> ex;
                 outcome one;
                 outcome two;
-                exchange_for_ever(ex, 1, one);
+                exchange_without_end(ex, 1, one);
                 wait(ex, 2, two);
                 run();
                 return one.error || two.error || one.item != 2 || two.item != 1 ? 4 : 0;

@@ -5,6 +5,7 @@
 #include <tryst/run_loop.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
+#include <tryst/synchronous_channel.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/joined_coroutine.hpp"
@@ -252,6 +253,26 @@ TEST(WhenAny, MeetsAWaitingPartnerThoughItHasNoTime) {
     }(ex));
     loop.run_until_idle();
     EXPECT_EQ(theirs, 2);
+}
+
+TEST(WhenAny, MeetsWaitingPartnersThoughItHasNoTimeHoweverManyThereAre) {
+    tryst::synchronous_channel<int> line;
+    run_loop loop;
+    constexpr int parties = 200; // more than one turn allows
+    for (int i = 0; i != parties; ++i) {
+        loop.spawn([](tryst::synchronous_channel<int>& line) -> task<> {
+            const auto sent = co_await line.send(1);
+            EXPECT_TRUE(sent);
+        }(line));
+    }
+    loop.run_until_idle();
+    loop.run([](tryst::synchronous_channel<int>& line) -> task<> {
+        for (int i = 0; i != parties; ++i) {
+            auto got = co_await when_any([&](auto stop) { return line.receive(stop); }, 0s);
+            EXPECT_EQ(got.index(), 0U);
+            EXPECT_TRUE(got.get<0>());
+        }
+    }(line));
 }
 
 TEST(WhenAny, MayBeNested) {

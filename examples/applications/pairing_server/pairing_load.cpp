@@ -157,7 +157,7 @@ public:
     void execute(std::size_t clients) {
         const auto start = clock::now();
         for (std::size_t i = 0; i != clients; ++i) {
-            asio::co_spawn(context_, exchange_until_done(i % 2, servers_.endpoint(i)), rethrow);
+            asio::co_spawn(context_, exchange_rounds(i % 2, servers_.endpoint(i)), rethrow);
         }
         context_.run();
         elapsed_ = clock::now() - start;
@@ -194,7 +194,7 @@ private:
 
     /// No client is left without a partner, because the number of messages is even. With two sides,
     /// clients with even message numbers ask and the others answer: the same number of each.
-    awaitable<void> exchange_until_done(std::size_t side, tcp::endpoint server) {
+    awaitable<void> exchange_rounds(std::size_t side, tcp::endpoint server) {
         std::vector<std::byte> body(size_);
         std::size_t& next = next_[red_blue_ ? side : 0];
         const std::size_t step = red_blue_ ? 2 : 1;

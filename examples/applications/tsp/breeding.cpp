@@ -183,12 +183,12 @@ void breed_on_threads(evolution& algorithm, const instance& problem, const optio
 } // namespace
 
 std::size_t worker_count(const options& chosen) noexcept {
-    return chosen.exchange == exchange_form::mutex ? thread_count(chosen) : chosen.breeders;
+    return chosen.exchange == exchange_kind::mutex ? thread_count(chosen) : chosen.breeders;
 }
 
 void breed_all(evolution& algorithm, const instance& problem, const options& chosen) {
     switch (chosen.exchange) {
-    case exchange_form::symmetric: {
+    case exchange_kind::symmetric: {
         tryst::exchanger<genes> channel;
         breed_on_loops(algorithm, problem, chosen,
                        [&](std::size_t, breeder& self, workspace& scratch, barrier::group& group) {
@@ -196,7 +196,7 @@ void breed_all(evolution& algorithm, const instance& problem, const options& cho
                        });
         break;
     }
-    case exchange_form::red_blue: {
+    case exchange_kind::red_blue: {
         tryst::red_blue_exchanger<genes> channel;
         breed_on_loops(
             algorithm, problem, chosen,
@@ -206,7 +206,7 @@ void breed_all(evolution& algorithm, const instance& problem, const options& cho
             });
         break;
     }
-    case exchange_form::mutex:
+    case exchange_kind::mutex:
         breed_on_threads(algorithm, problem, chosen);
         break;
     }

@@ -34,15 +34,15 @@ void accept_names(CLI::Option* option, const std::map<std::string, Value>& value
 }
 
 void declare_method(CLI::App& app, options& chosen) {
-    accept_names<exchange_form>(
+    accept_names<exchange_kind>(
         app.add_option("--exchange", chosen.exchange,
                        "How breeders are paired. red-blue: with a breeder of the other colour. "
                        "symmetric: with any other breeder, with timeouts. mutex: like symmetric, "
                        "but with blocking threads instead of tryst, for comparison only")
             ->default_str("red-blue"),
-        {{"red-blue", exchange_form::red_blue},
-         {"symmetric", exchange_form::symmetric},
-         {"mutex", exchange_form::mutex}},
+        {{"red-blue", exchange_kind::red_blue},
+         {"symmetric", exchange_kind::symmetric},
+         {"mutex", exchange_kind::mutex}},
         "red-blue|symmetric|mutex");
     app.add_option("--threads", chosen.threads,
                    "Number of loops, or of threads with mutex; the breeders are shared among them. "
@@ -121,7 +121,7 @@ void complete(options& chosen) {
     if (chosen.breeders >= chosen.population) {
         throw CLI::ValidationError("--breeders", "must be less than --population");
     }
-    if (chosen.exchange == exchange_form::red_blue && chosen.breeders % 2 != 0) {
+    if (chosen.exchange == exchange_kind::red_blue && chosen.breeders % 2 != 0) {
         throw CLI::ValidationError("--breeders",
                                    "must be even, or use --exchange symmetric or mutex");
     }

@@ -13,13 +13,13 @@
 namespace tsp {
 
 /// How breeders are paired.
-enum class exchange_form : unsigned char { red_blue, symmetric, mutex };
+enum class exchange_kind : unsigned char { red_blue, symmetric, mutex };
 
 struct options {
     std::string problem; ///< Empty: the built-in grid.
     std::size_t side = 20; ///< Cities per side of the grid.
 
-    exchange_form exchange = exchange_form::red_blue;
+    exchange_kind exchange = exchange_kind::red_blue;
     std::size_t threads = 1;
 
     // The values of the paper.

@@ -51,11 +51,15 @@ public:
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    template <class... Limit>
-    [[nodiscard]] task<send_result> try_send(T item, Limit...) {
-        tryst::detail::check_no_limits<Limit...>();
+    [[nodiscard]] task<send_result> try_send(T item) {
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_send(T, Limit...) {
+        return tryst::detail::refuse_limits<task<send_result>, Limit...>();
+    }
+    /// @endcond
 
     /// Waits for a sender's item.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
@@ -68,11 +72,15 @@ public:
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    template <class... Limit>
-    [[nodiscard]] task<receive_result> try_receive(Limit...) {
-        tryst::detail::check_no_limits<Limit...>();
+    [[nodiscard]] task<receive_result> try_receive() {
         return detail::try_meet<kind, 1>(meeting_, tryst::detail::nothing());
     }
+    /// @cond
+    template <class... Limit>
+    auto try_receive(Limit...) {
+        return tryst::detail::refuse_limits<task<receive_result>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes the room in all processes, as `remote_exchanger::close` does.
     void close() noexcept { meeting_.close(); }

@@ -65,11 +65,15 @@ public:
     /// nobody waits in this process, it asks Redis, which takes a round trip.
     /// @returns  a task, to be awaited once, while the exchanger exists.
     /// @throws   std::bad_alloc.
-    template <class... Limit>
-    [[nodiscard]] task<result_type> try_exchange(T item, Limit...) {
-        tryst::detail::check_no_limits<Limit...>();
+    [[nodiscard]] task<result_type> try_exchange(T item) {
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_exchange(T, Limit...) {
+        return tryst::detail::refuse_limits<task<result_type>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes the room in all processes. Each party that waits or arrives later gets `closed`. The
     /// other processes learn of it through Redis, if need be when this process is connected again.

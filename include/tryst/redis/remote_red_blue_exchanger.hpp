@@ -52,11 +52,15 @@ public:
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    template <class... Limit>
-    [[nodiscard]] task<red_result> try_red(Red item, Limit...) {
-        tryst::detail::check_no_limits<Limit...>();
+    [[nodiscard]] task<red_result> try_red(Red item) {
         return detail::try_meet<kind, 0>(meeting_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_red(Red, Limit...) {
+        return tryst::detail::refuse_limits<task<red_result>, Limit...>();
+    }
+    /// @endcond
 
     /// Offers `item` as a blue party, and waits until a red one swaps.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
@@ -69,11 +73,15 @@ public:
     }
     /// As above, but ends with `no_partner` if nobody waits. Asks Redis if nobody waits in this
     /// process.
-    template <class... Limit>
-    [[nodiscard]] task<blue_result> try_blue(Blue item, Limit...) {
-        tryst::detail::check_no_limits<Limit...>();
+    [[nodiscard]] task<blue_result> try_blue(Blue item) {
         return detail::try_meet<kind, 1>(meeting_, std::move(item));
     }
+    /// @cond
+    template <class... Limit>
+    auto try_blue(Blue, Limit...) {
+        return tryst::detail::refuse_limits<task<blue_result>, Limit...>();
+    }
+    /// @endcond
 
     /// Closes the room in all processes, as `remote_exchanger::close` does.
     void close() noexcept { meeting_.close(); }

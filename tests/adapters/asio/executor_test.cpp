@@ -48,7 +48,7 @@ void exchange_on(net::io_context& io, const Executor& executor) {
 
 /// Ends a context while an operation waits on one of its executors.
 template <class Make>
-void exchange_until_the_end(Make make) {
+void exchange_to_the_end(Make make) {
     exchanger ex;
     {
         net::io_context io;
@@ -62,21 +62,21 @@ void exchange_until_the_end(Make make) {
 }
 
 TEST(AsioExecutor, MayBeTypeErased) {
-    exchange_until_the_end(
+    exchange_to_the_end(
         [](net::io_context& io) { return net::any_io_executor(io.get_executor()); });
 }
 
 TEST(AsioExecutor, MayBeATypeErasedStrand) {
-    exchange_until_the_end(
+    exchange_to_the_end(
         [](net::io_context& io) { return net::any_io_executor(net::make_strand(io)); });
 }
 
 TEST(AsioExecutor, MayBeOneOfTheNetworkingTs) {
-    exchange_until_the_end([](net::io_context& io) { return net::executor(io.get_executor()); });
+    exchange_to_the_end([](net::io_context& io) { return net::executor(io.get_executor()); });
 }
 
 TEST(AsioExecutor, MayBeAStrandOfTheNetworkingTs) {
-    exchange_until_the_end([](net::io_context& io) { return net::io_context::strand(io); });
+    exchange_to_the_end([](net::io_context& io) { return net::io_context::strand(io); });
 }
 
 TEST(AsioExecutor, OfTheNetworkingTsMayRunTasks) {

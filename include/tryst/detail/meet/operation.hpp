@@ -191,7 +191,7 @@ public:
     protocol& where() const noexcept { return *protocol_; }
     typename Side::own&& take_item() noexcept {
         assert(this->at == stage::created &&
-               "tryst: an exchange that has been awaited is no case and no sender");
+               "tryst: an operation that has been awaited cannot be passed on");
         return std::move(mine().own());
     }
     proposal take_proposal() noexcept { return {protocol_, take_item()}; }

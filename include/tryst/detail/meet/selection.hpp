@@ -200,7 +200,8 @@ public:
 
     /// The cases, which are moved out. Precondition: not awaited.
     proposal take_proposal() noexcept {
-        assert(at_ == stage::created && "tryst: a selection that has been awaited is no sender");
+        assert(at_ == stage::created &&
+               "tryst: an operation that has been awaited cannot be passed on");
         return {order_.is_biased(), std::move(cases_)};
     }
 
