@@ -27,7 +27,7 @@ constexpr bool not_a_token_for = false;
 
 /// Calls `net::async_initiate`. Checks its constraint first, because Asio's own error is long.
 template <class Signature, class Token, class Initiation, class Argument>
-auto initiate(Initiation initiation, Token& token, Argument&& argument) {
+decltype(auto) initiate(Initiation initiation, Token& token, Argument&& argument) {
     if constexpr (requires {
                       net::async_initiate<Token, Signature>(initiation, token,
                                                             std::forward<Argument>(argument));
@@ -175,7 +175,7 @@ concept runnable_work =
 ///              offer, `std::terminate` is called.
 template <detail::awaitable_operation Operation, class Token>
     requires(!std::is_lvalue_reference_v<Operation>)
-auto async_wait(Operation&& operation, Token&& token) {
+decltype(auto) async_wait(Operation&& operation, Token&& token) {
     using core = detail::core_of<Operation>;
     using form = detail::awaitable_token<std::decay_t<Token>>;
     if constexpr (form::makes_awaitable) {
@@ -204,7 +204,7 @@ auto async_wait(Operation&& operation, Token&& token) {
 /// @allocation  one frame, from the handler's associated allocator, freed before the handler is
 ///              called.
 template <class T, class Token>
-auto async_wait(task<T> work, Token&& token) {
+decltype(auto) async_wait(task<T> work, Token&& token) {
     static_assert(
         std::is_void_v<T> || std::is_default_constructible_v<T>,
         "tryst::asio::async_wait: T must be default constructible, as for asio::co_spawn");
@@ -218,7 +218,7 @@ auto async_wait(task<T> work, Token&& token) {
 ///              `std::stop_token` that `work` received, on the handler's executor.
 /// @allocation  as for a task, and a stop state if the cancellation slot is connected.
 template <detail::stoppable_work Work, class Token>
-auto async_wait(Work work, Token&& token) {
+decltype(auto) async_wait(Work work, Token&& token) {
     using task_type = std::invoke_result_t<Work&, std::stop_token>;
     return detail::initiate<
         typename detail::task_outcome<typename task_type::value_type>::signature, Token>(

@@ -13,6 +13,13 @@
 #include <utility>
 
 namespace tryst::uring {
+namespace detail {
+
+/// Of other types, only what was meant to be a limit.
+template <class Limit, class Limits>
+concept converts_to_limits = !std::same_as<Limit, Limits> && tryst::detail::is_like_a_limit<Limit>;
+
+} // namespace detail
 
 /// At most one time limit and one stop token, to be stored or passed to several operations. An
 /// operation takes such an object in the place of its limits: `recv(socket, into, 0, until)`.
@@ -23,6 +30,7 @@ public:
     /// @param limit  a `time_limit`, a `std::stop_token`, both in either order, or neither. A
     ///   duration begins now.
     template <class... Limit>
+        requires(sizeof...(Limit) != 1 || (detail::converts_to_limits<Limit, limits> && ...))
     limits(Limit... limit) noexcept {
         if constexpr (check<Limit...>()) {
             (set(std::move(limit)), ...);

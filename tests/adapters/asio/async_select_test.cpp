@@ -233,6 +233,27 @@ TEST_F(AsioAsyncSelect, BeginsADeferredOperationWhenThatIsCalled) {
     expect_selected(got, 0);
 }
 
+/// Its constructor takes anything, and takes a copy for something else.
+struct greedy {
+    explicit greedy(int n) noexcept : number(n) {}
+    greedy(const greedy&) = default;
+    greedy(greedy&&) noexcept = default;
+    template <class T>
+    explicit greedy(T&& /*anything*/) noexcept : number(-1) {}
+    int number;
+};
+
+TEST_F(AsioAsyncSelect, CopiesItsItemsWithADeferredOperation) {
+    tryst::synchronous_channel<greedy> line;
+    const auto first = async_wait(tryst::select(line.send(greedy(1))), deferred);
+    auto second = first;
+    std::move(second)(net::bind_executor(io, [](const auto& sent) { EXPECT_TRUE(sent); }));
+    const auto received = line.try_receive();
+    ASSERT_TRUE(received);
+    EXPECT_EQ(received->number, 1);
+    step(io);
+}
+
 TEST_F(AsioAsyncSelect, FollowsABoundStopToken) {
     std::stop_source stop;
     async_wait(all(), tryst::asio::bind_stop_token(stop.get_token(), keep()));

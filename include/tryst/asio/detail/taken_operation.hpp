@@ -17,6 +17,7 @@ namespace detail {
 /// What an exchanger's or a channel's member functions return, and `select`.
 template <class Operation>
 concept awaitable_operation =
+    !std::is_const_v<std::remove_reference_t<Operation>> &&
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
 
 template <class Operation>
@@ -29,7 +30,7 @@ constexpr bool not_an_operation = false;
 
 /// Takes the items and the limits out of an operation, which is not movable, so that another
 /// operation can begin with them later and elsewhere. Copyable if the items are, as lazy tokens may
-/// require.
+/// require; not for `select_from`.
 template <class Core>
 class taken_operation {
     struct no_token {};

@@ -42,8 +42,8 @@ public:
         : selection_case(other.protocol_, std::move(other.own())) {}
     selection_case(const selection_case& other)
         requires(std::copy_constructible<typename Side::own>)
-        : selection_case(other.protocol_,
-                         typename Side::own(const_cast<selection_case&>(other).own())) {}
+        : selection_case(other.protocol_, typename Side::own(std::as_const(
+                                              const_cast<selection_case&>(other).own()))) {}
     selection_case& operator=(const selection_case&) = delete;
 
     /// Identifies the exchanger.
