@@ -229,6 +229,7 @@ struct selection_factory {
     }
 
 private:
+    /// After a mistake.
     template <class Cases>
     static auto unlimited() {
         if constexpr (!std::is_void_v<Cases>) {

@@ -33,7 +33,7 @@ namespace tryst {
 inline constexpr std::size_t when_any_npos = static_cast<std::size_t>(-1);
 
 namespace detail {
-struct any_result;
+struct any_factory;
 } // namespace detail
 
 /// The outcome of `when_any`: which awaitable ended first, and the result of each.
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    friend struct detail::any_result;
+    friend struct detail::any_factory;
     when_any_result(std::size_t index, std::tuple<task<T>...>&& work) noexcept
         : index_(index), work_(std::move(work)) {}
 
@@ -62,13 +62,6 @@ private:
 };
 
 namespace detail {
-
-struct any_result {
-    template <class... T>
-    static when_any_result<T...> of(std::size_t index, std::tuple<task<T>...>&& work) noexcept {
-        return {index, std::move(work)};
-    }
-};
 
 /* The group
  * The first child to finish, and an outer stop, request a stop of all. A time limit is a child,
@@ -181,27 +174,6 @@ constexpr bool check_when_any() {
     return good && sizeof...(Make) != 0;
 }
 
-template <class StopSource, class OuterToken, class... Limit, class... Make, std::size_t... I>
-task<when_any_result<awaited<made<Make, token_of<StopSource>>>...>>
-run_any(std::tuple<Make...> make, std::index_sequence<I...> /*all*/, OuterToken outer,
-        Limit... limit) {
-    using group_type = any_group<StopSource>;
-    using children_type = std::array<join_child, sizeof...(Make) + sizeof...(Limit)>;
-    group_type group(std::tuple_size_v<children_type>);
-    std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
-    {
-        // The time limit begins last: a limit of zero lets the others meet a waiting partner.
-        children_type children{detail::join_first(std::get<I>(work), group, I)...,
-                               detail::join_time(limit, group)...};
-        const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
-            std::move(outer), outer_stop<group_type>{group});
-        co_await join_all<children_type>{group, children};
-    }
-    // Relaxed: the arrivals order it.
-    const std::size_t index = group.first.load(std::memory_order_relaxed);
-    co_return any_result::of(index, std::move(work));
-}
-
 /// Makes the task of `when_any`, from its functions and its limits.
 struct any_factory {
     template <class... Arguments, std::size_t... Function, std::size_t... Limit>
@@ -229,14 +201,36 @@ struct any_factory {
     }
 
 private:
+    template <class StopSource, class OuterToken, class... Limit, class... Make, std::size_t... I>
+    static task<when_any_result<awaited<made<Make, token_of<StopSource>>>...>>
+    run_any(std::tuple<Make...> make, std::index_sequence<I...> /*all*/, OuterToken outer,
+            Limit... limit) {
+        using result = when_any_result<awaited<made<Make, token_of<StopSource>>>...>;
+        using group_type = any_group<StopSource>;
+        using children_type = std::array<join_child, sizeof...(Make) + sizeof...(Limit)>;
+        group_type group(std::tuple_size_v<children_type>);
+        std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
+        {
+            // The time limit begins last: a limit of zero lets the others meet a waiting partner.
+            children_type children{detail::join_first(std::get<I>(work), group, I)...,
+                                   detail::join_time(limit, group)...};
+            const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
+                std::move(outer), outer_stop<group_type>{group});
+            co_await join_all<children_type>{group, children};
+        }
+        // Relaxed: the arrivals order it.
+        const std::size_t index = group.first.load(std::memory_order_relaxed);
+        co_return result(index, std::move(work));
+    }
+
     template <class Source, class Make, class All, stoppable_token Stop = inplace_stop_token>
     static auto run(Make&& make, All all, Stop stop = {}) {
-        return detail::run_any<Source>(std::forward<Make>(make), all, std::move(stop));
+        return any_factory::run_any<Source>(std::forward<Make>(make), all, std::move(stop));
     }
     template <class Source, class Make, class All, time_limit Time,
               stoppable_token Stop = inplace_stop_token>
     static auto run(Make&& make, All all, Time time, Stop stop = {}) {
-        return detail::run_any<Source>(std::forward<Make>(make), all, std::move(stop), time);
+        return any_factory::run_any<Source>(std::forward<Make>(make), all, std::move(stop), time);
     }
 };
 

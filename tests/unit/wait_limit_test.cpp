@@ -36,7 +36,7 @@ using tryst::test::census;
 using tryst::test::timed_loop;
 using tryst::test::tracked;
 
-/// Where the parties wait; nobody else comes.
+/// Where the party waits. No partner comes.
 struct places {
     census items;
     tryst::exchanger<tracked> swaps;

@@ -136,7 +136,7 @@ def leaves(of: Coroutine, chain: list[Coroutine]) -> Iterator[list[Coroutine]]:
 
 LIBRARY = {
     "join_tasks": "tryst::when_all()",
-    "run_any": "tryst::when_any()",
+    "any_factory::run_any": "tryst::when_any()",
     "fulfil": "tryst::spawn_future()",
 }
 
