@@ -1,11 +1,9 @@
 # tryst::redis and tryst::boost_redis, the adapter for Redis with either Asio: two libraries of the same sources,
-# and installed components that find hiredis and OpenSSL, which no public header shows.
+# and installed components that find OpenSSL, which no public header shows.
 if(NOT TRYST_ASIO AND NOT TRYST_BOOST_ASIO)
     message(FATAL_ERROR "TRYST_REDIS needs TRYST_ASIO or TRYST_BOOST_ASIO")
 endif()
-list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 # GLOBAL, for a host that links a static library from its own folder.
-find_package(hiredis REQUIRED GLOBAL)
 find_package(OpenSSL REQUIRED GLOBAL)
 
 set(redis_headers
@@ -15,12 +13,11 @@ set(redis_headers
     include/tryst/redis/options.hpp
     include/tryst/redis/remote_channel.hpp
     include/tryst/redis/remote_exchanger.hpp
-    include/tryst/redis/remote_operation.hpp
+    include/tryst/redis/remote_place.hpp
     include/tryst/redis/remote_red_blue_exchanger.hpp
     include/tryst/redis/remote_result.hpp
-    include/tryst/redis/room_statistics.hpp
     include/tryst/redis/detail/arrivals.hpp
-    include/tryst/redis/detail/meeting.hpp
+    include/tryst/redis/detail/local_place.hpp
     include/tryst/redis/detail/net.hpp
     include/tryst/redis/detail/party.hpp
     include/tryst/redis/detail/room.hpp)
@@ -31,9 +28,9 @@ set(redis_sources
     src/redis/link.cpp
     src/redis/options.cpp
     src/redis/room.cpp
-    src/redis/server_info.cpp
+    src/redis/resp.cpp
     src/redis/slot.cpp
-    src/redis/tls.cpp)
+    src/redis/stream.cpp)
 
 # The script as a string. A new configuration follows each change of it.
 set(script src/redis/rendezvous.lua)
@@ -56,7 +53,7 @@ function(tryst_add_redis component asio)
         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}) # while the major version is 0
     target_link_libraries(${target}
         PUBLIC tryst::${asio}
-        PRIVATE hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto)
+        PRIVATE OpenSSL::SSL OpenSSL::Crypto)
     if(TARGET tryst_flags) # not when we are a guest
         target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:tryst_flags>)
         tryst_compile_together(${target})
@@ -81,7 +78,7 @@ function(tryst_add_redis component asio)
 
     string(REPLACE _ - asio_package tryst-${asio})
     set(public ", ${asio_package}")
-    set(private "hiredis, openssl")
+    set(private "openssl")
     get_target_property(kind ${target} TYPE)
     if(NOT kind STREQUAL SHARED_LIBRARY)
         string(APPEND public ", ${private}")
@@ -97,5 +94,5 @@ endif()
 if(TRYST_BOOST_ASIO)
     tryst_add_redis(boost_redis boost_asio)
 endif()
-install(FILES cmake/Findhiredis.cmake cmake/tryst-find-redis.cmake
+install(FILES cmake/tryst-find-redis.cmake
     DESTINATION ${CMAKE_INSTALL_DATADIR}/cmake/tryst)

@@ -2,15 +2,8 @@
 # tryst_redis_asio, which is found already or not. The compiled part is in lib/ of the same prefix, in a package of
 # its own, because that depends on the architecture.
 if(TARGET tryst::${tryst_redis_asio})
-    set(tryst_outer_module_path "${CMAKE_MODULE_PATH}")
-    list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
-    find_package(hiredis QUIET)
-    set(CMAKE_MODULE_PATH "${tryst_outer_module_path}")
-    unset(tryst_outer_module_path)
     find_package(OpenSSL QUIET)
-    if(NOT TARGET hiredis::hiredis)
-        set(tryst_needed "hiredis is not found; install version 0.14 (Debian: libhiredis-dev)")
-    elseif(NOT TARGET OpenSSL::SSL)
+    if(NOT TARGET OpenSSL::SSL)
         set(tryst_needed "OpenSSL is not found; install version 3 (Debian: libssl-dev)")
     else()
         unset(tryst-${tryst_redis_component}_DIR CACHE) # of another prefix, perhaps

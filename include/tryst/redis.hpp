@@ -9,6 +9,6 @@
 #include <tryst/redis/options.hpp>
 #include <tryst/redis/remote_channel.hpp>
 #include <tryst/redis/remote_exchanger.hpp>
+#include <tryst/redis/remote_place.hpp>
 #include <tryst/redis/remote_red_blue_exchanger.hpp>
 #include <tryst/redis/remote_result.hpp>
-#include <tryst/redis/room_statistics.hpp>

@@ -17,7 +17,7 @@ ADAPTERS = {
     "libevent": ["libevent/[>=2.1 <3]"],
     "libuv": ["libuv/[>=1.44 <2]"],
     "qt": ["qt/[>=6.4 <7]"],
-    "redis": ["hiredis/[>=1.0 <2]", "openssl/[>=3 <4]"],
+    "redis": ["openssl/[>=3 <4]"],
     "systemd": ["libsystemd/[>=252]"],
     "uring": ["liburing/[>=2.3 <3]"],
 }

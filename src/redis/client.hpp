@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The connection of a process to Redis: calls of one script, and messages of one channel.
-/// Asio, hiredis, OpenSSL.
+/// The connection of a process to Redis: calls of one script, and messages of some channels.
+/// Asio, OpenSSL.
 #pragma once
 
-#include "call_reply.hpp"
 #include "link.hpp"
-#include "server_info.hpp"
 #include "slot.hpp"
 
 #include <tryst/redis/options.hpp>
@@ -26,15 +24,12 @@ namespace detail {
 
 /* The client
  *   idle ---start---> connecting
- *   connecting ------> ready       both links have passed their handshakes         on_ready
+ *   connecting ------> ready       a link is open                                  on_ready
  *   connecting ------> pausing     no host of the options can be used              on_down
  *   ready -----------> draining    a reply says that this is no longer the master
  *   ready, draining -> pausing     a link is broken, or nothing is left to drain   on_lost
  *   pausing ---------> connecting  after the backoff
  *   any ----stop-----> stopped
- *
- * There are two links to the same server: one for calls, one for messages, because a RESP2
- * connection with a subscription cannot do anything else. If one breaks, both are closed.
  *
  * A node of a cluster redirects calls that belong to another node; it has not executed them. There
  * is one more link to each such node. If it breaks, all links are closed. One subscription is
@@ -62,17 +57,17 @@ public:
         /// An attempt to connect failed; `error()` says why, and names host and port. The client
         /// goes on trying.
         virtual void on_down() = 0;
-        /// Somebody has published `text` to `channel()`.
-        virtual void on_message(std::string_view text) = 0;
+        /// Somebody has published `text` to one of the channels.
+        virtual void on_message(std::string_view channel, std::string_view text) = 0;
 
     protected:
         ~observer() = default;
     };
 
-    /// @param process  names this process in `channel()`.
+    /// @param channels  whose messages the observer gets.
     /// @param script  is copied.
     /// @param who  must outlive `stop`, or the execution context of `executor`.
-    client(const net::any_io_executor& executor, options chosen, std::string process,
+    client(const net::any_io_executor& executor, options chosen, std::vector<std::string> channels,
            std::string_view script, observer& who);
 
     /// Begins to connect. By any thread, once.
@@ -92,10 +87,8 @@ public:
     const std::string& error() const { return error_; }
     /// The number of the connection: 1 for the first. Grows before `on_ready`.
     std::uint64_t epoch() const { return epoch_; }
-    /// Identifies the run of the server to which the client connected last.
-    const std::string& run_id() const { return info_.run_id; }
-    /// The channel of this process.
-    std::string channel() const { return options_.key_prefix + ":wake:" + process_; }
+    /// Whether the server is a node of a cluster. Valid when ready.
+    bool in_cluster() const { return is_in_cluster_; }
 
     /// What to do if another node of a cluster serves the slot of a call: call there, or tell the
     /// handler that nothing was sent.
@@ -112,45 +105,34 @@ public:
 private:
     enum class state : std::uint8_t { idle, connecting, ready, draining, pausing, stopped };
 
+    void on_open(link& opened) override;
     void on_broken(link& broken, const std::string& why) override;
-    void on_published(std::string_view text) override;
-    bool on_refused(link& where, std::string_view error, const link::request& what) override;
+    void on_published(std::string_view channel, std::string_view text) override;
+    bool on_refused(link& where, std::string_view error, std::string_view bytes,
+                    link::request& what) override;
 
-    void connect();
-    void connect_to_host();
-    void check_server();
-    void load_script();
-    void subscribe(const stream::endpoint& same);
-    void become_ready();
+    void connect(std::size_t host);
     void fail_host(const std::string& why);
     void lose(const std::string& why);
     void drain(std::string_view why);
     void finish_draining();
     void close_links(std::string_view why);
     void pause();
-    void tick();
+    void set_timer(std::chrono::nanoseconds pause);
+    void on_timer();
 
-    std::shared_ptr<link> make_link(link::role purpose, const address& where);
+    std::shared_ptr<link> open_link(const address& where, std::vector<std::string> channels);
     std::shared_ptr<link> link_for(std::span<const std::string> keys);
     std::shared_ptr<link> link_to_node(const address& where);
-    bool redirect(const redirection& target, const link::request& what);
-    bool repeat_with_script(link& where, const link::request& what);
+    bool redirect(const redirection& target, std::string_view bytes, link::request& what);
     std::vector<std::shared_ptr<link>> links() const;
-    void authenticate(link& through);
-    template <class Next>
-    void request(link& through, std::initializer_list<std::string_view> words, std::string problem,
-                 Next next);
-    template <class Action>
-    void after(std::chrono::nanoseconds pause, Action action);
-    double random_fraction();
 
     const options options_;
-    const std::string process_;
+    const std::vector<std::string> channels_;
     const std::string script_;
     observer& observer_;
     const link::strand_type strand_;
-    net::steady_timer timer_; ///< Of the attempt, of ticks, or of the backoff.
-    std::uint64_t timer_use_ = 0; ///< Tells a timer's handler that it is out of date.
+    net::steady_timer timer_; ///< Of ticks, or of the backoff.
     std::minstd_rand random_;
 
     state state_ = state::idle;
@@ -161,16 +143,12 @@ private:
     std::chrono::steady_clock::time_point ready_since_;
 
     // Of the present attempt or connection.
-    std::uint64_t attempt_ = 0; ///< Tells handlers of a handshake that they are out of date.
     std::size_t host_ = 0; ///< The index in `options_.hosts`.
     std::string host_errors_;
-    std::shared_ptr<net::ssl::context> tls_;
-    std::weak_ptr<link> calls_;
-    std::weak_ptr<link> messages_;
+    bool is_in_cluster_ = false;
+    std::weak_ptr<link> main_; ///< To the host.
     std::map<std::string, std::weak_ptr<link>> nodes_; ///< Of a cluster, by address.
     std::vector<std::weak_ptr<link>> slots_; ///< Of a cluster, as far as known; or empty.
-    server_info info_;
-    server_info other_info_; ///< As the link for messages sees the server.
     std::string call_prefix_; ///< Of every call, after the number of its words.
 };
 

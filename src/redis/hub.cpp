@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "hub.hpp"
 
+#include "number.hpp"
 #include "rendezvous_script.hpp"
 #include "room.hpp"
+#include "slot.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdio>
-#include <random>
+#include <iterator>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
+
+#include <openssl/rand.h>
 
 TRYST_REDIS_BEGIN
 namespace detail {
@@ -18,6 +21,9 @@ namespace detail {
 namespace {
 
 constexpr std::size_t longest_name = 512;
+// How many rooms and offers one call asks about. It occupies the server for less than a
+// millisecond.
+constexpr std::ptrdiff_t largest_batch = 50;
 
 options checked(options chosen) {
     if (chosen.lease < std::chrono::milliseconds(100)) {
@@ -53,26 +59,34 @@ private:
 } // namespace
 
 std::string random_id() {
-    std::random_device device;
+    std::array<unsigned char, 16> bytes{};
+    if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+        throw std::runtime_error("tryst::redis: OpenSSL has no random numbers");
+    }
+    static constexpr char digits[] = "0123456789abcdef";
     std::string id;
-    for (int i = 0; i != 4; ++i) {
-        std::array<char, 9> digits{};
-        std::snprintf(digits.data(), digits.size(), "%08x", device());
-        id += digits.data();
+    for (const unsigned char byte : bytes) {
+        id += digits[byte >> 4U];
+        id += digits[byte & 15U];
     }
     return id;
 }
 
 hub::hub(const net::any_io_executor& executor, options chosen)
     : options_(checked(std::move(chosen))), process_(random_id()),
-      wake_prefix_(options_.key_prefix + ":wake:"),
-      client_(std::make_shared<client>(executor, options_, process_, rendezvous_script, *this)) {}
+      prefix_(options_.key_prefix + ":2:"),
+      client_(std::make_shared<client>(
+          executor, options_,
+          std::vector<std::string>{prefix_ + "wake:" + process_, prefix_ + "closed"},
+          rendezvous_script, *this)),
+      tick_timer_(client_->strand()), limit_timer_(client_->strand()) {}
 
 void hub::start() {
     // The client does not own the hub.
     net::post(strand(), [self = shared_from_this()] {
         if (!self->ended_) {
             self->client_->start();
+            self->wait_for_tick();
         }
     });
 }
@@ -110,14 +124,9 @@ void hub::report_to(std::shared_ptr<ready_party> who) noexcept {
     });
 }
 
-/// Nothing of a room may expire while an operation can still ask for it.
-std::chrono::milliseconds hub::retention() const noexcept {
-    return std::max(6 * options_.lease, std::chrono::milliseconds(std::chrono::minutes(1)));
-}
-
-std::string hub::new_member_id() {
+std::uint64_t hub::new_room_number() {
     const std::scoped_lock lock(mutex_);
-    return process_ + '.' + std::to_string(++last_member_);
+    return ++last_room_;
 }
 
 void hub::add(std::shared_ptr<remote_room> entering) {
@@ -125,23 +134,143 @@ void hub::add(std::shared_ptr<remote_room> entering) {
         if (self->ended_) {
             entering->shut_down(self->last_error());
         } else {
-            self->rooms_.emplace(entering.get(), entering);
+            self->keys_.emplace(entering->key(), entering->number());
+            self->rooms_.emplace(entering->number(), entering);
         }
     });
 }
 
 void hub::remove(remote_room& leaving) noexcept {
-    rooms_.erase(&leaving);
+    const auto [first, last] = keys_.equal_range(leaving.key());
+    const auto found = std::find_if(
+        first, last, [&](const auto& each) { return each.second == leaving.number(); });
+    if (found != last) {
+        keys_.erase(found);
+    }
+    rooms_.erase(leaving.number());
 }
 
 std::vector<std::shared_ptr<remote_room>> hub::all_rooms() const {
     std::vector<std::shared_ptr<remote_room>> all;
     all.reserve(rooms_.size());
-    for (const auto& [room, owner] : rooms_) {
-        all.push_back(owner);
+    for (const auto& [number, room] : rooms_) {
+        all.push_back(room);
     }
     return all;
 }
+
+// ---- Time
+
+/// Leases are renewed three times in each.
+void hub::wait_for_tick() {
+    tick_timer_.expires_after(options_.lease / 3);
+    tick_timer_.async_wait([self = shared_from_this()](const error_code& error) {
+        if (error || self->ended_) {
+            return;
+        }
+        std::vector<question> questions;
+        for (const auto& each : self->all_rooms()) {
+            each->look(questions);
+        }
+        self->send(std::move(questions));
+        self->wait_for_tick();
+    });
+}
+
+void hub::after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp) {
+    limits_.push_back(
+        {std::chrono::steady_clock::now() + options_.lease, whose.number(), number, stamp});
+    if (limits_.size() == 1) {
+        wait_for_limit();
+    }
+}
+
+void hub::wait_for_limit() {
+    limit_timer_.expires_at(limits_.front().due);
+    limit_timer_.async_wait([self = shared_from_this()](const error_code& error) {
+        if (error || self->ended_) {
+            return;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        while (!self->limits_.empty() && self->limits_.front().due <= now) {
+            const limit first = self->limits_.front();
+            self->limits_.pop_front();
+            if (const auto found = self->rooms_.find(first.room); found != self->rooms_.end()) {
+                const auto room = found->second;
+                room->overdue(first.number, first.stamp);
+            }
+        }
+        if (!self->limits_.empty()) {
+            self->wait_for_limit();
+        }
+    });
+}
+
+// ---- Questions
+
+/// In a cluster, the rooms of a call must be in one slot.
+void hub::send(std::vector<question> questions) {
+    const auto slot = [this](const question& each) {
+        return client_->in_cluster() ? slot_of(each.room->key()) : 0;
+    };
+    if (client_->in_cluster()) {
+        std::ranges::sort(questions, {}, [&](const question& each) {
+            return std::tuple(slot(each), each.room->number(), each.request);
+        });
+    }
+    for (auto first = questions.begin(); first != questions.end();) {
+        std::size_t offers = 0;
+        auto last = first;
+        do {
+            offers += last->numbers.size();
+            ++last;
+        } while (last != questions.end() && slot(*last) == slot(*first) &&
+                 last - first != largest_batch &&
+                 offers + last->numbers.size() <= largest_question);
+        const auto batch = std::make_shared<std::vector<question>>(std::make_move_iterator(first),
+                                                                   std::make_move_iterator(last));
+        first = last;
+        std::vector<std::string> keys;
+        const std::string epoch = std::to_string(client_->epoch());
+        std::vector<std::string_view> words{"renew", epoch};
+        for (const question& each : *batch) {
+            keys.push_back(each.room->key());
+            words.insert(words.end(), each.words.begin(), each.words.end());
+        }
+        client_->call(
+            keys, words,
+            [batch](const call_reply& got) {
+                for (std::size_t i = 0; i != batch->size(); ++i) {
+                    const question& each = (*batch)[i];
+                    const bool has_part =
+                        got.value != nullptr && i + 1 < got.value->elements.size();
+                    each.room->answered(each, got,
+                                        has_part ? &got.value->elements[i + 1] : nullptr);
+                }
+            },
+            client::when_moved::stay);
+    }
+}
+
+/// Once for all that is heard in this turn.
+void hub::look_soon(std::uint64_t room) {
+    to_look_.insert(room);
+    if (to_look_.size() != 1) {
+        return;
+    }
+    net::post(strand(), [self = shared_from_this()] {
+        std::vector<question> questions;
+        for (const std::uint64_t each : std::exchange(self->to_look_, {})) {
+            if (const auto found = self->rooms_.find(each); found != self->rooms_.end()) {
+                const auto at = found->second;
+                at->look(questions);
+            }
+        }
+        self->send(std::move(questions));
+    });
+}
+
+// ---- What the client reports
 
 void hub::on_ready() {
     set_state(true, {});
@@ -170,32 +299,28 @@ void hub::on_down() {
     }
 }
 
-/// The text is "<number>", "<number>:<item>" or "closed:<key>". Any client of Redis may publish, so
-/// other texts are ignored.
-void hub::on_message(std::string_view text) {
-    constexpr std::string_view closed = "closed:";
-    if (text.starts_with(closed)) {
-        for (const auto& each : all_rooms()) {
-            if (each->key() == text.substr(closed.size())) {
-                each->on_closed();
-            }
+/// On the process's own channel, the text is "<room>:<offer>" or "<room>:<offer> <token> <item>";
+/// on the other, the key of a room that was closed. Any client of Redis may publish, so a message
+/// without the token only makes the room look.
+void hub::on_message(std::string_view channel, std::string_view text) {
+    if (channel.ends_with("closed")) {
+        const auto [first, last] = keys_.equal_range(text);
+        for (auto each = first; each != last; ++each) {
+            look_soon(each->second);
         }
         return;
     }
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` bounds it.
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    const auto found = rooms_of_offers_.find(number);
-    if (error != std::errc() || found == rooms_of_offers_.end()) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (colon >= end) {
         return;
     }
-    const auto room = found->second->shared_from_this();
-    if (rest == end) {
-        room->on_match(number, nullptr);
-    } else if (*rest == ':') {
-        const std::string_view item(rest + 1, end);
-        room->on_match(number, &item);
+    const auto room = parse_number<std::uint64_t>(text.substr(0, colon));
+    const auto offer = parse_number<std::uint64_t>(text.substr(colon + 1, end - colon - 1));
+    const auto found = rooms_.find(room.value_or(0));
+    if (offer && found != rooms_.end()) {
+        const auto owner = found->second;
+        owner->on_match(*offer, text.substr(end));
     }
 }
 
@@ -213,7 +338,9 @@ void hub::shut_down() {
         each->shut_down(reason);
     }
     rooms_.clear();
-    rooms_of_offers_.clear();
+    keys_.clear();
+    tick_timer_.cancel();
+    limit_timer_.cancel();
 }
 
 void hub::set_state(bool connected, std::string error) {

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: MIT What a connection shares with its rooms: the client, the numbers of
-// offers, and the state that any thread may ask for.
+// SPDX-License-Identifier: MIT
+// What a connection shares with its rooms: the client, the time, and the state that any thread may
+// ask for.
 #pragma once
 
 #include "client.hpp"
@@ -10,17 +11,21 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 TRYST_REDIS_BEGIN
 namespace detail {
 
 class remote_room;
+struct question;
 
 /// Everything happens on the strand, except where noted.
 class hub final : public client::observer, public std::enable_shared_from_this<hub> {
@@ -48,20 +53,21 @@ public:
     /// Any thread.
     const auto& strand() const noexcept { return client_->strand(); }
     const options& chosen() const noexcept { return options_; }
-    std::chrono::milliseconds retention() const noexcept;
-    const std::string& wake_prefix() const noexcept { return wake_prefix_; }
+    /// Of all keys and channels. Programs with another protocol have another number.
+    const std::string& prefix() const noexcept { return prefix_; }
+    const std::string& process() const noexcept { return process_; }
 
     client& link() noexcept { return *client_; }
     /// The connection works, or will soon: no attempt to connect has failed since it worked.
     bool is_hopeful() const noexcept { return !ended_ && !client_->down(); }
 
     /// Any thread.
-    std::string new_member_id();
-    std::uint64_t new_number() noexcept { return ++last_number_; }
-    void expect_match(std::uint64_t number, remote_room& for_room) {
-        rooms_of_offers_[number] = &for_room;
-    }
-    void forget(std::uint64_t number) noexcept { rooms_of_offers_.erase(number); }
+    std::uint64_t new_room_number();
+
+    /// Asks for several rooms in few calls.
+    void send(std::vector<question> questions);
+    /// Calls `overdue` of the room after one lease.
+    void after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp);
 
     void add(std::shared_ptr<remote_room> entering);
     void remove(remote_room& leaving) noexcept;
@@ -70,25 +76,39 @@ private:
     void on_ready() override;
     void on_lost() override;
     void on_down() override;
-    void on_message(std::string_view text) override;
+    void on_message(std::string_view channel, std::string_view text) override;
+    void wait_for_tick();
+    void wait_for_limit();
+    void look_soon(std::uint64_t room);
     void set_state(bool connected, std::string error);
     std::vector<std::shared_ptr<remote_room>> all_rooms() const;
 
+    /// What a room asked to be told after a lease.
+    struct limit {
+        std::chrono::steady_clock::time_point due;
+        std::uint64_t room;
+        std::uint64_t number;
+        std::uint64_t stamp;
+    };
+
     const options options_;
     const std::string process_;
-    const std::string wake_prefix_;
+    const std::string prefix_;
     const std::shared_ptr<client> client_;
-    std::unordered_map<remote_room*, std::shared_ptr<remote_room>> rooms_;
-    std::unordered_map<std::uint64_t, remote_room*> rooms_of_offers_;
+    std::map<std::uint64_t, std::shared_ptr<remote_room>> rooms_; ///< By number.
+    std::multimap<std::string, std::uint64_t, std::less<>> keys_; ///< Of the rooms.
+    std::set<std::uint64_t> to_look_; ///< Rooms for which there may be news.
+    std::deque<limit> limits_; ///< All are as long, so the first ends first.
+    net::steady_timer tick_timer_;
+    net::steady_timer limit_timer_;
     std::vector<std::shared_ptr<ready_party>> waiting_for_ready_;
-    std::uint64_t last_number_ = 0;
     bool ended_ = false;
 
     mutable std::mutex mutex_; ///< Protects what follows.
     std::string error_;
     bool connected_ = false;
     bool closing_ = false;
-    std::uint64_t last_member_ = 0;
+    std::uint64_t last_room_ = 0;
 };
 
 /// A random 128-bit number in hexadecimal digits.

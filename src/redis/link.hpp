@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// One connection to a Redis server, with pipelined requests.
-/// Asio, hiredis, OpenSSL.
+/// Asio, OpenSSL.
 #pragma once
 
-#include "call_reply.hpp"
-#include "reply_reader.hpp"
+#include "resp.hpp"
 #include "stream.hpp"
 
-#include <tryst/redis/options.hpp>
-
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,16 +20,35 @@
 TRYST_REDIS_BEGIN
 namespace detail {
 
-/* Requests
- *   queued --flush--> handed to a write --reply--> answered or refused
+/// What the handler of a call gets. Valid while the handler runs.
+struct call_reply {
+    enum class kind : std::uint8_t {
+        answered, ///< The script ran; `value` is its reply.
+        refused, ///< Redis replied with `error` before the script wrote anything.
+        lost, ///< The connection broke, because of `error`; the script may or may not have run.
+        unsent ///< Nothing was sent, because of `error`.
+    };
+    kind what;
+    const reply* value; ///< Null unless answered.
+    std::string_view error; ///< Empty if answered.
+};
+
+/* A link
+ *   connects, agrees on TLS, greets the server, and then reads replies and messages until it is
+ *   closed: one coroutine, `run`. The greeting is one write: HELLO 3 with AUTH, SCRIPT LOAD,
+ *   and, if there is any need, SELECT and SUBSCRIBE.
  *
- *  1. Requests are appended to the last batch, and a posted flush hands the batch to a write. So
- *     all requests of one turn of the strand, or of the time of the last write, are one write.
+ * Requests
+ *   queued --flush--> handed to writes --reply--> answered or refused
+ *
+ *  1. Requests are appended to the last batch, and a flush hands the batch to writes. It comes
+ *     after the replies that have arrived, or is posted. So all requests of one turn of the
+ *     strand, or of the time of the last write, go together.
  *  2. Redis answers in the order of the requests. So the oldest pending request owns each reply.
  *  3. A batch is kept until all of its requests are answered, because a request may have to be
- *     sent again, to another server or in another form.
+ *     sent again, perhaps to another server.
  *  4. Positions count the bytes of all requests of the connection. If it breaks, a request that
- *     begins before the end of what was handed to a write may have been executed ("lost").
+ *     begins before the end of what was handed to writes may have been executed ("lost").
  *     The others were not sent ("unsent").
  *
  * The client has a weak pointer to its link: pending operations own it. So when an execution
@@ -40,11 +58,14 @@ public:
     using handler = std::function<void(const call_reply&)>;
     using strand_type = net::strand<net::any_io_executor>;
 
-    /// A request that its receiver may send again.
     struct request {
-        std::string_view bytes; ///< The whole command.
-        handler* answer; ///< To be moved from if the receiver takes over the request.
-        unsigned redirections; ///< As given to `end_request`.
+        handler answer; ///< Called once, never before `end_request` returns; may be null.
+        bool is_call = false; ///< Whether to ask the owner about refusals.
+        bool stays = false; ///< Whether it must not be sent to another node.
+        bool has_loaded = false; ///< Whether the script was loaded again for it.
+        unsigned char redirections = 0;
+        std::uint64_t begin = 0; ///< Set by `end_request`, as is `end`.
+        std::uint64_t end = 0;
     };
 
     /// The owner of a link. Functions are called on the strand, and none after `close`.
@@ -55,42 +76,39 @@ public:
         owner& operator=(const owner&) = delete;
         virtual ~owner() = default;
 
+        /// Connected and greeted.
+        virtual void on_open(link& opened) = 0;
         /// The connection cannot be used any more. The owner calls `close`.
         virtual void on_broken(link& broken, const std::string& why) = 0;
-        /// A message of a subscribed channel.
-        virtual void on_published(std::string_view text) = 0;
+        virtual void on_published(std::string_view channel, std::string_view text) = 0;
         /// Redis refused a call with `error`.
+        /// @param bytes  the whole command.
         /// @returns whether the owner has taken over `what`.
-        virtual bool on_refused(link& where, std::string_view error, const request& what) = 0;
+        virtual bool on_refused(link& where, std::string_view error, std::string_view bytes,
+                                request& what) = 0;
     };
 
-    enum class role : std::uint8_t { calls, messages };
-
-    /// @param tls  null for a connection without TLS.
-    link(const strand_type& strand, const options& chosen, address where,
-         std::shared_ptr<net::ssl::context> tls, std::shared_ptr<owner> who, role purpose);
+    /// @param channels  to subscribe to; one link of a cluster is enough for messages.
+    link(const strand_type& strand, const options& chosen, address where, std::string_view script,
+         std::vector<std::string> channels, std::shared_ptr<owner> who);
     link(const link&) = delete;
     link& operator=(const link&) = delete;
 
-    /// Resolves the name, connects, and encrypts. Requests may be queued before it is done.
+    /// Begins to connect. Requests may be queued before it is done.
     void open();
-    /// The same, without resolving the name: for a second connection to the same server.
-    /// The caller bounds the time of both.
-    void open(const stream::endpoint& where);
 
     const address& where() const { return where_; }
-    /// What the link is waiting for.
-    const std::string& stage() const { return stage_; }
-    /// The endpoint of the connection. Valid from the first reply on.
-    const stream::endpoint& endpoint() const { return endpoints_[next_endpoint_ - 1]; }
+    /// As the server says. Valid when the link is open.
+    bool is_in_cluster() const { return is_in_cluster_; }
+    /// The script's name in the server. Valid when the link is open.
+    const std::string& script_hash() const { return script_hash_; }
 
     /// The buffer to append a command to. Call `end_request` right after that.
     std::string& begin_request();
-    /// @param answer  called once, never before this returns; may be null.
-    /// @param is_call  whether to ask the owner about refusals.
-    /// @param redirections  how often this call was sent before.
-    void end_request(handler answer, bool is_call, unsigned redirections = 0);
-    void send(std::initializer_list<std::string_view> words, handler answer);
+    void end_request(request what);
+    void send(std::initializer_list<std::string_view> words);
+    /// Sends the script, unless that was done after the request at `since` was sent.
+    void load_script(std::uint64_t since);
 
     bool has_pending() const { return !pending_.empty(); }
 
@@ -103,58 +121,59 @@ public:
     void close(std::string_view why);
 
 private:
+    using clock = std::chrono::steady_clock;
+
     struct batch {
         std::uint64_t begin;
         std::string bytes;
-    };
-    struct pending_request {
-        std::uint64_t begin;
-        std::uint64_t end;
-        handler answer;
-        bool is_call;
-        unsigned char redirections;
+        std::uint64_t end() const { return begin + bytes.size(); }
     };
 
-    void connect_next();
-    void handshake();
-    void on_open();
+    net::awaitable<void> run(std::shared_ptr<link> self);
+    net::awaitable<std::vector<stream::endpoint>> resolve();
+    net::awaitable<void> connect();
+    net::awaitable<void> greet();
+    net::awaitable<void> serve();
+    net::awaitable<const reply*> next_reply(std::string_view push = {});
+    net::awaitable<void> read_more();
+    void check_hello(const reply& hello);
+    void check(const reply& answer, const std::string& problem) const;
+    void close_at(clock::time_point when);
     void flush();
-    void read();
-    void on_read(std::size_t count);
-    void on_reply(reply_ptr reply);
+    void write();
+    void on_reply(const reply& next);
     void release_batches();
     void fail(const std::string& why);
     std::string ending(const error_code& error) const;
 
-    std::chrono::milliseconds connect_timeout_;
-    std::string server_name_;
-    bool verify_;
-    address where_;
+    const options options_;
+    const address where_;
+    const std::string script_;
+    const std::vector<std::string> channels_;
     std::shared_ptr<owner> owner_; ///< Null once closed.
-    strand_type strand_;
+    const strand_type strand_;
     stream stream_;
     net::ip::tcp::resolver resolver_;
-    net::steady_timer connect_timer_;
-    std::chrono::steady_clock::time_point connect_deadline_;
-    std::vector<stream::endpoint> endpoints_;
-    std::size_t next_endpoint_ = 0;
-    std::string stage_; ///< What the link is waiting for before all replies of a handshake.
+    net::steady_timer timer_; ///< Of connecting.
+    clock::time_point deadline_; ///< Likewise.
+    const char* stage_ = "connect"; ///< What connecting is waiting for.
+    bool is_in_cluster_ = false;
+    std::string script_hash_;
 
     reply_reader reader_;
-    std::vector<char> input_;
-    std::deque<pending_request> pending_;
+    std::deque<request> pending_;
     std::deque<batch> batches_;
     std::string spare_; ///< The memory of the last released batch.
     std::uint64_t queued_ = 0; ///< The end of the last request.
-    std::uint64_t handed_ = 0; ///< The end of what was handed to a write.
+    std::uint64_t handed_ = 0; ///< The end of what was handed to writes.
     std::uint64_t written_ = 0; ///< The end of what was written.
+    std::uint64_t loaded_at_ = 0; ///< Where the script was sent last.
+    int undelivered_ = 0; ///< As of the last tick.
     unsigned silent_ticks_ = 0; ///< Ticks without progress while a request is pending.
     unsigned ticks_ = 0;
-    const bool is_subscriber_;
-    bool is_connected_ = false;
-    bool is_open_ = false; ///< Connected, and encrypted if it must be.
+    bool is_open_ = false; ///< Connected and greeted.
     bool has_replied_ = false;
-    bool is_flush_posted_ = false;
+    bool is_flush_coming_ = false;
 };
 
 } // namespace detail

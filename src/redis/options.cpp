@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 TRYST_REDIS_BEGIN
 
@@ -126,10 +127,10 @@ std::chrono::milliseconds parse_duration(std::string_view name, std::string_view
     return std::chrono::milliseconds(*count * factor);
 }
 
-std::size_t parse_size(std::string_view name, std::string_view text) {
+std::size_t parse_size(std::string_view name, std::string_view text, std::size_t smallest) {
     const std::optional<std::size_t> size = detail::parse_number<std::size_t>(text);
-    if (!size || *size == 0) {
-        refuse(name, "is not a number of bytes, at least 1");
+    if (!size || *size < smallest) {
+        refuse(name, "is not a number of bytes, at least " + std::to_string(smallest));
     }
     return *size;
 }
@@ -141,40 +142,55 @@ bool parse_flag(std::string_view name, std::string_view text) {
     return text == "true";
 }
 
+constexpr std::pair<std::string_view, std::chrono::milliseconds options::*> durations[] = {
+    {"connect_timeout", &options::connect_timeout},
+    {"request_timeout", &options::request_timeout},
+    {"backoff_min", &options::backoff_min},
+    {"backoff_max", &options::backoff_max},
+    {"lease", &options::lease},
+    {"timeout", &options::connect_timeout},
+    {"timeout", &options::request_timeout},
+};
+
+constexpr std::pair<std::string_view, std::string tls_options::*> tls_texts[] = {
+    {"ca_file", &tls_options::ca_file},
+    {"cert_file", &tls_options::cert_file},
+    {"key_file", &tls_options::key_file},
+    {"server_name", &tls_options::server_name},
+};
+
 void parse_parameter(options& into, std::string_view name, const std::string& value) {
+    bool is_known = true;
     if (name == "db") {
         into.database = parse_database(value);
-    } else if (name == "timeout") {
-        into.connect_timeout = into.request_timeout = parse_duration(name, value);
-    } else if (name == "connect_timeout") {
-        into.connect_timeout = parse_duration(name, value);
-    } else if (name == "request_timeout") {
-        into.request_timeout = parse_duration(name, value);
-    } else if (name == "backoff_min") {
-        into.backoff_min = parse_duration(name, value);
-    } else if (name == "backoff_max") {
-        into.backoff_max = parse_duration(name, value);
-    } else if (name == "lease") {
-        into.lease = parse_duration(name, value);
-        if (into.lease < shortest_lease) {
-            refuse(name, "is shorter than 100ms");
-        }
     } else if (name == "max_item") {
-        into.max_item = parse_size(name, value);
+        into.max_item = parse_size(name, value, 1);
+    } else if (name == "published_item") {
+        into.published_item = parse_size(name, value, 0);
     } else if (name == "prefix") {
         into.key_prefix = value;
-    } else if (name == "ca_file" && into.tls.enabled) {
-        into.tls.ca_file = value;
-    } else if (name == "cert_file" && into.tls.enabled) {
-        into.tls.cert_file = value;
-    } else if (name == "key_file" && into.tls.enabled) {
-        into.tls.key_file = value;
     } else if (name == "verify" && into.tls.enabled) {
         into.tls.verify = parse_flag(name, value);
-    } else if (name == "server_name" && into.tls.enabled) {
-        into.tls.server_name = value;
     } else {
+        is_known = false;
+    }
+    for (const auto& [its_name, member] : durations) {
+        if (name == its_name) {
+            into.*member = parse_duration(name, value);
+            is_known = true;
+        }
+    }
+    for (const auto& [its_name, member] : tls_texts) {
+        if (name == its_name && into.tls.enabled) {
+            into.tls.*member = value;
+            is_known = true;
+        }
+    }
+    if (!is_known) {
         refuse("parameter", "\"" + std::string(name) + "\" is unknown, or needs rediss://");
+    }
+    if (into.lease < shortest_lease) {
+        refuse("lease", "is shorter than 100ms");
     }
 }
 

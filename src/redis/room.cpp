@@ -3,11 +3,8 @@
 
 #include "hub.hpp"
 
-#include <hiredis/hiredis.h>
-
 #include <algorithm>
 #include <exception>
-#include <span>
 #include <sstream>
 #include <utility>
 
@@ -16,37 +13,23 @@ namespace detail {
 
 namespace {
 
-// Larger items are not published but collected, so that they cross the network only once.
-constexpr std::size_t largest_published_item = 4096;
-// How many offers one request asks about. A request of this size occupies the server for about a
-// millisecond.
-constexpr std::size_t largest_question = 500;
 // How long a turn lasts: one turn of the loop, and the longer the more turns in succession saw
 // parties meet in the local place.
 constexpr std::chrono::microseconds shortest_pause(16);
 constexpr std::chrono::microseconds longest_pause(1024);
+/// How many numbers a room reserves. The script looks for results of all of them when it removes a
+/// member.
+constexpr std::uint64_t reservation = 50;
 
-std::string_view text_of(const redisReply* reply) {
-    if (reply == nullptr || reply->str == nullptr) {
-        return {};
-    }
-    return {reply->str, reply->len};
+/// An element of the script's reply; its first element is the verdict.
+std::string_view text_at(const reply* whole, std::size_t index) {
+    return whole != nullptr && index < whole->elements.size() ? whole->elements[index].text
+                                                              : std::string_view();
 }
 
-/// The elements of the script's reply; its first element is the verdict.
-class answer {
-public:
-    explicit answer(const call_reply& reply) : reply_(reply.value) {}
-    std::size_t size() const { return reply_->type == REDIS_REPLY_ARRAY ? reply_->elements : 0; }
-    const redisReply* operator[](std::size_t index) const {
-        return index < size() ? reply_->element[index] : nullptr;
-    }
-    std::string_view text(std::size_t index) const { return text_of((*this)[index]); }
-    bool says(std::string_view verdict) const { return text(0) == verdict; }
-
-private:
-    const redisReply* reply_;
-};
+bool says(const reply* whole, std::string_view verdict) {
+    return text_at(whole, 0) == verdict;
+}
 
 /// A key can contain any bytes, but the braces decide about its slot in a cluster.
 std::string escaped(std::string_view name) {
@@ -76,6 +59,15 @@ std::string present_exception() {
     }
 }
 
+template <class Numbers>
+std::string joined_text(const Numbers& numbers) {
+    std::string text;
+    for (const std::uint64_t each : numbers) {
+        text += std::to_string(each) + ' ';
+    }
+    return text;
+}
+
 /// Whether the client looks for another server after this error.
 bool is_about_to_reconnect(std::string_view error) {
     return error.starts_with("READONLY") || error.starts_with("LOADING") ||
@@ -87,13 +79,9 @@ bool is_about_to_reconnect(std::string_view error) {
 remote_room::remote_room(std::shared_ptr<hub> with, room_kind kind, std::string_view name,
                          std::shared_ptr<local_place> place)
     : hub_(std::move(with)), place_(std::move(place)), sides_(kind == room_kind::exchange ? 1 : 2),
-      name_(escaped(name)), member_id_(hub_->new_member_id()), timer_(hub_->strand()),
-      turn_timer_(hub_->strand()) {
-    // All in one slot of a cluster.
-    const std::string stem =
-        hub_->chosen().key_prefix + ':' + static_cast<char>(kind) + ":{" + name_ + '}';
-    keys_ = {stem, stem + ":items", stem + ":1", stem + ":2"};
-}
+      name_(escaped(name)), key_(hub_->prefix() + static_cast<char>(kind) + ":{" + name_ + '}'),
+      number_(hub_->new_room_number()), member_id_(hub_->process() + '.' + std::to_string(number_)),
+      turn_timer_(hub_->strand()) {}
 
 remote_room::~remote_room() = default;
 
@@ -111,24 +99,14 @@ void remote_room::try_remotely(std::shared_ptr<party> who, std::size_t side) noe
             who->fail(self->closed_ ? exchange_errc::closed : exchange_errc::unavailable);
             return;
         }
-        self->add(self->tries_, std::move(who), side, false);
+        self->add(std::move(who), side, false);
         self->pump();
     });
 }
 
 void remote_room::withdraw(std::shared_ptr<party> who, exchange_errc why) noexcept {
     net::post(hub_->strand(), [self = shared_from_this(), who = std::move(who), why] {
-        const auto found = self->numbered_.find(who->number);
-        if (found == self->numbered_.end()) {
-            return; // complete by now
-        }
-        const auto each = found->second;
-        each->ending = why;
-        if (each->at == where::home && each->arrived == 0) {
-            self->complete(each, why);
-        } else if (each->waits) {
-            self->send_withdrawal(each);
-        } // A try ends with its reply.
+        self->must_end(who->number, why);
     });
 }
 
@@ -203,12 +181,15 @@ void remote_room::end_turn() {
         take_parties();
         pump();
     }
-    // Perhaps a party is about to wait, or has met but not resumed yet.
-    if (has_met || taken_ == taken_before) {
+    // Perhaps a party is about to wait, or has met but not resumed yet. (Those that were taken have
+    // not left at the next turn.)
+    const bool has_taken = taken_ != taken_before;
+    if (has_met || (!has_taken && !had_taken_)) {
         pause_ = std::clamp(2 * pause_, shortest_pause, longest_pause);
-    } else {
+    } else if (has_taken) {
         pause_ = pause_ > shortest_pause ? pause_ / 2 : pause_.zero();
     }
+    had_taken_ = has_taken;
     if (arriving.repeat()) {
         schedule_turn();
     }
@@ -217,20 +198,18 @@ void remote_room::end_turn() {
 void remote_room::take_parties() {
     for (std::size_t side = 0; side != sides_; ++side) {
         while (auto who = place_->take(side, shared_from_this())) {
-            add(home(side), std::move(who), side, true);
+            add(std::move(who), side, true);
             ++taken_;
         }
     }
 }
 
-remote_room::offers::iterator remote_room::add(offers& to, std::shared_ptr<party> who,
-                                               std::size_t side, bool waits) {
-    const std::uint64_t number = hub_->new_number();
-    who->number = number;
-    const auto each = to.insert(
-        to.end(), {.who = std::move(who), .side = side, .waits = waits, .number = number});
-    numbered_.emplace(number, each);
-    return each;
+void remote_room::add(std::shared_ptr<party> who, std::size_t side, bool waits) {
+    who->number = ++last_number_;
+    const auto [each, is_new] = offers_.emplace(
+        last_number_,
+        offer{.who = std::move(who), .side = side, .waits = waits, .token = random_id()});
+    numbers_of(each->second).insert(each->first);
 }
 
 /// Does what can be done now.
@@ -244,19 +223,15 @@ void remote_room::pump() {
     } else if (!hub_->is_hopeful()) {
         refuse_all(in_room(hub_->last_error()));
     }
-    schedule_timer();
     leave_if_done();
 }
 
 void remote_room::match_at_home() {
-    for (;;) {
-        offers& first = home(0);
-        offers& second = home(sides_ - 1);
-        if (first.empty() || second.empty() || (sides_ == 1 && first.size() == 1)) {
-            return;
-        }
-        const auto one = remove(first.begin());
-        const auto other = remove(second.begin());
+    auto& first = numbers(where::home, 0);
+    auto& second = numbers(where::home, sides_ - 1);
+    while (!first.empty() && !second.empty() && (sides_ == 2 || first.size() != 1)) {
+        const auto one = remove(offers_.find(*first.begin()));
+        const auto other = remove(offers_.find(*second.begin()));
         one->swap_items(*other);
         one->succeed();
         other->succeed();
@@ -267,18 +242,18 @@ void remote_room::match_at_home() {
 void remote_room::recall() {
     for (std::size_t side = 0; side != sides_; ++side) {
         const std::size_t other = opposite(side);
-        while (leaving(other).size() < home(side).size() && !abroad(other).empty()) {
-            send_withdrawal(abroad(other).begin());
+        auto& abroad = numbers(where::abroad, other);
+        while (numbers(where::leaving, other).size() < numbers(where::home, side).size() &&
+               !abroad.empty()) {
+            send_withdrawal(*abroad.begin());
         }
     }
 }
 
 void remote_room::send_out() {
-    const auto unsent = [](const offer& each) { return each.arrived == 0; };
-    bool wanted = !counts_.empty() || std::ranges::any_of(tries_, unsent);
-    for (std::size_t side = 0; side != sides_; ++side) {
-        wanted = wanted || !home(side).empty();
-    }
+    const bool wanted = !counts_.empty() || std::ranges::any_of(numbers_[0], [](const auto& each) {
+        return !each.empty();
+    });
     if (!wanted) {
         return;
     }
@@ -287,62 +262,67 @@ void remote_room::send_out() {
         return;
     }
     for (std::size_t side = 0; side != sides_; ++side) {
+        auto& home = numbers(where::home, side);
         const std::size_t other = opposite(side);
-        while (!home(side).empty() && abroad(other).empty() && leaving(other).empty()) {
-            arrive(home(side).begin());
+        while (!home.empty() && numbers(where::abroad, other).empty() &&
+               numbers(where::leaving, other).empty()) {
+            arrive(*home.begin());
         }
     }
-    for (auto each = tries_.begin(); each != tries_.end();) {
-        const auto next = std::next(each);
-        if (each->arrived == 0) {
-            arrive(each);
-        }
-        each = next;
+    auto& unsent = numbers(where::home, tries);
+    while (!unsent.empty()) {
+        arrive(*unsent.begin());
     }
 }
 
 // ---- Requests
 
+/// @param acknowledged  the numbers that `rest` acknowledges.
 /// @returns the number of the request.
 template <class Then>
-std::uint64_t remote_room::call(std::string_view verb, std::vector<std::string> rest, Then then) {
+std::uint64_t remote_room::call(std::string_view verb, std::vector<std::string> rest, Then then,
+                                std::set<std::uint64_t> acknowledged) {
     const bool joins = verb == "join";
     const std::string epoch = std::to_string(hub_->link().epoch());
-    const std::string retention = std::to_string(hub_->retention().count());
-    // A join acknowledges nothing.
-    std::string acknowledged = joins ? std::string() : std::exchange(acknowledgements_, {});
-    std::vector<std::string_view> all{verb,        member_id_, epoch,
-                                      generation_, retention,  acknowledged};
+    std::vector<std::string_view> all{verb, epoch, member_id_};
+    if (!joins) {
+        all.push_back(generation_);
+    }
     all.insert(all.end(), rest.begin(), rest.end());
-    const auto handler = [self = shared_from_this(), acknowledged,
-                          then = std::move(then)](const call_reply& reply) {
+    const auto handler = [self = shared_from_this(), acknowledged = std::move(acknowledged),
+                          then = std::move(then)](const call_reply& got) {
         if (self->shut_down_) {
             return;
         }
-        if (reply.what != call_reply::kind::answered || answer(reply).says("rejoin")) {
-            self->acknowledgements_ += acknowledged;
+        if (got.what != call_reply::kind::answered || says(got.value, "rejoin")) {
+            self->acknowledgements_.insert(acknowledged.begin(), acknowledged.end());
         }
-        then(*self, reply);
+        then(*self, got);
         self->pump();
     };
-    hub_->link().call(keys_, all, handler,
+    hub_->link().call({&key_, 1}, all, handler,
                       joins ? client::when_moved::follow : client::when_moved::stay);
     return ++last_request_;
 }
 
 /// Whether the script has done what was asked. If it has not, the room joins again.
-bool remote_room::is_current(const call_reply& reply) {
-    const bool answered = reply.what == call_reply::kind::answered;
+bool remote_room::is_current(const call_reply& got) {
+    const bool answered = got.what == call_reply::kind::answered;
     // In a cluster, another node serves the room: it may lack what the last one wrote.
-    const bool moved = reply.what == call_reply::kind::unsent && hub_->link().ready();
-    if (moved || (answered && answer(reply).says("rejoin"))) {
-        if (member_ != membership::joining) {
-            lose_membership();
-            join();
-        }
-        return false;
+    const bool moved = got.what == call_reply::kind::unsent && hub_->link().ready();
+    if (moved || (answered && says(got.value, "rejoin"))) {
+        return rejoin();
     }
     return answered;
+}
+
+/// @returns false.
+bool remote_room::rejoin() {
+    if (member_ != membership::joining) {
+        lose_membership();
+        join();
+    }
+    return false;
 }
 
 void remote_room::join() {
@@ -350,125 +330,152 @@ void remote_room::join() {
         return;
     }
     member_ = membership::joining;
-    call("join", {std::to_string(hub_->chosen().lease.count()), random_id(), hub_->wake_prefix()},
-         [](remote_room& self, const call_reply& reply) { self.joined(reply); });
+    call("join",
+         {std::to_string(hub_->chosen().lease.count()), random_id(), hub_->prefix(),
+          std::to_string(lowest()), reserve()},
+         [](remote_room& self, const call_reply& got) { self.joined(got); });
 }
 
-void remote_room::joined(const call_reply& reply) {
-    const bool answered = reply.what == call_reply::kind::answered;
-    if (!answered || !answer(reply).says("joined")) {
-        member_ = membership::none;
-        renew_at_ = clock::now() + hub_->chosen().lease / 3; // tries again
-        if (reply.what == call_reply::kind::refused && !is_about_to_reconnect(reply.error)) {
-            refuse_all(in_room(reply.error));
+void remote_room::joined(const call_reply& got) {
+    const bool answered = got.what == call_reply::kind::answered;
+    if (!answered || !says(got.value, "joined")) {
+        member_ = membership::none; // tries again after a third of a lease
+        if (got.what == call_reply::kind::refused && !is_about_to_reconnect(got.error)) {
+            refuse_all(in_room(got.error));
         } else if (answered) {
             refuse_all(in_room("Redis knows a later connection of this process"));
         }
         return;
     }
-    const answer got(reply);
-    generation_ = got.text(1);
-    birth_ = got.text(2);
-    if (got.text(3) == "1") {
+    generation_ = text_at(got.value, 1);
+    birth_ = text_at(got.value, 2);
+    if (text_at(got.value, 3) == "1") {
         on_closed();
     }
     joined_at_ = last_request_;
     withdraw_ghosts();
-    renew_at_ = clock::now() + hub_->chosen().lease / 3;
-    if (any_sent()) {
-        member_ = membership::comparing;
-        renew(true, compared_ != generation_ + birth_);
-    } else {
+    if (!any_sent()) {
         become_joined();
+        return;
     }
+    member_ = membership::comparing;
+    doubtful_ = compared_ != generation_ + birth_;
+    std::vector<question> questions;
+    ask(questions, true);
+    hub_->send(std::move(questions));
 }
 
 void remote_room::become_joined() {
     member_ = membership::joined;
     compared_ = generation_ + birth_;
-    doubt_at_ = clock::time_point::max();
+    doubting_ = false;
 }
 
 /// Their lease would keep them in the queue.
 void remote_room::withdraw_ghosts() {
-    for (auto& [number, each] : ghosts_) {
-        if (std::exchange(each.asked, true)) {
+    for (auto& [number, asked] : ghosts_) {
+        if (std::exchange(asked, true)) {
             continue;
         }
-        call("withdraw", {std::to_string(number), std::to_string(each.side + 1)},
-             [ghost_number = number](remote_room& self, const call_reply& reply) {
-                 if (self.is_current(reply)) {
-                     self.acknowledgements_ += ' ' + std::to_string(ghost_number);
-                     self.ghosts_.erase(ghost_number);
-                 } else if (const auto found = self.ghosts_.find(ghost_number);
+        call("withdraw", {std::to_string(number)},
+             [ghost = number](remote_room& self, const call_reply& got) {
+                 if (self.is_current(got)) {
+                     self.acknowledgements_.insert(ghost);
+                     self.ghosts_.erase(ghost);
+                 } else if (const auto found = self.ghosts_.find(ghost);
                             found != self.ghosts_.end()) {
-                     found->second.asked = false;
+                     found->second = false;
                  }
              });
     }
 }
 
-/// Renews the lease, and asks for the state of each offer that was sent, because a message about
-/// its match may have been lost.
-void remote_room::renew(bool comparing, bool doubtful) {
-    std::vector<std::uint64_t> numbers;
-    std::vector<std::string> rest;
-    const auto ask = [&](bool last) {
-        const std::uint64_t request = last_request_ + 1;
-        call("renew", std::exchange(rest, {}),
-             [numbers = std::exchange(numbers, {}), request, comparing, doubtful,
-              last](remote_room& self, const call_reply& reply) {
-                 if (request <= self.joined_at_) {
-                     return; // of an earlier membership
-                 }
-                 if (!self.is_current(reply)) {
-                     if (comparing && reply.what == call_reply::kind::refused) {
-                         self.member_ = membership::none; // tries again
-                         self.refuse_all(self.in_room(reply.error));
-                     }
-                     return;
-                 }
-                 const answer got(reply);
-                 if (comparing && last) {
-                     self.become_joined();
-                 }
-                 if (got.text(1) == "1") {
-                     self.on_closed();
-                 }
-                 self.apply_states(numbers, got.text(2), request, doubtful);
-             });
-    };
-    each_sent([&](offer& each) {
-        numbers.push_back(each.number);
-        rest.push_back(std::to_string(each.number));
-        rest.push_back(std::to_string(each.side + 1));
-        if (numbers.size() == largest_question) {
-            ask(false);
+void remote_room::look(std::vector<question>& into) {
+    if (shut_down_) {
+        return;
+    }
+    if (member_ == membership::joined) {
+        if (has_work()) {
+            ask(into, false);
+            withdraw_ghosts();
         }
-    });
-    ask(true);
-    renew_at_ = clock::now() + hub_->chosen().lease / 3;
+    } else if (any_sent() || close_ != announcement::none || !ghosts_.empty()) {
+        join();
+    }
+    pump();
 }
 
-/// @param request   the number of the request to which this is the reply.
-/// @param doubtful  whether an offer that Redis does not know may have been matched.
-void remote_room::apply_states(const std::vector<std::uint64_t>& numbers, std::string_view states,
-                               std::uint64_t request, bool doubtful) {
+/// Renews the lease, and asks for the state of each offer that was sent, because a message about
+/// its match may have been lost.
+void remote_room::ask(std::vector<question>& into, bool comparing) {
+    std::vector<std::uint64_t> sent;
+    for (const auto& [number, each] : offers_) {
+        if (each.at != where::home) {
+            sent.push_back(number);
+        }
+    }
+    const std::string low = std::to_string(lowest());
+    const std::string high = reserve();
+    std::size_t first = 0;
+    do {
+        const std::size_t end = std::min(first + largest_question, sent.size());
+        std::vector<std::uint64_t> part(sent.begin() + static_cast<std::ptrdiff_t>(first),
+                                        sent.begin() + static_cast<std::ptrdiff_t>(end));
+        first = end;
+        auto acknowledged = std::exchange(acknowledgements_, {});
+        into.push_back({.room = shared_from_this(),
+                        .words = {member_id_, generation_, joined_text(acknowledged), low, high,
+                                  joined_text(part)},
+                        .numbers = std::move(part),
+                        .acknowledged = std::move(acknowledged),
+                        .request = ++last_request_,
+                        .comparing = comparing,
+                        .last = first == sent.size()});
+    } while (first != sent.size());
+}
+
+void remote_room::answered(const question& what, const call_reply& whole, const reply* mine) {
+    const bool is_current_here = mine != nullptr && !says(mine, "rejoin");
+    if (!is_current_here) {
+        acknowledgements_.insert(what.acknowledged.begin(), what.acknowledged.end());
+    }
+    if (shut_down_ || what.request <= joined_at_) {
+        return; // of an earlier membership
+    }
+    if (is_current_here) {
+        if (what.comparing && what.last) {
+            become_joined();
+        }
+        if (text_at(mine, 0) == "1") {
+            on_closed();
+        }
+        apply_states(what, text_at(mine, 1));
+    } else if (mine != nullptr) {
+        rejoin();
+    } else if (!is_current(whole) && what.comparing && whole.what == call_reply::kind::refused) {
+        member_ = membership::none; // tries again
+        refuse_all(in_room(whole.error));
+    }
+    pump();
+}
+
+void remote_room::apply_states(const question& what, std::string_view states) {
+    const bool doubtful = what.comparing && doubtful_;
     std::vector<std::uint64_t> matched;
-    for (std::size_t i = 0; i != std::min(numbers.size(), states.size()); ++i) {
-        const auto found = numbered_.find(numbers[i]);
-        if (found == numbered_.end() || found->second->request > request) {
+    for (std::size_t i = 0; i != std::min(what.numbers.size(), states.size()); ++i) {
+        const std::uint64_t number = what.numbers[i];
+        const offer* const each = find(number);
+        if (each == nullptr || each->request > what.request) {
             continue; // complete, or sent again, since
         }
-        const auto each = found->second;
         if (states[i] == 'm') {
-            matched.push_back(each->number);
+            matched.push_back(number);
         } else if (states[i] == '?') {
-            if (each->arrived != 0 && !each->arriving) {
-                absent(each, doubtful);
+            if (each->at != where::home && !each->arriving) {
+                absent(number, doubtful);
             }
-        } else if (each->at == where::leaving && each->withdrawn != hub_->link().epoch()) {
-            send_withdrawal(each);
+        } else if (each->at == where::leaving) {
+            send_withdrawal(number);
         }
     }
     if (!matched.empty()) {
@@ -476,126 +483,152 @@ void remote_room::apply_states(const std::vector<std::uint64_t>& numbers, std::s
     }
 }
 
-void remote_room::arrive(offers::iterator each) {
+void remote_room::arrive(std::uint64_t number) {
     const options& limits = hub_->chosen();
+    offer& each = offers_.at(number);
     std::string item;
     try {
-        item = each->who->encode();
+        item = each.who->encode();
     } catch (...) {
-        complete(each, exchange_errc::unavailable,
+        complete(number, exchange_errc::unavailable,
                  in_room("the item cannot be encoded: " + present_exception()));
         return;
     }
     if (item.size() > limits.max_item) {
-        complete(each, exchange_errc::unavailable,
+        complete(number, exchange_errc::unavailable,
                  in_room("the item has " + std::to_string(item.size()) +
                          " bytes, and options::max_item is " + std::to_string(limits.max_item)));
         return;
     }
-    const std::uint64_t number = each->number;
-    each->arrived = hub_->link().epoch();
-    each->arriving = true;
-    if (each->waits) {
-        move(each, where::abroad);
+    // Otherwise the server would not match it, or might keep its result for too long.
+    if (number > reserved_ || std::chrono::steady_clock::now() > leased_at_ + limits.lease / 2) {
+        std::vector<question> questions;
+        ask(questions, false);
+        hub_->send(std::move(questions));
     }
-    hub_->expect_match(number, *this);
-    each->request =
-        call("arrive",
-             {std::to_string(number), std::to_string(each->side + 1),
-              std::to_string(opposite(each->side) + 1), each->waits ? "1" : "0", std::move(item),
-              hub_->wake_prefix(), std::to_string(largest_published_item)},
-             [number](remote_room& self, const call_reply& reply) { self.arrived(reply, number); });
+    each.arriving = true;
+    move(offers_.find(number), where::abroad);
+    std::vector<std::string> words{std::to_string(number),
+                                   std::to_string(each.side + 1),
+                                   std::to_string(opposite(each.side) + 1),
+                                   each.waits ? "1" : "0",
+                                   each.token,
+                                   std::move(item),
+                                   std::to_string(limits.max_item),
+                                   std::to_string(limits.published_item),
+                                   hub_->prefix()};
+    std::set<std::uint64_t> acknowledged;
+    while (!acknowledgements_.empty() && acknowledged.size() != largest_question) {
+        acknowledged.insert(acknowledgements_.extract(acknowledgements_.begin()));
+        words.push_back(std::to_string(*acknowledged.rbegin()));
+    }
+    each.request = call(
+        "arrive", std::move(words),
+        [number](remote_room& self, const call_reply& got) { self.arrived(got, number); },
+        std::move(acknowledged));
 }
 
-void remote_room::arrived(const call_reply& reply, std::uint64_t number) {
-    const auto found = numbered_.find(number);
-    if (found == numbered_.end()) {
+void remote_room::arrived(const call_reply& got, std::uint64_t number) {
+    offer* const each = find(number);
+    if (each == nullptr) {
         return;
     }
-    const auto each = found->second;
     each->arriving = false;
-    if (reply.what == call_reply::kind::lost) {
+    if (got.what == call_reply::kind::lost) {
         return; // the room asks when it is connected again
     }
-    if (is_current(reply)) {
-        const answer got(reply);
-        if (got.says("matched")) {
-            finish(each, got.text(1));
-        } else if (got.says("no_partner")) {
-            complete(each, exchange_errc::no_partner);
-        } else if (got.says("closed")) {
-            complete(each, exchange_errc::closed);
+    if (is_current(got)) {
+        if (says(got.value, "matched")) {
+            finish(number, text_at(got.value, 1));
+        } else if (says(got.value, "no_partner")) {
+            complete(number, exchange_errc::no_partner);
+        } else if (says(got.value, "closed")) {
+            complete(number, exchange_errc::closed);
             on_closed();
+        } else if (says(got.value, "too_large")) {
+            complete(number, exchange_errc::unavailable,
+                     in_room("the partner's item has " + std::string(text_at(got.value, 1)) +
+                             " bytes, and options::max_item is " +
+                             std::to_string(hub_->chosen().max_item) + " here and " +
+                             std::string(text_at(got.value, 2)) + " there"));
+        } else if (says(got.value, "again")) {
+            absent(number, false);
         } else if (each->at == where::leaving) {
-            send_withdrawal(each);
+            send_withdrawal(number);
         }
         return;
     }
     // The script has not run.
-    each->arrived = 0;
-    if (reply.what == call_reply::kind::refused && each->ending == exchange_errc{} &&
-        !is_about_to_reconnect(reply.error)) {
-        complete(each, exchange_errc::unavailable, in_room(reply.error));
+    if (got.what == call_reply::kind::refused && each->ending == exchange_errc{} &&
+        !is_about_to_reconnect(got.error)) {
+        complete(number, exchange_errc::unavailable, in_room(got.error));
         return;
     }
-    absent(each, false);
+    absent(number, false);
 }
 
 /// Moves the offer to those that leave. The withdrawal may be sent later.
-void remote_room::send_withdrawal(offers::iterator each) {
-    if (each->at == where::abroad) {
-        move(each, where::leaving);
+void remote_room::send_withdrawal(std::uint64_t number) {
+    const auto found = offers_.find(number);
+    offer& each = found->second;
+    if (each.at == where::abroad) {
+        move(found, where::leaving);
     }
-    if (member_ != membership::joined || each->arriving ||
-        each->withdrawn == hub_->link().epoch()) {
+    if (member_ != membership::joined || each.arriving || each.withdrawn == hub_->link().epoch()) {
         return;
     }
-    each->withdrawn = hub_->link().epoch();
-    call("withdraw", {std::to_string(each->number), std::to_string(each->side + 1)},
-         [number = each->number, request = last_request_ + 1](remote_room& self,
-                                                              const call_reply& reply) {
-             self.withdrawal_answered(reply, number, request);
+    each.withdrawn = hub_->link().epoch();
+    call("withdraw", {std::to_string(number)},
+         [number, request = last_request_ + 1](remote_room& self, const call_reply& got) {
+             offer* const left = self.find(number);
+             if (left == nullptr || left->request > request) {
+                 return; // complete, or sent again, since
+             }
+             if (!self.is_current(got)) {
+                 left->withdrawn = 0; // again with the next renewal, or after the next join
+             } else if (says(got.value, "matched")) {
+                 self.finish(number, text_at(got.value, 1));
+             } else {
+                 self.absent(number, false);
+             }
          });
 }
 
-void remote_room::withdrawal_answered(const call_reply& reply, std::uint64_t number,
-                                      std::uint64_t request) {
-    const auto found = numbered_.find(number);
-    if (found == numbered_.end() || found->second->request > request) {
-        return; // complete, or sent again, since
-    }
-    const auto each = found->second;
-    if (!is_current(reply)) {
-        each->withdrawn = 0; // again with the next renewal, or after the next join
+void remote_room::collect(std::vector<std::uint64_t> numbers) {
+    std::erase_if(numbers, [this](std::uint64_t number) {
+        offer* const each = find(number);
+        return each == nullptr || std::exchange(each->collecting, true);
+    });
+    if (numbers.empty()) {
         return;
     }
-    const answer got(reply);
-    if (got.says("matched")) {
-        finish(each, got.text(1));
-    } else {
-        absent(each, false);
-    }
-}
-
-void remote_room::collect(std::vector<std::uint64_t> numbers) {
     std::vector<std::string> rest;
     rest.reserve(numbers.size());
     for (const std::uint64_t number : numbers) {
+        if (rest.size() == largest_question) {
+            break; // the others when these are here
+        }
         rest.push_back(std::to_string(number));
     }
     call("collect", std::move(rest),
-         [numbers = std::move(numbers)](remote_room& self, const call_reply& reply) {
-             if (!self.is_current(reply)) {
+         [numbers = std::move(numbers)](remote_room& self, const call_reply& got) {
+             for (const std::uint64_t number : numbers) {
+                 if (offer* const each = self.find(number)) {
+                     each->collecting = false;
+                 }
+             }
+             if (!self.is_current(got)) {
                  return; // asked again after the next join
              }
-             const answer got(reply);
-             for (std::size_t i = 0; i != numbers.size(); ++i) {
-                 const auto found = self.numbered_.find(numbers[i]);
-                 const redisReply* item = got[i + 1];
-                 if (found != self.numbered_.end() && item != nullptr &&
-                     item->type == REDIS_REPLY_STRING) {
-                     self.finish(found->second, text_of(item));
+             const std::size_t count = std::min(numbers.size() + 1, got.value->elements.size());
+             for (std::size_t i = 1; i < count; ++i) {
+                 if (const reply& item = got.value->elements[i]; item.type == '$') {
+                     self.finish(numbers[i - 1], item.text);
                  }
+             }
+             if (count > 1) { // those for which the reply would have been too long
+                 self.collect(
+                     {numbers.begin() + static_cast<std::ptrdiff_t>(count) - 1, numbers.end()});
              }
          });
 }
@@ -605,12 +638,12 @@ void remote_room::send_counts() {
         return;
     }
     for (const auto& who : std::exchange(counts_, {})) {
-        call("count", {}, [who](remote_room& self, const call_reply& reply) {
-            if (self.is_current(reply)) {
-                who->decode(answer(reply).text(1));
+        call("count", {}, [who](remote_room& self, const call_reply& got) {
+            if (self.is_current(got)) {
+                who->decode(text_at(got.value, 1));
                 who->succeed();
-            } else if (reply.what == call_reply::kind::refused) {
-                who->fail(exchange_errc::unavailable, self.in_room(reply.error));
+            } else if (got.what == call_reply::kind::refused) {
+                who->fail(exchange_errc::unavailable, self.in_room(got.error));
             } else {
                 self.counts_.push_back(who); // asking twice does no harm
             }
@@ -623,8 +656,8 @@ void remote_room::announce_close() {
         return;
     }
     close_ = announcement::sent;
-    call("close", {hub_->wake_prefix()}, [](remote_room& self, const call_reply& reply) {
-        const bool ends = self.is_current(reply) || reply.what == call_reply::kind::refused;
+    call("close", {hub_->prefix()}, [](remote_room& self, const call_reply& got) {
+        const bool ends = self.is_current(got) || got.what == call_reply::kind::refused;
         self.close_ = ends ? announcement::none : announcement::due;
     });
 }
@@ -640,16 +673,15 @@ void remote_room::on_ready() {
 
 void remote_room::on_lost() {
     lose_membership();
-    schedule_timer();
 }
 
 void remote_room::lose_membership() {
     member_ = membership::none;
-    for (auto& [number, each] : ghosts_) {
-        each.asked = false;
+    for (auto& [number, asked] : ghosts_) {
+        asked = false;
     }
-    if (any_sent() && doubt_at_ == clock::time_point::max()) {
-        doubt_at_ = clock::now() + hub_->chosen().lease;
+    if (any_sent() && !std::exchange(doubting_, true)) {
+        hub_->after_a_lease(*this, 0, ++lost_);
     }
 }
 
@@ -657,15 +689,17 @@ void remote_room::on_down() {
     pump();
 }
 
-void remote_room::on_match(std::uint64_t number, const std::string_view* item) {
-    const auto found = numbered_.find(number);
-    if (found == numbered_.end()) {
+void remote_room::on_match(std::uint64_t number, std::string_view rest) {
+    const offer* const each = find(number);
+    if (each == nullptr || each->at == where::home) {
         return;
     }
-    if (item != nullptr) {
-        finish(found->second, *item);
-    } else if (member_ == membership::joined) {
-        collect({number});
+    if (rest.empty()) {
+        if (member_ == membership::joined) {
+            collect({number});
+        }
+    } else if (const std::string begin = ' ' + each->token + ' '; rest.starts_with(begin)) {
+        finish(number, rest.substr(begin.size()));
     }
     pump();
 }
@@ -684,17 +718,17 @@ void remote_room::on_closed() {
 void remote_room::end_all() {
     take_parties(); // those that were on their way out of the place when it was closed
     for (std::size_t side = 0; side != sides_; ++side) {
-        complete_all(home(side), exchange_errc::closed);
-        while (!abroad(side).empty()) {
-            abroad(side).front().ending = exchange_errc::closed;
-            send_withdrawal(abroad(side).begin());
+        while (!numbers(where::home, side).empty()) {
+            complete(*numbers(where::home, side).begin(), exchange_errc::closed);
+        }
+        while (!numbers(where::abroad, side).empty()) {
+            must_end(*numbers(where::abroad, side).begin(), exchange_errc::closed);
         }
     }
 }
 
 void remote_room::shut_down(const std::string& reason) {
     shut_down_ = true;
-    timer_.cancel();
     const std::string text = in_room(reason);
     doubt_all(text);
     refuse_all(text);
@@ -703,10 +737,47 @@ void remote_room::shut_down(const std::string& reason) {
 
 // ---- How offers end
 
+/// The offer's limit has been reached. It ends within a lease.
+void remote_room::must_end(std::uint64_t number, exchange_errc why) {
+    const auto found = offers_.find(number);
+    if (found == offers_.end()) {
+        return; // complete by now
+    }
+    offer& each = found->second;
+    if (each.at == where::home) {
+        complete(number, why);
+        return;
+    }
+    if (std::exchange(each.ending, why) == exchange_errc{}) {
+        hub_->after_a_lease(*this, number, 0);
+    }
+    if (each.waits) { // A try ends with its reply.
+        send_withdrawal(number);
+    }
+}
+
+void remote_room::overdue(std::uint64_t number, std::uint64_t stamp) {
+    if (shut_down_) {
+        return;
+    }
+    if (number != 0) {
+        if (find(number) != nullptr) {
+            doubt(number, in_room("Redis did not withdraw the offer within one lease"));
+        }
+    } else if (doubting_ && stamp == lost_) {
+        doubt_all(in_room("no connection for one lease: " + hub_->last_error()));
+    }
+    pump();
+}
+
 /// A partner's item has come. Its copy in Redis can go.
-void remote_room::finish(offers::iterator each, std::string_view item) {
-    acknowledgements_ += ' ' + std::to_string(each->number);
-    const auto who = remove(each);
+void remote_room::finish(std::uint64_t number, std::string_view item) {
+    const auto found = offers_.find(number);
+    if (found == offers_.end()) {
+        return;
+    }
+    acknowledgements_.insert(number);
+    const auto who = remove(found);
     try {
         who->decode(item);
     } catch (...) {
@@ -719,31 +790,31 @@ void remote_room::finish(offers::iterator each, std::string_view item) {
 }
 
 /// Redis does not know the offer.
-void remote_room::absent(offers::iterator each, bool doubtful) {
-    if (doubtful && each->arrived != 0) {
-        complete(each, exchange_errc::in_doubt,
+void remote_room::absent(std::uint64_t number, bool doubtful) {
+    const auto found = offers_.find(number);
+    offer& each = found->second;
+    if (doubtful) {
+        complete(number, exchange_errc::in_doubt,
                  in_room("the server has been replaced or restarted, or has lost its data"));
         return;
     }
-    each->arrived = 0;
-    each->withdrawn = 0;
-    if (closed_ || left_) {
-        complete(each, each->ending == exchange_errc{} ? exchange_errc::closed : each->ending);
-    } else if (each->ending != exchange_errc{}) {
-        complete(each, each->ending);
-    } else if (each->waits) {
-        move(each, where::home);
-    } // A try is sent again.
-}
-
-void remote_room::complete(offers::iterator each, exchange_errc why, std::string reason) {
-    remove(each)->fail(why, std::move(reason));
-}
-
-void remote_room::complete_all(offers& which, exchange_errc why, const std::string& reason) {
-    while (!which.empty()) {
-        complete(which.begin(), why, reason);
+    each.withdrawn = 0;
+    if (each.ending != exchange_errc{}) {
+        complete(number, each.ending);
+    } else if (closed_ || left_) {
+        complete(number, exchange_errc::closed);
+    } else {
+        move(found, where::home);
     }
+}
+
+void remote_room::complete(std::uint64_t number, exchange_errc why, std::string reason) {
+    remove(offers_.find(number))->fail(why, std::move(reason));
+}
+
+void remote_room::doubt(std::uint64_t number, const std::string& reason) {
+    ghosts_[number] = false;
+    complete(number, exchange_errc::in_doubt, reason);
 }
 
 /// Ends what has not been sent, and all questions.
@@ -751,15 +822,10 @@ void remote_room::refuse_all(const std::string& reason) {
     take_parties();
     match_at_home();
     const auto why = closed_ || left_ ? exchange_errc::closed : exchange_errc::unavailable;
-    for (offers& all : offers_[0]) {
-        complete_all(all, why, reason);
-    }
-    for (auto each = tries_.begin(); each != tries_.end();) {
-        const auto next = std::next(each);
-        if (each->arrived == 0) {
-            complete(each, why, reason);
+    for (auto& row : numbers_[0]) {
+        while (!row.empty()) {
+            complete(*row.begin(), why, reason);
         }
-        each = next;
     }
     for (const auto& each : std::exchange(counts_, {})) {
         each->fail(exchange_errc::unavailable, reason);
@@ -767,112 +833,73 @@ void remote_room::refuse_all(const std::string& reason) {
 }
 
 void remote_room::doubt_all(const std::string& reason) {
-    std::vector<offers::iterator> all;
-    each_sent([&](offer& each) { all.push_back(numbered_.at(each.number)); });
-    for (const auto each : all) {
-        ghosts_[each->number] = {.side = each->side};
-        complete(each, exchange_errc::in_doubt, reason);
-    }
-    doubt_at_ = clock::time_point::max();
-}
-
-/// Moves the offer, in the order of arrival.
-void remote_room::move(offers::iterator each, where to) {
-    offers& from = list_of(*each);
-    each->at = to;
-    offers& there = list_of(*each);
-    auto position = there.end();
-    while (position != there.begin() && std::prev(position)->number > each->number) {
-        --position;
-    }
-    there.splice(position, from, each);
-}
-
-std::shared_ptr<party> remote_room::remove(offers::iterator each) {
-    auto who = std::move(each->who);
-    hub_->forget(each->number);
-    numbered_.erase(each->number);
-    list_of(*each).erase(each);
-    return who;
-}
-
-remote_room::offers& remote_room::list_of(const offer& each) {
-    return each.waits ? offers_[static_cast<std::size_t>(each.at)][each.side] : tries_;
-}
-
-template <class Visit>
-void remote_room::each_sent(Visit visit) {
-    for (std::size_t side = 0; side != sides_; ++side) {
-        for (offers* list : {&abroad(side), &leaving(side)}) {
-            for (offer& each : *list) {
-                visit(each);
+    doubting_ = false;
+    for (std::size_t at = 1; at != numbers_.size(); ++at) {
+        for (auto& row : numbers_[at]) {
+            while (!row.empty()) {
+                doubt(*row.begin(), reason);
             }
         }
     }
-    for (offer& each : tries_) {
-        if (each.arrived != 0) {
-            visit(each);
-        }
-    }
 }
 
-bool remote_room::any_sent() {
-    bool any = false;
-    each_sent([&](offer&) { any = true; });
-    return any;
+void remote_room::move(offers::iterator each, where to) {
+    numbers_of(each->second).erase(each->first);
+    each->second.at = to;
+    numbers_of(each->second).insert(each->first);
+}
+
+std::shared_ptr<party> remote_room::remove(offers::iterator each) {
+    auto who = std::move(each->second.who);
+    numbers_of(each->second).erase(each->first);
+    offers_.erase(each);
+    return who;
+}
+
+remote_room::offer* remote_room::find(std::uint64_t number) {
+    const auto found = offers_.find(number);
+    return found == offers_.end() ? nullptr : &found->second;
+}
+
+bool remote_room::any_sent() const {
+    return std::any_of(numbers_.begin() + 1, numbers_.end(), [](const auto& at) {
+        return std::ranges::any_of(at, [](const auto& row) { return !row.empty(); });
+    });
+}
+
+bool remote_room::has_work() const {
+    return !offers_.empty() || !acknowledgements_.empty() || !ghosts_.empty() ||
+           close_ != announcement::none;
+}
+
+/// From now on, there are offers with numbers up to the returned one, in a lease that begins now.
+std::string remote_room::reserve() {
+    reserved_ = last_number_ + reservation;
+    leased_at_ = std::chrono::steady_clock::now();
+    return std::to_string(reserved_);
+}
+
+/// All numbers that Redis may know a result of are at least this one.
+std::uint64_t remote_room::lowest() const {
+    std::uint64_t low = last_number_ + 1;
+    low = offers_.empty() ? low : std::min(low, offers_.begin()->first);
+    low = acknowledgements_.empty() ? low : std::min(low, *acknowledgements_.begin());
+    return ghosts_.empty() ? low : std::min(low, ghosts_.begin()->first);
 }
 
 std::string remote_room::in_room(std::string_view what) const {
     return "tryst: room \"" + name_ + "\": " + std::string(what);
 }
 
-// ---- Time
-
-void remote_room::schedule_timer() {
-    auto due = doubt_at_;
-    if (!numbered_.empty() || !acknowledgements_.empty() || close_ != announcement::none) {
-        due = std::min(due, renew_at_);
-    }
-    if (due >= timer_at_ || shut_down_) {
-        return;
-    }
-    timer_at_ = due;
-    timer_.expires_at(due);
-    timer_.async_wait([self = shared_from_this()](const error_code& error) {
-        if (!error && !self->shut_down_) {
-            self->timer_expired();
-        }
-    });
-}
-
-void remote_room::timer_expired() {
-    timer_at_ = clock::time_point::max();
-    const auto now = clock::now();
-    if (now >= doubt_at_) {
-        doubt_all(in_room("no connection for one lease: " + hub_->last_error()));
-    }
-    if (now >= renew_at_) {
-        renew_at_ = now + hub_->chosen().lease / 3;
-        if (member_ == membership::joined) {
-            renew(false, false);
-            withdraw_ghosts();
-        } else if (any_sent() || close_ != announcement::none) {
-            join();
-        }
-    }
-    pump();
-}
-
 void remote_room::leave_if_done() {
-    if (!left_ || !numbered_.empty() || !counts_.empty() || close_ != announcement::none) {
+    if (!left_ || !offers_.empty() || !counts_.empty() || close_ != announcement::none) {
         return;
     }
     if (member_ == membership::joined) {
         member_ = membership::none;
-        call("leave", {}, [](remote_room&, const call_reply&) {});
+        call("leave", {joined_text(acknowledgements_)}, [](remote_room&, const call_reply&) {});
     }
     shut_down_ = true;
-    timer_.cancel();
     turn_timer_.cancel();
     hub_->remove(*this);
 }

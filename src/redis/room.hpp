@@ -7,7 +7,8 @@
 //   leaving  abroad, and its withdrawal has been requested.
 //
 // With sides, no offer is sent while offers of the other side are abroad; these are withdrawn to
-// meet it here. Without sides, an offer is its own opposite: so at most one is abroad.
+// meet it here. Without sides, an offer is its own opposite: so at most one is abroad. A *try* is
+// an offer that does not wait: it is neither withdrawn nor matched here.
 //
 // The rules by which an offer ends are those of rendezvous.lua, from the process's end:
 // 1. After each reconnection the room joins in the new epoch. From then on, no older request has an
@@ -17,8 +18,10 @@
 //    the room knew the states of its offers. Otherwise it is in doubt. The client may change the
 //    order of requests when scripts were flushed or slots have moved. So an offer is not withdrawn
 //    before the reply to its arrival, and that reply alone tells its state.
-// 3. If the room cannot ask within one lease, all its offers that were sent are in doubt. When it
-//    can ask again, it withdraws them, because the room's lease would keep them in the queue.
+// 3. If the room cannot ask within one lease, all its offers that were sent are in doubt. An offer
+//    whose stop was requested, or whose deadline has passed, is in doubt if its withdrawal has not
+//    succeeded within one lease. When the room can ask again, it withdraws them, because the room's
+//    lease would keep them in the queue.
 #pragma once
 
 #include "client.hpp"
@@ -31,18 +34,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 TRYST_REDIS_BEGIN
 namespace detail {
 
 class hub;
+class remote_room;
+
+/// How many offers one request asks about. It occupies the server for less than a millisecond.
+inline constexpr std::size_t largest_question = 200;
+
+/// A part of a call that renews leases: what one room asks.
+struct question {
+    std::shared_ptr<remote_room> room;
+    std::vector<std::string> words; ///< The script's arguments.
+    std::vector<std::uint64_t> numbers; ///< The offers in question.
+    std::set<std::uint64_t> acknowledged;
+    std::uint64_t request; ///< The room's number for this request.
+    bool comparing; ///< After a join.
+    bool last; ///< No other part of the same comparison follows.
+};
 
 /// Everything happens on the connection's strand, except for the functions of `room`, which go
 /// there.
@@ -61,15 +79,23 @@ public:
     void leave() noexcept override;
     task<remote_result<room_statistics, void>> count() override;
 
-    /// The key that all keys of the room begin with.
-    const std::string& key() const noexcept { return keys_[0]; }
+    const std::string& key() const noexcept { return key_; }
+    /// Distinguishes the rooms of this process.
+    std::uint64_t number() const noexcept { return number_; }
 
     void on_ready();
     void on_lost();
     void on_down();
-    /// A partner has been found. Without an item, the room must collect it.
-    void on_match(std::uint64_t number, const std::string_view* item);
-    void on_closed();
+    /// Somebody says that a partner has been found.
+    /// @param rest  "", or " <token> <item>".
+    void on_match(std::uint64_t number, std::string_view rest);
+    /// A third of a lease has passed, or somebody says that there is news.
+    void look(std::vector<question>& into);
+    /// The reply to `what`. @param mine  its part for this room, if it was answered.
+    void answered(const question& what, const call_reply& whole, const reply* mine);
+    /// A lease has passed since the offer's limit; or, if the number is 0, since the membership
+    /// with this stamp was lost.
+    void overdue(std::uint64_t number, std::uint64_t stamp);
     /// The connection has ended for good. Nothing is called after this.
     void shut_down(const std::string& reason);
 
@@ -78,31 +104,28 @@ private:
     struct offer {
         std::shared_ptr<party> who;
         std::size_t side;
+        bool waits; ///< False: a try.
         where at = where::home;
-        bool waits = true; ///< False: it ends with `no_partner` unless a partner waits.
-        std::uint64_t number = 0; ///< Unique in the process.
-        std::uint64_t arrived = 0; ///< The epoch in which it was last sent; 0: never.
+        std::string token; ///< The server tells it to nobody else.
         std::uint64_t request = 0; ///< The number of the request that sent it last.
-        bool arriving = false; ///< That request has not been answered.
         std::uint64_t withdrawn = 0; ///< The epoch in which its withdrawal was last sent.
+        bool arriving = false; ///< That request has not been answered.
+        bool collecting = false; ///< Its item has been asked for.
         exchange_errc ending{}; ///< Why it must end, if it must.
     };
-    using offers = std::list<offer>;
-    /// An offer that has ended in doubt.
-    struct ghost {
-        std::size_t side;
-        bool asked = false; ///< Its withdrawal has been sent in this epoch.
-    };
+    using offers = std::map<std::uint64_t, offer>;
+    /// An offer that has ended in doubt is to be withdrawn. Whether that was sent in this epoch.
+    using ghosts = std::map<std::uint64_t, bool>;
     enum class announcement : std::uint8_t { none, due, sent };
     enum class membership : std::uint8_t { none, joining, comparing, joined };
-    using clock = std::chrono::steady_clock;
+    static constexpr std::size_t tries = 2; ///< In the place of a side.
 
     std::size_t opposite(std::size_t side) const noexcept { return sides_ == 1 ? side : 1 - side; }
 
     void turn();
     void end_turn();
     void take_parties();
-    offers::iterator add(offers& to, std::shared_ptr<party> who, std::size_t side, bool waits);
+    void add(std::shared_ptr<party> who, std::size_t side, bool waits);
     void match_at_home();
     void recall();
     void send_out();
@@ -110,72 +133,78 @@ private:
 
     // Requests, and what happens on their replies.
     template <class Then>
-    std::uint64_t call(std::string_view verb, std::vector<std::string> rest, Then then);
+    std::uint64_t call(std::string_view verb, std::vector<std::string> rest, Then then,
+                       std::set<std::uint64_t> acknowledged = {});
     void join();
-    void joined(const call_reply& reply);
+    void joined(const call_reply& got);
     void become_joined();
-    void renew(bool comparing, bool doubtful);
-    void apply_states(const std::vector<std::uint64_t>& numbers, std::string_view states,
-                      std::uint64_t request, bool doubtful);
-    void arrive(offers::iterator each);
-    void arrived(const call_reply& reply, std::uint64_t number);
-    void send_withdrawal(offers::iterator each);
-    void withdrawal_answered(const call_reply& reply, std::uint64_t number, std::uint64_t request);
+    void ask(std::vector<question>& into, bool comparing);
+    void apply_states(const question& what, std::string_view states);
+    void arrive(std::uint64_t number);
+    void arrived(const call_reply& got, std::uint64_t number);
+    void send_withdrawal(std::uint64_t number);
     void withdraw_ghosts();
     void collect(std::vector<std::uint64_t> numbers);
     void send_counts();
     void announce_close();
-    bool is_current(const call_reply& reply);
+    bool is_current(const call_reply& got);
+    bool rejoin();
 
     // How offers end.
-    void finish(offers::iterator each, std::string_view item);
-    void absent(offers::iterator each, bool doubtful);
-    void complete(offers::iterator each, exchange_errc why, std::string reason = {});
-    void complete_all(offers& which, exchange_errc why, const std::string& reason = {});
+    void must_end(std::uint64_t number, exchange_errc why);
+    void finish(std::uint64_t number, std::string_view item);
+    void absent(std::uint64_t number, bool doubtful);
+    void complete(std::uint64_t number, exchange_errc why, std::string reason = {});
+    void doubt(std::uint64_t number, const std::string& reason);
     void end_all();
+    void on_closed();
     void refuse_all(const std::string& reason);
     void doubt_all(const std::string& reason);
     void move(offers::iterator each, where to);
     std::shared_ptr<party> remove(offers::iterator each);
-    offers& list_of(const offer& each);
-    offers& home(std::size_t side) { return offers_[0][side]; }
-    offers& abroad(std::size_t side) { return offers_[1][side]; }
-    offers& leaving(std::size_t side) { return offers_[2][side]; }
-    template <class Visit>
-    void each_sent(Visit visit);
-    bool any_sent();
+    std::set<std::uint64_t>& numbers(where at, std::size_t row) {
+        return numbers_[static_cast<std::size_t>(at)][row];
+    }
+    std::set<std::uint64_t>& numbers_of(const offer& each) {
+        return numbers(each.at, each.waits ? each.side : tries);
+    }
+    offer* find(std::uint64_t number);
+    bool any_sent() const;
+    bool has_work() const;
+    std::string reserve();
+    std::uint64_t lowest() const;
     std::string in_room(std::string_view what) const;
-
     void lose_membership();
-    void schedule_timer();
-    void timer_expired();
     void leave_if_done();
 
     std::shared_ptr<hub> hub_;
     std::shared_ptr<local_place> place_;
     const std::size_t sides_;
     const std::string name_;
+    const std::string key_;
+    const std::uint64_t number_;
     const std::string member_id_;
-    std::array<std::string, 4> keys_;
-    std::array<std::array<offers, 2>, 3> offers_; ///< By place and side; the oldest first.
-    offers tries_; ///< Offers that do not wait; neither recalled nor matched here.
-    std::unordered_map<std::uint64_t, offers::iterator> numbered_; ///< All offers.
+    offers offers_;
+    std::array<std::array<std::set<std::uint64_t>, 3>, 3> numbers_; ///< By place, and side or try.
     std::vector<std::shared_ptr<party>> counts_; ///< Questions for statistics.
-    std::map<std::uint64_t, ghost> ghosts_;
-    std::string acknowledgements_;
+    ghosts ghosts_;
+    std::set<std::uint64_t> acknowledgements_;
     std::string generation_; ///< The generation that the room has joined.
     std::string birth_; ///< The birth of the room's record there.
     std::string compared_; ///< Generation and birth when it last knew the states of its offers.
+    bool doubtful_ = false; ///< Whether both were others before the present comparison.
+    std::uint64_t last_number_ = 0;
+    std::uint64_t reserved_ = 0; ///< Redis expects offers with numbers up to this one,
+    std::chrono::steady_clock::time_point leased_at_; ///< and the lease began after this time.
     std::uint64_t last_request_ = 0;
     std::uint64_t joined_at_ = 0; ///< The last request before the present membership.
+    std::uint64_t lost_ = 0; ///< Counts the losses of a membership with offers abroad.
     membership member_ = membership::none;
-    clock::time_point doubt_at_ = clock::time_point::max();
-    net::steady_timer timer_;
-    clock::time_point timer_at_ = clock::time_point::max();
-    clock::time_point renew_at_ = clock::time_point::max();
+    bool doubting_ = false; ///< A lease after such a loss, all offers abroad are in doubt.
     net::steady_timer turn_timer_;
     std::chrono::microseconds pause_{0}; ///< Before the end of a turn; 0: none.
     std::uint32_t taken_ = 0; ///< Parties taken out of the local place, modulo 2^32.
+    bool had_taken_ = false; ///< In the last turn.
     std::uint32_t met_ = 0; ///< Parties known to have met there, modulo 2^32.
     bool closed_ = false;
     announcement close_ = announcement::none; ///< Whether other processes must be told.

@@ -4,9 +4,41 @@
 /// Asio, OpenSSL.
 #pragma once
 
-#include "sockets.hpp"
+#include <tryst/redis/options.hpp>
 
-#include <memory>
+#ifdef TRYST_BOOST_ASIO
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#else
+
+#include <asio/awaitable.hpp>
+#include <asio/buffer.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/error.hpp>
+#include <asio/generic/stream_protocol.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/ssl.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#endif
+
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -20,69 +52,48 @@ class stream {
 public:
     using endpoint = net::generic::stream_protocol::endpoint;
 
-    /// @param tls  null for a connection without TLS.
-    stream(const net::any_io_executor& executor, std::shared_ptr<net::ssl::context> tls)
-        : tls_context_(std::move(tls)), socket_(executor) {
-        if (tls_context_) {
-            tls_.emplace(socket_, *tls_context_);
-        }
-    }
+    explicit stream(const net::any_io_executor& executor) : socket_(executor) {}
 
     bool has_tls() const { return tls_.has_value(); }
 
-    template <class Handler>
-    void async_connect(const endpoint& where, Handler handler) {
-        socket_.async_connect(where, std::move(handler));
+    template <class Token>
+    auto async_connect(const endpoint& where, Token&& token) {
+        return socket_.async_connect(where, std::forward<Token>(token));
     }
 
     /// Sends small requests at once.
-    void set_no_delay() {
-        error_code ignored; // a Unix socket has no such option
-        std::ignore = socket_.set_option(net::ip::tcp::no_delay(true), ignored);
+    void set_no_delay();
+
+    /// Prepares TLS for a server of this name, which it asks for and, if it shall, checks.
+    /// @throws std::runtime_error that names the file that cannot be used.
+    void use_tls(const tls_options& chosen, const std::string& name);
+
+    /// Precondition: `use_tls`.
+    template <class Token>
+    auto async_handshake(Token&& token) {
+        return tls_->async_handshake(net::ssl::stream_base::client, std::forward<Token>(token));
     }
 
-    /// Precondition: there is TLS.
-    /// @param name  the server's name, to ask for and, if `verify`, to check.
-    template <class Handler>
-    void async_handshake(const std::string& name, bool verify, Handler handler) {
-        error_code is_name;
-        std::ignore = net::ip::make_address(name, is_name);
-        if (is_name) { // servers may refuse an address here
-            ::SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME,
-                       TLSEXT_NAMETYPE_host_name, const_cast<char*>(name.c_str()));
-        }
-        if (verify) {
-            tls_->set_verify_callback(net::ssl::host_name_verification(name));
-        }
-        tls_->async_handshake(net::ssl::stream_base::client, std::move(handler));
+    template <class Buffers, class Token>
+    auto async_read_some(const Buffers& buffers, Token&& token) {
+        return tls_ ? tls_->async_read_some(buffers, std::forward<Token>(token))
+                    : socket_.async_read_some(buffers, std::forward<Token>(token));
     }
 
-    template <class Buffers, class Handler>
-    void async_read_some(const Buffers& buffers, Handler handler) {
-        if (tls_) {
-            tls_->async_read_some(buffers, std::move(handler));
-        } else {
-            socket_.async_read_some(buffers, std::move(handler));
-        }
+    template <class Buffers, class Token>
+    auto async_write_some(const Buffers& buffers, Token&& token) {
+        return tls_ ? tls_->async_write_some(buffers, std::forward<Token>(token))
+                    : socket_.async_write_some(buffers, std::forward<Token>(token));
     }
 
-    template <class Buffers, class Handler>
-    void async_write(const Buffers& buffers, Handler handler) {
-        if (tls_) {
-            net::async_write(*tls_, buffers, std::move(handler));
-        } else {
-            net::async_write(socket_, buffers, std::move(handler));
-        }
-    }
+    /// How many bytes the kernel still holds that it has not delivered; 0 if it does not say.
+    int undelivered();
 
     /// Ends every operation.
-    void close() {
-        error_code ignored;
-        std::ignore = socket_.close(ignored);
-    }
+    void close();
 
 private:
-    std::shared_ptr<net::ssl::context> tls_context_;
+    std::optional<net::ssl::context> tls_context_;
     net::generic::stream_protocol::socket socket_;
     std::optional<net::ssl::stream<net::generic::stream_protocol::socket&>> tls_;
 };

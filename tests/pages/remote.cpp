@@ -54,12 +54,12 @@ tryst::task<> use(redis::remote_red_blue_exchanger<question, answer>& desk,
 
 asio::awaitable<void> in_an_awaitable(redis::remote_exchanger<std::string>& room,
                                       std::string item) {
-    auto got = co_await tryst::asio::async_wait(room.exchange(item).as_task(), asio::use_awaitable);
+    auto got = co_await tryst::asio::async_wait(room.exchange(item), asio::use_awaitable);
     static_cast<void>(got);
 }
 
 asio::awaitable<void> cancellable(redis::remote_exchanger<std::string>& room, std::string item) {
-    auto work = [&](std::stop_token stop) { return room.exchange(item, stop).as_task(); };
+    auto work = [&](std::stop_token stop) { return room.exchange(item, stop); };
     auto got = co_await tryst::asio::async_wait(work, asio::use_awaitable);
     static_cast<void>(got);
 }

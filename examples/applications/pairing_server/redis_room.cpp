@@ -40,7 +40,7 @@ public:
 
     awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
                             std::stop_token stop) final {
-        return run(exchanger_.exchange(std::move(mine.body), patience, std::move(stop)).as_task());
+        return run(exchanger_.exchange(std::move(mine.body), patience, std::move(stop)));
     }
     awaitable<meeting> try_to_meet(request mine) final {
         return run(exchanger_.try_exchange(std::move(mine.body)));
@@ -61,8 +61,8 @@ public:
                             std::stop_token stop) final {
         message body = std::move(mine.body);
         return run(mine.kind == request_kind::ask
-                       ? exchanger_.red(std::move(body), patience, std::move(stop)).as_task()
-                       : exchanger_.blue(std::move(body), patience, std::move(stop)).as_task());
+                       ? exchanger_.red(std::move(body), patience, std::move(stop))
+                       : exchanger_.blue(std::move(body), patience, std::move(stop)));
     }
     awaitable<meeting> try_to_meet(request mine) final {
         return run(mine.kind == request_kind::ask ? exchanger_.try_red(std::move(mine.body))
@@ -77,6 +77,9 @@ private:
 redis::options redis_options_of(const options& chosen) {
     auto read = redis::options::from_url(chosen.redis);
     read.max_item = std::max(read.max_item, chosen.frame.body);
+    // Redis may refuse to withdraw a message. After one lease, the client gets its answer anyway.
+    read.lease =
+        std::clamp(std::min(chosen.wait_time, chosen.send_time), shortest_lease, read.lease);
     return read;
 }
 

@@ -60,8 +60,12 @@ struct options {
     /// How long Redis keeps the parties of a process that has died or lost its connection. After a
     /// disconnection of one lease, parties that were in Redis end `in_doubt`. From 100 ms to a day.
     std::chrono::milliseconds lease{10'000};
-    /// The largest item that leaves the process, in bytes after encoding. Not 0.
+    /// The largest item that leaves or enters the process, in bytes after encoding. Not 0.
     std::size_t max_item = std::size_t{1} << 20U;
+    /// Items of up to so many bytes, after encoding, are in the message that wakes a waiting party;
+    /// larger ones it collects by one more call. If 0, all are collected: then users of Redis who
+    /// may only subscribe see no item.
+    std::size_t published_item = 4096;
     std::string key_prefix = "tryst"; ///< The beginning of every key and channel in Redis.
 
     /// Parses a URL of one of the forms
@@ -71,10 +75,10 @@ struct options {
     ///     unix://[[user]:password@]/path[?db=number&...]
     ///
     /// The names after `?` are `db`, `timeout` (sets both timeouts), `connect_timeout`,
-    /// `request_timeout`, `backoff_min`, `backoff_max`, `lease`, `max_item` (in bytes), `prefix`,
-    /// and for `rediss` also `ca_file`, `cert_file`, `key_file`, `verify` (`true` or `false`) and
-    /// `server_name`. Durations have a unit: `500ms`, `2s`. Every part may be percent-encoded; an
-    /// IPv6 address is in brackets.
+    /// `request_timeout`, `backoff_min`, `backoff_max`, `lease`, `max_item` and `published_item`
+    /// (in bytes), `prefix`, and for `rediss` also `ca_file`, `cert_file`, `key_file`, `verify`
+    /// (`true` or `false`) and `server_name`. Durations have a unit: `500ms`, `2s`. Every part may
+    /// be percent-encoded; an IPv6 address is in brackets.
     /// @throws std::invalid_argument that names the wrong part. It never shows a password.
     static options from_url(std::string_view url);
 };

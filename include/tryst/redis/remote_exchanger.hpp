@@ -7,10 +7,9 @@
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/redis/codec.hpp>
 #include <tryst/redis/connection.hpp>
-#include <tryst/redis/detail/meeting.hpp>
-#include <tryst/redis/remote_operation.hpp>
+#include <tryst/redis/detail/local_place.hpp>
+#include <tryst/redis/remote_place.hpp>
 #include <tryst/redis/remote_result.hpp>
-#include <tryst/redis/room_statistics.hpp>
 #include <tryst/task.hpp>
 #include <tryst/wait_limit.hpp>
 
@@ -27,12 +26,36 @@ TRYST_REDIS_BEGIN
 /// nobody within one turn of the connection's loop is offered to the other processes. At most one
 /// party of each process is in Redis.
 ///
-/// Any thread may call any member at any time, except the constructor and the destructor.
+/// Any thread may call any member at any time, except the constructor and the destructor. When it
+/// is destroyed, parties of this process that wait complete with `closed`; in other processes the
+/// room stays open. Operations that have begun may outlive it.
+///
+/// The operations of all remote exchangers and channels are tasks, to be awaited once:
+///
+/// @returns     `remote_result`: the partner's item; or an error, with your own item handed back.
+///   Besides the errors of a local exchange there are `unavailable`: Redis cannot be reached, or
+///   refuses, and nothing was offered; and `in_doubt`: the item was offered, and its outcome cannot
+///   be found out. A partner gets it at most once.
+/// @throws      std::bad_alloc when it is made; nothing when it is awaited.
+/// @progress    lock-free until suspension.
+/// @resumes     as any `tryst::task`.
+/// @cancellation total in this process. A duration begins when the operation is awaited. A party
+///   that is in Redis is withdrawn there, which takes a round trip; a match wins over a later stop
+///   or deadline. The operation ends at most one `options::lease` after its stop or deadline,
+///   whatever Redis does: then it is `in_doubt`, if its item may have been seen. The task may be
+///   destroyed while it waits, under the conditions of `exchange_operation`. Then the item may have
+///   been exchanged.
+/// @sync        with a partner in this process, as for `exchange_operation`. A partner in another
+///   process shares no memory.
+/// @allocation  a coroutine frame. If the item leaves the process: its encoding, and records of its
+///   offer.
 ///
 /// @tparam T      the type of the items, as in `tryst::exchanger`.
 /// @tparam Codec  how items become bytes when they leave the process.
 template <class T, codec_for<T> Codec = codec<T>>
-class remote_exchanger {
+class remote_exchanger : public remote_place<detail::one_side<T, Codec>> {
+    using base = remote_place<detail::one_side<T, Codec>>;
+
 public:
     using value_type = T; ///< The type of the items.
     using result_type = remote_result<T>; ///< The result of an exchange.
@@ -45,28 +68,20 @@ public:
     /// @throws std::invalid_argument if the name is empty or too long, and std::bad_alloc.
     explicit remote_exchanger(connection& through, std::string_view name,
                               std::size_t capacity = tryst::detail::processor_count())
-        : meeting_(through, detail::room_kind::exchange, name, capacity) {}
-
-    /// Parties of this process that wait complete with `closed`. In other processes the room stays
-    /// open. Operations that have begun may outlive the exchanger.
-    ~remote_exchanger() = default;
+        : base(through, detail::room_kind::exchange, name, capacity) {}
 
     /// Offers `item`, and waits until a partner swaps.
     /// @param limit  at most one time limit and one stop token, which end the wait early: see
     ///   `wait_limit`.
-    /// @returns  an awaitable of `result_type`: the partner's item; or an error, with `item` handed
-    ///   back. Its guarantees are those of `remote_operation`.
     template <class... Limit>
-    [[nodiscard]] auto exchange(T item, Limit... limit) noexcept {
-        return detail::make_operation<0>(meeting_, std::move(item), limit...);
+    [[nodiscard]] task<result_type> exchange(T item, Limit... limit) {
+        return this->template meet<0>(std::move(item), limit...);
     }
 
     /// Swaps with a partner that waits in this or another process, or ends with `no_partner`. If
     /// nobody waits in this process, it asks Redis, which takes a round trip.
-    /// @returns  a task, to be awaited once, while the exchanger exists.
-    /// @throws   std::bad_alloc.
     [[nodiscard]] task<result_type> try_exchange(T item) {
-        return detail::try_meet<kind, 0>(meeting_, std::move(item));
+        return this->template try_meet<0>(std::move(item));
     }
     /// @cond
     template <class... Limit>
@@ -74,24 +89,6 @@ public:
         return tryst::detail::refuse_limits<task<result_type>, Limit...>();
     }
     /// @endcond
-
-    /// Closes the room in all processes. Each party that waits or arrives later gets `closed`. The
-    /// other processes learn of it through Redis, if need be when this process is connected again.
-    /// A name that no process has used for six leases, and a minute, can be used again.
-    void close() noexcept { meeting_.close(); }
-
-    /// Whether this process knows that the room is closed.
-    bool is_closed() const noexcept { return meeting_.is_closed(); }
-
-    /// The state of the room over all processes.
-    [[nodiscard]] task<remote_result<room_statistics, void>> statistics() const {
-        return meeting_.count();
-    }
-
-private:
-    using kind = detail::one_side<T, Codec>;
-
-    detail::meeting<kind> meeting_;
 };
 
 /// @}

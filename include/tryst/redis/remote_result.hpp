@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The result of a remote exchange: that of an exchange, and the reason for a failure in words.
+/// What remote exchangers and channels return.
 /// Asio, only to choose the namespace.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <tryst/result.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,6 +48,16 @@ public:
 
 private:
     std::shared_ptr<const std::string> reason_; ///< Null after most exchanges; cheap to move.
+};
+
+/// The state of a room over all processes, as `statistics()` reports it.
+struct room_statistics {
+    std::size_t waiting = 0; ///< Parties that wait in Redis; of red and blue parties, the red ones.
+    std::size_t waiting_blue = 0; ///< Blue parties, or receivers, that wait in Redis.
+    /// Exchangers of processes that have offered something here and exist. One whose process has
+    /// died is counted for about six leases, and a minute.
+    std::size_t processes = 0;
+    std::size_t exchanges = 0; ///< Pairs that have met in Redis.
 };
 
 /// @}

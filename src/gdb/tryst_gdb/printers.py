@@ -134,7 +134,7 @@ class Remote(Exchanger):
     """An exchanger or channel of several processes: its local meeting place."""
 
     def seen(self) -> wait_lists.Exchange | None:
-        place = owned(self.value["meeting_"]["place_"])
+        place = owned(self.value["place_"])
         return None if int(place) == 0 else wait_lists.read(place["protocol_"])
 
 

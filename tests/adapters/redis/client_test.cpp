@@ -20,7 +20,6 @@ TEST(RedisClient, CallsTheScriptOverAUnixSocket) {
     connected_client client(patient(server.unix_url()));
     const auto seen = client.wait_until_ready();
     EXPECT_EQ(seen.epoch, 1u);
-    EXPECT_EQ(seen.run_id.size(), 40u);
     EXPECT_EQ(seen.error, "");
     const outcome reply = client.call({"key"}, {"a", "", "b"}).get();
     EXPECT_EQ(reply.what, kind::answered);
@@ -73,9 +72,68 @@ TEST(RedisClient, CarriesArgumentsOfAMebibyte) {
     std::string word(std::size_t{1} << 20, 'x');
     word += '\0';
     word += "\r\n$1\r\n";
-    const outcome reply = client.call({}, {word, word}).get();
+    const outcome reply = client.call({}, {word, "a"}).get();
     ASSERT_EQ(reply.what, kind::answered);
-    EXPECT_TRUE(reply.text == "0 " + word + ' ' + word + ' ');
+    EXPECT_TRUE(reply.text == "0 " + word + " a ");
+}
+
+/// Passes bytes to a server slowly, and its replies at once; for one connection.
+class slow_line {
+public:
+    slow_line(const std::string& target, std::size_t bytes_per_millisecond)
+        : rate_(bytes_per_millisecond), acceptor_(context_, directory_.file("slow.sock")),
+          thread_([this, target] { run(target); }) {}
+    slow_line(const slow_line&) = delete;
+    slow_line& operator=(const slow_line&) = delete;
+    ~slow_line() { thread_.join(); } // after the client
+
+    std::string url() const { return "unix://" + directory_.file("slow.sock"); }
+
+private:
+    using protocol = redis::net::local::stream_protocol;
+
+    void run(const std::string& target) {
+        protocol::socket client = acceptor_.accept();
+        protocol::socket server(context_);
+        server.connect(target);
+        std::thread replies([&] { pass(server, client, 0); });
+        pass(client, server, rate_);
+        replies.join();
+    }
+    static void pass(protocol::socket& from, protocol::socket& to, std::size_t rate) {
+        std::array<char, 8192> bytes{};
+        redis::error_code ended;
+        for (;;) {
+            const std::size_t count = from.read_some(redis::net::buffer(bytes), ended);
+            if (ended) {
+                break;
+            }
+            if (rate != 0) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(count / rate));
+            }
+            redis::net::write(to, redis::net::buffer(bytes.data(), count), ended);
+        }
+        to.shutdown(protocol::socket::shutdown_both, ended);
+    }
+
+    std::size_t rate_;
+    temporary_directory directory_;
+    redis::net::io_context context_;
+    protocol::acceptor acceptor_;
+    std::thread thread_;
+};
+
+// It takes four times as long as a server may be silent.
+TEST(RedisClient, CarriesALargeArgumentOverASlowLine) {
+    const redis_server server;
+    const slow_line line(server.socket(), 500);
+    options chosen = options::from_url(line.url());
+    chosen.request_timeout = std::chrono::milliseconds(500);
+    connected_client client(std::move(chosen), append_script);
+    client.wait_until_ready();
+    const outcome reply = client.call({"list"}, {std::string(1'000'000, 'x')}).get();
+    EXPECT_EQ(reply.what, kind::answered) << reply.text;
+    EXPECT_EQ(client.on_strand([&] { return (*client).epoch(); }), 1u);
 }
 
 TEST(RedisClient, KeepsTheOrderOfTenThousandCalls) {
@@ -127,11 +185,10 @@ TEST(RedisClient, GetsTheMessagesOfItsChannel) {
     const redis_server server;
     connected_client client(patient(server.unix_url()));
     client.wait_until_ready();
-    EXPECT_EQ((*client).channel(), "tryst:wake:process");
-    EXPECT_EQ(server.command({"PUBLISH", "tryst:wake:process", "one"}), "1");
-    EXPECT_EQ(server.command({"PUBLISH", "tryst:wake:process", "two"}), "1");
+    EXPECT_EQ(server.command({"PUBLISH", channel, "one"}), "1");
+    EXPECT_EQ(server.command({"PUBLISH", channel, "two"}), "1");
     const auto seen = client.wait_until([](const auto& now) { return now.messages.size() == 2; });
-    EXPECT_EQ(seen.messages, std::vector<std::string>({"one", "two"}));
+    EXPECT_EQ(seen.messages, std::vector<std::string>({channel + " one", channel + " two"}));
 }
 
 TEST(RedisClient, TellsAReplyFromAMessage) {
@@ -156,13 +213,12 @@ TEST(RedisClient, DoesNotSendCallsBeforeItIsReady) {
 TEST(RedisClient, ConnectsAgainToARestartedServer) {
     redis_server server;
     connected_client client(patient(server.unix_url()));
-    const auto before = client.wait_until_ready();
+    client.wait_until_ready();
     server.kill();
     client.wait_until_lost();
     server.start();
     const auto after = client.wait_until_ready(2);
     EXPECT_EQ(after.epoch, 2u);
-    EXPECT_NE(after.run_id, before.run_id);
     EXPECT_EQ(client.call({}, {"a"}).get().text, "0 a ");
 }
 
@@ -177,16 +233,13 @@ TEST(RedisClient, GoesOnTryingUntilTheServerIsThere) {
     EXPECT_FALSE(client.on_strand([&] { return (*client).down(); }));
 }
 
-TEST(RedisClient, ConnectsAgainIfEitherConnectionIsClosed) {
+TEST(RedisClient, ConnectsAgainIfTheConnectionIsClosed) {
     const redis_server server;
     connected_client client(patient(server.unix_url()));
     client.wait_until_ready();
     EXPECT_EQ(server.command({"CLIENT", "KILL", "TYPE", "pubsub"}), "1");
     EXPECT_NE(client.wait_until_lost().error.find("closed the connection"), std::string::npos);
     EXPECT_EQ(client.wait_until_ready(2).epoch, 2u);
-    EXPECT_EQ(server.command({"CLIENT", "KILL", "TYPE", "normal"}), "1"); // not itself
-    client.wait_until_lost(2);
-    EXPECT_EQ(client.wait_until_ready(3).epoch, 3u);
     EXPECT_EQ(client.call({}, {"a"}).get().text, "0 a ");
 }
 
@@ -364,7 +417,7 @@ public:
     void on_ready() override { ready(); }
     void on_lost() override { ADD_FAILURE(); }
     void on_down() override { ADD_FAILURE(); }
-    void on_message(std::string_view) override {}
+    void on_message(std::string_view, std::string_view) override {}
 };
 
 TEST(RedisClient, GoesWithItsExecutionContext) {
@@ -375,8 +428,8 @@ TEST(RedisClient, GoesWithItsExecutionContext) {
     {
         redis::net::io_context context;
         const auto client = std::make_shared<redis::detail::client>(
-            context.get_executor(), patient(server.unix_url()), "process", echo_script,
-            static_cast<redis::detail::client::observer&>(observer));
+            context.get_executor(), patient(server.unix_url()), std::vector<std::string>{channel},
+            echo_script, static_cast<redis::detail::client::observer&>(observer));
         watched = client;
         observer.ready = [&, self = client.get()] {
             server.suspend();

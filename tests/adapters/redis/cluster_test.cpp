@@ -108,6 +108,7 @@ TEST(RedisClientInACluster, SendsCallsToTheNodeOfTheirKey) {
     ASSERT_LT(slot_of(key_of_one), 8192u);
     connected_client client(patient(nodes.one->tcp_url()), append_script);
     client.wait_until_ready();
+    EXPECT_TRUE(client.on_strand([&] { return (*client).in_cluster(); }));
     for (int i = 1; i <= 3; ++i) {
         EXPECT_EQ(client.call({key_of_two}, {"a"}).get().text, std::to_string(i));
         EXPECT_EQ(client.call({key_of_one}, {"b"}).get().text, std::to_string(i));
@@ -138,9 +139,9 @@ TEST(RedisClientInACluster, GetsMessagesThatAnotherNodePublishes) {
     cluster nodes;
     connected_client client(patient(nodes.one->tcp_url()));
     client.wait_until_ready();
-    nodes.two->command({"PUBLISH", "tryst:wake:process", "hello"});
+    nodes.two->command({"PUBLISH", channel, "hello"});
     const auto seen = client.wait_until([](const auto& now) { return !now.messages.empty(); });
-    EXPECT_EQ(seen.messages.front(), "hello");
+    EXPECT_EQ(seen.messages.front(), channel + " hello");
 }
 
 TEST(RemoteExchangerInACluster, PairsProcessesThatEnterByDifferentNodes) {

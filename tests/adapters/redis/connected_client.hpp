@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A client with a thread, and a record of what it reported.
-/// Asio, hiredis.
+/// Asio.
 #pragma once
 
+#include "adapters/redis/redis_server.hpp"
 #include "redis/client.hpp"
 
 #include <chrono>
@@ -32,6 +33,9 @@ inline constexpr std::string_view echo_script =
     "local all = {#KEYS}; for _, key in ipairs(KEYS) do table.insert(all, key) end "
     "for _, word in ipairs(ARGV) do table.insert(all, word) end return all";
 
+/// The channel of a `connected_client`.
+inline const std::string channel = "tryst:wake:process";
+
 /// The options of `url`, with timeouts for a busy machine.
 inline redis::options patient(const std::string& url) {
     redis::options chosen = redis::options::from_url(url);
@@ -47,20 +51,6 @@ struct outcome {
 
     explicit outcome(const redis::detail::call_reply& reply)
         : what(reply.what), text(reply.value ? text_of(*reply.value) : std::string(reply.error)) {}
-
-    static std::string text_of(const redisReply& reply) {
-        if (reply.type == REDIS_REPLY_INTEGER) {
-            return std::to_string(reply.integer);
-        }
-        if (reply.type != REDIS_REPLY_ARRAY) {
-            return std::string(redis::detail::text_of(reply));
-        }
-        std::string all;
-        for (std::size_t i = 0; i < reply.elements; ++i) {
-            all += text_of(*reply.element[i]) + ' ';
-        }
-        return all;
-    }
 };
 
 /// A client with a thread, and a record of what it reported.
@@ -74,14 +64,14 @@ public:
         int lost = 0;
         int down = 0;
         std::string error; ///< As of the last report.
-        std::string run_id; ///< As of the last `on_ready`.
-        std::uint64_t epoch = 0; ///< Likewise.
+        std::uint64_t epoch = 0; ///< As of the last `on_ready`.
         std::vector<std::string> messages;
     };
 
     explicit connected_client(redis::options chosen, std::string_view script = echo_script)
-        : client_(std::make_shared<client>(context_.get_executor(), std::move(chosen), "process",
-                                           script, static_cast<client::observer&>(*this))) {
+        : client_(std::make_shared<client>(context_.get_executor(), std::move(chosen),
+                                           std::vector<std::string>{channel}, script,
+                                           static_cast<client::observer&>(*this))) {
         client_->start();
         thread_ = std::thread([this] { context_.run(); });
     }
@@ -157,7 +147,6 @@ private:
     void on_ready() override {
         note([this](record& seen) {
             ++seen.ready;
-            seen.run_id = client_->run_id();
             seen.epoch = client_->epoch();
         });
     }
@@ -167,8 +156,10 @@ private:
     void on_down() override {
         note([](record& seen) { ++seen.down; });
     }
-    void on_message(std::string_view text) override {
-        note([text](record& seen) { seen.messages.emplace_back(text); });
+    void on_message(std::string_view where, std::string_view text) override {
+        note([where, text](record& seen) {
+            seen.messages.push_back(std::string(where) + ' ' + std::string(text));
+        });
     }
 
     redis::net::io_context context_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A server on a Unix socket whose replies the test writes.
-/// POSIX, hiredis.
+/// POSIX.
 #pragma once
 
 #include "adapters/redis/redis_server.hpp"
@@ -11,7 +11,6 @@
 #include <optional>
 
 #include <poll.h>
-#include <sys/un.h>
 
 namespace tryst::test {
 
@@ -20,20 +19,29 @@ inline std::string bulk(const std::string& text) {
     return '$' + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
+/// The reply to HELLO.
+inline std::string hello(const std::string& version = "7.0.0",
+                         const std::string& mode = "standalone",
+                         const std::string& role = "master") {
+    return "%4\r\n" + bulk("server") + bulk("redis") + bulk("version") + bulk(version) +
+           bulk("mode") + bulk(mode) + bulk("role") + bulk(role);
+}
+
 /// Replies to the commands that a client sends when it connects, as Redis does.
 /// @returns nothing for other commands.
 inline std::optional<std::string> handshake_reply(const std::vector<std::string>& command) {
-    if (command == std::vector<std::string>{"INFO", "server"}) {
-        return bulk("# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\nrun_id:one\r\n");
-    }
-    if (command == std::vector<std::string>{"INFO", "replication"}) {
-        return bulk("# Replication\r\nrole:master\r\n");
+    if (command[0] == "HELLO") {
+        return hello();
     }
     if (command[0] == "SCRIPT") {
         return bulk(std::string(40, 'a'));
     }
     if (command[0] == "SUBSCRIBE") {
-        return "*3\r\n" + bulk("subscribe") + bulk(command[1]) + ":1\r\n";
+        std::string all;
+        for (std::size_t i = 1; i != command.size(); ++i) {
+            all += ">3\r\n" + bulk("subscribe") + bulk(command[i]) + ":1\r\n";
+        }
+        return all;
     }
     return command[0] == "PING" ? std::optional<std::string>("+PONG\r\n") : std::nullopt;
 }
@@ -46,11 +54,10 @@ public:
     using responder = std::function<std::optional<std::string>(const std::vector<std::string>&)>;
 
     explicit fake_server(responder respond) : respond_(std::move(respond)) {
-        sockaddr_un where{};
-        where.sun_family = AF_UNIX;
-        path().copy(where.sun_path, sizeof where.sun_path - 1);
+        const sockaddr_un where = unix_address(path());
         listener_ = checked_call(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-        checked_call(::bind(listener_, reinterpret_cast<sockaddr*>(&where), sizeof where), "bind");
+        checked_call(::bind(listener_, reinterpret_cast<const sockaddr*>(&where), sizeof where),
+                     "bind");
         checked_call(::listen(listener_, 16), "listen");
         checked_call(::pipe2(stop_.data(), O_CLOEXEC), "pipe2");
         thread_ = std::thread([this] { run(); });
@@ -68,10 +75,7 @@ public:
     std::string url() const { return "unix://" + path(); }
 
 private:
-    struct reader_deleter {
-        void operator()(redisReader* reader) const { redisReaderFree(reader); }
-    };
-    using reader_ptr = std::unique_ptr<redisReader, reader_deleter>;
+    using reader_ptr = std::unique_ptr<redis::detail::reply_reader>;
 
     void run() {
         std::map<int, reader_ptr> connections;
@@ -93,7 +97,8 @@ private:
             if (watched[1].revents != 0) {
                 const int accepted = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
                 if (accepted != -1) {
-                    connections[accepted] = reader_ptr(redisReaderCreate());
+                    connections[accepted] =
+                        std::make_unique<redis::detail::reply_reader>(std::size_t{64} << 20);
                 }
             }
         }
@@ -103,24 +108,20 @@ private:
     }
 
     /// @returns whether the connection stays open.
-    bool serve(int socket, redisReader& reader) {
-        std::array<char, 4096> bytes{};
-        const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
+    bool serve(int socket, redis::detail::reply_reader& reader) {
+        const std::span<char> space = reader.space();
+        const ssize_t count = ::recv(socket, space.data(), space.size(), 0);
         if (count <= 0) {
             return false;
         }
-        redisReaderFeed(&reader, bytes.data(), static_cast<std::size_t>(count));
-        void* parsed = nullptr;
-        while (redisReaderGetReply(&reader, &parsed) == REDIS_OK && parsed) {
-            auto* const command = static_cast<redisReply*>(parsed);
+        reader.add(static_cast<std::size_t>(count));
+        while (const redis::detail::reply* const command = reader.next()) {
             std::vector<std::string> words;
-            words.reserve(command->elements);
-            for (std::size_t i = 0; i < command->elements; ++i) {
-                words.emplace_back(command->element[i]->str, command->element[i]->len);
+            for (const redis::detail::reply& word : command->elements) {
+                words.emplace_back(word.text);
             }
-            freeReplyObject(parsed);
-            const std::optional<std::string> reply = respond_(words);
-            if (!reply || ::send(socket, reply->data(), reply->size(), MSG_NOSIGNAL) == -1) {
+            const std::optional<std::string> answer = respond_(words);
+            if (!answer || ::send(socket, answer->data(), answer->size(), MSG_NOSIGNAL) == -1) {
                 return false;
             }
         }

@@ -176,8 +176,11 @@ TEST(RedisOptions, ReadTheLeaseAndTheLargestItem) {
     EXPECT_EQ(read.lease, milliseconds(1000));
     EXPECT_EQ(read.max_item, 5'000'000'000U);
     EXPECT_EQ(options::from_url("unix:///redis.sock?lease=100ms").lease, milliseconds(100));
-    for (const std::string wrong : {"lease=99ms", "lease=1", "lease=-1s", "max_item=0",
-                                    "max_item=-1", "max_item=1k", "max_item="}) {
+    EXPECT_EQ(read.published_item, 4096u);
+    EXPECT_EQ(options::from_url("redis://a?published_item=0").published_item, 0u);
+    for (const std::string wrong :
+         {"lease=99ms", "lease=1", "lease=-1s", "max_item=0", "max_item=-1", "published_item=-1",
+          "max_item=1k", "max_item="}) {
         try {
             options::from_url("redis://:secret@host?" + wrong);
             ADD_FAILURE() << wrong;

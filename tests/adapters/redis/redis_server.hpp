@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A redis-server of the test's own, on a Unix socket in a temporary directory.
-/// POSIX, hiredis.
+/// POSIX.
 #pragma once
+
+#include "redis/resp.hpp"
 
 #include <array>
 #include <chrono>
@@ -23,11 +25,11 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <hiredis/hiredis.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,6 +149,22 @@ private:
     int status_ = 0;
 };
 
+inline sockaddr_un unix_address(const std::string& path) {
+    sockaddr_un where{};
+    where.sun_family = AF_UNIX;
+    path.copy(where.sun_path, sizeof where.sun_path - 1);
+    return where;
+}
+
+/// A reply's text: that of a string, error or number, or of its elements, each followed by a space.
+inline std::string text_of(const redis::detail::reply& from) {
+    std::string all(from.text);
+    for (const redis::detail::reply& element : from.elements) {
+        all += text_of(element) + ' ';
+    }
+    return all;
+}
+
 /// What a `redis_server` is to be.
 struct redis_settings {
     std::vector<std::string> arguments = {}; ///< More arguments of redis-server.
@@ -203,60 +221,41 @@ public:
     /// @returns the text of its reply: strings, errors, numbers, and the elements of an array, each
     /// followed by a space.
     std::string command(const std::vector<std::string>& words) const {
-        const context_ptr context = connected();
-        if (context->err != 0) {
-            throw std::runtime_error(std::string("redis-server: ") + context->errstr);
+        const int socket = checked_call(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+        const std::unique_ptr<const int, void (*)(const int*)> closer(
+            &socket, [](const int* open) { ::close(*open); });
+        const sockaddr_un where = unix_address(this->socket());
+        checked_call(::connect(socket, reinterpret_cast<const sockaddr*>(&where), sizeof where),
+                     "connect to redis-server");
+        redis::detail::reply_reader replies(std::size_t{64} << 20);
+        if (!settings_.password.empty()) {
+            execute(socket, replies, {"AUTH", settings_.password});
         }
-        return execute(*context, words);
+        return execute(socket, replies, words);
     }
 
 private:
-    struct context_deleter {
-        void operator()(redisContext* context) const { redisFree(context); }
-    };
-    using context_ptr = std::unique_ptr<redisContext, context_deleter>;
-    struct reply_deleter {
-        void operator()(void* reply) const { freeReplyObject(reply); }
-    };
-
-    static std::string text(const redisReply& reply) {
-        switch (reply.type) {
-        case REDIS_REPLY_INTEGER:
-            return std::to_string(reply.integer);
-        case REDIS_REPLY_ARRAY: {
-            std::string all;
-            for (std::size_t i = 0; i < reply.elements; ++i) {
-                all += text(*reply.element[i]) + ' ';
+    static std::string execute(int socket, redis::detail::reply_reader& replies,
+                               const std::vector<std::string>& words) {
+        std::string request;
+        redis::detail::append_command(request,
+                                      std::vector<std::string_view>(words.begin(), words.end()));
+        for (std::string_view rest = request; !rest.empty();) {
+            const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+            rest.remove_prefix(
+                static_cast<std::size_t>(checked_call(static_cast<int>(sent), "send")));
+        }
+        for (;;) {
+            if (const redis::detail::reply* const got = replies.next()) {
+                return text_of(*got);
             }
-            return all;
+            const std::span<char> space = replies.space();
+            const ssize_t count = ::recv(socket, space.data(), space.size(), 0);
+            if (count <= 0) {
+                return "no reply";
+            }
+            replies.add(static_cast<std::size_t>(count));
         }
-        default:
-            return reply.str ? std::string(reply.str, reply.len) : std::string();
-        }
-    }
-
-    static std::string execute(redisContext& context, const std::vector<std::string>& words) {
-        std::vector<const char*> arguments;
-        std::vector<std::size_t> sizes;
-        for (const std::string& word : words) {
-            arguments.push_back(word.data());
-            sizes.push_back(word.size());
-        }
-        const std::unique_ptr<redisReply, reply_deleter> reply(
-            static_cast<redisReply*>(redisCommandArgv(&context, static_cast<int>(words.size()),
-                                                      arguments.data(), sizes.data())));
-        return reply ? text(*reply) : std::string("no reply: ") + context.errstr;
-    }
-
-    context_ptr connected() const {
-        context_ptr context(redisConnectUnix(socket().c_str()));
-        if (!context) {
-            throw std::bad_alloc();
-        }
-        if (context->err == 0 && !settings_.password.empty()) {
-            execute(*context, {"AUTH", settings_.password});
-        }
-        return context;
     }
 
     bool has_tcp() const { return settings_.tcp || settings_.tls; }
@@ -302,8 +301,11 @@ private:
     }
 
     bool answers() const {
-        const context_ptr context = connected();
-        return context->err == 0 && execute(*context, {"PING"}) == "PONG";
+        try {
+            return command({"PING"}) == "PONG";
+        } catch (const std::system_error&) {
+            return false;
+        }
     }
 
     /// Makes a certificate for localhost that is signed with its own key.

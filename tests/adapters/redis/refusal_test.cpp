@@ -49,7 +49,7 @@ TEST(RedisClientRefuses, APathThatIsTooLongForASocket) {
 TEST(RedisClientRefuses, AServerThatSpeaksAnotherProtocol) {
     const fake_server server([](const auto&) { return "HTTP/1.1 400 Bad Request\r\n\r\n"; });
     expect_part(error_of(server.url()),
-                server.path() + ": is not a Redis server: Protocol error, got \"H\"");
+                server.path() + ": is not a Redis server: a reply begins with 'H'");
 }
 
 TEST(RedisClientRefuses, AServerThatClosesTheConnection) {
@@ -67,29 +67,34 @@ TEST(RedisClientRefuses, AServerThatDoesNotAnswer) {
 
 TEST(RedisClientRefuses, AnOlderRedis) {
     const fake_server server([](const auto& command) {
-        return command.back() == "server" ? bulk("redis_version:6.0.16\r\nredis_mode:standalone")
-                                          : handshake_reply(command);
+        return command[0] == "HELLO" ? hello("6.0.16") : handshake_reply(command);
     });
     EXPECT_EQ(error_of(server.url()), server.path() + ": is Redis 6.0.16, and 6.2 is needed");
 }
 
 TEST(RedisClientRefuses, ASentinel) {
     const fake_server server([](const auto& command) {
-        return command.back() == "server" ? bulk("redis_version:7.0.0\r\nredis_mode:sentinel\r\n")
-                                          : handshake_reply(command);
+        return command[0] == "HELLO" ? hello("7.0.0", "sentinel") : handshake_reply(command);
     });
     expect_part(error_of(server.url()), server.path() + ": is a Sentinel");
 }
 
-TEST(RedisClientRefuses, ServersThatTakeTurns) {
-    int count = 0;
-    const fake_server server([&count](const auto& command) {
-        return command.back() == "server"
-                   ? bulk("redis_version:7.0.0\r\nrun_id:" + std::to_string(++count) + "\r\n")
-                   : handshake_reply(command);
+TEST(RedisClientRefuses, AServerWithoutHello) {
+    const fake_server server([](const auto& command) {
+        return command[0] == "HELLO" ? "-ERR unknown command HELLO with " + command.back() + "\r\n"
+                                     : handshake_reply(command);
     });
-    EXPECT_EQ(error_of(server.url()),
-              server.path() + ": leads to a different server at each connection");
+    EXPECT_EQ(error_of("unix://:secret@" + server.path()),
+              server.path() + ": does not know HELLO 3, so it is older than Redis 6.2");
+}
+
+TEST(RedisClientRefuses, AServerThatRepeatsThePassword) {
+    const fake_server server([](const auto& command) {
+        return command[0] == "HELLO" ? "-NOPERM " + command.back() + " is wrong\r\n"
+                                     : handshake_reply(command);
+    });
+    EXPECT_EQ(error_of("unix://:secret@" + server.path()),
+              server.path() + ": refused HELLO: NOPERM  is wrong");
 }
 
 TEST(RedisClientRefuses, AServerThatIsStillLoading) {
@@ -144,8 +149,8 @@ TEST(RedisClientRefuses, AReplica) {
     const redis_server master({.tcp = true});
     const redis_server replica(
         {.arguments = {"--replicaof", "127.0.0.1", std::to_string(master.port())}});
-    EXPECT_EQ(error_of(replica.unix_url()), replica.socket() + ": is a read-only replica of " +
-                                                master.host_and_port() + "; name its master");
+    EXPECT_EQ(error_of(replica.unix_url()),
+              replica.socket() + ": is a read-only replica; name its master");
 }
 
 TEST(RedisClientRefuses, AllHostsAndSaysWhyOfEach) {
@@ -178,7 +183,7 @@ TEST(RedisClientLeaves, AServerThatSendsNoReplyOfRedis) {
     std::string error;
     const outcome reply = call_answered_with("?what\r\n", &error);
     EXPECT_EQ(reply.what, kind::lost);
-    expect_part(error, "sent what is not a reply of Redis: Protocol error, got \"?\"");
+    expect_part(error, "sent what is not a reply of Redis: a reply begins with '?'");
 }
 
 TEST(RedisClientLeaves, AServerThatRepliesTwice) {

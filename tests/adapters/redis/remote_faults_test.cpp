@@ -2,12 +2,18 @@
 #include "adapters/redis/fake_server.hpp"
 #include "adapters/redis/remote_scene.hpp"
 
+#include <tryst/run_loop.hpp>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -30,24 +36,44 @@ void wait_for_waiting(Remote& remote, std::size_t count) {
 text array(const texts& elements) {
     text all = '*' + std::to_string(elements.size()) + "\r\n";
     for (const text& each : elements) {
-        all += bulk(each);
+        all += each.starts_with('*') ? each : bulk(each);
     }
     return all;
 }
 
-/// A server that answers calls of the script as the test wants. The elements of a call: EVALSHA,
-/// the digest, the number of keys, the keys, verb, member, epoch, generation, retention,
-/// acknowledgements, and more.
+using reply = std::optional<text>; ///< Nothing: the connection breaks.
+const reply lost;
+const text silence;
+const text out_of_memory = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+const text joined = array({"joined", "one:g", "born", ""});
+const text waits = array({"waiting"});
+text matched(const text& theirs) {
+    return array({"matched", theirs});
+}
+/// In the place of the reply to a renewal: what it says of all offers.
+text state(char letter) {
+    return {letter};
+}
+text renewed(const text& part) {
+    return array({"renewed", part});
+}
+
+/// A server that replies to the calls of the script as the test says: to the first call with each
+/// verb, the second, and so on; the last reply is repeated. To others it replies as Redis does when
+/// nothing happens.
 class script_server {
 public:
-    static constexpr std::size_t verb_at = 7;
-    static constexpr std::size_t rest_at = 13;
-    using responder =
-        std::function<std::optional<text>(const text& verb, const texts& words, int count)>;
+    using replies = std::map<text, std::vector<reply>>;
 
-    explicit script_server(responder respond)
-        : respond_(std::move(respond)),
-          server_([this](const texts& words) { return reply(words); }) {}
+    explicit script_server(replies all)
+        : replies_(std::move(all)),
+          server_([this](const texts& words) { return reply_to(words); }) {
+        replies_.try_emplace("join", std::vector<reply>{joined});
+        replies_.try_emplace("PING", std::vector<reply>{"+PONG\r\n"});
+        replies_.try_emplace("leave", std::vector<reply>{array({"left"})});
+        replies_.try_emplace("close", std::vector<reply>{array({"closed"})});
+        replies_.try_emplace("renew", std::vector<reply>{state('w')});
+    }
 
     redis::options options() const { return redis::options::from_url(server_.url()); }
     int count(const text& verb) const {
@@ -57,32 +83,29 @@ public:
     }
 
 private:
-    std::optional<text> reply(const texts& words) {
-        const bool is_call = words[0] == "EVALSHA";
-        const text verb = is_call ? words[verb_at] : words[0];
-        int number = 0;
-        {
-            const std::scoped_lock lock(mutex_);
-            number = ++counts_[verb];
+    // The elements of a call: EVALSHA, the digest, 1, the key, verb, epoch, member, generation,
+    // and of a renewal acknowledgements, the lowest number, the highest, and all numbers.
+    reply reply_to(const texts& words) {
+        const text verb = words[0] == "EVALSHA" ? words[4] : words[0];
+        const std::scoped_lock lock(mutex_);
+        const auto number = static_cast<std::size_t>(++counts_[verb]);
+        const auto found = replies_.find(verb);
+        if (found == replies_.end()) {
+            return handshake_reply(words);
         }
-        if (is_call || verb == "PING") {
-            return respond_(verb, words, number);
+        const reply& chosen = found->second[std::min(number, found->second.size()) - 1];
+        if (verb == "renew" && chosen && chosen->size() == 1) {
+            const auto offers = std::ranges::count(words[11], ' ');
+            return renewed(array({"", text(static_cast<std::size_t>(offers), chosen->front())}));
         }
-        return handshake_reply(words);
+        return chosen;
     }
 
     mutable std::mutex mutex_;
     std::map<text, int> counts_;
-    responder respond_;
+    replies replies_;
     fake_server server_;
 };
-
-const text joined = array({"joined", "one:g", "born", ""});
-
-/// A renewal's reply that says the same of all offers.
-text renewed(const texts& words, char state) {
-    return array({"renewed", "", text((words.size() - script_server::rest_at) / 2, state)});
-}
 
 /// A coroutine without executor.
 struct detached {
@@ -106,7 +129,7 @@ TEST(RemoteFaults, EndsACoroutineWhosePartyIsWithdrawnFromRedis) {
     };
     wait_here();
     poll([&] { return done.load(); });
-    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms).as_task()), errc::timed_out);
+    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms)), errc::timed_out);
 }
 
 // An offer abroad when the server goes away, and stays away.
@@ -137,28 +160,12 @@ TEST(RemoteFaults, EndsInDoubtWhenTheServerStaysAway) {
 
 // The room joins a new generation, and loses the connection before it has compared.
 TEST(RemoteFaults, KeepsTheDoubtOfANewGenerationOverReconnections) {
-    script_server server(
-        [](const text& verb, const texts& words, int count) -> std::optional<text> {
-            if (verb == "PING") {
-                if (count == 1) { // the connections break while the offer waits
-                    return std::nullopt;
-                }
-                return "+PONG\r\n";
-            }
-            if (verb == "join") {
-                return count == 1 ? joined : array({"joined", "one:h", "born", ""});
-            }
-            if (verb == "renew") {
-                if (count == 2) {
-                    return std::nullopt; // the connection breaks again
-                }
-                return renewed(words, '?');
-            }
-            if (verb == "arrive") {
-                return count == 1 ? array({"waiting"}) : array({"matched", "second partner"});
-            }
-            return array({"left"});
-        });
+    script_server server({
+        {"PING", {lost, "+PONG\r\n"}}, // the connection breaks while the offer waits
+        {"join", {joined, array({"joined", "one:h", "born", ""})}},
+        {"renew", {state('?'), lost, state('?')}}, // and again
+        {"arrive", {waits, matched("second partner")}},
+    });
     auto chosen = server.options();
     chosen.request_timeout = 100ms;
     chosen.lease = 60s;
@@ -171,35 +178,15 @@ TEST(RemoteFaults, KeepsTheDoubtOfANewGenerationOverReconnections) {
 
 // The reply to a withdrawal comes after the offer was sent again.
 TEST(RemoteFaults, IgnoresTheReplyToAWithdrawalOfAnEarlierArrival) {
-    script_server server([&](const text& verb, const texts& /*words*/,
-                             int count) -> std::optional<text> {
-        if (verb == "PING") {
-            return "+PONG\r\n";
-        }
-        if (verb == "join") {
-            return joined;
-        }
-        if (verb == "renew") {
-            return text();
-        }
-        if (verb == "arrive") {
-            return count == 1   ? array({"waiting"})
-                   : count == 2 ? text()
-                                : array({"matched", "another"});
-        }
-        if (verb == "withdraw") {
-            return text();
-        }
-        if (verb == "count") {
-            if (count == 1) {
-                return array({"renewed", "", "?"}); // the reply to the renewal
-            }
-            if (count == 2) { // to the withdrawal, the first count, the second arrival, and this
-                return array({"withdrawn"}) + array({"counted", "0 0 1 0"}) +
-                       array({"matched", "stranger"}) + array({"counted", "0 0 1 0"});
-            }
-        }
-        return array({"closed"});
+    script_server server({
+        {"renew", {silence}},
+        {"arrive", {waits, silence, matched("another")}},
+        {"withdraw", {silence}},
+        {"count",
+         {renewed(array({"", "?"})), // the reply to the renewal
+          // to the withdrawal, the first count, the second arrival, and this
+          array({"withdrawn"}) + array({"counted", "0 0 1 0"}) + matched("stranger") +
+              array({"counted", "0 0 1 0"})}},
     });
     auto chosen = server.options();
     chosen.lease = 1500ms;
@@ -221,6 +208,164 @@ TEST(RemoteFaults, IgnoresTheReplyToAWithdrawalOfAnEarlierArrival) {
     EXPECT_EQ(red.get(), "stranger");
     EXPECT_EQ(second.get(), "another");
     count.join();
+}
+
+// The withdrawal of a party whose limit has been reached.
+TEST(RemoteFaults, EndsWithinALeaseOfItsLimitWhateverRedisReplies) {
+    for (const reply& answer : {
+             reply("-NOREPLICAS Not enough good replicas to write.\r\n"),
+             reply("-MISCONF Redis is configured to save RDB snapshots\r\n"),
+             reply("-NOPERM this user has no permissions\r\n"),
+             reply("-BUSY Redis is busy running a script.\r\n"),
+             reply("-CLUSTERDOWN The cluster is down\r\n"),
+             reply("-TRYAGAIN Multiple keys request during rehashing of slot\r\n"),
+             reply(out_of_memory),
+             reply(silence),
+             lost,
+         }) {
+        script_server server({{"arrive", {waits}}, {"renew", {answer}}, {"withdraw", {answer}}});
+        auto chosen = server.options();
+        chosen.lease = 200ms;
+        process a(chosen);
+        redis::remote_channel<text> pipe(a.connection, "pipe");
+        const auto timed = sync_wait(pipe.send("mine", 50ms));
+        EXPECT_EQ(timed, errc::in_doubt) << answer.value_or("lost");
+        EXPECT_EQ(timed.returned(), "mine");
+        std::stop_source stop;
+        waiting stopped(pipe.send("another", stop.get_token()));
+        std::this_thread::sleep_for(20ms); // perhaps it has been offered
+        stop.request_stop();
+        const auto ended = stopped.get();
+        EXPECT_TRUE(ended == errc::in_doubt || ended == errc::cancelled ||
+                    ended == errc::unavailable)
+            << answer.value_or("lost") << ": " << ended.error().message();
+    }
+}
+
+TEST(RemoteFaults, TriesARefusedWithdrawalAgain) {
+    script_server server(
+        {{"arrive", {waits}}, {"withdraw", {out_of_memory, array({"withdrawn"})}}});
+    auto chosen = server.options();
+    chosen.lease = 3s;
+    process a(chosen);
+    redis::remote_exchanger<text> room(a.connection, "room");
+    std::stop_source stop;
+    waiting stopped(room.exchange("mine", stop.get_token()));
+    poll([&] { return server.count("arrive") == 1; });
+    stop.request_stop();
+    EXPECT_EQ(stopped.get(), errc::cancelled);
+    EXPECT_EQ(server.count("withdraw"), 2);
+}
+
+TEST(RemoteFaults, OffersAgainWhatTheServerHadNoTimeFor) {
+    script_server server({{"arrive", {array({"again"}), array({"again"}), matched("theirs")}}});
+    process a(server.options());
+    redis::remote_exchanger<text> room(a.connection, "room");
+    EXPECT_EQ(sync_wait(room.exchange("mine")), "theirs");
+    EXPECT_EQ(server.count("arrive"), 3);
+}
+
+// Whoever may publish, and nothing else.
+TEST(RemoteFaults, BelievesNoMessageWithoutTheToken) {
+    const redis_server server;
+    process a(server);
+    process b(server);
+    redis::remote_channel<text> at_a(a.connection, "pipe");
+    redis::remote_channel<text> at_b(b.connection, "pipe");
+    waiting sent(at_a.send("item"));
+    wait_for_waiting(at_b, 1);
+    std::istringstream channels(server.command({"PUBSUB", "CHANNELS"}));
+    const text token(32, 'a');
+    for (text channel; channels >> channel;) {
+        for (const text& message :
+             {text("1:1"), "1:1 " + token + " forged", text("1:1  forged"), text("1:1 forged"),
+              text("closed:tryst:2:s:{pipe}"), text("tryst:2:s:{pipe}"), text(":"), text(" "),
+              text("1:"), text("1:99999999999999999999"), text("99:1"), text("")}) {
+            server.command({"PUBLISH", channel, message});
+        }
+    }
+    ASSERT_TRUE(sync_wait(at_a.statistics())); // after the messages
+    EXPECT_EQ(sync_wait(at_b.statistics())->waiting, 1u);
+    EXPECT_FALSE(at_a.is_closed());
+    EXPECT_EQ(sync_wait(at_b.receive()), "item");
+    EXPECT_TRUE(sent.get());
+}
+
+TEST(RemoteFaults, PublishesNoItemIfItShouldNot) {
+    const redis_server server;
+    process a(redis::options::from_url(server.unix_url() + "?published_item=0"));
+    process b(redis::options::from_url(server.unix_url() + "?published_item=0"));
+    redis::remote_exchanger<text> at_a(a.connection, "room");
+    redis::remote_exchanger<text> at_b(b.connection, "room");
+    waiting first(at_a.exchange("from a"));
+    wait_for_waiting(at_b, 1);
+    EXPECT_EQ(sync_wait(at_b.exchange("from b")), "from a");
+    EXPECT_EQ(first.get(), "from b");
+    EXPECT_NE(server.command({"INFO", "commandstats"}).find("cmdstat_publish"), text::npos);
+}
+
+TEST(RemoteFaults, AcceptsNoItemLargerThanItsOwnLimit) {
+    const redis_server server;
+    process small(redis::options::from_url(server.unix_url() + "?max_item=100"));
+    process large(redis::options::from_url(server.unix_url() + "?max_item=1000"));
+    redis::remote_channel<text> at_small(small.connection, "pipe");
+    redis::remote_channel<text> at_large(large.connection, "pipe");
+    waiting sent(at_large.send(text(101, 'x')));
+    wait_for_waiting(at_small, 1);
+    const auto refused = sync_wait(at_small.receive());
+    EXPECT_EQ(refused, errc::unavailable);
+    EXPECT_NE(refused.reason().find("101 bytes"), text::npos) << refused.reason();
+    EXPECT_EQ(sync_wait(at_large.receive()), text(101, 'x'));
+    EXPECT_TRUE(sent.get());
+    waiting received(at_small.receive());
+    wait_for_waiting(at_small, 1);
+    const auto returned = sync_wait(at_large.send(text(101, 'y')));
+    EXPECT_EQ(returned, errc::unavailable);
+    EXPECT_EQ(returned.returned(), text(101, 'y'));
+    EXPECT_TRUE(sync_wait(at_large.send(text(100, 'z'))));
+    EXPECT_EQ(received.get(), text(100, 'z'));
+}
+
+TEST(RemoteFaults, SaysThatAnotherVersionUsesTheRoom) {
+    const redis_server server;
+    server.command({"SET", "tryst:x:{room}", "3"});
+    server.command({"HSET", "tryst:x:{old}", "generation", "run:1"});
+    process a(server);
+    for (const char* const name : {"room", "old"}) {
+        redis::remote_exchanger<text> room(a.connection, name);
+        const auto got = sync_wait(room.exchange("mine"));
+        EXPECT_EQ(got, errc::unavailable);
+        EXPECT_NE(got.reason().find("another version of the protocol"), text::npos) << got.reason();
+    }
+}
+
+TEST(RemoteFaults, RenewsManyRoomsInFewCalls) {
+    const redis_server server;
+    process a(redis::options::from_url(server.unix_url() + "?lease=300ms"));
+    std::vector<std::unique_ptr<redis::remote_channel<text>>> rooms;
+    tryst::run_loop loop;
+    std::stop_source stop;
+    for (int i = 0; i != 200; ++i) {
+        rooms.push_back(
+            std::make_unique<redis::remote_channel<text>>(a.connection, std::to_string(i)));
+        loop.spawn([](auto& room, std::stop_token until) -> task<> {
+            const auto got = co_await room.receive(until);
+            EXPECT_EQ(got, errc::cancelled);
+        }(*rooms.back(), stop.get_token()));
+    }
+    std::thread thread([&] { loop.run(); });
+    for (const auto& room : rooms) {
+        wait_for_waiting(*room, 1);
+    }
+    server.command({"CONFIG", "RESETSTAT"});
+    std::this_thread::sleep_for(1s);
+    const text seen = server.command({"INFO", "commandstats"});
+    const std::size_t at = seen.find("cmdstat_evalsha:calls=");
+    ASSERT_NE(at, text::npos);
+    EXPECT_LE(std::stoi(seen.substr(at + 22)), 100); // 10 renewals, each in 4 calls
+    stop.request_stop();
+    loop.stop();
+    thread.join();
 }
 
 // A user who may subscribe, but not publish.
@@ -253,27 +398,12 @@ TEST(RemoteFaults, SaysThatItMayNotPublish) {
 
 // The reply to a try is lost, and the room cannot join at once.
 TEST(RemoteFaults, DoesNotGiveUpATryThatWasSent) {
-    script_server server(
-        [](const text& verb, const texts& words, int count) -> std::optional<text> {
-            if (verb == "PING") {
-                return "+PONG\r\n";
-            }
-            if (verb == "join") {
-                return count == 1   ? joined
-                       : count == 2 ? "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
-                                    : joined;
-            }
-            if (verb == "renew") {
-                return renewed(words, 'm');
-            }
-            if (verb == "arrive") {
-                return std::nullopt;
-            }
-            if (verb == "collect") {
-                return array({"collected", "theirs"});
-            }
-            return array({"left"});
-        });
+    script_server server({
+        {"join", {joined, out_of_memory, joined}},
+        {"renew", {state('m')}},
+        {"arrive", {lost}},
+        {"collect", {array({"collected", "theirs"})}},
+    });
     auto chosen = server.options();
     chosen.lease = 3s;
     process a(chosen);
@@ -283,22 +413,10 @@ TEST(RemoteFaults, DoesNotGiveUpATryThatWasSent) {
 
 // The connection breaks after an arrival. The reply to the comparison says "rejoin", or refuses.
 void expect_success_after(const text& reply_to_first_comparison) {
-    script_server server(
-        [&](const text& verb, const texts& words, int count) -> std::optional<text> {
-            if (verb == "PING") {
-                return "+PONG\r\n";
-            }
-            if (verb == "join") {
-                return joined;
-            }
-            if (verb == "renew") {
-                return count == 1 ? reply_to_first_comparison : renewed(words, '?');
-            }
-            if (verb == "arrive") {
-                return count == 1 ? std::nullopt : std::optional(array({"matched", "theirs"}));
-            }
-            return array({"left"});
-        });
+    script_server server({
+        {"renew", {reply_to_first_comparison, state('?')}},
+        {"arrive", {lost, matched("theirs")}},
+    });
     auto chosen = server.options();
     chosen.lease = 3s;
     process a(chosen);
@@ -308,18 +426,15 @@ void expect_success_after(const text& reply_to_first_comparison) {
     EXPECT_GE(server.count("renew"), 2);
 }
 TEST(RemoteFaults, JoinsAgainWhenTheRoomIsLostDuringTheComparison) {
-    expect_success_after(array({"rejoin"}));
+    expect_success_after(renewed(array({"rejoin"})));
 }
 TEST(RemoteFaults, JoinsAgainWhenTheComparisonIsRefused) {
-    expect_success_after("-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    expect_success_after(out_of_memory);
 }
 
 // A room to be closed, and a server that refuses.
 TEST(RemoteFaults, DoesNotRepeatARefusedJoinAtOnce) {
-    script_server server([&](const text& verb, const texts&, int) -> std::optional<text> {
-        return verb == "PING" ? "+PONG\r\n"
-                              : "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
-    });
+    script_server server({{"join", {out_of_memory}}});
     process a(server.options());
     redis::remote_exchanger<text> room(a.connection, "room");
     ASSERT_TRUE(sync_wait(a.connection.connected()));
@@ -339,26 +454,13 @@ struct counting_codec {
 
 // C: the server is no longer the master, and another reply is missing.
 TEST(RemoteFaults, WaitsWhileTheConnectionDrains) {
-    script_server server(
-        [&](const text& verb, const texts& words, int count) -> std::optional<text> {
-            if (verb == "PING") {
-                return "+PONG\r\n";
-            }
-            if (verb == "join") {
-                return count == 1 ? joined : joined;
-            }
-            if (verb == "renew") {
-                return renewed(words, 'w');
-            }
-            if (verb == "arrive") {
-                return count == 1 ? text() : array({"matched", "theirs"});
-            }
-            if (verb == "count") {
-                return count == 1 ? "-READONLY You can't write against a read only replica.\r\n"
-                                  : array({"counted", "0 0 1 0"});
-            }
-            return array({"left"});
-        });
+    script_server server({
+        {"renew", {state('w')}},
+        {"arrive", {silence, matched("theirs")}},
+        {"count",
+         {"-READONLY You can't write against a read only replica.\r\n",
+          array({"counted", "0 0 1 0"})}},
+    });
     auto chosen = server.options();
     chosen.request_timeout = 1s;
     process a(chosen);
@@ -372,27 +474,12 @@ TEST(RemoteFaults, WaitsWhileTheConnectionDrains) {
 
 // The connection breaks again before the withdrawals of parties in doubt were answered.
 TEST(RemoteFaults, WithdrawsPartiesInDoubtUntilItIsAnswered) {
-    script_server server(
-        [&](const text& verb, const texts& words, int count) -> std::optional<text> {
-            if (verb == "PING") {
-                return count == 1 ? std::nullopt : std::optional<text>("+PONG\r\n");
-            }
-            if (verb == "join") {
-                return count == 1   ? std::optional<text>(joined)
-                       : count == 2 ? std::optional<text>(text())
-                                    : joined;
-            }
-            if (verb == "renew") {
-                return renewed(words, 'w');
-            }
-            if (verb == "arrive") {
-                return array({"waiting"});
-            }
-            if (verb == "withdraw") {
-                return count == 1 ? std::nullopt : std::optional<text>(array({"withdrawn"}));
-            }
-            return array({"left"});
-        });
+    script_server server({
+        {"PING", {lost, "+PONG\r\n"}},
+        {"join", {joined, silence, joined}},
+        {"arrive", {waits}},
+        {"withdraw", {lost, array({"withdrawn"})}},
+    });
     auto chosen = server.options();
     chosen.request_timeout = 400ms;
     chosen.lease = 100ms;
@@ -406,69 +493,36 @@ TEST(RemoteFaults, WithdrawsPartiesInDoubtUntilItIsAnswered) {
     EXPECT_GE(server.count("withdraw"), 2);
 }
 
-/// A party that does not continue before the gate opens.
-struct gate {
-    std::atomic<bool> is_posted = false;
-    std::atomic<bool> is_open = false;
-};
-class stalled_strategy {
-public:
-    static constexpr bool owns_thread = true;
-    explicit stalled_strategy(gate& by) : gate_(&by) {}
-    executor_ref executor() noexcept {
-        static constexpr executor_vtable vtable{.post = [](void* context, executor_node*) noexcept {
-            static_cast<gate*>(context)->is_posted = true;
-        }};
-        return {gate_, &vtable};
-    }
-    template <class Done, class Late>
-    void await_partner(Done, Late) noexcept {}
-    void sleep() noexcept {
-        while (!gate_->is_posted || !gate_->is_open) {
-            std::this_thread::yield();
-        }
-        gate_->is_posted = false;
-    }
-    template <class Step>
-    auto step(Step step) noexcept {
-        return step();
-    }
-
-private:
-    gate* gate_;
-};
-
-// I: the loop of a party that the room has taken is busy.
+// The loop of a party that the room has taken is busy.
 TEST(RemoteFaults, IsIdleWhileThePartyItHasTakenDoesNotRun) {
     const redis_server server;
     redis::net::io_context context;
     redis::connection connection(context, redis::options::from_url(server.unix_url()));
-    gate stalled;
+    run_loop loop;
+    bool done = false;
     {
         redis::remote_exchanger<text> room(connection, "room");
-        auto operation = room.exchange("mine");
-        std::thread party([&] {
-            EXPECT_EQ(operation.wait_with([&] { return stalled_strategy(stalled); }), errc::closed);
+        loop.spawn([](auto& where, bool& ended) -> task<> {
+            const auto got = co_await where.exchange("mine");
+            EXPECT_EQ(got, errc::closed);
+            ended = true;
+        }(room, done));
+        loop.run_until_idle();
+        poll([&] {
+            context.poll();
+            return connection.is_connected();
         });
-        while (!stalled.is_posted) {
-            context.poll_one();
-        }
         bool was_idle = false;
         for (int i = 0; i != 100'000 && !was_idle; ++i) {
             was_idle = context.poll_one() == 0;
         }
         EXPECT_TRUE(was_idle);
-        stalled.is_open = true;
-        std::atomic<bool> done = false;
-        std::thread closer([&] {
-            room.close();
-            party.join();
-            done = true;
+        room.close();
+        poll([&] {
+            context.poll();
+            loop.run_until_idle();
+            return done;
         });
-        while (!done) {
-            context.poll_one();
-        }
-        closer.join();
     }
     connection.close();
     context.run();

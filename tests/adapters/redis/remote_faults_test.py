@@ -246,7 +246,7 @@ class RemoteFaults(Scene):
         second = other.offer()
         self.assertEqual(other.end_of(second)[:3], ["got", second, first])
         # After years, by the clock, a new process joins and removes the record and its result.
-        server.command("PERSIST", "tryst:x:{room}")
+        server.command("PERSIST", "tryst:2:x:{room}")
         step(1 << 28)
         third = self.node(server.url())
         third.offer()

@@ -210,53 +210,33 @@ private:
                                   ? time::max()
                                   : std::chrono::steady_clock::now() + milliseconds(what.patience);
         const bool once = what.patience == 0;
-        if (what.kind == "exchange" && once) {
-            auto party = where->exchange.try_exchange(item);
-            auto got = co_await std::move(party);
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "exchange") {
-            auto party = where->exchange.exchange(item, deadline, what.stop);
-            auto got = co_await party;
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "red" && once) {
-            auto party = where->colours.try_red(item);
-            auto got = co_await std::move(party);
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "red") {
-            auto party = where->colours.red(item, deadline, what.stop);
-            auto got = co_await party;
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "blue" && once) {
-            auto party = where->colours.try_blue(item);
-            auto got = co_await std::move(party);
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "blue") {
-            auto party = where->colours.blue(item, deadline, what.stop);
-            auto got = co_await party;
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "send" && once) {
-            auto party = where->channel.try_send(item);
-            auto got = co_await std::move(party);
-            co_return record(what, std::move(got), item);
-        }
-        if (what.kind == "send") {
-            auto party = where->channel.send(item, deadline, what.stop);
-            auto got = co_await party;
-            co_return record(what, std::move(got), item);
-        }
-        if (once) {
-            auto party = where->channel.try_receive();
-            auto got = co_await std::move(party);
-            co_return record(what, std::move(got), item);
-        }
-        auto party = where->channel.receive(deadline, what.stop);
-        auto got = co_await party;
+        auto& [exchange, colours, channel] = *where;
+        const auto operation = [&](auto limited, auto tried) {
+            return record_end(what, item, once ? tried() : limited(deadline, what.stop));
+        };
+        auto running =
+            what.kind == "exchange"
+                ? operation([&](auto... limit) { return exchange.exchange(item, limit...); },
+                            [&] { return exchange.try_exchange(item); })
+            : what.kind == "red"
+                ? operation([&](auto... limit) { return colours.red(item, limit...); },
+                            [&] { return colours.try_red(item); })
+            : what.kind == "blue"
+                ? operation([&](auto... limit) { return colours.blue(item, limit...); },
+                            [&] { return colours.try_blue(item); })
+            : what.kind == "send"
+                ? operation([&](auto... limit) { return channel.send(item, limit...); },
+                            [&] { return channel.try_send(item); })
+                : operation([&](auto... limit) { return channel.receive(limit...); },
+                            [&] { return channel.try_receive(); });
+        const tryst::exchange_errc why = co_await std::move(running);
+        co_return why;
+    }
+
+    template <class Result>
+    tryst::task<tryst::exchange_errc> record_end(const offer& what, const std::string& item,
+                                                 tryst::task<Result> work) const {
+        auto got = co_await std::move(work);
         co_return record(what, std::move(got), item);
     }
 

@@ -70,8 +70,8 @@ private:
     std::thread thread_;
 };
 
-template <class Operation>
-waiting(Operation) -> waiting<typename Operation::result_type>;
+template <class T>
+waiting(task<T>) -> waiting<T>;
 
 /// Waits until `holds()`, which another thread or process makes true.
 inline void poll(const std::function<bool()>& holds) {

@@ -39,6 +39,51 @@ def end_process(process):
     process.wait(TIMEOUT)
 
 
+class Connection:
+    """A connection to a server on a Unix socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(TIMEOUT)
+        try:
+            self.socket.connect(path)
+        except OSError:
+            self.socket.close()
+            raise
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, *words):
+        encoded = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.socket.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded))
+
+    def reply(self):
+        line = self.file.readline()
+        if not line:
+            raise OSError("redis-server closed the connection")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"-":
+            raise ValueError(rest.decode())
+        if kind == b"+":
+            return rest
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
+        return [self.reply() for _ in range(int(rest))]
+
+    def command(self, *words):
+        """Executes a command. Returns its reply; an error as an exception."""
+        self.send(*words)
+        return self.reply()
+
+
 class Redis:
     """A redis-server in a directory of its own, on a Unix socket, and on a port if it must have replicas."""
 
@@ -80,29 +125,8 @@ class Redis:
 
     def command(self, *words):
         """Executes a command. Returns its reply; an error as an exception."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(TIMEOUT)
-            connection.connect(self.path)
-            encoded = [str(word).encode() for word in words]
-            connection.sendall(b"*%d\r\n" % len(encoded) +
-                               b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded))
-            with connection.makefile("rb") as file:
-                return self._reply(file)
-
-    def _reply(self, file):
-        line = file.readline()
-        if not line:
-            raise OSError("redis-server closed the connection")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise ValueError(rest.decode())
-        if kind == b"+":
-            return rest
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            return None if rest == b"-1" else file.read(int(rest) + 2)[:-2]
-        return [self._reply(file) for _ in range(int(rest))]
+        with Connection(self.path) as connection:
+            return connection.command(*words)
 
     def info(self, name):
         lines = self.command("INFO", "all").decode().split("\r\n")
@@ -112,7 +136,8 @@ class Redis:
         """The number of parties of this kind that wait in Redis."""
         letter = {"exchange": "x", "red": "c", "blue": "c", "send": "s", "receive": "s"}[kind]
         side = 2 if kind in ("blue", "receive") else 1
-        return self.command("ZCARD", f"tryst:{letter}:{{{room}}}:{side}")
+        queue = self.command("HGET", f"tryst:2:{letter}:{{{room}}}", side)
+        return int(queue.split()[0]) if queue else 0
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -120,9 +120,9 @@ TEST(RemoteExchanger, TimesOutAndIsCancelledInATask) {
     const redis_server server;
     process a(server);
     redis::remote_exchanger<text> room(a.connection, "room");
-    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms).as_task()), errc::timed_out);
+    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms)), errc::timed_out);
     std::stop_source stop;
-    waiting<redis::remote_result<text>> first(room.exchange("mine", stop.get_token()).as_task());
+    waiting<redis::remote_result<text>> first(room.exchange("mine", stop.get_token()));
     wait_for_waiting(room, 1);
     stop.request_stop();
     EXPECT_EQ(first.get(), errc::cancelled);

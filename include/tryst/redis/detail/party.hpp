@@ -52,14 +52,14 @@ public:
         completed_.close();
     }
 
-    std::uint64_t number = 0; ///< The room's number for the offer.
+    std::uint64_t number = 0; ///< The room's number for the offer; 0: it has none yet.
     std::shared_ptr<room> taken_by; ///< The room; set before the owner gets the ticket.
 
     /// An exchange here ends with `closed` once the party is complete.
     using completion_side = tryst::detail::side<tryst::detail::single_slot, std::monostate>;
-    completion_side::protocol& completed() noexcept { return completed_; }
-    auto completion() noexcept {
-        return tryst::detail::factory<completion_side>::make_exchange(completed_, {});
+    template <class... Limit>
+    auto completion(const Limit&... limit) noexcept {
+        return tryst::detail::factory<completion_side>::make_exchange(completed_, {}, limit...);
     }
     bool is_complete() const noexcept { return completed_.is_closed(); }
 

@@ -8,7 +8,6 @@
 #include <tryst/redis/detail/net.hpp>
 #include <tryst/redis/detail/party.hpp>
 #include <tryst/redis/remote_result.hpp>
-#include <tryst/redis/room_statistics.hpp>
 #include <tryst/result.hpp>
 #include <tryst/task.hpp>
 

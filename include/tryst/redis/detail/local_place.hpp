@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The two levels of a remote exchanger: the local place, and the room beyond it.
-/// Standard library only.
+/// The place in which parties of one process meet.
+/// Asio, only to choose the namespace.
 #pragma once
 
 #include <tryst/detail/meet/dual_queue.hpp>
@@ -10,7 +10,6 @@
 #include <tryst/detail/meet/single_slot.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
-#include <tryst/redis/connection.hpp>
 #include <tryst/redis/detail/party.hpp>
 #include <tryst/redis/detail/room.hpp>
 #include <tryst/result.hpp>
@@ -18,7 +17,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -134,35 +132,6 @@ private:
     protocol protocol_;
     // Made before it is known whether a party waits, and kept for the next turn.
     std::tuple<spare_party<0>, spare_party<Kind::sides - 1>> spares_;
-};
-
-/// A room as one process sees it: the local place and the room beyond it.
-template <class Kind>
-class meeting {
-public:
-    meeting(connection& through, room_kind kind, std::string_view name, std::size_t capacity)
-        : place_(std::make_shared<local_place_of<Kind>>(capacity)),
-          beyond_(connection_access::open_room(through, kind, name, place_)) {}
-    meeting(const meeting&) = delete;
-    meeting& operator=(const meeting&) = delete;
-    ~meeting() {
-        place_->close();
-        beyond_->leave();
-    }
-
-    local_place_of<Kind>& place() const noexcept { return *place_; }
-    const std::shared_ptr<room>& beyond() const noexcept { return beyond_; }
-
-    void close() const noexcept {
-        place_->close();
-        beyond_->close();
-    }
-    bool is_closed() const noexcept { return place_->is_closed(); }
-    auto count() const { return beyond_->count(); }
-
-private:
-    std::shared_ptr<local_place_of<Kind>> place_;
-    std::shared_ptr<room> beyond_;
 };
 
 } // namespace detail
