@@ -5,8 +5,19 @@
 #pragma once
 
 #include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/exchange_operation.hpp>
+#include <tryst/exchanger.hpp>
 #include <tryst/fiber/detail/wait_strategy.hpp>
+#include <tryst/task.hpp>
+
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 /// @namespace tryst::fiber
 /// The adapter for Boost.Fiber.
@@ -18,6 +29,43 @@ namespace detail {
 template <class Operation>
 concept waitable =
     requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
+
+struct nothing {};
+
+/// What a fiber and the task for which it waits share. The closer may still use it after the fiber
+/// has gone on.
+template <class T>
+struct task_end {
+    exchanger<nothing> closed_at_the_end{0};
+    std::optional<tryst::detail::object_t<T>> result;
+    std::exception_ptr problem;
+};
+
+/// A coroutine that begins at once and destroys itself.
+struct detached {
+    struct promise_type {
+        detached get_return_object() noexcept { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+};
+
+template <class T>
+detached run(task<T> work, std::shared_ptr<task_end<T>> end) {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await std::move(work);
+        } else {
+            auto got = co_await std::move(work);
+            end->result.emplace(std::move(got));
+        }
+    } catch (...) {
+        end->problem = std::current_exception();
+    }
+    end->closed_at_the_end.close();
+}
 
 } // namespace detail
 
@@ -51,15 +99,24 @@ template <class Operation>
     return tryst::detail::blocking_wait(tryst::detail::operation_access::of(operation), mine);
 }
 
-/// Waits in the calling fiber for an operation of a remote exchanger or channel. The steps of the
-/// operation in this process are waits as above.
-/// @returns     the operation's `remote_result`.
-template <class Operation>
-    requires requires(Operation& operation) {
-        operation.wait_with([] { return detail::wait_strategy(); });
+/// Runs a task in the calling fiber, for example an operation of a remote exchanger, and waits for
+/// its end. The task has no executor: its coroutines resume inline in the party that completes what
+/// they wait for, or on the timer thread.
+/// @returns     the task's result.
+/// @throws      what the task throws, and std::bad_alloc.
+/// @resumes     as above. The fiber is suspended until the task has ended.
+/// @allocation  a coroutine frame, and what the fiber shares with it.
+template <class T>
+[[gnu::noinline]] T wait(task<T> work) {
+    const auto end = std::make_shared<detail::task_end<T>>();
+    detail::run(std::move(work), end);
+    std::ignore = fiber::wait(end->closed_at_the_end.exchange({}));
+    if (end->problem) {
+        std::rethrow_exception(end->problem);
     }
-[[gnu::noinline]] auto wait(Operation&& operation) noexcept {
-    return operation.wait_with([] { return detail::wait_strategy(); });
+    if constexpr (!std::is_void_v<T>) {
+        return *std::move(end->result);
+    }
 }
 
 } // namespace tryst::fiber

@@ -92,6 +92,29 @@ TEST(FiberWait, SwapsTheItemsOfTwoFibers) {
     expect_got(second, 1);
 }
 
+TEST(FiberWait, RunsATask) {
+    exchanger<int> ex;
+    const auto sum = [&](int more) -> task<int> {
+        const auto got = co_await ex.exchange(1);
+        if (more < 0) {
+            throw std::invalid_argument("less");
+        }
+        co_return *got + more;
+    };
+    int got = 0;
+    fiber a(boost::fibers::launch::dispatch, [&] { got = wait(sum(10)); });
+    fiber b(boost::fibers::launch::dispatch,
+            [&] { EXPECT_THROW(wait(sum(-1)), std::invalid_argument); });
+    a.join();
+    b.join();
+    EXPECT_EQ(got, 11);
+    const auto end_late = [&]() -> task<> {
+        const auto ended = co_await ex.exchange(1, std::chrono::milliseconds(20));
+        EXPECT_EQ(ended, exchange_errc::timed_out);
+    };
+    wait(end_late());
+}
+
 TEST(FiberWait, SuspendsItsFiberAndNotTheThread) {
     exchanger<int> ex;
     received<int> got;
