@@ -305,6 +305,22 @@ class SeveralServers(unittest.TestCase):
         self.assertIn(client.status(), (CLOSED, IN_DOUBT))
         server.ended()
 
+    def test_keeps_its_times_while_redis_refuses(self):
+        url = f"unix://{self.redis.path}"  # the lease is longer than this test may take
+        (server,) = self.start(1, "--wait-time=1", url=url + "?lease=1000s")
+        waits = self.client(server, request(b"room"))
+        server.until(waiting=1)
+        self.redis.command("CONFIG", "SET", "min-replicas-to-write", "1")
+        self.assertIn(waits.status(), (TIMEOUT, IN_DOUBT))
+        self.redis.command("CONFIG", "SET", "min-replicas-to-write", "0")
+        (server,) = self.start(1, "--send-time=1", url=url + "?lease=1000s")
+        waits = self.client(server, request(b"room"))
+        server.until(waiting=1)
+        self.redis.command("CONFIG", "SET", "min-replicas-to-write", "1")
+        server.signal(signal.SIGTERM)
+        self.assertIn(waits.status(), (CLOSED, IN_DOUBT))
+        server.ended()
+
     def test_a_server_starts_without_redis_and_finds_it_later(self):
         self.redis.kill()
         one, other = self.start(2, connected=0)

@@ -302,6 +302,9 @@ class Redis:
             assert self.process.poll() is None and time.monotonic() < end, "no redis-server"
             time.sleep(0.01)
 
+    def command(self, *words):
+        subprocess.run(["redis-cli", "-s", self.path, *words], stdout=subprocess.DEVNULL, timeout=TIMEOUT, check=True)
+
     def kill(self):
         if self.process:
             self.process.kill()

@@ -5,6 +5,7 @@
 #include <tryst/redis.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -73,6 +74,8 @@ public:
 private:
     redis::remote_red_blue_exchanger<message, message, message_codec, message_codec> exchanger_;
 };
+
+constexpr std::chrono::milliseconds shortest_lease(100);
 
 redis::options redis_options_of(const options& chosen) {
     auto read = redis::options::from_url(chosen.redis);
