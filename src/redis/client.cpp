@@ -20,7 +20,8 @@ bool has_code(std::string_view error, std::string_view code) {
     return error.starts_with(code) && (error.size() == code.size() || error[code.size()] == ' ');
 }
 
-/// Whether calls may succeed at another host of the options.
+} // namespace
+
 bool says_no_master(std::string_view error) {
     if (has_code(error, "READONLY") || has_code(error, "MASTERDOWN") ||
         has_code(error, "LOADING")) {
@@ -30,8 +31,6 @@ bool says_no_master(std::string_view error) {
     return error.starts_with("ERR Error running script") &&
            error.find(": -READONLY ") != error.npos;
 }
-
-} // namespace
 
 client::client(const net::any_io_executor& executor, options chosen,
                std::vector<std::string> channels, std::string_view script, observer& who)

@@ -37,6 +37,9 @@ namespace detail {
  *
  * All members are used on the strand. Operations in flight own the client, until `stop`. */
 
+/// Whether the client looks for another server after this error.
+bool says_no_master(std::string_view error);
+
 /// The connection of a process to Redis. Reconnects by itself.
 class client : public std::enable_shared_from_this<client>, private link::owner {
 public:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <iterator>
 #include <stdexcept>
 #include <tuple>
@@ -58,10 +59,10 @@ private:
 
 } // namespace
 
-std::string random_id() {
+std::string random_id() noexcept {
     std::array<unsigned char, 16> bytes{};
     if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        throw std::runtime_error("tryst::redis: OpenSSL has no random numbers");
+        std::terminate(); // a token that can be guessed would be worse
     }
     static constexpr char digits[] = "0123456789abcdef";
     std::string id;
@@ -177,27 +178,34 @@ void hub::wait_for_tick() {
     });
 }
 
-void hub::after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp) {
-    limits_.push_back(
-        {std::chrono::steady_clock::now() + options_.lease, whose.number(), number, stamp});
+std::chrono::steady_clock::time_point
+hub::after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp) {
+    const auto due = std::chrono::steady_clock::now() + options_.lease;
+    limits_.emplace(std::tuple(due, whose.number(), number), stamp);
     if (limits_.size() == 1) {
         wait_for_limit();
     }
+    return due;
+}
+
+void hub::forget(const remote_room& whose, std::uint64_t number,
+                 std::chrono::steady_clock::time_point due) {
+    limits_.erase({due, whose.number(), number});
 }
 
 void hub::wait_for_limit() {
-    limit_timer_.expires_at(limits_.front().due);
+    limit_timer_.expires_at(std::get<0>(limits_.begin()->first));
     limit_timer_.async_wait([self = shared_from_this()](const error_code& error) {
         if (error || self->ended_) {
             return;
         }
         const auto now = std::chrono::steady_clock::now();
-        while (!self->limits_.empty() && self->limits_.front().due <= now) {
-            const limit first = self->limits_.front();
-            self->limits_.pop_front();
-            if (const auto found = self->rooms_.find(first.room); found != self->rooms_.end()) {
+        while (!self->limits_.empty() && std::get<0>(self->limits_.begin()->first) <= now) {
+            const auto first = self->limits_.extract(self->limits_.begin());
+            const auto [due, number, offer] = first.key();
+            if (const auto found = self->rooms_.find(number); found != self->rooms_.end()) {
                 const auto room = found->second;
-                room->overdue(first.number, first.stamp);
+                room->overdue(offer, first.mapped());
             }
         }
         if (!self->limits_.empty()) {
@@ -219,37 +227,44 @@ void hub::send(std::vector<question> questions) {
         });
     }
     for (auto first = questions.begin(); first != questions.end();) {
-        std::size_t offers = 0;
+        std::size_t size = 0;
         auto last = first;
         do {
-            offers += last->numbers.size();
+            size += last->numbers.size() + last->acknowledged.size();
             ++last;
         } while (last != questions.end() && slot(*last) == slot(*first) &&
-                 last - first != largest_batch &&
-                 offers + last->numbers.size() <= largest_question);
-        const auto batch = std::make_shared<std::vector<question>>(std::make_move_iterator(first),
-                                                                   std::make_move_iterator(last));
+                 last - first != largest_batch && size < largest_question);
+        ask({std::make_move_iterator(first), std::make_move_iterator(last)});
         first = last;
-        std::vector<std::string> keys;
-        const std::string epoch = std::to_string(client_->epoch());
-        std::vector<std::string_view> words{"renew", epoch};
-        for (const question& each : *batch) {
-            keys.push_back(each.room->key());
-            words.insert(words.end(), each.words.begin(), each.words.end());
-        }
-        client_->call(
-            keys, words,
-            [batch](const call_reply& got) {
-                for (std::size_t i = 0; i != batch->size(); ++i) {
-                    const question& each = (*batch)[i];
-                    const bool has_part =
-                        got.value != nullptr && i + 1 < got.value->elements.size();
-                    each.room->answered(each, got,
-                                        has_part ? &got.value->elements[i + 1] : nullptr);
-                }
-            },
-            client::when_moved::stay);
     }
+}
+
+void hub::ask(std::vector<question> of_one_slot) {
+    const auto batch = std::make_shared<std::vector<question>>(std::move(of_one_slot));
+    std::vector<std::string> keys;
+    const std::string epoch = std::to_string(client_->epoch());
+    std::vector<std::string_view> words{"renew", epoch};
+    for (const question& each : *batch) {
+        keys.push_back(each.room->key());
+        words.insert(words.end(), each.words.begin(), each.words.end());
+    }
+    const auto handler = [self = shared_from_this(), batch](const call_reply& got) {
+        // An error of the script may be that of one room.
+        const bool is_of_one = got.what == call_reply::kind::refused && batch->size() > 1 &&
+                               (got.error.starts_with("ERR") || got.error.starts_with("WRONGTYPE"));
+        for (std::size_t i = 0; i != batch->size(); ++i) {
+            question& each = (*batch)[i];
+            if (is_of_one) {
+                std::vector<question> alone;
+                alone.push_back(std::move(each));
+                self->ask(std::move(alone));
+                continue;
+            }
+            const bool has_part = got.value != nullptr && i + 1 < got.value->elements.size();
+            each.room->answered(each, got, has_part ? &got.value->elements[i + 1] : nullptr);
+        }
+    };
+    client_->call(keys, words, handler, client::when_moved::stay);
 }
 
 /// Once for all that is heard in this turn.

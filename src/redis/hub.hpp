@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 TRYST_REDIS_BEGIN
@@ -67,7 +67,12 @@ public:
     /// Asks for several rooms in few calls.
     void send(std::vector<question> questions);
     /// Calls `overdue` of the room after one lease.
-    void after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp);
+    /// @returns when that will be.
+    std::chrono::steady_clock::time_point
+    after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp = 0);
+    /// Does not call it.
+    void forget(const remote_room& whose, std::uint64_t number,
+                std::chrono::steady_clock::time_point due);
 
     void add(std::shared_ptr<remote_room> entering);
     void remove(remote_room& leaving) noexcept;
@@ -79,17 +84,10 @@ private:
     void on_message(std::string_view channel, std::string_view text) override;
     void wait_for_tick();
     void wait_for_limit();
+    void ask(std::vector<question> of_one_slot);
     void look_soon(std::uint64_t room);
     void set_state(bool connected, std::string error);
     std::vector<std::shared_ptr<remote_room>> all_rooms() const;
-
-    /// What a room asked to be told after a lease.
-    struct limit {
-        std::chrono::steady_clock::time_point due;
-        std::uint64_t room;
-        std::uint64_t number;
-        std::uint64_t stamp;
-    };
 
     const options options_;
     const std::string process_;
@@ -98,7 +96,10 @@ private:
     std::map<std::uint64_t, std::shared_ptr<remote_room>> rooms_; ///< By number.
     std::multimap<std::string, std::uint64_t, std::less<>> keys_; ///< Of the rooms.
     std::set<std::uint64_t> to_look_; ///< Rooms for which there may be news.
-    std::deque<limit> limits_; ///< All are as long, so the first ends first.
+    /// What rooms asked to be told: when, which room, which offer; and the stamp.
+    std::map<std::tuple<std::chrono::steady_clock::time_point, std::uint64_t, std::uint64_t>,
+             std::uint64_t>
+        limits_;
     net::steady_timer tick_timer_;
     net::steady_timer limit_timer_;
     std::vector<std::shared_ptr<ready_party>> waiting_for_ready_;
@@ -111,8 +112,8 @@ private:
     std::uint64_t last_room_ = 0;
 };
 
-/// A random 128-bit number in hexadecimal digits.
-std::string random_id();
+/// A random 128-bit number in hexadecimal digits. Calls std::terminate if OpenSSL has none.
+std::string random_id() noexcept;
 
 /// See `connection::connected`.
 task<remote_result<void, void>> wait_until_ready(std::shared_ptr<hub> whose);

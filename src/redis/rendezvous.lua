@@ -30,6 +30,7 @@
 --   1:<position>      "<offer> <token> <bytes of the item> <bytes that the partner's item may have>"
 --   w:<offer>, i:<offer>, r:<offer>     of a waiting offer: its entry and its item; the item that it has got
 local LARGEST_STEP = 100
+local steps = LARGEST_STEP -- that this call may still take to remove what is void, or was left
 local call = redis.call
 
 -- ARGV: verb, epoch, member, generation, ... The verb `renew` has several rooms.
@@ -130,6 +131,9 @@ if verb == 'arrive' then
         return reply
     end
     local own = side == opposite and queue or read_queue(side, known[5])
+    if own.count == 0 then
+        own.head = own.tail -- none is left between them
+    end
     local field = side .. ':' .. own.tail
     own.tail = own.tail + 1
     own.count = own.count + 1
@@ -194,8 +198,8 @@ end
 
 -- Removes void entries. Their offers may have been sent again since.
 local function sweep(queue)
-    local last = math.min(queue.last, queue.first + LARGEST_STEP)
-    while queue.first < last do
+    while queue.first < queue.last and steps > 0 do
+        steps = steps - 1
         local field = queue.name .. ':' .. queue.first
         local id = string.match(call('HGET', room, field) or '', '^%S+')
         if id and call('HGET', room, 'w:' .. id) == field then
@@ -240,11 +244,13 @@ local function grant(record, time)
     end
 end
 
--- Looks at one member, and removes what it has left if its lease ended long ago.
+-- Looks at one member, and removes what it has left if its lease ended long ago. First its epoch, so that it must join
+-- again before it asks for results, and then gets another birth.
 local function retire(members, time)
-    if members.head == members.tail then
+    if members.head == members.tail or steps <= 0 then
         return
     end
+    steps = steps - 1
     local field = 'p:' .. members.head
     local other = call('HGET', room, field)
     local text = other and call('HGET', room, 'm:' .. other)
@@ -258,20 +264,19 @@ local function retire(members, time)
             change('p:' .. members.tail, other)
             members.tail = members.tail + 1
         else
-            local results = {}
-            for number = record.low, math.min(record.high, record.low + LARGEST_STEP - 1) do
-                results[#results + 1] = 'r:' .. other .. ':' .. number
+            local removed = {'e:' .. other}
+            for number = record.low, math.min(record.high, record.low + steps - 1) do
+                removed[#removed + 1] = 'r:' .. other .. ':' .. number
             end
-            if #results > 0 then
-                call('HDEL', room, unpack(results))
-            end
-            record.low = record.low + #results
+            call('HDEL', room, unpack(removed))
+            record.low = record.low + #removed - 1
+            steps = steps - #removed + 1
             if record.low <= record.high then
                 write_record(other, record)
                 write_changes()
                 return -- the rest another time
             end
-            call('HDEL', room, 'm:' .. other, 'e:' .. other)
+            call('HDEL', room, 'm:' .. other)
             members.count = members.count - 1
         end
     end
@@ -320,7 +325,8 @@ if verb == 'join' then
         drop_queues() -- R2
     end
     local members = read_queue('p', known[7])
-    local record = known[3] and parse(known[3]) or {birth = fresh, low = tonumber(ARGV[7]), high = 0}
+    local record = known[3] and parse(known[3]) or {low = tonumber(ARGV[7]), high = 0}
+    record.birth = known[2] and record.birth or fresh
     if not known[3] then
         change('p:' .. members.tail, member)
         members.tail = members.tail + 1

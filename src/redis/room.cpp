@@ -68,12 +68,6 @@ std::string joined_text(const Numbers& numbers) {
     return text;
 }
 
-/// Whether the client looks for another server after this error.
-bool is_about_to_reconnect(std::string_view error) {
-    return error.starts_with("READONLY") || error.starts_with("LOADING") ||
-           error.starts_with("MASTERDOWN");
-}
-
 } // namespace
 
 remote_room::remote_room(std::shared_ptr<hub> with, room_kind kind, std::string_view name,
@@ -340,7 +334,7 @@ void remote_room::joined(const call_reply& got) {
     const bool answered = got.what == call_reply::kind::answered;
     if (!answered || !says(got.value, "joined")) {
         member_ = membership::none; // tries again after a third of a lease
-        if (got.what == call_reply::kind::refused && !is_about_to_reconnect(got.error)) {
+        if (got.what == call_reply::kind::refused && !says_no_master(got.error)) {
             refuse_all(in_room(got.error));
         } else if (answered) {
             refuse_all(in_room("Redis knows a later connection of this process"));
@@ -349,20 +343,20 @@ void remote_room::joined(const call_reply& got) {
     }
     generation_ = text_at(got.value, 1);
     birth_ = text_at(got.value, 2);
-    if (text_at(got.value, 3) == "1") {
-        on_closed();
-    }
     joined_at_ = last_request_;
     withdraw_ghosts();
     if (!any_sent()) {
         become_joined();
-        return;
+    } else {
+        member_ = membership::comparing;
+        doubtful_ = compared_ != generation_ + birth_;
+        std::vector<question> questions;
+        ask(questions, true);
+        hub_->send(std::move(questions));
     }
-    member_ = membership::comparing;
-    doubtful_ = compared_ != generation_ + birth_;
-    std::vector<question> questions;
-    ask(questions, true);
-    hub_->send(std::move(questions));
+    if (text_at(got.value, 3) == "1") {
+        on_closed();
+    }
 }
 
 void remote_room::become_joined() {
@@ -373,18 +367,18 @@ void remote_room::become_joined() {
 
 /// Their lease would keep them in the queue.
 void remote_room::withdraw_ghosts() {
-    for (auto& [number, asked] : ghosts_) {
-        if (std::exchange(asked, true)) {
+    for (auto& [number, each] : ghosts_) {
+        if (each.arriving || std::exchange(each.asked, true)) {
             continue;
         }
         call("withdraw", {std::to_string(number)},
-             [ghost = number](remote_room& self, const call_reply& got) {
+             [withdrawn = number](remote_room& self, const call_reply& got) {
                  if (self.is_current(got)) {
-                     self.acknowledgements_.insert(ghost);
-                     self.ghosts_.erase(ghost);
-                 } else if (const auto found = self.ghosts_.find(ghost);
+                     self.acknowledgements_.insert(withdrawn);
+                     self.ghosts_.erase(withdrawn);
+                 } else if (const auto found = self.ghosts_.find(withdrawn);
                             found != self.ghosts_.end()) {
-                     found->second = false;
+                     found->second.asked = false;
                  }
              });
     }
@@ -416,13 +410,13 @@ void remote_room::ask(std::vector<question>& into, bool comparing) {
     }
     const std::string low = std::to_string(lowest());
     const std::string high = reserve();
-    std::size_t first = 0;
+    auto next = sent.begin();
     do {
-        const std::size_t end = std::min(first + largest_question, sent.size());
-        std::vector<std::uint64_t> part(sent.begin() + static_cast<std::ptrdiff_t>(first),
-                                        sent.begin() + static_cast<std::ptrdiff_t>(end));
-        first = end;
-        auto acknowledged = std::exchange(acknowledgements_, {});
+        std::vector<std::uint64_t> part;
+        while (next != sent.end() && part.size() != largest_question) {
+            part.push_back(*next++);
+        }
+        auto acknowledged = some_acknowledgements();
         into.push_back({.room = shared_from_this(),
                         .words = {member_id_, generation_, joined_text(acknowledged), low, high,
                                   joined_text(part)},
@@ -430,20 +424,31 @@ void remote_room::ask(std::vector<question>& into, bool comparing) {
                         .acknowledged = std::move(acknowledged),
                         .request = ++last_request_,
                         .comparing = comparing,
-                        .last = first == sent.size()});
-    } while (first != sent.size());
+                        .last = next == sent.end() && acknowledgements_.empty()});
+    } while (!into.back().last);
+}
+
+/// Takes as many as one request acknowledges.
+std::set<std::uint64_t> remote_room::some_acknowledgements() {
+    std::set<std::uint64_t> some;
+    while (!acknowledgements_.empty() && some.size() != largest_question) {
+        some.insert(acknowledgements_.extract(acknowledgements_.begin()));
+    }
+    return some;
 }
 
 void remote_room::answered(const question& what, const call_reply& whole, const reply* mine) {
     const bool is_current_here = mine != nullptr && !says(mine, "rejoin");
     if (!is_current_here) {
         acknowledgements_.insert(what.acknowledged.begin(), what.acknowledged.end());
+        reserved_ = 0; // the next arrival renews the lease
     }
     if (shut_down_ || what.request <= joined_at_) {
         return; // of an earlier membership
     }
     if (is_current_here) {
-        if (what.comparing && what.last) {
+        // An earlier part may have been refused.
+        if (what.comparing && what.last && member_ == membership::comparing) {
             become_joined();
         }
         if (text_at(mine, 0) == "1") {
@@ -517,10 +522,9 @@ void remote_room::arrive(std::uint64_t number) {
                                    std::to_string(limits.max_item),
                                    std::to_string(limits.published_item),
                                    hub_->prefix()};
-    std::set<std::uint64_t> acknowledged;
-    while (!acknowledgements_.empty() && acknowledged.size() != largest_question) {
-        acknowledged.insert(acknowledgements_.extract(acknowledgements_.begin()));
-        words.push_back(std::to_string(*acknowledged.rbegin()));
+    auto acknowledged = some_acknowledgements();
+    for (const std::uint64_t each_result : acknowledged) {
+        words.push_back(std::to_string(each_result));
     }
     each.request = call(
         "arrive", std::move(words),
@@ -529,6 +533,10 @@ void remote_room::arrive(std::uint64_t number) {
 }
 
 void remote_room::arrived(const call_reply& got, std::uint64_t number) {
+    if (const auto found = ghosts_.find(number); found != ghosts_.end()) {
+        found->second.arriving = false;
+        withdraw_ghosts();
+    }
     offer* const each = find(number);
     if (each == nullptr) {
         return;
@@ -560,7 +568,7 @@ void remote_room::arrived(const call_reply& got, std::uint64_t number) {
     }
     // The script has not run.
     if (got.what == call_reply::kind::refused && each->ending == exchange_errc{} &&
-        !is_about_to_reconnect(got.error)) {
+        !says_no_master(got.error)) {
         complete(number, exchange_errc::unavailable, in_room(got.error));
         return;
     }
@@ -638,7 +646,9 @@ void remote_room::send_counts() {
         return;
     }
     for (const auto& who : std::exchange(counts_, {})) {
+        ++counting_;
         call("count", {}, [who](remote_room& self, const call_reply& got) {
+            --self.counting_;
             if (self.is_current(got)) {
                 who->decode(text_at(got.value, 1));
                 who->succeed();
@@ -677,8 +687,8 @@ void remote_room::on_lost() {
 
 void remote_room::lose_membership() {
     member_ = membership::none;
-    for (auto& [number, asked] : ghosts_) {
-        asked = false;
+    for (auto& [number, each] : ghosts_) {
+        each = {};
     }
     if (any_sent() && !std::exchange(doubting_, true)) {
         hub_->after_a_lease(*this, 0, ++lost_);
@@ -749,7 +759,7 @@ void remote_room::must_end(std::uint64_t number, exchange_errc why) {
         return;
     }
     if (std::exchange(each.ending, why) == exchange_errc{}) {
-        hub_->after_a_lease(*this, number, 0);
+        each.due = hub_->after_a_lease(*this, number);
     }
     if (each.waits) { // A try ends with its reply.
         send_withdrawal(number);
@@ -813,7 +823,7 @@ void remote_room::complete(std::uint64_t number, exchange_errc why, std::string 
 }
 
 void remote_room::doubt(std::uint64_t number, const std::string& reason) {
-    ghosts_[number] = false;
+    ghosts_[number].arriving = offers_.at(number).arriving;
     complete(number, exchange_errc::in_doubt, reason);
 }
 
@@ -851,6 +861,9 @@ void remote_room::move(offers::iterator each, where to) {
 
 std::shared_ptr<party> remote_room::remove(offers::iterator each) {
     auto who = std::move(each->second.who);
+    if (each->second.due != never) {
+        hub_->forget(*this, each->first, each->second.due);
+    }
     numbers_of(each->second).erase(each->first);
     offers_.erase(each);
     return who;
@@ -892,10 +905,12 @@ std::string remote_room::in_room(std::string_view what) const {
 }
 
 void remote_room::leave_if_done() {
-    if (!left_ || !offers_.empty() || !counts_.empty() || close_ != announcement::none) {
+    if (!left_ || !offers_.empty() || !counts_.empty() || counting_ != 0 ||
+        close_ != announcement::none) {
         return;
     }
-    if (member_ == membership::joined) {
+    // Otherwise the record must stay, for those who remove what its member has left.
+    if (member_ == membership::joined && ghosts_.empty()) {
         member_ = membership::none;
         call("leave", {joined_text(acknowledgements_)}, [](remote_room&, const call_reply&) {});
     }

@@ -56,7 +56,7 @@ struct question {
     std::shared_ptr<remote_room> room;
     std::vector<std::string> words; ///< The script's arguments.
     std::vector<std::uint64_t> numbers; ///< The offers in question.
-    std::set<std::uint64_t> acknowledged;
+    std::set<std::uint64_t> acknowledged; ///< Results that have come.
     std::uint64_t request; ///< The room's number for this request.
     bool comparing; ///< After a join.
     bool last; ///< No other part of the same comparison follows.
@@ -86,10 +86,10 @@ public:
     void on_ready();
     void on_lost();
     void on_down();
-    /// Somebody says that a partner has been found.
+    /// A message says that a partner has been found. Any client of Redis may have sent it.
     /// @param rest  "", or " <token> <item>".
     void on_match(std::uint64_t number, std::string_view rest);
-    /// A third of a lease has passed, or somebody says that there is news.
+    /// A third of a lease has passed, or a message says that there is news.
     void look(std::vector<question>& into);
     /// The reply to `what`. @param mine  its part for this room, if it was answered.
     void answered(const question& what, const call_reply& whole, const reply* mine);
@@ -100,22 +100,30 @@ public:
     void shut_down(const std::string& reason);
 
 private:
+    using clock = std::chrono::steady_clock;
+    static constexpr clock::time_point never = clock::time_point::max();
+
     enum class where : std::uint8_t { home, abroad, leaving };
     struct offer {
         std::shared_ptr<party> who;
         std::size_t side;
         bool waits; ///< False: a try.
         where at = where::home;
-        std::string token; ///< The server tells it to nobody else.
+        std::string token; ///< Only the server knows it, too.
         std::uint64_t request = 0; ///< The number of the request that sent it last.
         std::uint64_t withdrawn = 0; ///< The epoch in which its withdrawal was last sent.
         bool arriving = false; ///< That request has not been answered.
         bool collecting = false; ///< Its item has been asked for.
         exchange_errc ending{}; ///< Why it must end, if it must.
+        clock::time_point due = never; ///< A lease after it had to end.
     };
     using offers = std::map<std::uint64_t, offer>;
-    /// An offer that has ended in doubt is to be withdrawn. Whether that was sent in this epoch.
-    using ghosts = std::map<std::uint64_t, bool>;
+    /// An offer that has ended in doubt is to be withdrawn.
+    struct ghost {
+        bool asked = false; ///< That was sent in this epoch.
+        bool arriving = false; ///< Its arrival has not been answered.
+    };
+    using ghosts = std::map<std::uint64_t, ghost>;
     enum class announcement : std::uint8_t { none, due, sent };
     enum class membership : std::uint8_t { none, joining, comparing, joined };
     static constexpr std::size_t tries = 2; ///< In the place of a side.
@@ -171,6 +179,7 @@ private:
     offer* find(std::uint64_t number);
     bool any_sent() const;
     bool has_work() const;
+    std::set<std::uint64_t> some_acknowledgements();
     std::string reserve();
     std::uint64_t lowest() const;
     std::string in_room(std::string_view what) const;
@@ -187,6 +196,7 @@ private:
     offers offers_;
     std::array<std::array<std::set<std::uint64_t>, 3>, 3> numbers_; ///< By place, and side or try.
     std::vector<std::shared_ptr<party>> counts_; ///< Questions for statistics.
+    std::size_t counting_ = 0; ///< Those that have been sent.
     ghosts ghosts_;
     std::set<std::uint64_t> acknowledgements_;
     std::string generation_; ///< The generation that the room has joined.
@@ -195,7 +205,7 @@ private:
     bool doubtful_ = false; ///< Whether both were others before the present comparison.
     std::uint64_t last_number_ = 0;
     std::uint64_t reserved_ = 0; ///< Redis expects offers with numbers up to this one,
-    std::chrono::steady_clock::time_point leased_at_; ///< and the lease began after this time.
+    clock::time_point leased_at_; ///< and the lease began after this time.
     std::uint64_t last_request_ = 0;
     std::uint64_t joined_at_ = 0; ///< The last request before the present membership.
     std::uint64_t lost_ = 0; ///< Counts the losses of a membership with offers abroad.

@@ -25,14 +25,6 @@ using text = std::string;
 using texts = std::vector<std::string>;
 using errc = exchange_errc;
 
-template <class Remote>
-void wait_for_waiting(Remote& remote, std::size_t count) {
-    poll([&] {
-        const auto now = sync_wait(remote.statistics());
-        return now && now->waiting + now->waiting_blue == count;
-    });
-}
-
 text array(const texts& elements) {
     text all = '*' + std::to_string(elements.size()) + "\r\n";
     for (const text& each : elements) {
@@ -44,6 +36,7 @@ text array(const texts& elements) {
 using reply = std::optional<text>; ///< Nothing: the connection breaks.
 const reply lost;
 const text silence;
+const reply unknown("unknown");
 const text out_of_memory = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
 const text joined = array({"joined", "one:g", "born", ""});
 const text waits = array({"waiting"});
@@ -65,8 +58,9 @@ class script_server {
 public:
     using replies = std::map<text, std::vector<reply>>;
 
-    explicit script_server(replies all)
-        : replies_(std::move(all)),
+    /// @param except  replies to calls instead, unless it returns `unknown`.
+    explicit script_server(replies all, std::function<reply(const texts& words)> except = nullptr)
+        : replies_(std::move(all)), except_(std::move(except)),
           server_([this](const texts& words) { return reply_to(words); }) {
         replies_.try_emplace("join", std::vector<reply>{joined});
         replies_.try_emplace("PING", std::vector<reply>{"+PONG\r\n"});
@@ -89,6 +83,10 @@ private:
         const text verb = words[0] == "EVALSHA" ? words[4] : words[0];
         const std::scoped_lock lock(mutex_);
         const auto number = static_cast<std::size_t>(++counts_[verb]);
+        if (const reply other = except_ && words[0] == "EVALSHA" ? except_(words) : unknown;
+            other != unknown) {
+            return other;
+        }
         const auto found = replies_.find(verb);
         if (found == replies_.end()) {
             return handshake_reply(words);
@@ -104,6 +102,7 @@ private:
     mutable std::mutex mutex_;
     std::map<text, int> counts_;
     replies replies_;
+    std::function<reply(const texts& words)> except_;
     fake_server server_;
 };
 
@@ -366,6 +365,98 @@ TEST(RemoteFaults, RenewsManyRoomsInFewCalls) {
     stop.request_stop();
     loop.stop();
     thread.join();
+}
+
+// A comparison in two calls, of which the first is refused.
+TEST(RemoteFaults, KeepsTheDoubtUntilTheWholeComparisonIsAnswered) {
+    constexpr int parties = 250;
+    int questions = 0;
+    script_server server(
+        {{"join", {joined, array({"joined", "one:h", "born", ""})}},
+         {"PING", {lost, "+PONG\r\n"}},
+         {"arrive", {waits}}},
+        [&](const texts& words) -> reply { // in the new generation
+            if (words[4] != "renew" || words[7] != "one:h") {
+                return unknown;
+            }
+            const auto count = std::ranges::count(words[11], ' ');
+            return ++questions == 1
+                       ? reply(out_of_memory)
+                       : renewed(array({"", text(static_cast<std::size_t>(count), '?')}));
+        });
+    auto chosen = server.options();
+    chosen.request_timeout = 400ms;
+    chosen.lease = 3s;
+    process a(chosen);
+    redis::remote_channel<text> pipe(a.connection, "pipe");
+    run_loop loop;
+    int doubtful = 0;
+    for (int i = 0; i != parties; ++i) {
+        loop.spawn([](auto& room, int& count, run_loop& on) -> task<> {
+            const auto got = co_await room.send("mine");
+            EXPECT_EQ(got, errc::in_doubt);
+            if (++count == parties) {
+                on.stop();
+            }
+        }(pipe, doubtful, loop));
+    }
+    loop.run();
+    EXPECT_EQ(server.count("arrive"), parties);
+}
+
+TEST(RemoteFaults, AnswersAQuestionOfARoomThatIsLeft) {
+    script_server server({{"count", {silence, array({"counted", "1 2 3 4"})}}});
+    auto chosen = server.options();
+    chosen.request_timeout = 200ms;
+    process a(chosen);
+    auto room = std::make_unique<redis::remote_exchanger<text>>(a.connection, "room");
+    waiting asked(room->statistics());
+    poll([&] { return server.count("count") == 1; });
+    room.reset();
+    const auto got = asked.get();
+    ASSERT_TRUE(got) << got.reason();
+    EXPECT_EQ(got->exchanges, 4u);
+}
+
+// Redis still has an offer of this room.
+TEST(RemoteFaults, LeavesItsRecordWhereAnOfferIsInDoubt) {
+    script_server server({{"arrive", {waits}}, {"withdraw", {out_of_memory}}});
+    auto chosen = server.options();
+    chosen.lease = 200ms;
+    process a(chosen);
+    {
+        redis::remote_exchanger<text> room(a.connection, "room");
+        std::stop_source stop;
+        waiting stopped(room.exchange("mine", stop.get_token()));
+        poll([&] { return server.count("arrive") == 1; });
+        stop.request_stop();
+        EXPECT_EQ(stopped.get(), errc::in_doubt);
+    }
+    redis::remote_exchanger<text> other(a.connection, "other");
+    ASSERT_TRUE(a.connection.is_connected());
+    EXPECT_EQ(sync_wait(other.exchange("x", 1ms)).returned(), "x"); // after the leaving
+    EXPECT_EQ(server.count("leave"), 0);
+}
+
+// A key of another type, among those that are renewed together.
+TEST(RemoteFaults, RenewsItsOtherRoomsIfOneIsUnreadable) {
+    const redis_server server;
+    process a(redis::options::from_url(server.unix_url() + "?lease=500ms"));
+    process b(server);
+    redis::remote_channel<text> bad(a.connection, "bad");
+    redis::remote_channel<text> good(a.connection, "good");
+    redis::remote_channel<text> at_b(b.connection, "good");
+    std::stop_source stop;
+    waiting lost_there(bad.send("bad", stop.get_token()));
+    waiting sent(good.send("good"));
+    wait_for_waiting(bad, 1);
+    wait_for_waiting(good, 1);
+    server.command({"SET", "tryst:2:s:{bad}", "text"});
+    std::this_thread::sleep_for(1s); // two leases
+    EXPECT_EQ(sync_wait(at_b.try_receive()), "good");
+    EXPECT_TRUE(sent.get());
+    stop.request_stop();
+    EXPECT_EQ(lost_there.get(), errc::in_doubt);
 }
 
 // A user who may subscribe, but not publish.

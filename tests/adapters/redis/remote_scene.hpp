@@ -84,4 +84,13 @@ inline void poll(const std::function<bool()>& holds) {
     }
 }
 
+/// Waits until `count` parties wait in Redis.
+template <class Remote>
+void wait_for_waiting(Remote& remote, std::size_t count) {
+    poll([&] {
+        const auto now = sync_wait(remote.statistics());
+        return now && now->waiting + now->waiting_blue == count;
+    });
+}
+
 } // namespace tryst::test

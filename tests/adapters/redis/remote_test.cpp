@@ -18,15 +18,6 @@ namespace {
 using text = std::string;
 using errc = exchange_errc;
 
-/// Waits until so many parties wait in Redis.
-template <class Remote>
-void wait_for_waiting(Remote& remote, std::size_t count) {
-    poll([&] {
-        const auto now = sync_wait(remote.statistics());
-        return now && now->waiting + now->waiting_blue == count;
-    });
-}
-
 TEST(RemoteExchanger, PairsTwoProcesses) {
     const redis_server server;
     process a(server);

@@ -400,6 +400,43 @@ class ScriptTest(unittest.TestCase):
         b.renew()
         self.assertEqual((self.fields("m:"), b.count()), (["m:b.1"], "0 0 1 150"))
 
+    def test_a_member_comes_back_while_it_is_retired(self):
+        """What is left must not look like a record that knows all results."""
+        a, b = Member("a.1"), Member("b.1")
+        a.arrive(5)
+        b.arrive(1)
+        birth = a.birth
+        a.set_lease_end(self.now() - 6 * MINUTE - 1)
+        while a.name in self.hash("p:").values() and "r:a.1:5" in self.fields("r:"):
+            b.renew()
+        self.assertEqual(a.renew(5), ["rejoin"])
+        a.join()
+        self.assertNotEqual(a.birth, birth)
+        self.assertEqual((a.renew(5), b.count()), (["", "?"], "0 0 2 1"))
+
+    def test_an_empty_queue_has_no_holes(self):
+        a, b = Member("a.1", TWO_SIDES), Member("b.1", TWO_SIDES)
+        self.fill(a, range(300))
+        for number in range(1, 300):
+            a.withdraw(number)
+        self.assertEqual((b.arrive(1, 2), a.arrive(400)), (["matched", "a.1:0"], ["waiting"]))
+        self.assertEqual(b.arrive(2, 2), ["matched", "a.1:400"])
+
+    def test_a_renewal_of_many_rooms_is_bounded(self):
+        rooms = [Member("a.1", f"tryst:2:c:{{{number}}}") for number in range(5)]
+        for each in rooms:
+            self.fill(each, range(150))
+            each.call("close", "tryst:")
+        parts = sum(([each.name, each.generation, "", 1, 150, ""] for each in rooms), [])
+        words = ["EVALSHA", self.sha, 5, *(each.room for each in rooms), "renew", 1, *parts]
+        left = [len(self.fields("1:", room=each.room)) for each in rooms]
+        while any(left):
+            steps = self.steps(lambda: self.server.command(*words))[1]
+            now = [len(self.fields("1:", room=each.room)) for each in rooms]
+            self.assertTrue(0 < sum(left) - sum(now) <= 100)
+            self.assertLessEqual(steps, 400)
+            left = now
+
     def test_cost(self):
         """Each call takes the same number of commands however many strangers wait."""
         costs = []
@@ -493,14 +530,14 @@ MUTANTS = (
     ("order_on_two_sides", "another's entry is replaced", "    own.tail = own.tail + 1\n", ""),
     ("void_entries_are_swept", "a sweep removes the new entry", "if id and call('HGET', room, 'w:' .. id) == field then", "if id then"),
     ("void_entries_are_swept", "a sweep leaves the items", "if id and call('HGET', room, 'w:' .. id) == field then", "if false then"),
-    ("void_entries_are_swept", "R6: a sweep without bound", "math.min(queue.last, queue.first + LARGEST_STEP)", "queue.last"),
+    ("void_entries_are_swept", "R6: a sweep without bound", "queue.first < queue.last and steps > 0", "queue.first < queue.last"),
     ("void_entries_are_swept", "void entries are forgotten", "            queue.first = queue.head\n", "            queue.first = queue.tail\n"),
     ("void_entries_are_swept", "a withdrawal of a void entry is counted", "        if position >= queue.head then", "        if true then"),
     ("parties_of_the_dead_are_dropped", "R6: an arrival without bound", "for _ = 1, LARGEST_STEP do", "for _ = 1, 1e9 do"),
     ("parties_of_the_dead_are_dropped", "the dead stay", "    if #removed > 0 then\n        call('HDEL', room, unpack(removed))\n    end\n", ""),
     ("parties_of_the_dead_are_dropped", "an arrival does not come again", "local reply = {'again'} -- R6", "local reply = {'no_partner'}"),
-    ("dead_members_are_retired", "R6: results without bound", "low + LARGEST_STEP - 1)", "low + 1e9)"),
-    ("dead_members_are_retired", "results of the dead stay", "            if #results > 0 then", "            if false then"),
+    ("dead_members_are_retired", "R6: results without bound", "record.low + steps - 1)", "record.low + 1e9)"),
+    ("dead_members_are_retired", "results of the dead stay", "removed[#removed + 1] = 'r:' .. other .. ':' .. number", "removed[#removed + 1] = 'r'"),
     ("dead_members_are_retired", "some results of the dead stay", "if record.low <= record.high then", "if false then"),
     ("dead_members_are_retired", "the living are retired", "record.lease_end + keep < time or", "true or"),
     ("dead_members_are_retired", "the ring does not turn", "            members.tail = members.tail + 1\n        else", "        else"),
@@ -508,9 +545,13 @@ MUTANTS = (
     ("dead_members_are_retired", "the retired are counted", "            members.count = members.count - 1\n        end\n    end\n", "        end\n    end\n"),
     ("several_rooms", "a renewal ignores the lowest number", "record.low, record.high = tonumber(ARGV[first + 3])", "record.low, record.high = record.low"),
     ("several_rooms", "a renewal ends at a room of another epoch", "replies[#replies + 1] = {'rejoin'}", "return replies"),
-    ("leave", "a join ignores the lowest number", "birth = fresh, low = tonumber(ARGV[7])", "birth = fresh, low = 1"),
+    ("leave", "a join ignores the lowest number", "or {low = tonumber(ARGV[7])", "or {low = 1"),
     ("leave", "who leaves stays", "    call('HDEL', room, 'm:' .. member, 'e:' .. member)\n", ""),
-    ("leave", "a new record has the old birth", "birth = fresh, low", "birth = '1', low"),
+    ("leave", "a new record has the old birth", "known[2] and record.birth or fresh", "record.birth or '1'"),
+    ("a_member_comes_back_while_it_is_retired", "R4: its epoch stays", "removed = {'e:' .. other}", "removed = {'e'}"),
+    ("a_member_comes_back_while_it_is_retired", "R4: its birth stays", "known[2] and record.birth or fresh", "record.birth or fresh"),
+    ("a_renewal_of_many_rooms_is_bounded", "R6: a bound for each room", "        enter(KEYS[i],", "        steps = LARGEST_STEP\n        enter(KEYS[i],"),
+    ("an_empty_queue_has_no_holes", "holes of an empty queue stay", "        own.head = own.tail -- none", "        --"),
     ("collect_ends_early", "a long reply", "if bytes > 65536 then", "if false then"),
     ("cost", "a count of all fields", "if verb == 'count' then", "if verb == 'count' then for i = 1, queue_of('1').count do call('HGET', room, '1:' .. i) end"),
 )
