@@ -16,7 +16,8 @@
  *   R2 a waiter is matched only in the generation in which it was enqueued
  *   R3 a waiter is matched only during the lease of its process
  *   R4 a match writes the results of both operations. They stay until they are acknowledged, or as long as the
- *      record of their process. A record without a lease may be removed; the next one has another birth
+ *      record of their process. A record without a lease may be removed, and then some of its results; the next one
+ *      has another birth
  * Rules of a room:
  *   R5 in a new epoch it joins, then asks about each operation that was sent, and only then sends anything else
  *   R6 an operation of which the server knows nothing was not matched, if generation and birth are those in which the
@@ -24,6 +25,8 @@
  *   R7 it acknowledges a result after it has the item, and again until that is answered
  *   R8 it withdraws an operation that it has reported as in doubt, and acknowledges its result, until both are answered
  *   R9 it ignores what a reply says of an operation that has been sent again after the request
+ *   R10 a message without the token of an operation only makes the room collect (R5 of the script)
+ *   R11 an operation whose limit was reached long ago is in doubt if its withdrawal has not succeeded
  *
  * Claimed:
  *   G1 no item is received twice
@@ -46,7 +49,10 @@
  *   -DTRIES=mask    operations that do not wait
  *   -DBREAKS=n -DEXPIRIES=n -DDEATHS=n -DRESTARTS=n -DFLUSHES=n   faults of each kind, at most
  *   -DROLLBACK      a restart may restore a state that was saved earlier
- *   -DREMOVALS      a join removes what the processes without a lease have left, if it likes
+ *   -DREMOVALS      a join or a renewal removes what processes without a lease have left, if it likes
+ *   -DOVERDUES=n    operations are in doubt because of R11, at most n
+ *   -DFORGERIES=n   messages without a token, at most n
+ *   -DAGAINS=n      arrivals are answered `again`: they do not wait, and are sent again, at most n
  *   -DRECALLS=n     operations are withdrawn, at most n times, to meet a partner at home, and may be sent again
  *   -DLARGE         wake-ups may come without the item
  *   -DCLOSER        process 0 closes the room, once, at any time or never
@@ -90,6 +96,15 @@
 #ifndef RECALLS
 #define RECALLS 0
 #endif
+#ifndef OVERDUES
+#define OVERDUES 0
+#endif
+#ifndef FORGERIES
+#define FORGERIES 0
+#endif
+#ifndef AGAINS
+#define AGAINS 0
+#endif
 
 #define IN(mask, n) (((mask) >> (n)) & 1)
 #define OWNER(n) (((n) % M) % P)
@@ -126,6 +141,7 @@ bool renumbered[M];
 #define REJOIN 2
 #define REFUSED 3
 #define WAITS 4
+#define AGAIN 5
 #define UNKNOWN 0
 #define WAITING 1
 #define MATCHED 2
@@ -168,7 +184,7 @@ byte asked_in[P], asked_birth[P]; /* those in which it asked last */
 bool is_same[P];        /* the last join has told the same */
 bool has_closed;        /* process 0 has sent `close` */
 byte results_had;       /* to be acknowledged, as a mask of numbers */
-byte recalls;
+byte recalls, overdues, forgeries, agains;
 
 /* The operations */
 #define HOME 0          /* not sent, or known not to be on the server */
@@ -270,8 +286,11 @@ inline clear() {
 #endif
 inline grant(p) { lease[p] = true }
 inline remove(q) {
-  record[q] = 0; lease[q] = false; birth[q] = 0; queue = queue & ~MASK_OF(q);
-  for (i : 0 .. NUMBERS - 1) { if :: OWNER(i) == q -> result[i] = 0 :: else fi }
+#ifndef M_EPOCH_STAYS
+  record[q] = 0; birth[q] = 0;
+#endif
+  lease[q] = false;
+  for (i : 0 .. NUMBERS - 1) { if :: OWNER(i) == q && result[i] -> if :: result[i] = 0 :: true fi :: else fi }
 }
 inline remove_gone(p) {
   for (j : 0 .. P - 1) {
@@ -301,8 +320,8 @@ inline arrive(p) {
   value = 0;
      if
      :: closed -> what = DONE_CLOSED
-     :: else ->
-        grant(p);
+     :: !closed && agains < AGAINS -> agains++; what = AGAIN
+     :: !closed ->
         if
         :: ANY_CANDIDATE ->
            if
@@ -374,6 +393,9 @@ inline script(p, e) {
      :: verb == COLLECT -> value = result[number]
      :: verb == RENEW ->
         grant(p);
+#ifdef REMOVALS
+        remove_gone(p);
+#endif
         for (i : 0 .. M - 1) {
           if
           :: IN(number, i) ->
@@ -595,6 +617,8 @@ end:
              :: (state[number] == SENT || state[number] == LEAVING) && what != REFUSED && value ->
                 exchanged(number, ITEM(value - 1))
              :: state[number] == SENT && what == WAITS -> state[number] = WAIT
+             :: state[number] == SENT && what == AGAIN -> state[number] = HOME
+             :: state[number] == LEAVING && what == AGAIN -> unknown(number)
              :: (state[number] == SENT || state[number] == LEAVING) && what <= DONE_CLOSED && !value -> back(number)
              :: else
              fi
@@ -614,7 +638,8 @@ end:
           :: verb == COLLECT ->
              number = ITEM(number);
              if
-             :: state[number] == FETCHING -> assert(value); exchanged(number, ITEM(value - 1))
+             :: state[number] == FETCHING && value -> exchanged(number, ITEM(value - 1))
+             :: state[number] == FETCHING && !value -> assert(forgeries); state[number] = WAIT
              :: else
              fi
           :: verb == RENEW ->
@@ -663,6 +688,25 @@ end:
        recalls++; send(p, WITHDRAW, NUMBER(n)); state[n] = LEAVING; homeward[n] = true
      }
   :: atomic { state[n] == FOUND && FREE(p) -> send(p, COLLECT, NUMBER(n)); state[n] = FETCHING }
+  :: atomic { /* R11 */
+       overdues < OVERDUES && alive[p] && IN(LIMITS, n) && !homeward[n] &&
+       (state[n] == LEAVING || (state[n] == SENT && DEPTH > 1)) ->
+       overdues++;
+#ifdef M_LIMIT_BACK
+       back(n)
+#else
+       in_doubt(n, DOUBTED)
+#endif
+     }
+  :: atomic { /* R10 */
+       forgeries < FORGERIES && alive[p] && state[n] == WAIT ->
+       forgeries++;
+#ifdef M_FORGERY_BELIEVED
+       exchanged(n, (n + 1) % M)
+#else
+       state[n] = FOUND
+#endif
+     }
   :: atomic { /* not connected again within a lease */
        alive[p] && state[n] == LOST && room[p] != READY ->
 #ifdef M_DOUBT_KEPT
