@@ -62,9 +62,9 @@ struct options {
     std::chrono::milliseconds lease{10'000};
     /// The largest item that leaves or enters the process, in bytes after encoding. Not 0.
     std::size_t max_item = std::size_t{1} << 20U;
-    /// Items of up to so many bytes, after encoding, are in the message that wakes a waiting party;
-    /// larger ones it collects by one more call. If 0, all are collected: then users of Redis who
-    /// may only subscribe see no item.
+    /// Items of up to this many bytes, after encoding, are in the message that wakes a waiting
+    /// party; larger ones it collects by one more call. If 0, all are collected: then users of
+    /// Redis who may only subscribe see no item.
     std::size_t published_item = 4096;
     std::string key_prefix = "tryst"; ///< The beginning of every key and channel in Redis.
 

@@ -264,7 +264,7 @@ TEST(RemoteFaults, OffersAgainWhatTheServerHadNoTimeFor) {
     EXPECT_EQ(server.count("arrive"), 3);
 }
 
-// Whoever may publish, and nothing else.
+// A user who may publish, and nothing else.
 TEST(RemoteFaults, BelievesNoMessageWithoutTheToken) {
     const redis_server server;
     process a(server);
