@@ -10,6 +10,7 @@
 #include <array>
 #include <exception>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -59,17 +60,21 @@ private:
 
 } // namespace
 
-std::string random_id() noexcept {
-    std::array<unsigned char, 16> bytes{};
-    if (::RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        std::terminate(); // a token that can be guessed would be worse
+std::string hub::random_id() noexcept {
+    constexpr std::size_t size = 16;
+    if (random_used_ == random_.size()) {
+        if (::RAND_bytes(random_.data(), static_cast<int>(random_.size())) != 1) {
+            std::terminate(); // a token that can be guessed would be worse
+        }
+        random_used_ = 0;
     }
     static constexpr char digits[] = "0123456789abcdef";
     std::string id;
-    for (const unsigned char byte : bytes) {
+    for (const unsigned char byte : std::span(random_).subspan(random_used_, size)) {
         id += digits[byte >> 4U];
         id += digits[byte & 15U];
     }
+    random_used_ += size;
     return id;
 }
 

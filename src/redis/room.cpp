@@ -202,7 +202,7 @@ void remote_room::add(std::shared_ptr<party> who, std::size_t side, bool waits) 
     who->number = ++last_number_;
     const auto [each, is_new] = offers_.emplace(
         last_number_,
-        offer{.who = std::move(who), .side = side, .waits = waits, .token = random_id()});
+        offer{.who = std::move(who), .side = side, .waits = waits, .token = hub_->random_id()});
     numbers_of(each->second).insert(each->first);
 }
 
@@ -325,7 +325,7 @@ void remote_room::join() {
     }
     member_ = membership::joining;
     call("join",
-         {std::to_string(hub_->chosen().lease.count()), random_id(), hub_->prefix(),
+         {std::to_string(hub_->chosen().lease.count()), hub_->random_id(), hub_->prefix(),
           std::to_string(lowest()), reserve()},
          [](remote_room& self, const call_reply& got) { self.joined(got); });
 }

@@ -137,7 +137,7 @@ class Redis:
         letter = {"exchange": "x", "red": "c", "blue": "c", "send": "s", "receive": "s"}[kind]
         side = 2 if kind in ("blue", "receive") else 1
         queue = self.command("HGET", f"tryst:2:{letter}:{{{room}}}", side)
-        return int(queue.split()[0]) if queue else 0
+        return int.from_bytes(queue[:6], "little") if queue else 0
 
     def signal(self, number):
         self.process.send_signal(number)
