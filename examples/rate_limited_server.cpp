@@ -42,12 +42,7 @@ tryst::task<> serve(requests& from, ticks& ticker, std::stop_source end) {
 
 /// If the server does not wait for a tick, the tick is dropped, as by Go's ticker.
 tryst::task<> run_ticker(ticks& to, std::stop_token stop) {
-    ticks never;
-    while (true) {
-        auto pause = co_await never.receive(1ms, stop); // no party sends
-        if (pause == tryst::exchange_errc::cancelled) {
-            co_return;
-        }
+    for (bool passed = true; passed; passed = co_await tryst::sleep_for(1ms, stop)) {
         auto sent = to.try_send(tick());
         static_cast<void>(sent);
     }

@@ -5,12 +5,11 @@
 //
 // Accepting, receiving and sending take a stop token, so a single request_stop() ends them all.
 // Receiving and sending also have a deadline, so an idle peer cannot keep its connection.
+//
+// usage: uring_echo [PORT [SECONDS]], for a port of 127.0.0.1 (or any free one) and a deadline.
 
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
-
-#include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include <array>
 #include <cerrno>
@@ -18,8 +17,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <limits>
@@ -30,7 +27,6 @@
 #include <system_error>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -40,34 +36,24 @@ namespace {
 namespace uring = tryst::uring;
 using namespace std::chrono_literals;
 
-struct options {
-    std::string address = "127.0.0.1";
-    std::uint16_t port = 0;
-    std::chrono::duration<double> idle = 60s;
-    std::size_t max_connections = 10'000;
-};
-
 std::system_error failure(const std::string& operation) {
     return {errno, std::system_category(), operation};
 }
 
 // ---- Setup with plain system calls, before the loop runs
 
-uring::descriptor listen_on(const options& chosen) {
+uring::descriptor listen_on(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(chosen.port);
-    if (::inet_pton(AF_INET, chosen.address.c_str(), &address.sin_addr) != 1) {
-        throw std::runtime_error("cannot listen on " + chosen.address +
-                                 ": not a numeric IPv4 address; use one such as 127.0.0.1");
-    }
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
     uring::descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const int reuse = 1; // connections of an earlier server may linger
     if (!listener ||
         ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) != 0 ||
         ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
         ::listen(listener.get(), SOMAXCONN) != 0) {
-        throw failure(fmt::format("cannot listen on {} port {}", chosen.address, chosen.port));
+        throw failure("cannot listen on port " + std::to_string(port));
     }
     return listener;
 }
@@ -90,8 +76,9 @@ uring::descriptor open_signals() {
 
 class echo_server {
 public:
-    explicit echo_server(const options& chosen)
-        : chosen_(chosen), signals_(open_signals()), listener_(listen_on(chosen)) {}
+    /// @param patience  how long a peer may send, or receive, nothing.
+    echo_server(std::uint16_t port, std::chrono::duration<double> patience)
+        : patience_(patience), signals_(open_signals()), listener_(listen_on(port)) {}
 
     std::uint16_t port() const {
         sockaddr_in address{};
@@ -107,9 +94,7 @@ public:
         loop_.run();
     }
 
-    void report() const {
-        fmt::print("{} connections, {} refused, {} bytes\n", served_, refused_, bytes_);
-    }
+    void report() const { std::cout << served_ << " connections, " << bytes_ << " bytes\n"; }
 
 private:
     tryst::task<> await_signal() {
@@ -125,7 +110,9 @@ private:
             auto next = co_await connections.next(shutdown_.get_token());
             if (next) {
                 complained = false;
-                admit(std::move(*next));
+                ++running_;
+                ++served_;
+                loop_.spawn(serve(std::move(*next)));
             } else if (next.error() != std::errc::operation_canceled) {
                 // Usually there are too many open files. Retry later: clients wait in the backlog.
                 if (!std::exchange(complained, true)) {
@@ -137,22 +124,12 @@ private:
         leave();
     }
 
-    void admit(uring::descriptor socket) {
-        if (running_ > chosen_.max_connections) {
-            ++refused_;
-            return; // closes the socket
-        }
-        ++running_;
-        ++served_;
-        loop_.spawn(serve(std::move(socket)));
-    }
-
     /// Ends at the peer's end of stream, an error, the idle deadline or the shutdown.
     tryst::task<> serve(uring::descriptor socket) {
         std::array<std::byte, 8192> buffer; // in the coroutine's frame
         for (;;) {
             const auto got =
-                co_await loop_.recv(socket.get(), buffer, 0, chosen_.idle, shutdown_.get_token());
+                co_await loop_.recv(socket.get(), buffer, 0, patience_, shutdown_.get_token());
             if (!got || *got == 0) {
                 break;
             }
@@ -167,7 +144,7 @@ private:
     tryst::task<bool> send_all(int socket, std::span<const std::byte> bytes) {
         while (!bytes.empty()) {
             const auto sent =
-                co_await loop_.send(socket, bytes, 0, chosen_.idle, shutdown_.get_token());
+                co_await loop_.send(socket, bytes, 0, patience_, shutdown_.get_token());
             if (!sent) {
                 co_return false;
             }
@@ -183,48 +160,32 @@ private:
         }
     }
 
-    options chosen_;
+    std::chrono::duration<double> patience_;
     uring::descriptor signals_;
     uring::descriptor listener_;
     std::stop_source shutdown_;
     std::size_t running_ = 1; ///< The listener and the connections. The last one stops the loop.
     std::uint64_t served_ = 0;
-    std::uint64_t refused_ = 0;
     std::uint64_t bytes_ = 0;
     uring::context loop_; // the last member: the frames that it destroys use the others
 };
 
-int run(int count, char** arguments) {
-    options chosen;
-    double idle = chosen.idle.count();
-    CLI::App app("An echo server on io_uring.");
-    app.option_defaults()->always_capture_default();
-    app.add_option("--address", chosen.address, "numeric IPv4 address to listen on");
-    app.add_option("--port", chosen.port, "port to listen on; 0: any free port, which is printed");
-    app.add_option("--idle", idle, "longest time in which a peer may send, or receive, nothing")
-        ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 1e6));
-    app.add_option("--max-connections", chosen.max_connections,
-                   "largest number of connections; further ones are closed")
-        ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
-    CLI11_PARSE(app, count, arguments);
-    chosen.idle = std::chrono::duration<double>(idle);
-
-    echo_server server(chosen);
-    fmt::print("listening on {} port {}\n", chosen.address, server.port());
-    std::fflush(stdout);
-    server.run();
-    server.report();
-    return EXIT_SUCCESS;
-}
-
 } // namespace
 
-int main(int count, char** arguments) {
-    try {
-        return run(count, arguments);
-    } catch (const std::exception& problem) {
-        std::cerr << arguments[0] << ": " << problem.what() << '\n';
-        return EXIT_FAILURE;
+int main(int count, char** arguments) try {
+    const unsigned long port = count > 1 ? std::stoul(arguments[1]) : 0;
+    const std::chrono::duration<double> patience(count > 2 ? std::stod(arguments[2]) : 60);
+    if (port > std::numeric_limits<std::uint16_t>::max() || !(patience > 0s) || patience > 24h) {
+        throw std::invalid_argument("out of range");
     }
+    echo_server server(static_cast<std::uint16_t>(port), patience);
+    std::cout << "listening on 127.0.0.1 port " << server.port() << std::endl;
+    server.run();
+    server.report();
+} catch (const std::logic_error&) { // of the arguments
+    std::cerr << "usage: uring_echo [PORT [SECONDS]]\n";
+    return 2;
+} catch (const std::exception& problem) {
+    std::cerr << arguments[0] << ": " << problem.what() << '\n';
+    return 1;
 }
