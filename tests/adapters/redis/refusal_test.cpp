@@ -28,6 +28,13 @@ void expect_part(const std::string& error, const std::string& part) {
     EXPECT_NE(error.find(part), std::string::npos) << error;
 }
 
+/// Replies to this command only, and else as Redis does.
+fake_server::responder replies(const std::string& verb, const std::string& reply) {
+    return [verb, reply](const auto& command) {
+        return command[0].starts_with(verb) ? reply : handshake_reply(command);
+    };
+}
+
 TEST(RedisClientRefuses, AHostThatDoesNotExist) {
     const std::string host(70, 'x'); // too long for the resolver to ask anybody
     expect_part(error_of("redis://" + host + ":1234"),
@@ -46,17 +53,6 @@ TEST(RedisClientRefuses, APathThatIsTooLongForASocket) {
     expect_part(error_of("unix://" + path), path + ": cannot connect: ");
 }
 
-TEST(RedisClientRefuses, AServerThatSpeaksAnotherProtocol) {
-    const fake_server server([](const auto&) { return "HTTP/1.1 400 Bad Request\r\n\r\n"; });
-    expect_part(error_of(server.url()),
-                server.path() + ": is not a Redis server: a reply begins with 'H'");
-}
-
-TEST(RedisClientRefuses, AServerThatClosesTheConnection) {
-    const fake_server server([](const auto&) { return std::nullopt; });
-    expect_part(error_of(server.url()), "closed the connection before it replied");
-}
-
 TEST(RedisClientRefuses, AServerThatDoesNotAnswer) {
     const fake_server server([](const auto&) { return ""; });
     options chosen = options::from_url(server.url());
@@ -65,85 +61,92 @@ TEST(RedisClientRefuses, AServerThatDoesNotAnswer) {
                                                 "is it a Redis server?");
 }
 
-TEST(RedisClientRefuses, AnOlderRedis) {
-    const fake_server server([](const auto& command) {
-        return command[0] == "HELLO" ? hello("6.0.16") : handshake_reply(command);
-    });
-    EXPECT_EQ(error_of(server.url()), server.path() + ": is Redis 6.0.16, and 6.2 is needed");
+struct refusal {
+    const char* name;
+    fake_server::responder respond;
+    const char* error;
+};
+class RedisClientRefusesAServer : public testing::TestWithParam<refusal> {};
+
+TEST_P(RedisClientRefusesAServer, AndSaysWhy) {
+    const fake_server server(GetParam().respond);
+    const std::string error = error_of("unix://:secret@" + server.path());
+    EXPECT_EQ(error, server.path() + ": " + GetParam().error);
 }
 
-TEST(RedisClientRefuses, ASentinel) {
-    const fake_server server([](const auto& command) {
-        return command[0] == "HELLO" ? hello("7.0.0", "sentinel") : handshake_reply(command);
-    });
-    expect_part(error_of(server.url()), server.path() + ": is a Sentinel");
-}
+INSTANTIATE_TEST_SUITE_P(
+    That, RedisClientRefusesAServer,
+    testing::Values(
+        refusal{"SpeaksAnotherProtocol",
+                [](const auto&) { return "HTTP/1.1 400 Bad Request\r\n\r\n"; },
+                "is not a Redis server: a reply begins with 'H'"},
+        refusal{"ClosesTheConnection", [](const auto&) { return std::nullopt; },
+                "closed the connection before it replied; does it expect TLS (rediss://)?"},
+        refusal{"SendsAnEndlessLine", [](const auto&) { return '+' + std::string(100'000, 'x'); },
+                "is not a Redis server: a line is longer than 65536 bytes"},
+        refusal{"SendsAnEndlessString", replies("HELLO", "$1099511627776\r\n"),
+                "is not a Redis server: a string of 1099511627776; the limit is 1114112"},
+        refusal{"SendsMessagesBeforeItsReply",
+                [](const auto& command) {
+                    std::string flood;
+                    for (int i = 0; i != 20'000; ++i) {
+                        flood += ">2\r\n" + bulk("message") + bulk(std::string(100, 'x'));
+                    }
+                    return flood + (command[0] == "HELLO" ? "-NOPERM\r\n" : "");
+                },
+                "refused HELLO: NOPERM"},
+        refusal{"IsAnOlderRedis", replies("HELLO", hello("6.0.16")),
+                "is Redis 6.0.16, and 6.2 is needed"},
+        refusal{"IsASentinel", replies("HELLO", hello("7.0.0", "sentinel")),
+                "is a Sentinel; name the Redis servers that it watches"},
+        refusal{"HasNoHello", replies("HELLO", "-ERR unknown command HELLO with secret\r\n"),
+                "does not know HELLO 3, so it is older than Redis 6.2"},
+        refusal{"RepeatsThePassword", replies("HELLO", "-NOPERM secret is wrong\r\n"),
+                "refused HELLO: NOPERM  is wrong"},
+        refusal{"IsStillLoading",
+                replies("SCRIPT", "-LOADING Redis is loading the dataset in memory\r\n"),
+                "cannot load the script: LOADING Redis is loading the dataset in memory"}),
+    [](const auto& each) { return std::string(each.param.name); });
 
-TEST(RedisClientRefuses, AServerWithoutHello) {
-    const fake_server server([](const auto& command) {
-        return command[0] == "HELLO" ? "-ERR unknown command HELLO with " + command.back() + "\r\n"
-                                     : handshake_reply(command);
-    });
-    EXPECT_EQ(error_of("unix://:secret@" + server.path()),
-              server.path() + ": does not know HELLO 3, so it is older than Redis 6.2");
-}
+struct real_refusal {
+    const char* name;
+    const char* user_info;
+    std::vector<std::string> before; ///< A command of the default user, before the client comes.
+    const char* query;
+    const char* error;
+};
+class RedisClientRefused : public testing::TestWithParam<real_refusal> {};
 
-TEST(RedisClientRefuses, AServerThatRepeatsThePassword) {
-    const fake_server server([](const auto& command) {
-        return command[0] == "HELLO" ? "-NOPERM " + command.back() + " is wrong\r\n"
-                                     : handshake_reply(command);
-    });
-    EXPECT_EQ(error_of("unix://:secret@" + server.path()),
-              server.path() + ": refused HELLO: NOPERM  is wrong");
-}
-
-TEST(RedisClientRefuses, AServerThatIsStillLoading) {
-    const fake_server server([](const auto& command) {
-        return command[0] == "SCRIPT" ? "-LOADING Redis is loading the dataset in memory\r\n"
-                                      : handshake_reply(command);
-    });
-    EXPECT_EQ(error_of(server.url()), server.path() + ": cannot load the script: LOADING Redis is "
-                                                      "loading the dataset in memory");
-}
-
-TEST(RedisClientRefuses, AWrongPassword) {
-    const redis_server server({.password = "right"});
-    const std::string error = error_of("unix://:mistaken@" + server.socket());
-    expect_part(error, server.socket() + ": refused the password: WRONGPASS");
+TEST_P(RedisClientRefused, SaysWhy) {
+    const auto& [name, user_info, before, query, expected] = GetParam();
+    const redis_server server;
+    if (!before.empty()) {
+        server.command(before);
+    }
+    const std::string error = error_of("unix://" + (user_info + server.socket()) + query);
+    expect_part(error, server.socket() + ": " + expected);
     EXPECT_EQ(error.find("mistaken"), std::string::npos) << error;
 }
 
-TEST(RedisClientRefuses, AWrongUser) {
-    const redis_server server;
-    const std::string error = error_of("unix://ada:mistaken@" + server.socket());
-    expect_part(error, server.socket() + ": refused user ada: WRONGPASS");
-    EXPECT_EQ(error.find("mistaken"), std::string::npos) << error;
-}
-
-TEST(RedisClientRefuses, AMissingPassword) {
-    const redis_server server({.password = "right"});
-    expect_part(error_of("unix://" + server.socket()), "NOAUTH");
-}
-
-TEST(RedisClientRefuses, AUserWhoMayNotLoadScripts) {
-    const redis_server server;
-    server.command({"ACL", "SETUSER", "ada", "on", ">secret", "~*", "&*", "+@all", "-script"});
-    expect_part(error_of("unix://ada:secret@" + server.socket()),
-                server.socket() + ": cannot load the script: NOPERM");
-}
-
-TEST(RedisClientRefuses, AUserWhoMayNotSubscribe) {
-    const redis_server server;
-    server.command({"ACL", "SETUSER", "ada", "on", ">secret", "~*", "resetchannels", "+@all"});
-    expect_part(error_of("unix://ada:secret@" + server.socket()),
-                server.socket() + ": cannot subscribe to channel tryst:wake:process: NOPERM");
-}
-
-TEST(RedisClientRefuses, ADatabaseThatDoesNotExist) {
-    const redis_server server;
-    expect_part(error_of(server.unix_url() + "?db=99"),
-                server.socket() + ": cannot select database 99: ERR");
-}
+const std::vector<std::string> protect{"CONFIG", "SET", "requirepass", "right"};
+INSTANTIATE_TEST_SUITE_P(
+    By, RedisClientRefused,
+    testing::Values(
+        real_refusal{"Password", ":mistaken@", protect, "", "refused the password: WRONGPASS"},
+        real_refusal{"User", "ada:mistaken@", {}, "", "refused user ada: WRONGPASS"},
+        real_refusal{"MissingPassword", "", protect, "", "refused HELLO: NOAUTH"},
+        real_refusal{"RightToLoadScripts",
+                     "ada:secret@",
+                     {"ACL", "SETUSER", "ada", "on", ">secret", "~*", "&*", "+@all", "-script"},
+                     "",
+                     "cannot load the script: NOPERM"},
+        real_refusal{"RightToSubscribe",
+                     "ada:secret@",
+                     {"ACL", "SETUSER", "ada", "on", ">secret", "~*", "resetchannels", "+@all"},
+                     "",
+                     "cannot subscribe to channel tryst:wake:process: NOPERM"},
+        real_refusal{"Database", "", {}, "?db=99", "cannot select database 99: ERR"}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 TEST(RedisClientRefuses, AReplica) {
     const redis_server master({.tcp = true});
@@ -165,63 +168,46 @@ TEST(RedisClientRefuses, AllHostsAndSaysWhyOfEach) {
 
 // ---- Servers that misbehave later.
 
-/// What becomes of a call to which the server replies with `reply`.
-outcome call_answered_with(const std::string& reply, std::string* error = nullptr) {
-    const fake_server server([&reply](const auto& command) -> std::optional<std::string> {
-        return command[0].starts_with("EVAL") ? reply : handshake_reply(command);
-    });
+struct misbehaviour {
+    const char* name;
+    const char* reply; ///< To a call.
+    kind result;
+    const char* error; ///< Of the connection; empty if it stays.
+};
+class RedisClientGets : public testing::TestWithParam<misbehaviour> {};
+
+TEST_P(RedisClientGets, ABadReply) {
+    const auto& [name, reply, result, error] = GetParam();
+    const fake_server server(replies("EVAL", reply));
     connected_client client(patient(server.url()));
     client.wait_until_ready();
-    outcome result = client.call({}, {}).get();
-    if (error) {
-        *error = client.wait_until_lost().error;
+    const outcome got = client.call({}, {}).get();
+    EXPECT_EQ(got.what, result);
+    if (*error != '\0') {
+        expect_part(client.wait_until_lost().error, error);
+    } else {
+        EXPECT_EQ("-" + got.text + "\r\n", reply);
     }
-    return result;
 }
 
-TEST(RedisClientLeaves, AServerThatSendsNoReplyOfRedis) {
-    std::string error;
-    const outcome reply = call_answered_with("?what\r\n", &error);
-    EXPECT_EQ(reply.what, kind::lost);
-    expect_part(error, "sent what is not a reply of Redis: a reply begins with '?'");
-}
-
-TEST(RedisClientLeaves, AServerThatRepliesTwice) {
-    std::string error;
-    const outcome reply = call_answered_with(":1\r\n:2\r\n", &error);
-    EXPECT_EQ(reply.what, kind::answered);
-    expect_part(error, "sent a reply without a request");
-}
-
-TEST(RedisClientLeaves, AServerThatBeginsToLoad) {
-    std::string error;
-    const outcome reply = call_answered_with("-LOADING Redis is loading\r\n", &error);
-    EXPECT_EQ(reply.what, kind::refused);
-    expect_part(error, "LOADING Redis is loading");
-}
-
-TEST(RedisClientLeaves, AReplicaWithoutItsMaster) {
-    std::string error;
-    const outcome reply = call_answered_with("-MASTERDOWN Link with MASTER is down\r\n", &error);
-    EXPECT_EQ(reply.what, kind::refused);
-    expect_part(error, "MASTERDOWN");
-}
-
-TEST(RedisClientLeaves, AReplicaThatIsRedis6) {
-    std::string error;
-    const outcome reply = call_answered_with(
-        "-ERR Error running script (call to f_a): @user_script:1: @user_script: 1: -READONLY You "
-        "can't write against a read only replica.\r\n",
-        &error);
-    EXPECT_EQ(reply.what, kind::refused);
-    expect_part(error, "READONLY");
-}
-
-TEST(RedisClient, PassesOnThatTheScriptItselfSaysNoscript) {
-    const outcome reply = call_answered_with("-NOSCRIPT No matching script\r\n");
-    EXPECT_EQ(reply.what, kind::refused);
-    EXPECT_EQ(reply.text, "NOSCRIPT No matching script");
-}
+INSTANTIATE_TEST_SUITE_P(
+    Of, RedisClientGets,
+    testing::Values(
+        misbehaviour{"NoReplyOfRedis", "?what\r\n", kind::lost,
+                     "sent what is not a reply of Redis: a reply begins with '?'"},
+        misbehaviour{"TwoReplies", ":1\r\n:2\r\n", kind::answered,
+                     "sent a reply without a request"},
+        misbehaviour{"AServerThatLoads", "-LOADING Redis is loading\r\n", kind::refused,
+                     "LOADING Redis is loading"},
+        misbehaviour{"AReplicaWithoutItsMaster", "-MASTERDOWN Link with MASTER is down\r\n",
+                     kind::refused, "MASTERDOWN"},
+        misbehaviour{"AReplicaThatIsRedis6",
+                     "-ERR Error running script (call to f_a): @user_script:1: @user_script: 1: "
+                     "-READONLY You can't write against a read only replica.\r\n",
+                     kind::refused, "READONLY"},
+        misbehaviour{"TheScriptsOwnNoscript", "-NOSCRIPT No matching script\r\n", kind::refused,
+                     ""}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 } // namespace
 } // namespace tryst::test
