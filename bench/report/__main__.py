@@ -15,8 +15,6 @@ def draw(files: dict[str, Json | None]) -> None:
     results = Results(data) if (data := files["rivals.json"]) else None
     if results:
         plots.of_rivals(results)
-    if data := files["salesman.json"]:
-        plots.salesman(data)
     if results and (data := files["floor.json"]):
         plots.floor(floor.multiples(results, data), results.meta)
     if (data := files["scale.json"]) and (costs := files["floor.json"]):

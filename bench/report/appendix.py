@@ -4,7 +4,6 @@
 import floor
 import micro
 import rivals
-import salesman
 import scale
 import whole_commands
 from evidence import MARK, Json, marked
@@ -46,8 +45,6 @@ def page(files: dict[str, Json | None]) -> str:
         parts += ["## Tryst and its rivals\n", wrapped(RIVALS.format(**meta, lost=rivals.LOST, **rivals.MARKS)),
                   marked(data), caption(meta) + "\n", rivals.summary(results), packages(meta), left_out(meta),
                   *rivals.sections(results)]
-    if data := files.get("salesman.json"):
-        parts += salesman.sections(data)
     if data := files.get("floor.json"):
         parts += floor.sections(results, data)
     if data := files.get("scale.json"):

@@ -13,7 +13,7 @@ ONCE = "channel_timeouts" # of micro.json; takes one sample, which older files d
 # The results from which each picture is drawn.
 PICTURES = {**dict.fromkeys(("swap_one_loop", "swap_two_loops", "handoff_one_loop", "handoff_two_loops", "threads", "latency",
                              "memory"), ["rivals.json"]),
-            "salesman": ["salesman.json"], "floor": ["rivals.json", "floor.json"], "scale": ["scale.json"]}
+            "floor": ["rivals.json", "floor.json"], "scale": ["scale.json"]}
 
 
 def source_faults(data: Json) -> list[str]:

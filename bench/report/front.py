@@ -60,7 +60,7 @@ RULE = """A figure is on this page only if it is the median of several samples a
 program that makes this page enforces that. [All figures](benchmarks-all.md) also has the others, and marks them."""
 SOURCES = {evidence.UNCOMMITTED: "sources with uncommitted changes", evidence.UNKNOWN: "an unknown commit",
            evidence.ONE_SAMPLE: "single samples"}
-SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "variants of tryst", "salesman.json": "the travelling salesman",
+SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "variants of tryst",
          "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands",
          "redis.json": "[exchanges through Redis](remote.md#figures)"}
 

@@ -10,7 +10,6 @@ from figures import Line
 from markdown import figure as nanoseconds
 from results import Entry, Json, Results, Work, caption, work
 from rivals import VARIANTS
-from salesman import FORMS, by_form
 
 
 def lines(results: Results, works: list[Work], x: str, y=lambda entry: entry.value) -> list[Line]:
@@ -72,25 +71,6 @@ def threads(results: Results) -> None:
     figures.draw(top, speed)
     figures.draw(bottom, success)
     figures.save(figure, "threads")
-
-
-def salesman(data: Json) -> None:
-    """Plots the paper's figure 2."""
-    meta = data["meta"]
-    figure, axes = figures.sheet(f"The travelling salesman: {meta['cities']} cities, {meta['generations']:,} generations",
-                                 caption(meta), rows=2, height=9)
-    figure.subplots_adjust(left=0.09, right=0.72, hspace=0.32)
-    for place, key, title in ((axes[0], "seconds", "total time, log scale: lower is better"),
-                              (axes[1], "generations_per_second", "generations per second, log scale: higher is better")):
-        drawn = [Line(FORMS[form].replace(" and ", "\nand "), sorted((n, run[key]) for n, run in runs.items()), form != "mutex")
-                 for form, runs in by_form(data).items()]
-        figures.ticks_at(place, sorted({run["threads"] for run in data["runs"]}))
-        limits(place, drawn)
-        figures.log_axis(place, "y", (lambda value: f"{value:g} s") if key == "seconds" else figures.plain)
-        place.set_xlabel("threads, log scale")
-        place.set_title(title, loc="left", fontsize=12, fontweight="normal")
-        figures.draw(place, drawn)
-    figures.save(figure, "salesman")
 
 
 def span(axes, entries: list[Entry], y: int) -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rivals under a mutex: threads wait on condition variables, coroutines in lists.
-#include "examples/applications/tsp/mutex_exchanger.hpp"
+#include "mutex_exchanger.hpp"
 #include "mutex_meeting.hpp"
 #include "run_loops.hpp"
 #include "threads.hpp"
@@ -48,7 +48,7 @@ private:
     std::uint64_t received_ = 0;
 };
 
-using locked = tsp::mutex_exchanger<item>;
+using locked = mutex_exchanger<item>;
 using meeting = mutex_meeting<item>;
 
 const enrolment conditions("mutex and condition variable",

@@ -1,217 +1,146 @@
 // SPDX-License-Identifier: MIT
 //
-// Looks for a short tour through cities with a genetic algorithm whose breeders exchange genes.
-// README.md describes the files.
-
-#include "breeding.hpp"
-#include "command_line.hpp"
+// Looks for the shortest round trip through cities with a genetic algorithm whose breeders exchange
+// genes. The breeders are coroutines: see evolution.hpp.
 #include "evolution.hpp"
-#include "generated.hpp"
-#include "options.hpp"
-#include "output.hpp"
-#include "progress.hpp"
-#include "signals.hpp"
-#include "svg.hpp"
-#include "tsplib.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <fstream>
-#include <future>
 #include <iostream>
-#include <optional>
-#include <span>
-#include <sstream>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
 
 namespace {
 
 using namespace tsp;
 
-constexpr int exit_usage = 2;
-constexpr int exit_interrupted = 130;
-
-void report_error(const std::exception& problem) {
-    std::fprintf(stderr, "tsp: %s\n", problem.what());
+std::string drawn(const std::vector<point>& line, const char* colour, const char* form) {
+    std::string points;
+    std::string dots;
+    for (const auto [x, y] : line) {
+        points += fmt::format("{:.1f},{:.1f} ", x, y);
+        dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", x, y);
+    }
+    return fmt::format(
+        "<g fill=\"{0}\" stroke=\"{0}\"><{1} fill=\"none\" points=\"{2}\"/>\n{3}</g>\n", colour,
+        form, points, dots);
 }
 
-instance load_problem(const options& chosen) {
-    if (chosen.problem.empty()) {
-        return grid(chosen.side);
-    }
-    std::ifstream from(chosen.problem);
-    if (!from) {
-        fail_by_errno(chosen.problem, "open");
-    }
-    return read_problem(from, chosen.problem);
+std::string written(double y, const std::string& text, const char* colour) {
+    return fmt::format("<text x=\"20\" y=\"{}\" fill=\"{}\">{}</text>\n", y, colour, text);
 }
 
-/// @throws std::runtime_error if two of the paths name the same file: it would be overwritten.
-void refuse_same_files(const options& chosen) {
-    struct file {
-        const char* role;
-        const std::string& path;
-        std::optional<file_identity> identity = path.empty() ? std::nullopt : identify(path);
+void save(const std::string& name, const std::string& drawing) {
+    std::ofstream file(name);
+    file << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 850\" "
+            "font-family=\"sans-serif\">\n<rect width=\"800\" height=\"850\" fill=\"white\"/>\n"
+         << drawing << "</svg>\n";
+    if (!file.flush()) {
+        throw std::runtime_error(name + ": cannot be written");
+    }
+}
+
+std::string drawn_tour(const problem& all, const tour& round) {
+    const auto [left, right] = std::ranges::minmax(all.points(), {}, &point::x);
+    const auto [bottom, top] = std::ranges::minmax(all.points(), {}, &point::y);
+    const double scale = 760 / std::max({right.x - left.x, top.y - bottom.y, 1.0});
+    std::vector<point> line;
+    for (const city each : round) {
+        const point at = all.points()[each];
+        line.push_back({20 + (at.x - left.x) * scale, 60 + (top.y - at.y) * scale});
+    }
+    return drawn(line, "#1f6f9f", "polygon");
+}
+
+/// The paper's figure 2: the time for a number of generations, and generations per second, against
+/// the number of threads; without local search, as there.
+void draw_figure2(const problem& all, const std::string& name) {
+    struct form {
+        pairing how;
+        const char* title;
+        const char* colour;
+        std::vector<double> seconds = {};
     };
-    const file problem{"the problem", chosen.problem};
-    const file svg{"--svg", chosen.svg};
-    const file tour{"--tour", chosen.tour};
-    for (const auto& [one, other] : {std::pair(&svg, &problem), {&tour, &problem}, {&tour, &svg}}) {
-        if (one->identity && one->identity == other->identity) {
-            throw std::runtime_error(fmt::format("{}: cannot write {}: the same file as {}; choose "
-                                                 "another name",
-                                                 one->path, one->role, other->role));
+    form forms[] = {{pairing::red_blue, "red-blue exchanger", "#1f6f9f"},
+                    {pairing::symmetric, "exchanger", "#2a9d5c"},
+                    {pairing::mutex, "mutex and condition variables", "#d1495b"}};
+    std::vector<double> times;
+    for (std::size_t threads = 2; threads <= 32; threads *= 2) {
+        for (form& each : forms) {
+            evolution race;
+            race.how = each.how;
+            race.threads = threads;
+            race.improves = false;
+            race.generations = 300;
+            race.run(all);
+            each.seconds.push_back(race.elapsed());
+            times.push_back(race.elapsed());
+            fmt::print("{} threads, {}: {:.2f} s\n", threads, each.title, race.elapsed());
         }
     }
-}
-
-/// The output files named by options. If writing one fails, the other is still written.
-class output_files {
-public:
-    /// Checks the files before the run, which may take hours.
-    /// @throws std::runtime_error if one cannot be written.
-    output_files(const options& chosen, const instance& problem) {
-        if (!chosen.svg.empty()) {
-            if (problem.points().empty()) {
-                throw std::runtime_error(
-                    fmt::format("{}: cannot draw: the problem has no coordinates; leave out --svg, "
-                                "or add a DISPLAY_DATA_SECTION",
-                                chosen.problem));
-            }
-            svg_.emplace(chosen.svg);
+    const auto [shortest, longest] = std::ranges::minmax(times);
+    std::string drawing = written(
+        30,
+        fmt::format("300 generations with 2 to 32 threads: up to {:.1f} s, and up to {:.0f} "
+                    "generations per second",
+                    longest, 300 / shortest),
+        "black");
+    for (double y = 50; const form& each : forms) {
+        std::vector<point> above;
+        std::vector<point> below;
+        for (double x = 60; const double seconds : each.seconds) {
+            above.push_back({x, 450 - 320 * seconds / longest});
+            below.push_back({x, 820 - 320 * shortest / seconds});
+            x += 160;
         }
-        if (!chosen.tour.empty()) {
-            tour_.emplace(chosen.tour);
-        }
+        drawing += drawn(above, each.colour, "polyline") + drawn(below, each.colour, "polyline") +
+                   written(y += 20, each.title, each.colour);
     }
-
-    /// Reports errors on standard error. @returns whether all files were written.
-    bool write(const options& chosen, const instance& problem, std::span<const city> tour) const {
-        const bool drawn =
-            write(svg_, [&](std::ostream& to) { write_svg(to, problem, tour, chosen.optimum); });
-        const bool listed = write(tour_, [&](std::ostream& to) { write_tour(to, problem, tour); });
-        return drawn && listed;
-    }
-
-private:
-    template <class Print>
-    static bool write(const std::optional<output>& file, Print print) {
-        try {
-            if (file) {
-                std::ostringstream text;
-                print(text);
-                file->write(text.view());
-            }
-            return true;
-        } catch (const std::exception& problem) {
-            report_error(problem);
-            return false;
-        }
-    }
-
-    std::optional<output> svg_;
-    std::optional<output> tour_;
-};
-
-void wait_for_end(evolution& algorithm, const options& chosen, const termination_signals& signals,
-                  const std::future<void>& end) {
-    using clock = std::chrono::steady_clock;
-    const auto start = clock::now();
-    progress_line line(chosen.optimum);
-    while (end.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
-        const std::chrono::duration<double> elapsed = clock::now() - start;
-        if (signals.received() || (chosen.seconds && elapsed.count() >= *chosen.seconds)) {
-            algorithm.stop();
-        }
-        if (!chosen.quiet) {
-            line.show(algorithm.now());
-        }
-    }
-}
-
-std::string summary(const instance& problem, const options& chosen, const evolution& algorithm,
-                    double seconds) {
-    const auto [generations, length] = algorithm.now();
-    std::string text =
-        fmt::format("{}: {} cities, length {}", problem.name(), problem.size(), length);
-    if (chosen.optimum) {
-        text += fmt::format(", {:.2f}% above {}", gap(length, *chosen.optimum), *chosen.optimum);
-    }
-    const gene_count& genes = algorithm.count();
-    return text + fmt::format("\n{} generations in {:.2f} s, {:.0f}/s; {} matings, {} genes "
-                              "exchanged, {} taken without a partner\n",
-                              generations, seconds, static_cast<double>(generations) / seconds,
-                              genes.matings, genes.received, genes.from_population);
-}
-
-void print(const std::string& text) {
-    if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-        fail_by_errno("standard output", "write");
-    }
-}
-
-int work(options& chosen) {
-    using clock = std::chrono::steady_clock;
-    refuse_same_files(chosen);
-    const instance problem = load_problem(chosen);
-    if (!chosen.optimum) {
-        chosen.optimum = problem.optimum();
-    }
-    const output_files files(chosen, problem);
-    const termination_signals signals;
-
-    const auto start = clock::now();
-    evolution algorithm(problem, chosen, worker_count(chosen));
-    std::future<void> end =
-        std::async(std::launch::async, [&] { breed_all(algorithm, problem, chosen); });
-    wait_for_end(algorithm, chosen, signals, end);
-    end.get();
-    const std::chrono::duration<double> elapsed = clock::now() - start;
-
-    const std::string text = summary(problem, chosen, algorithm, elapsed.count());
-    const bool written = files.write(chosen, problem, algorithm.best());
-    print(text);
-    if (!written) {
-        return EXIT_FAILURE;
-    }
-    return signals.received() ? exit_interrupted : EXIT_SUCCESS;
-}
-
-int run(int count, char** arguments) {
-    ignore_write_signals();
-    options chosen;
-    chosen.threads = std::max(1U, std::thread::hardware_concurrency());
-    CLI::App app("Looks for a short round trip through cities with a genetic algorithm.", "tsp");
-    declare(app, chosen);
-    try {
-        app.parse(count, arguments);
-        complete(chosen);
-    } catch (const CLI::ParseError& problem) {
-        // Print --help and --version ourselves: writing to standard output may fail.
-        std::ostringstream text;
-        const bool is_error = app.exit(problem, text, std::cerr) != 0;
-        print(text.str());
-        return is_error ? exit_usage : EXIT_SUCCESS;
-    }
-    return work(chosen);
+    save(name, drawing);
 }
 
 } // namespace
 
-int main(int count, char** arguments) {
-    try {
-        return run(count, arguments);
-    } catch (const std::exception& problem) {
-        report_error(problem);
-        return EXIT_FAILURE;
+int main(int count, char** arguments) try {
+    std::string file;
+    std::string drawing;
+    std::string figure;
+    evolution search;
+    search.seconds = 10;
+    CLI::App app("Looks for the shortest round trip through the cities of a TSPLIB file.");
+    app.option_defaults()->always_capture_default();
+    app.add_option("FILE", file, "a problem of type EUC_2D")->required();
+    app.add_option("--optimum", search.optimum, "a tour of this length ends the search");
+    app.add_option("--seconds", search.seconds, "and so does this time")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--threads", search.threads)->check(CLI::Range(1, 200));
+    app.add_option("--seed", search.seed, "of all random numbers");
+    app.add_option("--svg", drawing, "draw the tour to this file");
+    app.add_option("--figure2", figure, "compare the ways to find partners, and draw that instead");
+    CLI11_PARSE(app, count, arguments);
+    const problem all(file);
+    if (!figure.empty()) {
+        draw_figure2(all, figure);
+        return 0;
     }
+    search.on_progress = [&] {
+        fmt::print(stderr, "generation {}, {:.1f} s: length {}\n", search.generation(),
+                   search.elapsed(), search.best().length);
+    };
+    search.run(all);
+    const auto& [length, round] = search.best();
+    const std::string result = fmt::format("{} cities, length {}{}", all.size(), length,
+                                           length == search.optimum ? ", the optimum" : "");
+    fmt::print("{}; {} generations in {:.2f} s\ntour:", result, search.generation(),
+               search.elapsed());
+    for (const city each : round) {
+        fmt::print(" {}", each + 1);
+    }
+    fmt::print("\n");
+    if (!drawing.empty()) {
+        save(drawing, written(30, result, "black") + drawn_tour(all, round));
+    }
+} catch (const std::exception& problem) {
+    std::cerr << "tsp: " << problem.what() << '\n';
+    return 1;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A baseline for comparison: an exchanger in which threads block, each on a condition variable of
-/// its own. The benchmarks (bench/rivals/cpp) measure it, too.
+/// its own.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace tsp {
+namespace tryst::bench {
 
 /// java.util.concurrent.Exchanger in the style of Java SE 5. A condition variable of its own for
 /// each waiter corrects that version's fault, which could wake the wrong thread.
@@ -74,4 +74,4 @@ private:
     bool closed_ = false;
 };
 
-} // namespace tsp
+} // namespace tryst::bench
