@@ -5,7 +5,6 @@ import floor
 import micro
 import rivals
 import scale
-import whole_commands
 from evidence import MARK, Json, marked
 from markdown import GENERATED, wrapped
 from results import Results, caption
@@ -51,6 +50,4 @@ def page(files: dict[str, Json | None]) -> str:
         parts += scale.sections(data)
     if data := files.get("micro.json"):
         parts += ["## Variants of tryst\n", micro.intro(data), *micro.sections(data)]
-    if data := files.get("files.json"):
-        parts += whole_commands.sections(data)
     return "\n".join(filter(None, parts))

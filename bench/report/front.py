@@ -61,7 +61,7 @@ program that makes this page enforces that. [All figures](benchmarks-all.md) als
 SOURCES = {evidence.UNCOMMITTED: "sources with uncommitted changes", evidence.UNKNOWN: "an unknown commit",
            evidence.ONE_SAMPLE: "single samples"}
 SHOWN = {"rivals.json": "tryst and its rivals", "micro.json": "variants of tryst",
-         "floor.json": "the machine's floor", "scale.json": "the simulation", "files.json": "whole commands",
+         "floor.json": "the machine's floor", "scale.json": "the simulation",
          "redis.json": "[exchanges through Redis](remote.md#figures)"}
 
 Files = dict[str, Json | None]

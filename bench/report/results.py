@@ -13,7 +13,7 @@ LANGUAGES = {"cpp": "", "java": "Java ", "go": "Go ", "rust": "Rust "}
 # The medians of level sides differ by at most the first factor, and the samples of each side by at most the second. For half
 # of all figures the samples differ by less than the first, for three quarters by less than 1.5.
 LEVEL, STEADY = 1.15, 2
-FILES = ("rivals.json", "micro.json", "floor.json", "scale.json", "files.json", "redis.json")
+FILES = ("rivals.json", "micro.json", "floor.json", "scale.json", "redis.json")
 
 
 def load() -> dict[str, Json | None]:
