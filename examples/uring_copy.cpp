@@ -6,29 +6,23 @@
 #include <tryst/tryst.hpp>
 #include <tryst/uring.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace {
 
-namespace fs = std::filesystem;
 namespace uring = tryst::uring;
 
 /// A buffer that passes between the stages, and the bytes in it. Size 0 marks the end of the file.
@@ -53,11 +47,8 @@ tryst::task<> fill(uring::context& loop, int file, piece mine, meeting& ex) {
     }
 }
 
-/// Starts at the current position of the file and advances it, so that the next writer appends:
-/// `(uring_copy a /dev/stdout; uring_copy b /dev/stdout) > both`.
 tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
-    // A pipe has no position; writes ignore the offset.
-    auto offset = static_cast<std::uint64_t>(std::max(::lseek(file, 0, SEEK_CUR), off_t{0}));
+    std::uint64_t offset = 0; // which a pipe ignores
     while (true) {
         auto swapped = co_await ex.exchange(std::move(mine)); // empty for full
         if (!swapped || swapped->size == 0) {
@@ -69,7 +60,6 @@ tryst::task<> drain(uring::context& loop, int file, piece mine, meeting& ex) {
             offset += put.value();
             rest = rest.subspan(*put);
         }
-        ::lseek(file, static_cast<off_t>(offset), SEEK_SET);
     }
 }
 
@@ -84,115 +74,49 @@ tryst::task<> run(uring::context& loop, tryst::task<> stage, meeting& ex, std::e
     loop.stop();
 }
 
-void check(bool succeeded, const std::string& path) {
-    if (!succeeded) {
-        throw std::system_error(errno, std::system_category(), path);
-    }
+std::system_error failure(const std::string& path) {
+    return {errno, std::system_category(), path};
 }
 
-struct stat status_of(const uring::descriptor& file, const std::string& path) {
-    struct stat status{};
-    check(::fstat(file.get(), &status) == 0, path);
-    return status;
-}
-
-fs::path folder_of(const fs::path& path) {
-    return path.has_parent_path() ? path.parent_path() : ".";
-}
-
-bool is_in_procfs(const fs::path& path) {
-    struct statfs system{};
-    return ::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
-}
-
-/// Follows symbolic links, except those in procfs: they lead to open files, which need not have a
-/// name.
-fs::path follow_links(fs::path path) {
-    constexpr int max_links = 40; // the kernel's limit
-    for (int i = 0; i != max_links && fs::is_symlink(path) && !is_in_procfs(path); ++i) {
-        path = path.parent_path() / fs::read_symlink(path);
-    }
-    return path;
-}
-
-/// Opens an existing file. If the path names a descriptor of this process, such as /proc/self/fd/1,
-/// duplicates the descriptor, because the duplicate shares its position.
-int open_to_write(const fs::path& path) {
-    std::error_code ignored;
-    if (fs::is_symlink(path, ignored) &&
-        fs::equivalent(folder_of(path), "/proc/self/fd", ignored)) {
-        return ::fcntl(std::stoi(path.filename()), F_DUPFD_CLOEXEC, 0);
-    }
-    return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (is_in_procfs(path) ? O_APPEND : 0));
-}
-
-mode_t umask_of_process() noexcept {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return mask;
-}
-
-/// The file that receives the copy: a temporary file in the target's folder, which replaces the
-/// target once the copy is complete. The copy has the mode of the old target, or else that of the
-/// source, masked by the umask. A target that is not a regular file (a terminal, a pipe, /dev/null)
-/// or is open already (/dev/stdout) is not replaced, but written to directly.
+/// A new file, which is removed unless the copy is complete. What is not a regular file, such as a
+/// pipe, /dev/null or /dev/stdout, is written to directly.
 class target {
 public:
-    target(const char* path, const struct stat& source) : path_(follow_links(path)) {
-        file_.reset(open_to_write(path_));
-        const bool exists = bool(file_);
+    target(const char* path, mode_t mode) : path_(path) {
+        file_.reset(::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777));
+        is_new_ = bool(file_);
         struct stat old{};
-        if (exists) {
-            old = status_of(file_, path);
-            if (old.st_dev == source.st_dev && old.st_ino == source.st_ino) {
-                throw std::runtime_error(std::string(path) +
-                                         ": cannot copy a file to itself; name another target");
-            }
-            if (!S_ISREG(old.st_mode) || is_in_procfs(path_)) {
-                return;
-            }
-        } else {
-            check(errno == ENOENT && !is_in_procfs(path_), path);
+        if (!is_new_ && errno == EEXIST && ::stat(path, &old) == 0 && !S_ISREG(old.st_mode)) {
+            file_.reset(::open(path, O_WRONLY | O_CLOEXEC));
         }
-        std::string name = folder_of(path_) / ".uring_copy.XXXXXX";
-        file_.reset(::mkostemp(name.data(), O_CLOEXEC)); // mode 0600 until the copy is complete
-        check(bool(file_), path_);
-        temporary_ = name;
-        mode_ = (exists ? old.st_mode : source.st_mode & ~umask_of_process()) & 0777;
-        if (exists && ::fchown(file_.get(), old.st_uid, old.st_gid) != 0) {
-            mode_ &= ~mode_t{S_IRWXG}; // these permissions were meant for another group
+        if (!file_) {
+            throw failure(path_);
         }
     }
     target(const target&) = delete;
     target& operator=(const target&) = delete;
     ~target() {
-        if (!temporary_.empty()) {
-            ::unlink(temporary_.c_str());
+        if (is_new_) {
+            ::unlink(path_.c_str());
         }
     }
 
     int get() const noexcept { return file_.get(); }
-
-    /// Replaces the target by the complete copy. If this is not called, the target is unchanged.
-    void keep() {
-        if (!temporary_.empty()) {
-            check(::fchmod(file_.get(), mode_) == 0, temporary_);
-            check(::rename(temporary_.c_str(), path_.c_str()) == 0, path_);
-            temporary_.clear();
-        }
-    }
+    void keep() noexcept { is_new_ = false; }
 
 private:
+    std::string path_;
     uring::descriptor file_;
-    fs::path path_;
-    fs::path temporary_; // empty if the target is written to directly
-    mode_t mode_ = 0; // mode of the complete copy
+    bool is_new_;
 };
 
 void copy(const char* from, const char* to) {
     const uring::descriptor source(::open(from, O_RDONLY | O_CLOEXEC));
-    check(bool(source), from);
-    target copied(to, status_of(source, from));
+    struct stat status{};
+    if (!source || ::fstat(source.get(), &status) != 0) {
+        throw failure(from);
+    }
+    target copied(to, status.st_mode);
     uring::buffer_pool pool(2, std::size_t{256} * 1024);
     meeting ex(0); // one slot is enough for two parties
     std::exception_ptr reading;

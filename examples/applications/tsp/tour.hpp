@@ -102,7 +102,7 @@ private:
         const std::size_t begin = at_[first];
         const std::size_t end = begin + count;
         if (end > size() || count + 3 > size()) {
-            return false; // tours begin anywhere, so each part comes to be in one piece
+            return false; // a part that wraps round may move in a child, which begins elsewhere
         }
         const city last = tour_[end - 1];
         const city left = before(first);
