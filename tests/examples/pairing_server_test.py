@@ -826,17 +826,6 @@ class PairingServer(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout, run.stderr),
                          (0, f"pairing_server (tryst {chosen.version})\n", ""))
 
-    def test_pairing_load_has_the_same_version_and_usage_errors(self):
-        def run(option):
-            return subprocess.run([chosen.load, option], capture_output=True, text=True,
-                                  timeout=TIMEOUT, check=False)
-
-        version = run("--version")
-        self.assertEqual((version.returncode, version.stdout),
-                         (0, f"pairing_load (tryst {chosen.version})\n"))
-        for option in ("--clients=1", "--nonsense", "--swaps=2"):
-            self.assertEqual(run(option).returncode, 2, option)
-
     def test_reports_invalid_options_and_addresses_at_the_start(self):
         with Server() as server:
             port = server.port

@@ -328,7 +328,6 @@ def main(case, description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--server", required=True, help="the binary of pairing_server")
     parser.add_argument("--client", help="the binary of pairing_client")
-    parser.add_argument("--load", help="the binary of pairing_load")
     parser.add_argument("--version", help="the version of tryst that the programs should print")
     parser.add_argument("--clients", type=int, default=8000,
                         help="the number of clients that wait at the same time")
@@ -337,9 +336,6 @@ def main(case, description):
     parser.add_argument("--threads", type=int, default=1, help="the server's number of threads")
     parser.add_argument("--preload", help="the library failing_accept")
     parser.add_argument("--preload-lookup", help="the library hanging_lookup")
-    parser.add_argument("--haproxy", help="the binary of haproxy")
-    parser.add_argument("--promtool", help="the binary of promtool")
-    parser.add_argument("--files", help="the directory of the dashboard and the alerts")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)
