@@ -31,18 +31,13 @@ def packages(meta: Json) -> str:
     return wrapped(f"Versions: {', '.join(versions)}; {meta['kernel']}.")
 
 
-def left_out(meta: Json) -> str:
-    names = "; ".join(f"`{name}`" for name in meta.get("left_out", []))
-    return wrapped(f"Left out, because a run takes minutes: {names}.") if names else ""
-
-
 def page(files: dict[str, Json | None]) -> str:
     parts = ["# Benchmarks: all figures\n", GENERATED, wrapped(INTRO), wrapped(REPEAT)]
     results = None
     if data := files.get("rivals.json"):
         results, meta = Results(data), data["meta"]
         parts += ["## Tryst and its rivals\n", wrapped(RIVALS.format(**meta, lost=rivals.LOST, **rivals.MARKS)),
-                  marked(data), caption(meta) + "\n", rivals.summary(results), packages(meta), left_out(meta),
+                  marked(data), caption(meta) + "\n", rivals.summary(results), packages(meta),
                   *rivals.sections(results)]
     if data := files.get("floor.json"):
         parts += floor.sections(results, data)

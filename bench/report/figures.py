@@ -23,7 +23,7 @@ OURS = {"tryst": "#0072B2", "tryst fifo": "#0072B2", "tryst lifo": "#D55E00", "t
         "tryst on Asio": "#CC79A7", "tryst on Asio, async_exchange": "#E69F00", "tryst on Boost.Fiber": "#56B4E9",
         "exchanger": "#D55E00", "red-blue exchanger": "#0072B2", "arena": "#0072B2", "one slot": "#56B4E9", "fifo": "#009E73",
         "lifo": "#D55E00"}
-RIVALS = {"cpp": "#8C8C8C", "java": "#C9A66B", "go": "#7FB3C8", "rust": "#B08FB8"}
+RIVALS = {"cpp": "#8C8C8C", "java": "#C9A66B"}
 OTHER = "#8C8C8C"
 MARKS = "osD^vPX*<>"
 INK, PALE = "#222222", "#DDDDDD"

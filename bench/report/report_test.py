@@ -38,9 +38,9 @@ def results(*runs):
 
 class Duels(unittest.TestCase):
     def test_the_best_of_ours_meets_the_best_rival(self):
-        found = results(run("tryst fifo", 30), run("tryst", 20), run("tryst", 10, language="go"), run("asio", 50))
+        found = results(run("tryst fifo", 30), run("tryst", 20), run("tryst", 10, language="java"), run("asio", 50))
         duel = found.duel(work("swap-tasks", loops=1, tasks=2))
-        self.assertEqual((duel.ours.label, duel.rival.label, duel.ratio, duel.lost), ("tryst", "Go tryst", 0.5, True))
+        self.assertEqual((duel.ours.label, duel.rival.label, duel.ratio, duel.lost), ("tryst", "Java tryst", 0.5, True))
 
     def test_there_is_no_duel_without_a_rival(self):
         self.assertIsNone(results(run("tryst", 1)).duel(work("swap-tasks", loops=1, tasks=2)))
@@ -88,7 +88,7 @@ class Duels(unittest.TestCase):
 
 
 class Page(unittest.TestCase):
-    FOUND = results(run("tryst", 20), run("asio", 30), run("select", 40, language="go"),
+    FOUND = results(run("tryst", 20), run("asio", 30), run("select", 40, language="java"),
                     run("tryst", 25, tasks=16), run("asio", 20, tasks=16))
 
     def test_losses_are_marked_and_listed(self):
@@ -113,7 +113,7 @@ class Page(unittest.TestCase):
     def test_ours_come_first_and_gaps_stay_empty(self):
         table = rivals.family_section(self.FOUND, rivals.FAMILIES[0])
         self.assertLess(table.index("| **tryst** | 20.0 | 25.0 |"), table.index("| asio | 30.0 | 20.0 |"))
-        self.assertIn("| Go select | 40.0 |  |", table)
+        self.assertIn("| Java select | 40.0 |  |", table)
 
     def test_lost_items_have_a_table(self):
         lossy = run("asio, loses items", 30, workload="select-tasks", channels=2, lost=0.25)

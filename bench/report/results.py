@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evidence import MARK, ONE_SAMPLE, UNCOMMITTED, Json, samples
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
-LANGUAGES = {"cpp": "", "java": "Java ", "go": "Go ", "rust": "Rust "}
+LANGUAGES = {"cpp": "", "java": "Java "}
 # The medians of level sides differ by at most the first factor, and the samples of each side by at most the second. For half
 # of all figures the samples differ by less than the first, for three quarters by less than 1.5.
 LEVEL, STEADY = 1.15, 2

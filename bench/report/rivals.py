@@ -34,8 +34,8 @@ SWAP = ("Tasks swap in an endless loop, each with any partner. Columns are numbe
         "which serves both parties, in ns.")
 HANDOFF = ("Half of the tasks send and half receive through one channel. Columns are numbers of tasks on each loop. Time of "
            "one item handed over, in ns.")
-LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it sleeps. Go "
-           "does not bind goroutines to processors, so there both parties may run on one processor.")
+LATENCY = ("Median latency in ns. After a pause of 20 us the waiting party may still be awake; after 2,000 us it "
+           "sleeps.")
 POOL_SWAP = ("Coroutines on one executor, which two threads serve, swap in an endless loop, each with any partner. Columns are "
              "numbers of coroutines. Tasks of tryst are on two executors, half of them on each. Time of one swap, in ns.")
 POOL_LATENCY = ("Two threads serve one executor. One party waits there. The other pauses until a timer expires, meets it, and "
@@ -48,7 +48,7 @@ TIMEOUTS = ("Tasks on one loop wait, each in an exchanger or channel of its own,
 SELECT = ("Half of the tasks send through {} in rotation. Each of the others waits for an item from any of these channels. "
           "Columns are numbers of {}. Time of one item received, in ns. With Asio's awaitable operator `||`, items are lost if "
           "several arrive in one wait; the last table gives their share. In a parallel group of Asio, one wait receives all of "
-          "them. With channels per couple there is no search for a partner, and senders do not wait for receivers.")
+          "them. ")
 SELECT_THREADS = ("Half of the threads send through {} channels in rotation. Each of the others waits for an item from any of "
                   "these channels. Columns are numbers of threads. Time of one item received, in ns.")
 TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second table gives the share of attempts that "
@@ -226,7 +226,7 @@ def asios_own_is_better(results: Results) -> bool:
 
 def words(results: Results) -> str:
     """Returns a table of wins and losses without figures for each comparison, for the front page."""
-    comparisons: dict[str, tuple[str, ...]] = {"The best of tryst against the best rival in any language": (), **{
+    comparisons: dict[str, tuple[str, ...]] = {"The best of tryst against the best rival": (), **{
         f"tryst on {platform} against {platform}'s own channel": names for platform, names in PLATFORMS.items()}}
     return "\n".join(f"### {head}\n\n" + table(["work", "tryst", "the rival that wins"],
                                                [score.in_words() for score in found], words=True)

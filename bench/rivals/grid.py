@@ -56,13 +56,6 @@ SMOKE: dict[str, list[Parameters]] = {
 # The names of variants that are measured on one loop only end like this.
 ONE_LOOP = ("any_io_executor", "locking context")
 
-# The most tasks with which a run does not take minutes. The results name the runs that are left out.
-MOST_TASKS = {
-    # Each wait that ends searches all others, which takes up to some minutes with 100,000.
-    ("rust", "flume bounded(0)", "handoff-tasks"): 1000,
-    ("rust", "flume bounded(0)", "cancel-tasks"): 1000,
-}
-
 
 def measured(implementation: str, parameters: Parameters) -> bool:
     """Returns whether an implementation is measured with these parameters."""

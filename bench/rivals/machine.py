@@ -11,8 +11,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "bench/results"
 CPP_PACKAGES = ["libasio-dev", "libboost1.81-dev", "libboost-fiber1.81-dev", "libtbb-dev"]
-COMPILERS = {"g++": ["g++", "--version"], "javac": ["javac", "-version"], "go": ["go", "version"],
-             "rustc": ["rustc", "--version"]}
+COMPILERS = {"g++": ["g++", "--version"], "javac": ["javac", "-version"]}
 
 
 def output(*command: str) -> str:

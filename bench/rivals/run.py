@@ -130,20 +130,15 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def too_long(run: Run) -> bool:
-    most = grid.MOST_TASKS.get((run.language, run.implementation, run.workload))
-    return most is not None and run.parameters["tasks"] > most
-
-
-def chosen(options: argparse.Namespace) -> tuple[list[Run], list[str]]:
-    """@returns the runs, and the names of those that are left out. @throws Failure"""
+def chosen(options: argparse.Namespace) -> list[Run]:
+    """@throws Failure"""
     parameters = grid.SMOKE if options.smoke else grid.FULL
     programs = options.program or [CPP] + [BUILD / "rivals" / each.parent.name / "rival" for each in languages()]
     every = [run for program in programs for run in runs(program, parameters)]
     these = [run for run in every if not options.only or re.search(options.only, run.name)]
     if not these:
         raise Failure(f"--only {options.only}: no run has a matching name")
-    return in_turn([run for run in these if not too_long(run)]), [run.name for run in these if too_long(run)]
+    return in_turn(these)
 
 
 def main() -> None:
@@ -153,7 +148,7 @@ def main() -> None:
         return
     kept = options.output.resolve().parent == machine.RESULTS
     try:
-        these, left_out = chosen(options)
+        these = chosen(options)
         if kept: # the report compares our figures with the floor
             floor = probe(*([f"--distance={options.distance}"] if options.distance else []))
             floor["meta"] |= machine.describe()
@@ -163,7 +158,7 @@ def main() -> None:
         sys.exit(f"\n{what}")
     meta = {**machine.describe(), "packages": machine.packages(packages()), "line_hop": hops,
             "seconds": options.seconds, "warmup": options.warmup, "repetitions": options.repetitions,
-            "first_round": "discarded" if options.repetitions > 1 else "kept", "left_out": left_out}
+            "first_round": "discarded" if options.repetitions > 1 else "kept"}
     lines = ",\n".join(json.dumps(summary(run)) for run in these)
     write(options.output, f'{{"meta": {json.dumps(meta, indent=1)},\n"runs": [\n{lines}\n]}}\n')
     print(f"{len(these)} runs, items conserved: {options.output}", file=sys.stderr)

@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: MIT
-
-module rival
-
-go 1.19
