@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Makes docs/benchmarks.md, docs/benchmarks-all.md and their plots from bench/results/*.json: python3 bench/report"""
+"""Makes docs/benchmarks.md, docs/benchmarks-all.md and the plot from bench/results/*.json: python3 bench/report"""
 
 import argparse
 
-import floor
 from evidence import Json
 from pages import pages
 from results import Results, load
@@ -12,13 +11,8 @@ from results import Results, load
 def draw(files: dict[str, Json | None]) -> None:
     import plots # needs matplotlib, which the pages do not
 
-    results = Results(data) if (data := files["rivals.json"]) else None
-    if results:
-        plots.of_rivals(results)
-    if results and (data := files["floor.json"]):
-        plots.floor(floor.multiples(results, data), results.meta)
-    if (data := files["scale.json"]) and (costs := files["floor.json"]):
-        plots.simulation(data, costs["meta"])
+    if data := files["rivals.json"]:
+        plots.threads(Results(data))
 
 
 def main() -> None:

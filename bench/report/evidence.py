@@ -10,11 +10,6 @@ ONE_SAMPLE, UNCOMMITTED, UNKNOWN = "one sample", "uncommitted changes", "commit 
 MARK = "¹" # marks a figure from one sample in the appendix
 ONCE = "channel_timeouts" # of micro.json; takes one sample, which older files do not record
 
-# The results from which each picture is drawn.
-PICTURES = {**dict.fromkeys(("swap_one_loop", "swap_two_loops", "handoff_one_loop", "handoff_two_loops", "threads", "latency",
-                             "memory"), ["rivals.json"]),
-            "floor": ["rivals.json", "floor.json"], "scale": ["scale.json"]}
-
 
 def source_faults(data: Json) -> list[str]:
     commit = data["meta"].get("commit")
@@ -57,11 +52,6 @@ def headline(data: Json | None) -> Json | None:
         medians = {name: each for name, each in data["medians"].items() if not faults(data, each, name)}
         return {**data, "medians": medians} if medians else None
     return None if faults(data) else data
-
-
-def may_show(picture: str, files: dict[str, Json | None]) -> bool:
-    """Returns whether all figures of a picture may be on the front page."""
-    return all((data := files.get(name)) is not None and not all_faults(data) for name in PICTURES[picture])
 
 
 def marked(*files: Json | None) -> str:

@@ -57,10 +57,6 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def nanoseconds(value: float) -> str:
-    return f"{value / 1e6:g} ms" if value >= 1e6 else f"{value / 1e3:g} us" if value >= 1e3 else f"{value:g} ns"
-
-
 def sheet(title: str, caption: str, columns: int = 1, rows: int = 1, height: float = 5.2) -> tuple[Figure, list[Axes]]:
     figure, axes = plt.subplots(rows, columns, figsize=(11, height), squeeze=False)
     figure.subplots_adjust(top=1 - 0.85 / height, bottom=0.85 / height) # inches

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from evidence import marked
-from markdown import figure, picture, ratio, section, table
+from markdown import figure, ratio, section, table
 from results import Json, Results, Work, commit, work
 
 
@@ -68,8 +68,7 @@ def sections(results: Results | None, floor: Json) -> list[str]:
     if results:
         rows = [[each.bound.title, figure(each.ns) + each.mark, figure(each.floor), ratio(each.ratio), each.bound.why]
                 for each in multiples(results, floor)]
-        parts += [table(["tryst's best", "ns", "floor, ns", "ns / floor", "the step"], rows),
-                  picture("floor", "tryst's times as multiples of the machine's floor")]
+        parts.append(table(["tryst's best", "ns", "floor, ns", "ns / floor", "the step"], rows))
     return [section("The machine's floor",
                     "The first table lists the costs of single steps on this machine, the second tryst's best figures as multiples "
                     "of these costs, the floor. No design reaches the floor, because it must also move items, keep queues and "

@@ -108,8 +108,8 @@ def page(files: Files) -> str:
               "## Where the figures come from\n", wrapped(RULE), sources(files, shown)]
     if data := shown.get("rivals.json"):
         parts += ["## Tryst and its rivals\n", caption(data["meta"]) + "\n", rivals.summary(Results(data))]
-        parts += [picture(name, f"{says}: tryst and its rivals") for name, says in
-                  (("swap_one_loop", "Swap, one loop"), ("swap_two_loops", "Swap, two loops")) if evidence.may_show(name, files)]
+        if not evidence.all_faults(files["rivals.json"]):
+            parts.append(picture("threads", "Figure 1 of the paper: threads that swap, with a patience of 100 us"))
     if data := shown.get("micro.json"):
         parts += ["## Variants of tryst\n", micro.intro(data), *micro.in_short(data)]
     return "\n".join(parts)

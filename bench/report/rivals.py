@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from evidence import MARK, marked
-from markdown import figure, picture, ratio, section, table, wrapped
+from markdown import figure, ratio, section, table, wrapped
 from results import Duel, Entry, Results, Work
 
 LOST = "▼"
@@ -20,7 +20,6 @@ class Family:
     fixed: dict[str, int]
     column: str
     note: str = ""
-    plot: str = ""
     unit: str = "ns"
 
     def works(self, results: Results) -> list[Work]:
@@ -55,13 +54,12 @@ TIMED = ("Swaps with a patience of {} us. Time of one swap, in ns; the second ta
          "succeeded.")
 
 FAMILIES = [
-    Family("Swap, one loop", "swap-tasks", {"loops": 1}, "tasks", SWAP, "swap_one_loop"),
-    Family("Swap, two loops", "swap-tasks", {"loops": 2}, "tasks", SWAP, "swap_two_loops"),
-    Family("One way, one loop", "handoff-tasks", {"loops": 1}, "tasks", HANDOFF, "handoff_one_loop"),
-    Family("One way, two loops", "handoff-tasks", {"loops": 2}, "tasks", HANDOFF, "handoff_two_loops"),
+    Family("Swap, one loop", "swap-tasks", {"loops": 1}, "tasks", SWAP),
+    Family("Swap, two loops", "swap-tasks", {"loops": 2}, "tasks", SWAP),
+    Family("One way, one loop", "handoff-tasks", {"loops": 1}, "tasks", HANDOFF),
+    Family("One way, two loops", "handoff-tasks", {"loops": 2}, "tasks", HANDOFF),
     Family("Swap, threads", "swap-threads", {}, "threads", "Threads swap in an endless loop. Time of one swap, in ns."),
-    Family("Swap, threads with a patience of 100 us", "timed-threads", {"patience_us": 100}, "threads", TIMED.format(100),
-           "threads"),
+    Family("Swap, threads with a patience of 100 us", "timed-threads", {"patience_us": 100}, "threads", TIMED.format(100)),
     Family("Swap, threads with a patience of 10 us", "timed-threads", {"patience_us": 10}, "threads", TIMED.format(10)),
     Family("Swap, threads with a patience of 1 ms", "timed-threads", {"patience_us": 1000}, "threads", TIMED.format("1,000")),
     Family("One way, threads", "handoff-threads", {}, "threads",
@@ -80,12 +78,12 @@ FAMILIES = [
            SELECT.format("several channels", "channels")),
     Family("Select from 2 channels, threads", "select-threads", {"channels": 2}, "threads", SELECT_THREADS.format(2)),
     Family("Select from 4 channels, threads", "select-threads", {"channels": 4}, "threads", SELECT_THREADS.format(4)),
-    Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY, "latency"),
+    Family("Latency, tasks on two loops", "latency-tasks", {}, "pause_us", LATENCY),
     Family("Latency, threads", "latency-threads", {}, "pause_us", LATENCY),
     Family("Latency, a pool of two threads", "latency-pool", {}, "pause_us", POOL_LATENCY),
     Family("Memory", "memory-tasks", {}, "tasks",
            "Tasks wait in one exchanger or channel. Growth of resident memory for each task, in bytes, coroutine frames and "
-           "stacks included.", "memory", "bytes"),
+           "stacks included.", "bytes"),
 ]
 # An adapter is also compared with the channel of its platform, for the same coroutines or fibers.
 PLATFORMS = {"Asio": ("tryst on Asio", "asio::"), "Boost.Fiber": ("tryst on Boost.Fiber", "boost::fibers::")}
@@ -148,8 +146,6 @@ def family_section(results: Results, family: Family) -> str:
         parts.append(extra_table(results, family, works, "lost"))
     if family.workload.startswith("latency"):
         parts.append(extra_table(results, family, works, "p99"))
-    if family.plot:
-        parts.insert(0, picture(family.plot, f"{family.title}: tryst and its rivals"))
     return section(family.title, family.note, marked(results.data), *parts, level=3)
 
 

@@ -2,7 +2,7 @@
 """The section about more processors than the machine has, from scale.json, the results of a simulation."""
 
 from evidence import marked
-from markdown import figure, picture, section, table
+from markdown import figure, section, table
 from results import Json
 
 KINDS = {"loops": "one loop on each processor, {} coroutines on each loop", "threads": "one thread on each processor"}
@@ -74,7 +74,7 @@ def sections(data: Json) -> list[str]:
             "`red_blue_exchanger` of each order; `mutex` is an exchanger under a lock; `ticket` is a bare fetch-and-add on "
             "one word, which bounds every design in which all parties update one word. Swaps per microsecond: more is "
             f"better. One run with seed {data['meta']['seed']}. Costs: {data['parameters']['source']}.")
-    parts = [marked(data), picture("scale", "SIMULATION: swaps per microsecond against processors")]
+    parts = [marked(data)]
     for kind in KINDS:
         if found := curves(data, kind):
             parts += [f"Simulated, {title(data, kind)}; columns are processors:\n", throughputs(found)]
