@@ -17,7 +17,7 @@ import grid
 import micro
 import rivals
 import scale
-from pages import DOCS, pages
+from pages import pages
 from places import spread
 from results import FOLDER, Results, caption, hop, load, work
 

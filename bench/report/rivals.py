@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from evidence import MARK, marked
-from markdown import figure, ratio, section, table, wrapped
+from markdown import figure, ratio, section, table
 from results import Duel, Entry, Results, Work
 
 LOST = "▼"
