@@ -73,6 +73,8 @@ def try_demo(clone: Path) -> list[str]:
     found = complaints_about(output)
     if status != 0:
         found.append(f"status {status}")
+    page = (clone / "build/demo.html").read_text(encoding="utf-8")
+    found += [f"demo.html has no {part}" for part in ("<pre>got ", "MB/s", ", the optimum", "<polygon") if part not in page]
     return found + [f"{len(line)} columns: {line}" for line in lines(output) if len(line) > COLUMNS]
 
 
