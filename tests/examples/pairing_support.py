@@ -335,7 +335,6 @@ def main(case, description):
                         help="MB that the server may use meanwhile; 0: no limit (for sanitizers)")
     parser.add_argument("--threads", type=int, default=1, help="the server's number of threads")
     parser.add_argument("--preload", help="the library failing_accept")
-    parser.add_argument("--preload-lookup", help="the library hanging_lookup")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)

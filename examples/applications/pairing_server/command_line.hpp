@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Command-line code shared by the three programs: --version, times in seconds, usage errors.
+/// Command-line code shared by the two programs: --version, times in seconds, usage errors.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -14,9 +14,9 @@ read -r listening <&3
 echo "$listening"
 port=${listening##* }
 
-"$programs/pairing_client" --port "$port" kitchen --send "$mine" --receive "$here/yours" &
+"$programs/pairing_client" --port "$port" kitchen <"$mine" >"$here/yours" &
 first=$!
-"$programs/pairing_client" --port "$port" kitchen --send "$yours" --receive "$here/mine"
+"$programs/pairing_client" --port "$port" kitchen <"$yours" >"$here/mine"
 wait "$first"
 cmp "$mine" "$here/mine"
 cmp "$yours" "$here/yours"

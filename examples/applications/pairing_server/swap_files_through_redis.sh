@@ -42,10 +42,10 @@ echo "the second server is $listening"
 second_port=${listening##* }
 
 "$programs/pairing_client" --port "$first_port" --timeout 60 kitchen \
-    --send "$mine" --receive "$here/yours" &
+    <"$mine" >"$here/yours" &
 client=$!
 "$programs/pairing_client" --port "$second_port" --timeout 60 kitchen \
-    --send "$yours" --receive "$here/mine"
+    <"$yours" >"$here/mine"
 wait "$client"
 cmp "$mine" "$here/mine"
 cmp "$yours" "$here/yours"
