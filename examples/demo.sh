@@ -46,4 +46,4 @@ tell "Two hundred coroutines swap parts of their tours, until one is the shortes
 cat "$results/tour.svg" >>"$page"
 
 rm -f "$results/shown" "$results/problem"
-printf '\nAll of it as one page: xdg-open %s\n' "$page"
+printf '\nAll of it as one page: xdg-open %s\n' "$(realpath --relative-to=. "$page")"

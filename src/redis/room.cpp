@@ -388,6 +388,9 @@ void remote_room::look(std::vector<question>& into) {
     if (shut_down_) {
         return;
     }
+    if (close_ == announcement::refused) {
+        close_ = announcement::due;
+    }
     if (member_ == membership::joined) {
         if (has_work()) {
             ask(into, false);
@@ -561,6 +564,8 @@ void remote_room::arrived(const call_reply& got, std::uint64_t number) {
                              std::string(text_at(got.value, 2)) + " there"));
         } else if (says(got.value, "again")) {
             absent(number, false);
+        } else if (!each->waits) {
+            doubt(number, in_room("Redis did not answer as the script does"));
         } else if (each->at == where::leaving) {
             send_withdrawal(number);
         }
@@ -667,8 +672,13 @@ void remote_room::announce_close() {
     }
     close_ = announcement::sent;
     call("close", {hub_->prefix()}, [](remote_room& self, const call_reply& got) {
-        const bool ends = self.is_current(got) || got.what == call_reply::kind::refused;
-        self.close_ = ends ? announcement::none : announcement::due;
+        if (self.is_current(got)) {
+            self.close_ = announcement::none;
+        } else if (got.what != call_reply::kind::refused || says_no_master(got.error)) {
+            self.close_ = announcement::due;
+        } else { // again three times in each lease, unless nobody is left who wants it
+            self.close_ = self.left_ ? announcement::none : announcement::refused;
+        }
     });
 }
 
@@ -688,7 +698,7 @@ void remote_room::on_lost() {
 void remote_room::lose_membership() {
     member_ = membership::none;
     for (auto& [number, each] : ghosts_) {
-        each = {};
+        each.asked = false; // an arrival that is under way is still answered
     }
     if (any_sent() && !std::exchange(doubting_, true)) {
         hub_->after_a_lease(*this, 0, ++lost_);

@@ -124,7 +124,7 @@ private:
         bool arriving = false; ///< Its arrival has not been answered.
     };
     using ghosts = std::map<std::uint64_t, ghost>;
-    enum class announcement : std::uint8_t { none, due, sent };
+    enum class announcement : std::uint8_t { none, due, sent, refused };
     enum class membership : std::uint8_t { none, joining, comparing, joined };
     static constexpr std::size_t tries = 2; ///< In the place of a side.
 

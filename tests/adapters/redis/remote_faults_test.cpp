@@ -418,6 +418,26 @@ TEST(RemoteFaults, AnswersAQuestionOfARoomThatIsLeft) {
     EXPECT_EQ(got->exchanges, 4u);
 }
 
+TEST(RemoteFaults, AnnouncesACloseUntilRedisHasIt) {
+    for (const char* refusal : {"-OOM no memory\r\n", "-READONLY a replica\r\n"}) {
+        script_server server({{"close", {refusal, array({"closed"})}}});
+        auto chosen = server.options();
+        chosen.lease = 200ms;
+        process a(chosen);
+        redis::remote_exchanger<text> room(a.connection, "room");
+        room.close();
+        poll([&] { return server.count("close") == 2; });
+    }
+}
+
+// A reply that the script never gives.
+TEST(RemoteFaults, DoubtsATryThatIsSaidToWait) {
+    script_server server({{"arrive", {waits}}});
+    process a(server.options());
+    redis::remote_exchanger<text> room(a.connection, "room");
+    EXPECT_EQ(sync_wait(room.try_exchange("mine")), errc::in_doubt);
+}
+
 // Redis still has an offer of this room.
 TEST(RemoteFaults, LeavesItsRecordWhereAnOfferIsInDoubt) {
     script_server server({{"arrive", {waits}}, {"withdraw", {out_of_memory}}});
