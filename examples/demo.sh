@@ -42,7 +42,7 @@ fi
 
 tell "Two hundred coroutines swap parts of their tours, until one is the shortest."
 "$programs/applications/tsp/tsp" "$examples/applications/tsp/kroA100.tsp" --optimum 21282 \
-    --svg "$results/tour.svg" 2>/dev/null | head -n 1 | show
+    --svg "$results/tour.svg" 2>/dev/null | sed -n 1p | show
 cat "$results/tour.svg" >>"$page"
 
 rm -f "$results/shown" "$results/problem"

@@ -105,7 +105,7 @@ tryst::task<result> empty(tryst::exchanger<buffer>& swap) {
     co_return all;
 }
 
-/// If a stage fails, it closes the exchanger, so that the other does not wait for ever.
+/// If a stage fails, it closes the exchanger, so that the other ends, too.
 template <class Stage>
 auto run_or_close(tryst::exchanger<buffer>& swap, Stage stage) {
     try {

@@ -676,7 +676,7 @@ void remote_room::announce_close() {
             self.close_ = announcement::none;
         } else if (got.what != call_reply::kind::refused || says_no_master(got.error)) {
             self.close_ = announcement::due;
-        } else { // again three times in each lease, unless nobody is left who wants it
+        } else { // three times in each lease, until the exchanger has gone
             self.close_ = self.left_ ? announcement::none : announcement::refused;
         }
     });

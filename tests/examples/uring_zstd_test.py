@@ -50,13 +50,16 @@ class UringZstd(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def contents(self):
+        return {path: path.is_file() and path.read_bytes() for path in self.folder.iterdir()}
+
     def fail(self, why, *arguments, **more):
         """Fails with one line that says why, and changes no file."""
-        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        before = self.contents()
         done = run(*arguments, **more)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr.decode(), f"^uring_zstd: .*{why}.*\n$")
-        self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+        self.assertEqual(self.contents(), before)
         return done
 
     def test_files_and_pipes_of_all_sizes(self):
@@ -95,7 +98,8 @@ class UringZstd(unittest.TestCase):
         self.fail("does not end with .zst", "-d", self.file)
         self.fail("No such file", self.folder / "none")
         self.fail("cannot be created", self.file, "-o", self.folder / "none" / "x")
-        self.fail("cannot be created", "-f", self.file, "-o", self.folder)
+        (self.folder / "inside").mkdir()
+        self.fail("is a directory", "-f", self.file, "-o", self.folder / "inside")
         self.fail("cannot read", self.folder, "-o", self.folder / "x")
         self.succeed("-f", self.file, "-o", "/dev/null")
         self.assertTrue(Path("/dev/null").is_char_device())
@@ -139,8 +143,12 @@ class UringZstd(unittest.TestCase):
             feeder.join()
         self.assertEqual(running.returncode, 0)
 
-    def test_shows_progress_on_a_terminal(self):
+    def test_knows_a_terminal(self):
         ours, theirs = pty.openpty()
+        refused = subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, timeout=TIMEOUT,
+                                 check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(b"standard output is a terminal", refused.stderr)
         with subprocess.Popen([PROGRAM, "-", "-o", self.file], stdin=subprocess.PIPE, stderr=theirs) as running:
             os.close(theirs)
             running.stdin.write(noise(4 * BLOCK))

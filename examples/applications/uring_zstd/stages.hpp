@@ -19,6 +19,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <poll.h>
 
@@ -29,11 +30,11 @@ namespace uring = tryst::uring;
 /// A piece of the file. In return a stage gets an empty block. One that is passed forward marks the
 /// end.
 struct block {
-    uring::buffer memory;
+    std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{256} * 1024);
     std::size_t size = 0;
 
-    std::span<std::byte> bytes() const noexcept { return memory.bytes().first(size); }
-    std::span<std::byte> room() const noexcept { return memory.bytes().subspan(size); }
+    std::span<std::byte> bytes() noexcept { return std::span(memory).first(size); }
+    std::span<std::byte> room() noexcept { return std::span(memory).subspan(size); }
 };
 using lane = tryst::exchanger<block>;
 
@@ -41,7 +42,6 @@ using lane = tryst::exchanger<block>;
 class pipeline {
 public:
     std::stop_token stop() const noexcept { return stop_.get_token(); }
-    block new_block() { return {.memory = pool.acquire()}; }
 
     /// Keeps the first error. Later ones are consequences of the stop.
     void fail(std::exception_ptr why) noexcept {
@@ -58,7 +58,6 @@ public:
         }
     }
 
-    uring::buffer_pool pool{4, std::size_t{256} * 1024}; ///< One for each side of a lane.
     lane to_compute{1}; // one slot is enough for two parties
     lane to_write{1};
     std::atomic<std::uint64_t> bytes_in = 0;
@@ -86,7 +85,7 @@ inline tryst::task<> wait_after(std::error_code failure, uring::context& loop, i
 }
 
 inline tryst::task<> read_all(uring::context& loop, pipeline& all, int file) {
-    block mine = all.new_block();
+    block mine;
     bool at_end = false;
     for (bool is_last = false; !is_last;) {
         while (!at_end && !mine.room().empty()) { // reads of pipes are short
@@ -108,8 +107,8 @@ inline tryst::task<> read_all(uring::context& loop, pipeline& all, int file) {
 /// Blocks its loop while it computes: the loop has no other work.
 template <class Codec>
 tryst::task<> compute_all(pipeline& all, Codec& codec) {
-    block source = all.new_block();
-    block result = all.new_block();
+    block source;
+    block result;
     for (bool at_end = false; !at_end;) {
         source.size = 0;
         co_await swap_blocks(all.to_compute, source, all.stop());
@@ -129,7 +128,7 @@ tryst::task<> compute_all(pipeline& all, Codec& codec) {
 }
 
 inline tryst::task<> write_all(uring::context& loop, pipeline& all, int file, bool is_stream) {
-    block mine = all.new_block();
+    block mine;
     for (;;) {
         mine.size = 0;
         co_await swap_blocks(all.to_write, mine, all.stop());

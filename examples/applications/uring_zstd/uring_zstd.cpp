@@ -32,7 +32,10 @@ public:
     output(std::string name, bool replaces) : name_(std::move(name)), replaces_(replaces) {
         struct stat old{};
         const bool exists = ::stat(name_.c_str(), &old) == 0;
-        is_stream_ = name_ == "-" || (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode));
+        is_stream_ = name_ == "-" || (exists && !S_ISREG(old.st_mode));
+        if (exists && S_ISDIR(old.st_mode)) {
+            throw std::runtime_error(name_ + ": is a directory");
+        }
         if (name_ == "-") {
             file_.reset(::dup(STDOUT_FILENO));
         } else if (is_stream_) {
@@ -58,9 +61,13 @@ public:
         }
         const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
         const std::string first = replaces_ ? name_ + ".tmp" + std::to_string(::getpid()) : name_;
-        if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, first.c_str(), AT_SYMLINK_FOLLOW) != 0 ||
-            (replaces_ && ::rename(first.c_str(), name_.c_str()) != 0)) {
+        if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, first.c_str(), AT_SYMLINK_FOLLOW) != 0) {
             throw failure(name_ + ": cannot be created");
+        }
+        if (replaces_ && ::rename(first.c_str(), name_.c_str()) != 0) {
+            const std::system_error why = failure(name_ + ": cannot be replaced");
+            ::unlink(first.c_str());
+            throw why;
         }
     }
 
@@ -129,6 +136,9 @@ int work(int count, char** arguments) {
         to = from.substr(0, from.size() - 4);
     } else if (to.empty()) {
         throw std::runtime_error(from + ": the name does not end with .zst; name the output: -o");
+    }
+    if (to == "-" && !decompresses && !replaces && ::isatty(STDOUT_FILENO) == 1) {
+        throw std::runtime_error("standard output is a terminal; -f writes compressed data there");
     }
 
     const uring::descriptor input(from == "-" ? ::dup(STDIN_FILENO)
