@@ -138,10 +138,10 @@ void yield_until(Done done) noexcept {
     }
 }
 
-/// Bounds on a thread's spinning before it sleeps, chosen with the benchmark swap-threads of
-/// bench/rivals on two cores. `spin_pauses` before each yield give a partner on another core time
-/// to complete some exchanges; 32, 64 and 256 were measured too (docs/adr/0004). All rounds
-/// together take about as long as a wake-up.
+/// Bounds on a thread's spinning before it sleeps, chosen with the benchmark "swap, threads" on two
+/// cores. `spin_pauses` before each yield give a partner on another core time to complete some
+/// exchanges; 32, 64 and 256 were measured too (docs/adr/0004). All rounds together take about as
+/// long as a wake-up.
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 

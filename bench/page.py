@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes bench/results.csv of new measurements, and the blocks of figures in docs/ and docs/figure_1.svg of it.
+
+page.py [FILE...]   FILEs are the JSON of exchange_bench, or of `scale_model --json`; they replace the same rows
+page.py --check     fails if a page differs from the results, or claims what they deny
+"""
+
+import csv
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[1]
+CSV = TOP / "bench/results.csv"
+COLUMNS = ("work", "implementation", "size", "median", "least", "most", "fairness", "success", "p99", "cpu", "redis_us", "measured")
+UNITS = {"pool": "tasks", "Redis": "rooms", "latency": "us of pause", "threads": "threads", "memory": "tasks, in bytes"}
+LEVEL = 1.15  # medians that differ less, of samples that overlap, are level
+COMPARED = (("", ""), ("on Asio", "Asio channel"), ("on Boost.Fiber", "Boost.Fiber channel"), ("any_io_executor", "any_io_executor"))
+SIMULATED = "simulated: "
+SIZES = {"loops": (1, 4, 16, 128), "threads": (4, 128)}  # of the simulated machines in results.csv
+Row = dict[str, str]
+Rows = dict[tuple[str, str, int], Row]
+
+
+def key(row: Row) -> tuple[str, str, int]:
+    return row["work"], row["implementation"], int(row["size"])
+
+
+def short(value: float) -> str:
+    return f"{value:.4g}" if value < 10000 else f"{value:.0f}"
+
+
+def commit_of(sources: str) -> str:
+    return subprocess.run(["git", "-C", TOP, *sources.split()], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def measured(found: dict) -> list[Row]:
+    """Returns the rows of one run of exchange_bench. Refuses uncommitted sources and single samples."""
+    context = found["context"]
+    if not re.fullmatch("[0-9a-f]{7,}", context.get("commit", "")):
+        sys.exit("page.py: measure committed sources: ./dev bench --rivals gives the commit")
+    if any(each.get("error_occurred") or each["repetitions"] < 3 for each in found["benchmarks"]):
+        sys.exit("page.py: measure at least three samples of each benchmark, without an error")
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    where = (f"commit {context['commit']}, {context['date'][:10]}, {cpu[1] if cpu else 'unknown processor'}, "
+             f"{context['num_cpus']} processors, {context['compiler']}, {found['benchmarks'][0]['repetitions']} samples")
+    rows: dict[str, Row] = {}
+    for each in found["benchmarks"]:
+        work, implementation, size = each["run_name"].split("/")[:3]
+        row = rows.setdefault(each["run_name"], {"work": work, "implementation": implementation, "size": size, "measured": where})
+        column = {"median": "median", "min": "least", "max": "most"}.get(each["aggregate_name"])
+        if column:
+            row[column] = short(each["real_time"])
+        if column == "median":
+            row.update({name: short(each[name]) for name in COLUMNS[6:11] if name in each})
+    return list(rows.values())
+
+
+def simulated(found: dict) -> list[Row]:
+    """Returns rows of a simulation, which is the same each time; in swaps per us."""
+    where = f"commit {commit_of('describe --always --abbrev=7 --exclude=*')}, seed {found['meta']['seed']}"
+    return [{"work": SIMULATED + curve["kind"], "implementation": curve["design"], "size": str(point["p"]),
+             "median": short(point["throughput"]), "measured": where}
+            for curve in found["curves"] for point in curve["points"] if point["p"] in SIZES[curve["kind"]]]
+
+
+def load() -> Rows:
+    with CSV.open(encoding="utf-8", newline="") as file:
+        return {key(row): row for row in csv.DictReader(file)}
+
+
+def save(rows: Rows) -> None:
+    with CSV.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[each] for each in sorted(rows))
+
+
+# ---- Figures, tables and comparisons
+
+def value(rows: Rows, work: str, implementation: str, size: int, column: str = "median") -> float:
+    return float(rows[work, implementation, size][column])
+
+
+def figure(number: float) -> str:
+    return f"{number:.1f}" if number < 100 else f"{number:,.0f}"
+
+
+def ratio(number: float) -> str:
+    return f"{number:.2f}x" if number < 2 else f"{number:.1f}x"
+
+
+def table(head: list[str], lines: list[list[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, ["---", *["---:"] * (len(head) - 1)], *lines)) + "\n"
+
+
+def unit(work: str, size: int) -> str:
+    name = next((unit for word, unit in UNITS.items() if word in work), "tasks")
+    return f"{size:,} {name.removesuffix('s') if size == 1 else name}"
+
+
+def best(rows: Rows, work: str, size: int, ours: bool, word: str) -> Row | None:
+    found = [row for (of, name, at), row in rows.items()
+             if of == work and at == size and name.startswith("tryst") == ours and word in name]
+    return min(found, key=lambda row: float(row["median"]), default=None)
+
+
+def verdict(ours: Row, rival: Row) -> str:
+    """Samples that overlap are level if their medians are near each other, and otherwise unsteady."""
+    by = float(rival["median"]) / float(ours["median"])
+    if all(row["least"] for row in (ours, rival)):
+        apart = any(float(a["least"]) > float(b["most"]) for a, b in ((ours, rival), (rival, ours)))
+        if not apart:
+            return "level" if 1 / LEVEL <= by <= LEVEL else "unsteady"
+    return "loses" if by < 1 else "wins"
+
+
+def duels(rows: Rows, words: tuple[str, str]) -> list[tuple[str, int, Row, Row]]:
+    """Returns the best of tryst and the best rival of each work, among the names with these words."""
+    works = sorted({(work, size) for work, _, size in rows if not work.startswith(SIMULATED)})
+    found = [(work, size, best(rows, work, size, True, words[0]), best(rows, work, size, False, words[1])) for work, size in works]
+    return [(work, size, ours, rival) for work, size, ours, rival in found if ours and rival]
+
+
+def losses(rows: Rows) -> str:
+    text = ""
+    for words in COMPARED:
+        found = duels(rows, words)
+        lost = [(work, size, ours, rival, said) for work, size, ours, rival in found
+                if (said := verdict(ours, rival)) != "wins" and float(rival["median"]) < float(ours["median"])]
+        title = f"tryst {words[0]} against {words[1]}" if words[0] else "The best of tryst against the best rival"
+        text += f"{title.replace('tryst any_io', 'On any_io')}: a rival is better in {len(lost)} of {len(found)} cases.\n\n"
+        text += "".join(f"- {work}, {unit(work, size)}: {ours['implementation']} {figure(float(ours['median']))}, "
+                        f"{rival['implementation']} {figure(float(rival['median']))}{'' if said == 'loses' else ', ' + said}\n"
+                        for work, size, ours, rival, said in lost) + "\n" * bool(lost)
+    return text
+
+
+def comparisons(rows: Rows) -> str:
+    by_work: dict[str, list[tuple[int, Row, Row]]] = {}
+    for work, size, ours, rival in duels(rows, ("", "")):
+        by_work.setdefault(work, []).append((size, ours, rival))
+    lines = [[work, "; ".join(f"{unit(work, size)}: {figure(float(ours['median']))} / {figure(float(rival['median']))}"
+                              for size, ours, rival in found),
+              *("; ".join(sorted({each[side]["implementation"] for each in found})) for side in (1, 2))] for work, found in by_work.items()]
+    return table(["work", "tryst / rival, ns", "best of tryst", "best rival"], lines)
+
+
+def variants(rows: Rows) -> str:
+    """Returns a table of the work that no rival does."""
+    shared = {work for work, *_ in duels(rows, ("", ""))}
+    found: dict[tuple[str, str], list[str]] = {}
+    for (work, name, size), row in sorted(rows.items()):
+        if work not in shared and not work.startswith(SIMULATED):
+            found.setdefault((work, name), []).append(f"{unit(work, size)}: {figure(float(row['median']))}")
+    return table(["work", "ns"], [[f"{work.removeprefix('variant: ')}, {name}", "; ".join(all)] for (work, name), all in found.items()])
+
+
+def simulation(rows: Rows) -> str:
+    lines = []
+    for kind, sizes in SIZES.items():
+        for name in sorted({name for work, name, _ in rows if work == SIMULATED + kind}):
+            lines.append([f"{kind}, {name}", *(figure(value(rows, SIMULATED + kind, name, size)) if size in sizes else ""
+                                               for size in SIZES["loops"])])
+    return table(["swaps per us, simulated", *map(str, SIZES["loops"])], lines)
+
+
+def sources(rows: Rows) -> str:
+    names: dict[str, set[str]] = {}
+    for row in rows.values():
+        names.setdefault(row["measured"], set()).add(row["work"])
+    return "".join(f"- {where}: {len(works)} kinds of work\n" for where, works in sorted(names.items()))
+
+
+def redis(rows: Rows) -> str:
+    """Returns the table of docs/remote.md."""
+    lines = []
+    for work, rival, sizes in (("pair through Redis", "by hand", (1, 16, 200)), ("latency through Redis", "by hand", (1,)),
+                               ("swap within one process, for Redis", "plain exchanger", (2, 16))):
+        for size in sizes:
+            ours, theirs = value(rows, work, "tryst", size), value(rows, work, rival, size)
+            costs = [rows[work, name, size]["redis_us"] for name in ("tryst", rival)]
+            lines.append([f"{work}, {unit(work, size)}", figure(ours / 1000), figure(theirs / 1000), ratio(ours / theirs), *costs])
+    return table(["us", "tryst", "by hand, or plain", "ratio", "Redis's processor, tryst", "by hand"], lines)
+
+
+def pool(rows: Rows) -> str:
+    """Returns the table of docs/choosing.md."""
+    work, sizes = "one way, a pool of two threads", (2, 200, 20000)
+    return table(["tasks", *(f"{size:,}" for size in sizes)],
+                 [[text, *(figure(value(rows, work, name, size)) for size in sizes)] for text, name in
+                  (("`synchronous_channel<T>`", "tryst on Asio"),
+                   ("`asio::experimental::concurrent_channel`, `try_send` and `try_receive` first", "Asio channel, try_ first"))])
+
+
+def figure_1(rows: Rows) -> str:
+    """Draws the paper's figure 1: swaps per second and successes of threads with a patience, on a log scale of threads."""
+    work = "swap, threads, patience of 100 us"
+    names = sorted({name for of, name, _ in rows if of == work}, key=lambda name: (not name.startswith("tryst"), name))
+    sizes = sorted({size for of, _, size in rows if of == work})
+    speeds = {name: [1e9 / value(rows, work, name, size) for size in sizes] for name in names}
+    low, high = (round(math.log10(edge(each for all in speeds.values() for each in all)) + way)
+                 for edge, way in ((min, -0.5), (max, 0.5)))
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 400" font-family="sans-serif" font-size="13">',
+             '<rect width="720" height="400" fill="white"/>']
+    for left, title, low_y, high_y, marks in (
+            (70, "swaps per second", low, high, [(power, f"10^{power}") for power in range(low, high + 1)]),
+            (430, "attempts that succeed", 0, 1, [(0, "0 %"), (0.5, "50 %"), (1, "100 %")])):
+        def y(at: float, low_y: float = low_y, high_y: float = high_y) -> float:
+            return 300 - 240 * (at - low_y) / (high_y - low_y)
+        parts.append(f'<text x="{left}" y="40" font-weight="bold">{title}</text>')
+        for at, text in marks:
+            parts.append(f'<path d="M{left} {y(at):.0f}h240" stroke="#ddd"/><text x="{left - 6}" y="{y(at) + 4:.0f}" '
+                         f'text-anchor="end">{text}</text>')
+        for i, size in enumerate(sizes):
+            parts.append(f'<text x="{left + 60 * i}" y="322" text-anchor="middle">{size}</text>')
+        for name, colour in zip(names, ("#c0392b", "#2471a3", "#7d8a2e")):
+            values = [math.log10(speed) for speed in speeds[name]] if left < 400 else [
+                value(rows, work, name, size, "success") for size in sizes]
+            parts.append(f'<polyline points="{" ".join(f"{left + 60 * i},{y(at):.1f}" for i, at in enumerate(values))}" '
+                         f'fill="none" stroke="{colour}" stroke-width="2.5"/>')
+    parts += [f'<text x="{70 + 220 * i}" y="370" fill="{colour}">{name}</text>'
+              for i, (name, colour) in enumerate(zip(names, ("#c0392b", "#2471a3", "#7d8a2e")))]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+BLOCKS = {"benchmarks.md": (losses, comparisons, variants, simulation, sources), "remote.md": (redis,), "choosing.md": (pool,)}
+
+
+def pages(rows: Rows) -> dict[Path, str]:
+    """Returns each page with the figures of the results."""
+    made = {TOP / "docs/figure_1.svg": figure_1(rows)}
+    for name, blocks in BLOCKS.items():
+        text = (TOP / "docs" / name).read_text(encoding="utf-8")
+        for block in blocks:
+            begin, end = f"<!-- {block.__name__}: made by bench/page.py -->\n", f"<!-- end of {block.__name__} -->\n"
+            before, rest = text.split(begin)
+            text = f"{before}{begin}\n{block(rows).rstrip()}\n\n{end}{rest.split(end)[1]}"
+        made[TOP / "docs" / name] = text
+    return made
+
+
+# ---- Claims of README.md, docs/choosing.md and docs/asio.md without figures. If a result differs, change the pages.
+
+def claims(rows: Rows) -> dict[str, bool]:
+    def loops(design: str) -> list[float]:
+        return [value(rows, SIMULATED + "loops", design, size) for size in SIZES["loops"]]
+
+    def at(work: str, name: str) -> list[float]:
+        return [value(rows, work, name, size) for size in (16, 1000, 100000)]
+    lifo, fifo, mutex, arena = map(loops, ("lifo", "fifo", "mutex", "arena"))
+    one, two = at("swap, one loop", "tryst"), at("swap, two loops", "tryst")
+    slot = at("variant: one slot, two loops", "tryst")
+    orders = at("one way, one loop", "tryst fifo"), at("one way, two loops", "tryst fifo"), at("one way, two loops", "tryst lifo")
+    asio = duels(rows, COMPARED[1])
+
+    def asio_wins(work: str) -> bool:
+        return any(of == work and float(rival["median"]) < float(ours["median"]) for of, _, ours, rival in asio)
+    return {
+        "lifo scales with the number of loops, in simulation": all(a > 4 * b and a > c for a, b, c in zip(lifo[2:], fifo[2:], mutex[2:])),
+        "fifo neither falls with more loops, nor below a mutex": all(a > 0.8 * fifo[2] and a > b for a, b in zip(fifo[2:], mutex[2:])),
+        "an exchanger scales with the number of loops": all(4 * a < 2 * b for a, b in zip(arena, arena[1:])),
+        "on two loops, an arena is faster than one loop, and than one slot": all(b < a and 3 * b < c for a, b, c in zip(one, two, slot)),
+        "fifo is slower on two loops than on one, and than lifo there": all(a < b and c < b for a, b, c in zip(*orders)),
+        "Asio's channel is better one way on one context, and in memory": asio_wins("one way, one loop") and asio_wins("memory"),
+    }
+
+
+def main() -> None:
+    check = sys.argv[1:] == ["--check"]
+    rows = load()
+    for name in () if check else sys.argv[1:]:
+        found = json.loads(Path(name).read_text(encoding="utf-8"))
+        rows.update({key(row): row for row in (measured(found) if "benchmarks" in found else simulated(found))})
+        save(rows)
+    wrong = [f"the results deny: {claim}" for claim, holds in claims(rows).items() if not holds]
+    for path, text in pages(rows).items():
+        if not check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            wrong.append(f"{path.name} differs from the results: run bench/page.py")
+    if wrong:
+        sys.exit("\n".join(f"page.py: {each}" for each in wrong))
+
+
+if __name__ == "__main__":
+    main()

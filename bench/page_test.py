@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""page.py refuses what is not fit for a page, and finds pages that differ from the results, and claims that these deny."""
+
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+import page # noqa: E402
+
+
+def found(commit: str = "abcdef1", repetitions: int = 3, **more: object) -> dict:
+    each = {"run_name": "swap, one loop/tryst/2/iterations:1/manual_time", "repetitions": repetitions, "fairness": 0.5, **more}
+    return {"context": {"commit": commit, "date": "2026-11-26T20:00:00", "num_cpus": 2, "compiler": "GNU 12"},
+            "benchmarks": [{**each, "aggregate_name": name, "real_time": time}
+                           for name, time in (("median", 20.0), ("min", 19.0), ("max", 25.0), ("stddev", 3.0))]}
+
+
+class Page(unittest.TestCase):
+    ROWS = page.load()
+
+    def test_takes_the_median_and_the_range(self) -> None:
+        row, = page.measured(found())
+        self.assertEqual([row[name] for name in page.COLUMNS[:7]], ["swap, one loop", "tryst", "2", "20", "19", "25", "0.5"])
+
+    def test_refuses_uncommitted_sources_single_samples_and_errors(self) -> None:
+        for wrong in (found("abcdef1+"), found(""), found(repetitions=1), found(error_occurred=True)):
+            self.assertRaises(SystemExit, page.measured, wrong)
+
+    def test_finds_each_claim_that_results_deny(self) -> None:
+        self.assertEqual([claim for claim, holds in page.claims(self.ROWS).items() if not holds], [])
+        slow = {key: {**row, "median": "1" if row["work"].startswith(page.SIMULATED) == (key[1] != "mutex") else "1e9"}
+                for key, row in self.ROWS.items()}
+        self.assertEqual([claim for claim, holds in page.claims(slow).items() if holds], [])
+
+    def test_lists_each_loss(self) -> None:
+        rows = {key: {**row, "median": "1" if key[1].startswith("tryst") else "2"} for key, row in self.ROWS.items()}
+        self.assertNotIn("\n- ", page.losses(rows))
+        rows["swap, one loop", "mutex and one waiter", 2] |= {"median": "0.5", "least": "0.5", "most": "0.6"}
+        rows["swap, one loop", "tryst", 2] |= {"least": "1", "most": "1"}
+        self.assertEqual(page.losses(rows).count("- swap, one loop, 2 tasks: tryst"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
