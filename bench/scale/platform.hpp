@@ -130,7 +130,9 @@ T& per_thread() noexcept {
             // The slot at which a thread probes an arena, and when it looks at a wait list first,
             // must not depend on an address or the clock.
             made->probe = static_cast<std::uint32_t>(scale::machine::here().random() >> 32U) | 1U;
-            made->random = made->probe;
+            if constexpr (requires { made->random; }) {
+                made->random = made->probe;
+            }
         }
         own = made;
     }
