@@ -46,6 +46,9 @@ public:
         phase_.store(ended, std::memory_order_relaxed);
         elapsed_ = steady::now() - start_;
     }
+    bool all_have_begun() const noexcept {
+        return begun_.load(std::memory_order_relaxed) == accounts_.size();
+    }
     bool over() const noexcept { return phase_.load(std::memory_order_relaxed) == ended; }
 
     /// A completed swap counts once, although two participants report it. `success` is the share of
@@ -114,6 +117,7 @@ private:
 
     alignas(128) std::atomic<std::uint64_t> phase_{warming_up};
     alignas(128) std::vector<account> accounts_;
+    std::atomic<std::size_t> begun_ = 0;
     steady::time_point start_;
     steady::duration elapsed_{};
 };
@@ -122,7 +126,9 @@ private:
 /// lines are shared.
 class participant {
 public:
-    participant(ledger& all, std::size_t id) : all_(all), id_(id), next_(id) {}
+    participant(ledger& all, std::size_t id) : all_(all), id_(id), next_(id) {
+        all.begun_.fetch_add(1, std::memory_order_relaxed);
+    }
     participant(const participant&) = delete;
     participant& operator=(const participant&) = delete;
     ~participant() { all_.accounts_[id_] = mine_; }

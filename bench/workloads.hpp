@@ -67,8 +67,8 @@ Meeting make(Family& family, const parameters& p = {}) {
     }
 }
 
-/// Runs each loop in a thread, first for the warm-up and then for the counted time. `close` ends
-/// tasks that do not end by themselves.
+/// Runs each loop in a thread: until all tasks have begun, for the warm-up, and for the counted
+/// time. `close` ends tasks that do not end by themselves.
 template <class Family, class Close>
 void perform(Family& family, ledger& all, const parameters& p, Close close) {
     std::barrier start(static_cast<std::ptrdiff_t>(family.size()) + 1);
@@ -82,6 +82,9 @@ void perform(Family& family, ledger& all, const parameters& p, Close close) {
                                           : std::jthread(std::move(body)));
     }
     start.arrive_and_wait();
+    while (!all.all_have_begun()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     std::this_thread::sleep_for(p.warmup);
     all.begin();
     std::this_thread::sleep_for(p.seconds);
