@@ -353,7 +353,10 @@ measurement on_two_executors(const parameters& p) {
     add_loops("one way, one loop/" + theirs_any, hand_over<any_alone, any>, 1,
               {2, 16, 1'000, 100'000});
 
-    add_loops("cancel/" + ours, cancel<alone, without_sender>, 1, {1'000, 100'000});
+    add_loops("cancel/" + ours, cancel<alone, without_sender<std::stop_source>>, 1,
+              {1'000, 100'000});
+    add_loops("cancel/" + ours + ", inplace_stop_source",
+              cancel<alone, without_sender<inplace_stop_source>>, 1, {1'000, 100'000});
     add_loops("cancel/" + theirs, cancel<alone, tried>, 1, {1'000, 100'000});
     add_loops("swap with a deadline, one loop/" + ours, swap_for<alone, meeting>, 1, {2, 16, 1'000},
               deadline);

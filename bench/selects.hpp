@@ -87,6 +87,7 @@ private:
 };
 
 /// All tasks receive from one channel.
+template <class Source>
 class without_sender {
 public:
     auto wait(std::size_t /*id*/) { return channel_.receive(source_.get_token()); }
@@ -97,7 +98,7 @@ public:
 
 private:
     fifo channel_;
-    std::stop_source source_;
+    Source source_;
 };
 
 } // namespace tryst::bench

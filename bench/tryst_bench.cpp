@@ -75,6 +75,7 @@ private:
 };
 
 /// An exchanger for each task, because two tasks in one exchanger would pair.
+template <class Source>
 class lonely {
 public:
     auto wait(std::size_t id) {
@@ -90,7 +91,7 @@ public:
 
 private:
     std::vector<std::unique_ptr<meeting>> rooms_;
-    std::stop_source source_;
+    Source source_;
 };
 
 /// Loops that sleep as soon as they are idle, so that each swap between two of them wakes one.
@@ -157,8 +158,14 @@ void add_channel(const std::string& name) {
               {2, 16, 1'000}, {.pause = std::chrono::seconds(1)});
     add_loops("timeout/tryst", time_outs<run_loops, impatient>, 1, {1'000},
               {.pause = std::chrono::microseconds(100)});
-    add_loops("cancel/tryst", cancel<run_loops, lonely>, 1, {1'000, 100'000});
-    add_loops("cancel/tryst fifo", cancel<run_loops, without_sender>, 1, {1'000, 100'000});
+    using inplace = inplace_stop_source;
+    add_loops("cancel/tryst", cancel<run_loops, lonely<std::stop_source>>, 1, {1'000, 100'000});
+    add_loops("cancel/tryst, inplace_stop_source", cancel<run_loops, lonely<inplace>>, 1,
+              {1'000, 100'000});
+    add_loops("cancel/tryst fifo", cancel<run_loops, without_sender<std::stop_source>>, 1,
+              {1'000, 100'000});
+    add_loops("cancel/tryst fifo, inplace_stop_source", cancel<run_loops, without_sender<inplace>>,
+              1, {1'000, 100'000});
     add_pauses("latency, two loops/tryst", latency<run_loops, one_way<meeting>>);
     add_pauses("latency, threads/tryst", latency<threads, one_way<meeting>>);
     add_channel<fifo>("tryst fifo");
