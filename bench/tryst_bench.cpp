@@ -148,7 +148,7 @@ void add_channel(const std::string& name) {
     using counted_meeting = exchanger<item, counted>;
     using counted_fifo = synchronous_channel<item, order::fifo, counted>;
 
-    add("line hop/machine/0", line_hop);
+    add("line hop/machine/2", line_hop);
     add_loops("swap, one loop/tryst", swaps<run_loops, meeting>, 1, {2, 16, 1'000, 100'000});
     add_loops("swap, two loops/tryst", swaps<run_loops, meeting>, 2, {1, 16, 1'000, 100'000});
     add_threads("swap, threads/tryst", swaps<threads, meeting>);
