@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes bench/results.csv of new measurements, and the blocks of figures in docs/ and docs/figure_1.svg of it.
 
-page.py [FILE...]   FILEs are the JSON of exchange_bench, or of `scale_model --json`; they replace the same rows
+page.py [FILE...]   FILEs are the JSON of exchange_bench, or the table of `simulation --contention`; they replace the same rows
 page.py --check     fails if a page differs from the results, or claims what they deny
 """
 
@@ -16,12 +16,13 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
 CSV = TOP / "bench/results.csv"
-COLUMNS = ("work", "implementation", "size", "median", "least", "most", "fairness", "success", "p99", "cpu", "redis_us", "measured")
+COLUMNS = ("work", "implementation", "size", "median", "least", "most", "fairness", "success", "p99", "cpu", "redis_us", "all_lines", "failed",
+           "measured")
 UNITS = {"pool": "tasks", "line hop": "processors", "Redis": "rooms", "latency": "us of pause", "threads": "threads", "memory": "tasks, in bytes"}
 LEVEL = 1.15  # medians that differ less, of samples that overlap, are level
 COMPARED = (("", ""), ("on Asio", "Asio channel"), ("on Boost.Fiber", "Boost.Fiber channel"), ("any_io_executor", "any_io_executor"))
-SIMULATED = "simulated: "
-SIZES = {"loops": (1, 4, 16, 128), "threads": (4, 128)}  # of the simulated machines in results.csv
+COUNTED = "counted: "
+SIZES = (2, 8, 32, 128)  # of the counts in results.csv
 Row = dict[str, str]
 Rows = dict[tuple[str, str, int], Row]
 
@@ -60,12 +61,12 @@ def measured(found: dict) -> list[Row]:
     return list(rows.values())
 
 
-def simulated(found: dict) -> list[Row]:
-    """Returns rows of a simulation, which is the same each time; in swaps per us."""
-    where = f"commit {commit_of('describe --always --abbrev=7 --exclude=*')}, seed {found['meta']['seed']}"
-    return [{"work": SIMULATED + curve["kind"], "implementation": curve["design"], "size": str(point["p"]),
-             "median": short(point["throughput"]), "measured": where}
-            for curve in found["curves"] for point in curve["points"] if point["p"] in SIZES[curve["kind"]]]
+def counted(found: str) -> list[Row]:
+    """Returns rows of a count, which is the same each time: of cache lines that move, and of compare-exchanges that fail."""
+    where = f"commit {commit_of('describe --always --abbrev=7 --exclude=*')}"
+    return [{"work": COUNTED + each["kind"], "implementation": each["design"], "size": each["parties"], "median": each["hottest line"],
+             "all_lines": each["all lines"], "failed": each["failed"], "measured": where}
+            for each in csv.DictReader(found.splitlines()) if int(each["parties"]) in SIZES]
 
 
 def load() -> Rows:
@@ -121,7 +122,7 @@ def verdict(ours: Row, rival: Row) -> str:
 
 def duels(rows: Rows, words: tuple[str, str]) -> list[tuple[str, int, Row, Row]]:
     """Returns the best of tryst and the best rival of each work, among the names with these words."""
-    works = sorted({(work, size) for work, _, size in rows if not work.startswith(SIMULATED)})
+    works = sorted({(work, size) for work, _, size in rows if not work.startswith(COUNTED)})
     found = [(work, size, best(rows, work, size, True, words[0]), best(rows, work, size, False, words[1])) for work, size in works]
     return [(work, size, ours, rival) for work, size, ours, rival in found if ours and rival]
 
@@ -155,18 +156,18 @@ def variants(rows: Rows) -> str:
     shared = {work for work, *_ in duels(rows, ("", ""))}
     found: dict[tuple[str, str], list[str]] = {}
     for (work, name, size), row in sorted(rows.items()):
-        if work not in shared and not work.startswith(SIMULATED):
+        if work not in shared and not work.startswith(COUNTED):
             found.setdefault((work, name), []).append(f"{unit(work, size)}: {figure(float(row['median']))}")
     return table(["work", "ns"], [[f"{work.removeprefix('variant: ')}, {name}", "; ".join(all)] for (work, name), all in found.items()])
 
 
-def simulation(rows: Rows) -> str:
+def contention(rows: Rows) -> str:
     lines = []
-    for kind, sizes in SIZES.items():
-        for name in sorted({name for work, name, _ in rows if work == SIMULATED + kind}):
-            lines.append([f"{kind}, {name}", *(figure(value(rows, SIMULATED + kind, name, size)) if size in sizes else ""
-                                               for size in SIZES["loops"])])
-    return table(["swaps per us, simulated", *map(str, SIZES["loops"])], lines)
+    for kind in ("loops", "threads"):
+        works = COUNTED + kind
+        for name in sorted({name for work, name, _ in rows if work == works}):
+            lines.append([f"{kind}, {name}", *(f"{rows[works, name, size]['median']} / {rows[works, name, size]['all_lines']}" for size in SIZES)])
+    return table(["hottest line / all lines", *map(str, SIZES)], lines)
 
 
 def sources(rows: Rows) -> str:
@@ -228,7 +229,7 @@ def figure_1(rows: Rows) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-BLOCKS = {"benchmarks.md": (losses, comparisons, variants, simulation, sources), "remote.md": (redis,), "choosing.md": (pool,)}
+BLOCKS = {"benchmarks.md": (losses, comparisons, variants, contention, sources), "remote.md": (redis,), "choosing.md": (pool,)}
 
 
 def pages(rows: Rows) -> dict[Path, str]:
@@ -247,12 +248,14 @@ def pages(rows: Rows) -> dict[Path, str]:
 # ---- Claims of README.md, docs/choosing.md and docs/asio.md without figures. If a result differs, change the pages.
 
 def claims(rows: Rows) -> dict[str, bool]:
-    def loops(design: str) -> list[float]:
-        return [value(rows, SIMULATED + "loops", design, size) for size in SIZES["loops"]]
+    def hottest(kind: str, design: str) -> list[float]:
+        return [value(rows, COUNTED + kind, design, size) for size in SIZES]
+
+    def cooler(design: str, kinds: tuple[str, ...] = ("loops", "threads")) -> bool:
+        return all(a < b for kind in kinds for a, b in zip(hottest(kind, design)[1:], hottest(kind, "a mutex")[1:]))
 
     def at(work: str, name: str) -> list[float]:
         return [value(rows, work, name, size) for size in (16, 1000, 100000)]
-    lifo, fifo, mutex, arena = map(loops, ("lifo", "fifo", "mutex", "arena"))
     one, two = at("swap, one loop", "tryst"), at("swap, two loops", "tryst")
     slot = at("variant: one slot, two loops", "tryst")
     orders = at("one way, one loop", "tryst fifo"), at("one way, two loops", "tryst fifo"), at("one way, two loops", "tryst lifo")
@@ -261,9 +264,10 @@ def claims(rows: Rows) -> dict[str, bool]:
     def asio_wins(work: str) -> bool:
         return any(of == work and float(rival["median"]) < float(ours["median"]) for of, _, ours, rival in asio)
     return {
-        "lifo scales with the number of loops, in simulation": all(a > 4 * b and a > c for a, b, c in zip(lifo[2:], fifo[2:], mutex[2:])),
-        "fifo neither falls with more loops, nor below a mutex": all(a > 0.8 * fifo[2] and a > b for a, b in zip(fifo[2:], mutex[2:])),
-        "an exchanger scales with the number of loops": all(4 * a < 2 * b for a, b in zip(arena, arena[1:])),
+        "exchanger and lifo scale with the number of loops": all(a < 0.2 for design in ("arena", "lifo") for a in hottest("loops", design)),
+        "from eight processors on, each line of fifo, lifo and exchanger moves less often than a mutex": all(map(cooler, ("fifo", "lifo", "arena"))),
+        "fifo moves its cursors hardly more often than a bare counter": all(
+            a < 1.2 * b for a, b in zip(hottest("loops", "fifo"), hottest("loops", "a fetch-and-add"))),
         "on two loops, an arena is faster than one loop, and than one slot": all(b < a and 3 * b < c for a, b, c in zip(one, two, slot)),
         "fifo is slower on two loops than on one, and than lifo there": all(a < b and c < b for a, b, c in zip(*orders)),
         "Asio's channel is better one way on one context, and in memory": asio_wins("one way, one loop") and asio_wins("memory"),
@@ -279,8 +283,8 @@ def main() -> None:
     check = sys.argv[1:] == ["--check"]
     rows = load()
     for name in () if check else sys.argv[1:]:
-        found = json.loads(Path(name).read_text(encoding="utf-8"))
-        rows.update({key(row): row for row in (measured(found) if "benchmarks" in found else simulated(found))})
+        found = Path(name).read_text(encoding="utf-8")
+        rows.update({key(row): row for row in (measured(json.loads(found)) if name.endswith(".json") else counted(found))})
         save(rows)
         rows = load() # with each column
     wrong = [f"the results deny: {claim}" for claim, holds in claims(rows).items() if not holds]

@@ -2,6 +2,7 @@
 /// @file
 /// The command line of the simulation.
 #include "sim/campaign.hpp"
+#include "sim/contention.hpp"
 #include "sim/play.hpp"
 #include "sim/storm.hpp"
 
@@ -28,11 +29,22 @@ void print_usage(std::FILE* to) {
   --accesses           and each access to an atomic
   --fail-allocation K  the K-th allocation fails, whatever the seed says; 0: none does; one process
   --storm              instead: end 100,000 waits at once; it must cost 10 times as much as 10,000
+  --contention         instead: count the cache lines that move for each exchange
 )",
                to);
 }
 
-enum option : std::uint8_t { help = 1, seeds, seed, jobs, trace, accesses, fail_allocation, storm };
+enum option : std::uint8_t {
+    help = 1,
+    seeds,
+    seed,
+    jobs,
+    trace,
+    accesses,
+    fail_allocation,
+    storm,
+    lines
+};
 
 std::uint64_t number_of(const char* text) {
     char* end = nullptr;
@@ -63,6 +75,15 @@ bool run_here(const campaign& c, long failing_allocation) {
     return true;
 }
 
+/// As comma-separated values.
+void print_contention() {
+    std::puts("kind,design,parties,hottest line,all lines,failed");
+    for (const contention& each : count_contention(128)) {
+        std::printf("%s,%s,%zu,%.2f,%.1f,%.2f\n", each.kind.data(), each.design.data(),
+                    each.parties, each.hottest, each.all, each.failed);
+    }
+}
+
 int run_with(int argc, char** argv) {
     static constexpr ::option options[]{
         {"help", no_argument, nullptr, help},
@@ -73,6 +94,7 @@ int run_with(int argc, char** argv) {
         {"accesses", no_argument, nullptr, accesses},
         {"fail-allocation", required_argument, nullptr, fail_allocation},
         {"storm", no_argument, nullptr, storm},
+        {"contention", no_argument, nullptr, lines},
         {},
     };
     campaign c;
@@ -112,6 +134,9 @@ int run_with(int argc, char** argv) {
             break;
         case storm:
             return run_storms() ? 0 : 1;
+        case lines:
+            print_contention();
+            return 0;
         default:
             print_usage(stderr);
             return 2;

@@ -36,16 +36,19 @@ public:
 
     T load(std::memory_order /*order*/, where at = where::current()) const noexcept {
         access("load", at);
+        count_access(this, use::reads);
         return value_;
     }
 
     void store(T desired, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("store", at);
+        count_access(this, use::writes);
         value_ = desired;
     }
 
     T exchange(T desired, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("exchange", at);
+        count_access(this, use::writes);
         return std::exchange(value_, desired);
     }
 
@@ -62,6 +65,7 @@ public:
                                where at = where::current()) noexcept {
         access("weak CAS", at);
         if (choices().one_in(16)) {
+            count_access(this, use::fails);
             expected = value_;
             return false;
         }
@@ -82,16 +86,19 @@ public:
 
     T fetch_add(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("fetch_add", at);
+        count_access(this, use::writes);
         return std::exchange(value_, static_cast<T>(value_ + operand));
     }
 
     T fetch_sub(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("fetch_sub", at);
+        count_access(this, use::writes);
         return std::exchange(value_, static_cast<T>(value_ - operand));
     }
 
     T fetch_or(T operand, std::memory_order /*order*/, where at = where::current()) noexcept {
         access("fetch_or", at);
+        count_access(this, use::writes);
         return std::exchange(value_, static_cast<T>(value_ | operand));
     }
 
@@ -100,6 +107,7 @@ public:
 
 private:
     bool replace(T& expected, T desired) noexcept {
+        count_access(this, value_ == expected ? use::writes : use::fails);
         if (value_ != expected) {
             expected = value_;
             return false;
@@ -209,12 +217,12 @@ void yield_until(Done done) noexcept {
     }
 }
 
-// Enough for each path through the code.
-inline constexpr int spin_pauses = 2;
-inline constexpr int spin_rounds = 3;
+// Enough for each path through the code. `contention.cpp` sets those of real machines.
+inline constinit int spin_pauses = 2;
+inline constinit int spin_rounds = 3;
 inline constexpr int arena_rounds = 2;
-inline constexpr std::chrono::nanoseconds lone_patience{50};
-inline constexpr std::uint8_t most_completions = 3;
+inline constinit std::chrono::nanoseconds lone_patience{50};
+inline constinit std::uint8_t most_completions = 3;
 inline constexpr std::size_t held_cases = 2;
 
 inline unsigned processor_count() noexcept {

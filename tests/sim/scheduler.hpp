@@ -23,7 +23,7 @@ using instant = std::chrono::nanoseconds;
 
 /// A simulated thread, by the order of their starts. Thread 0 runs the play.
 using thread_id = std::size_t;
-inline constexpr std::size_t max_threads = 64;
+inline constexpr std::size_t max_threads = 129;
 
 /// How the threads take turns. Chosen for each run.
 struct pace {
@@ -164,6 +164,28 @@ namespace inside {
 inline constinit std::int64_t until_decision = std::numeric_limits<std::int64_t>::max();
 void decide(const char* what, const std::source_location& where) noexcept;
 } // namespace inside
+
+/// What an access to an atomic does to its cache line.
+enum class use : std::uint8_t { reads, writes, fails }; // a compare-exchange that fails
+
+/// Is told of each access, if there is one.
+class access_counter {
+public:
+    access_counter() = default;
+    access_counter(const access_counter&) = delete;
+    access_counter& operator=(const access_counter&) = delete;
+    virtual void count(const void* at, use how) noexcept = 0;
+
+protected:
+    ~access_counter() = default;
+};
+inline constinit access_counter* counter = nullptr;
+
+inline void count_access(const void* at, use how) noexcept {
+    if (counter != nullptr) [[unlikely]] {
+        counter->count(at, how);
+    }
+}
 
 inline void access(const char* what, const std::source_location& where) noexcept {
     if (--inside::until_decision <= 0) [[unlikely]] {

@@ -133,8 +133,7 @@ private:
  * destroyed while it runs a handler. `scope` marks such threads.
  *
  * There are 64 lists, and the address of a thread-local variable selects one, so threads seldom
- * wait for each other. With 8 lists the simulation (bench/scale) falls below one mutex on 4
- * processors and more. */
+ * wait for each other. With 8 lists, a simulation fell below one mutex on 4 processors and more. */
 class registry final : public net::execution_context::service {
 public:
     inline static net::execution_context::id id;
