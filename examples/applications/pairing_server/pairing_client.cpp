@@ -101,7 +101,7 @@ int run(int count, char** arguments) {
     if (!server && timeout.count() != 0 && std::chrono::steady_clock::now() >= end) {
         return report_error(4, "timed out (--timeout)");
     }
-    if (!server || !fields || fields->code >= pairing::outcome_count) {
+    if (!server || !fields || fields->code >= pairing::outcome_limit - 1) {
         return report_error(
             3,
             fmt::format("cannot exchange with the server at {} port {}: {}", host, port,
