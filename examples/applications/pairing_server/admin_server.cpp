@@ -27,18 +27,19 @@ bool has_wrong_host(const httplib::Request& request) {
 } // namespace
 
 admin_server::admin_server(const shared_state& shared, const std::string& address,
-                           std::uint16_t port) {
-    http_.new_task_queue = [] { return new httplib::ThreadPool(threads); };
-    http_.set_keep_alive_max_count(1);
-    http_.set_keep_alive_timeout(1);
-    http_.set_read_timeout(1);
-    http_.set_write_timeout(1);
-    http_.set_payload_max_length(0);
-    http_.set_socket_options([](int socket) {
+                           std::uint16_t port)
+    : port_(port) {
+    new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    set_keep_alive_max_count(1);
+    set_keep_alive_timeout(1);
+    set_read_timeout(1);
+    set_write_timeout(1);
+    set_payload_max_length(0);
+    set_socket_options([](int socket) {
         const int yes = 1; // the library's own SO_REUSEPORT would let two servers share the port
         ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     });
-    http_.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+    set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
         if (has_wrong_host(request)) {
             answer(response, 400, "the request must have one Host");
         } else if (request.method != "GET" && request.method != "HEAD") {
@@ -49,14 +50,13 @@ admin_server::admin_server(const shared_state& shared, const std::string& addres
         }
         return httplib::Server::HandlerResponse::Handled;
     });
-    http_.Get("/livez", [](const httplib::Request&, httplib::Response& response) {
-        answer(response, 200, "ok");
-    });
-    http_.Get("/readyz", [&shared](const httplib::Request&, httplib::Response& response) {
+    Get("/livez",
+        [](const httplib::Request&, httplib::Response& response) { answer(response, 200, "ok"); });
+    Get("/readyz", [&shared](const httplib::Request&, httplib::Response& response) {
         const std::string reason = shared.unready_reason();
         answer(response, reason.empty() ? 200 : 503, reason.empty() ? "ok" : reason);
     });
-    http_.Get("/metrics", [&shared](const httplib::Request&, httplib::Response& response) {
+    Get("/metrics", [&shared](const httplib::Request&, httplib::Response& response) {
         std::string text = fmt::format("pairing_ready {}", shared.unready_reason().empty() ? 1 : 0);
         for (const auto& [name, value] : shared.samples()) {
             text += fmt::format("\npairing_{} {}", name, value);
@@ -64,17 +64,14 @@ admin_server::admin_server(const shared_state& shared, const std::string& addres
         answer(response, 200, text);
     });
 
-    port_ = port == 0                           ? http_.bind_to_any_port(address)
-            : http_.bind_to_port(address, port) ? port
-                                                : -1;
-    if (port_ < 0) {
+    if (!bind(address)) {
         throw std::runtime_error(fmt::format("cannot listen on {} port {}", address, port));
     }
-    thread_ = std::jthread([this, address] {
+    thread_ = std::jthread([this, address](const std::stop_token& stop) {
         // The library stops listening at errors of accept other than EMFILE.
-        for (bool bound = true; !stopped_; bound = http_.bind_to_port(address, port_)) {
+        for (bool bound = true; !stop.stop_requested(); bound = bind(address)) {
             if (bound) {
-                http_.listen_after_bind();
+                listen_after_bind();
             }
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
@@ -83,11 +80,21 @@ admin_server::admin_server(const shared_state& shared, const std::string& addres
 }
 
 admin_server::~admin_server() {
-    stopped_ = true;
+    thread_.request_stop();
     while (!ended_) { // the thread may be about to listen
-        http_.stop();
+        stop();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+}
+
+bool admin_server::bind(const std::string& address) {
+    if (port_ == 0) {
+        port_ = bind_to_any_port(address);
+    } else if (!bind_to_port(address, port_)) {
+        return false;
+    }
+    // The library's queue has room for five. Others would try again a second later.
+    return ::listen(svr_sock_, SOMAXCONN) == 0;
 }
 
 } // namespace pairing

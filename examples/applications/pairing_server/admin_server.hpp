@@ -15,7 +15,7 @@
 namespace pairing {
 
 /// Has threads of its own, so that neither its clients nor those of the server disturb the others.
-class admin_server {
+class admin_server : httplib::Server {
 public:
     /// The requests that are served at the same time: so many idle connections disturb nobody.
     static constexpr std::size_t threads = 32;
@@ -29,9 +29,9 @@ public:
     int port() const noexcept { return port_; }
 
 private:
-    httplib::Server http_;
-    int port_ = -1;
-    std::atomic<bool> stopped_ = false;
+    bool bind(const std::string& address);
+
+    int port_;
     std::atomic<bool> ended_ = false;
     std::jthread thread_;
 };

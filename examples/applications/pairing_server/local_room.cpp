@@ -12,8 +12,9 @@ namespace pairing {
 namespace {
 
 std::error_code take(tryst::exchange_result<std::string> result, std::string& text) {
+    const std::error_code end = result ? std::error_code() : result.error();
     text = result ? *std::move(result) : std::string();
-    return result ? std::error_code() : result.error();
+    return end;
 }
 
 /// Pairs any two clients.

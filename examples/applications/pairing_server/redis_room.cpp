@@ -21,8 +21,9 @@ namespace redis = tryst::redis;
 awaitable<std::error_code> run(tryst::task<redis::remote_result<std::string>> work,
                                std::string& text) {
     auto result = co_await tryst::asio::async_wait(std::move(work), asio::use_awaitable);
+    const std::error_code end = result ? std::error_code() : result.error();
     text = result ? *std::move(result) : result.reason();
-    co_return result ? std::error_code() : result.error();
+    co_return end;
 }
 
 /// Pairs any two clients of all servers.

@@ -49,17 +49,23 @@ public:
             found = rooms_.emplace(name, entry{place_.open(name)}).first;
         }
         ++found->second.visits;
+        ++visits_;
         return {*this, *found};
     }
 
-    std::size_t count() const {
+    struct counts {
+        std::size_t rooms = 0;
+        std::size_t visits = 0;
+    };
+    counts count() const {
         const std::scoped_lock lock(mutex_);
-        return rooms_.size();
+        return {rooms_.size(), visits_};
     }
 
 private:
     void leave(directory::value_type& at) noexcept {
         const std::scoped_lock lock(mutex_);
+        --visits_;
         if (--at.second.visits == 0) {
             rooms_.erase(rooms_.find(at.first));
         }
@@ -68,6 +74,7 @@ private:
     meeting_place& place_;
     mutable std::mutex mutex_;
     directory rooms_;
+    std::size_t visits_ = 0;
 };
 
 } // namespace pairing

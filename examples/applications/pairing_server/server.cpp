@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -26,8 +25,6 @@ namespace pairing {
 
 namespace {
 
-constexpr auto pause_of_accepting = std::chrono::milliseconds(50);
-
 /// For asio::co_spawn. An exception that escapes from a coroutine is a defect: it ends the program.
 void rethrow(const std::exception_ptr& escaped) {
     if (escaped) {
@@ -39,12 +36,9 @@ void rethrow(const std::exception_ptr& escaped) {
 /// are left for the administrator's connections and for Redis.
 std::size_t descriptors_for_clients() {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        return std::numeric_limits<std::size_t>::max();
-    }
+    ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    ::getrlimit(RLIMIT_NOFILE, &limit);
     return limit.rlim_cur - std::min<std::size_t>(2 * admin_server::threads, limit.rlim_cur / 2);
 }
 
@@ -121,14 +115,14 @@ awaitable<void> server::accept_clients() {
         if (error && error != asio::error::connection_aborted && error.value() != EPROTO &&
             acceptor_.is_open()) {
             shared_.counters.pause();
-            timer.expires_after(pause_of_accepting);
+            timer.expires_after(std::chrono::milliseconds(50));
             co_await timer.async_wait(use_tuple);
         }
     }
 }
 
-/// Asio has some memory for each descriptor. It keeps it for later ones and never frees it, so malloc
-/// cannot return the page that it is on. Allocate it side by side, not among what clients free.
+/// Asio has some memory for each descriptor, and keeps it for later ones. malloc cannot return the
+/// page that it is on. So allocate it side by side, not among what clients free.
 void server::keep_descriptor_states() {
     constexpr std::size_t batch = 512;
     for (shard& each : shards_) {

@@ -61,7 +61,6 @@ awaitable<outcome> session::run() {
         }
         if (status == outcome::exchanged) {
             const auto visit = shared_.all_rooms.enter(room_);
-            const statistics::wait waiting(shared_.counters);
             watch_for_hang_up();
             const std::error_code end =
                 co_await visit->meet(kind_, body_, shared_.settings.wait_time, stop_.get_token());
@@ -79,7 +78,7 @@ awaitable<outcome> session::run() {
     try {
         delivered = co_await send(status);
     } catch (const std::exception&) {
-        // Out of memory even for an error reply; other sessions go on.
+        delivered = false; // out of memory even for an error reply; other sessions go on
     }
     std::ignore = socket_.close(ignored);
     co_return status == outcome::exchanged && !delivered ? outcome::undelivered : status;
@@ -123,8 +122,8 @@ awaitable<outcome> session::receive() {
     if (no_name) {
         co_return outcome::disconnected;
     }
-    // A large message takes memory as it arrives, not as it is announced. Allocate in the coroutine:
-    // an exception of a dynamic buffer would escape from the event loop.
+    // A large message takes memory as it arrives, not as it is announced. Allocate in the
+    // coroutine: an exception of a dynamic buffer would escape from the event loop.
     while (body_.size() != fields->body_size) {
         const std::size_t before = body_.size();
         body_.resize(std::min<std::size_t>(fields->body_size, std::max(2 * before, first_part)));

@@ -26,8 +26,9 @@ std::string shared_state::unready_reason() const {
 std::vector<std::pair<std::string, std::uint64_t>> shared_state::samples() const {
     const auto counts = counters.now();
     std::vector<std::pair<std::string, std::uint64_t>> all{
-        {"accepted", counts.accepted}, {"refused", counts.refused}, {"active", counts.active},
-        {"waiting", counts.waiting},   {"pauses", counts.pauses},   {"rooms", all_rooms.count()},
+        {"accepted", counts.accepted}, {"refused", counts.refused},
+        {"active", counts.active},     {"waiting", all_rooms.count().visits},
+        {"pauses", counts.pauses},     {"rooms", all_rooms.count().rooms},
     };
     if (const auto connected = place->is_connected()) {
         all.emplace_back("connected", *connected ? 1 : 0);

@@ -21,7 +21,6 @@ public:
         std::uint64_t accepted = 0;
         std::uint64_t refused = 0; ///< Rejected before the session began.
         std::uint64_t active = 0;
-        std::uint64_t waiting = 0; ///< The active clients that wait for a partner.
         std::uint64_t pauses = 0; ///< Pauses of accepting, for lack of descriptors.
         std::chrono::steady_clock::time_point last_pause{}; ///< If `pauses` is not 0.
         std::array<std::uint64_t, outcome_limit> finished{};
@@ -46,18 +45,6 @@ public:
         counts_.last_pause = std::chrono::steady_clock::now();
     }
 
-    /// While it exists, a client waits.
-    class wait {
-    public:
-        explicit wait(statistics& all) : all_(all) { all_.add_waiting(1); }
-        wait(const wait&) = delete;
-        wait& operator=(const wait&) = delete;
-        ~wait() { all_.add_waiting(-1); }
-
-    private:
-        statistics& all_;
-    };
-
     /// A consistent snapshot: one mutex guards all counters, so they add up.
     counts now() const {
         const std::scoped_lock lock(mutex_);
@@ -65,11 +52,6 @@ public:
     }
 
 private:
-    void add_waiting(int difference) {
-        const std::scoped_lock lock(mutex_);
-        counts_.waiting += static_cast<std::uint64_t>(difference);
-    }
-
     mutable std::mutex mutex_;
     counts counts_;
 };
