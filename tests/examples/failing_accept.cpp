@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ extern "C" int accept(int socket, sockaddr* address, socklen_t* size) {
     using function = int (*)(int, sockaddr*, socklen_t*);
     static const auto next = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "accept"));
     pollfd ready{.fd = socket, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, 0) != 1) {
+    const bool may_block = (::fcntl(socket, F_GETFL) & O_NONBLOCK) == 0;
+    if (::poll(&ready, 1, may_block ? -1 : 0) != 1) {
         return next(socket, address, size);
     }
     const int error = next_error();

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the tests of pairing_server and pairing_client: a client, a server to start, and the
-command line.
+"""Shared by the tests of pairing_server: a client that shares no code with it, servers to start, and the command line.
 
-No test sleeps to order events: it polls the server's statistics until they show the expected event.
-Every operation has a timeout, and every test starts its own server.
+No test sleeps to order events: it polls the server's statistics. Every operation has a timeout.
 """
 
 import argparse
@@ -25,14 +23,9 @@ import unittest
 
 TIMEOUT = 30
 HEADER = struct.Struct(">BBBBI")
-(EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY, FORBIDDEN, FAILED,
- STATISTICS, SIDE_NEEDED, NO_SIDES, DISCONNECTED, NOTIFIED, UNAVAILABLE, IN_DOUBT) = range(16)
-GAUGES = ("accepted", "refused", "active", "waiting", "asking", "rooms", "pauses", "connected")
-
+EXCHANGED, TIMED_OUT, CLOSED, BAD_FRAME, TOO_LARGE, SLOW, BUSY = range(7)
+FAILED, SIDE_NEEDED, NO_SIDES, DISCONNECTED, UNAVAILABLE, IN_DOUBT = 8, 10, 11, 12, 14, 15
 chosen = argparse.Namespace()
-
-
-# ---- The client
 
 
 def request(room, body=b"", kind=1):
@@ -47,19 +40,6 @@ def answer(room, body=b""):
     return request(room, body, 4)
 
 
-def notice(text):
-    """Ends the waits of all clients."""
-    return HEADER.pack(1, 5, 0, 0, len(text)) + text
-
-
-def close_room(room):
-    return HEADER.pack(1, 7, len(room), 0, 0) + room
-
-
-STATISTICS_REQUEST = HEADER.pack(1, 2, 0, 0, 0)
-HEALTH_REQUEST = HEADER.pack(1, 6, 0, 0, 0)
-
-
 def item(name, size=100):
     """A unique message of any size."""
     seed = hashlib.sha256(str(name).encode()).digest()
@@ -67,28 +47,17 @@ def item(name, size=100):
 
 
 class Client:
-    """One connection. `with` closes it at the end; `reset` closes it abruptly."""
+    """One connection, which the end of its server closes at the latest; `reset` closes it abruptly."""
 
-    def __init__(self, server, data=b"", receive_buffer=None, source=None):
+    def __init__(self, server, data=b"", receive_buffer=None):
         self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
         self.socket.settimeout(TIMEOUT)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if source:
-            self.socket.bind((source, 0))
-        try:
-            self.socket.connect((server.host, server.port))
-            self.send(data)
-        except OSError:
-            self.close()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+        server.clients.append(self)
+        self.socket.connect((server.host, server.port))
+        self.send(data)
 
     def send(self, data):
         self.socket.sendall(data)
@@ -114,7 +83,7 @@ class Client:
     def status(self):
         """Returns the status of a reply whose body is a text."""
         status, text = self.reply()
-        assert text.decode("ascii"), "the reply has no text"
+        assert text and text.decode("ascii").isprintable(), f"status {status}: {text}"
         return status
 
     def is_readable(self, patience):
@@ -131,62 +100,50 @@ class Client:
         self.socket.close()
 
 
-# ---- The server
-
-
 class Server:
     """A server on its own port. The end of `with` stops it and checks its final statistics."""
 
-    def __init__(self, *options, files=None, memory=None, ignored=None, errors=None,
-                 environment=None):
+    def __init__(self, *options, files=None, memory=None, environment=None):
         def prepare():
-            if files:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-            if memory:
-                resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-            if ignored:
-                signal.signal(ignored, signal.SIG_IGN)
+            for which, limit in ((resource.RLIMIT_NOFILE, files), (resource.RLIMIT_DATA, memory)):
+                if limit:
+                    resource.setrlimit(which, (limit, limit))
 
-        self.errors = errors or tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [chosen.server, "--threads", str(chosen.threads), *options],
-            stdout=subprocess.PIPE, stderr=self.errors, text=True, preexec_fn=prepare,
-            env={**os.environ, **(environment or {})})
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([chosen.server, "--threads", str(chosen.threads), *options], stdout=subprocess.PIPE,
+                                        stderr=self.errors, text=True, preexec_fn=prepare,
+                                        env={**os.environ, **(environment or {})})
+        self.clients = []
         self.lines = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-        words = self.line().split()
-        assert words[:2] == ["listening", "on"], words
-        self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(words[2], words[2])
-        self.port = int(words[-1])
-        self.admin = None
-        if any(option.startswith("--admin-port") for option in options):
-            words = self.line().split()
-            assert words[:2] == ["administration", "on"], words
-            self.admin = (words[2], int(words[-1]))
+        threading.Thread(target=self._read, daemon=True).start()
+        self.host, self.port = self._place("listening")
+        self.admin = self._place("administration") if "--admin-port=0" in options else None
 
     def _read(self):
         for line in self.process.stdout:
-            self.lines.put(line.rstrip("\n"))
+            self.lines.put(line)
 
-    def line(self):
-        return self.lines.get(timeout=TIMEOUT)
+    def _place(self, what):
+        words = self.lines.get(timeout=TIMEOUT).split()
+        assert words[0] == what, words
+        return words[2], int(words[-1])
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, *_):
-        if kind is not None:
+        for client in self.clients:
+            client.close()
+        try:
+            if kind is None and self.process.poll() is None:
+                self.stop()
+        finally:
             self.process.kill()
             self.process.wait(TIMEOUT)
-            print(self.error_output(), file=sys.stderr)
-        elif self.process.poll() is None:
-            try:
-                self.stop()
-            finally:
-                self.process.kill()
-        self.process.stdout.close()
-        self.errors.close()
+            self.process.stdout.close()
+            self.errors.seek(0)
+            print(self.errors.read(), end="", file=sys.stderr)
+            self.errors.close()
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -198,88 +155,61 @@ class Server:
 
     def ended(self):
         status = self.process.wait(TIMEOUT)
-        self.reader.join(TIMEOUT)
-        assert status == 0, f"exit status {status}: {self.error_output()}"
-        last = checked(self.line())
+        assert status == 0, f"exit status {status}"
+        last = self._counts()
         assert (last["active"], last["waiting"], last["rooms"]) == (0, 0, 0), last
         if "connected" not in last: # otherwise partners may be clients of other servers
-            partners = last["exchanged"] + last["undelivered"]
-            assert partners % 2 == 0, f"odd number of partners: {last}"
+            assert (last["exchanged"] + last["undelivered"]) % 2 == 0, f"odd number of partners: {last}"
         return last
 
-    def error_output(self):
-        if not self.errors.seekable():
-            return ""
-        self.errors.seek(0)
-        return self.errors.read()
+    def _counts(self):
+        """Reads a line of statistics, which counts every connection exactly once."""
+        line = self.lines.get(timeout=TIMEOUT)
+        counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
+        names = list(counts)
+        assert counts["accepted"] == (counts["refused"] + counts["active"]
+                                      + sum(counts[name] for name in names[names.index("exchanged"):])), line
+        return counts
 
     def statistics(self):
         """Asks by signal, because a connection would be counted as well."""
         self.signal(signal.SIGUSR1)
-        return checked(self.line())
+        return self._counts()
 
     def until(self, **expected):
         """Waits until each of the named statistics equals the value or satisfies the predicate."""
         end = time.monotonic() + TIMEOUT
         while True:
             now = self.statistics()
-            if all(value(now[name]) if callable(value) else now[name] == value
-                   for name, value in expected.items()):
+            if all(value(now[name]) if callable(value) else now[name] == value for name, value in expected.items()):
                 return now
             assert time.monotonic() < end, f"expected {expected}, the statistics are {now}"
 
-    def admin_send(self, data):
-        """Sends bytes to the administrator's port. Returns all that comes back."""
-        with socket.create_connection(self.admin, TIMEOUT) as connection:
-            connection.sendall(data)
-            received = bytearray()
-            while more := connection.recv(65536):
-                received += more
-        return bytes(received)
-
-    def get(self, path):
+    def get(self, path, head="Host: localhost\r\n"):
         """Returns the status and the body of an administrator's page."""
-        head, _, body = self.admin_send(
-            f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).partition(b"\r\n\r\n")
-        return int(head.split()[1]), body.decode("ascii")
-
-    def metrics(self):
-        """Returns the samples of /metrics by name, with the labels as in the text."""
-        # The server may not have noticed yet that earlier connections were closed.
-        text = self.until_page("/metrics", 200)
-        samples = {}
-        for line in text.splitlines():
-            if not line.startswith("#"):
-                name, value = line.rsplit(" ", 1)
-                assert name not in samples, name
-                samples[name] = float(value)
-        return samples
+        with socket.create_connection(self.admin, TIMEOUT) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+            reply = b"".join(iter(lambda: connection.recv(65536), b""))
+        return int(reply.split()[1]), reply.partition(b"\r\n\r\n")[2].decode("ascii")
 
     def until_page(self, path, status, text=""):
         """Waits until a page has the status, and the text in its body."""
         end = time.monotonic() + TIMEOUT
-        while True:
-            now = self.get(path)
-            if now[0] == status and text in now[1]:
-                return now[1]
+        while (now := self.get(path))[0] != status or text not in now[1]:
             assert time.monotonic() < end, f"expected {status} {text!r}, but {path} is {now}"
 
     def memory(self):
         """Returns the resident memory in MB."""
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            line = next(line for line in status if line.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024 / 1e6
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as pages:
+            return int(pages.read().split()[1]) * resource.getpagesize() / 1e6
 
 
 class Redis:
     """A redis-server on a Unix socket in a temporary directory."""
 
-    def __init__(self):
+    def __enter__(self):
         self.directory = tempfile.TemporaryDirectory(prefix="pairing-")
         self.path = os.path.join(self.directory.name, "redis.sock")
-        self.process = None
-
-    def __enter__(self):
         self.start()
         return self
 
@@ -287,13 +217,12 @@ class Redis:
         self.kill()
         self.directory.cleanup()
 
-    def url(self, more=""):
-        return f"unix://{self.path}?lease=1s&backoff_max=100ms{more}"
+    def url(self, more="lease=1s"):
+        return f"unix://{self.path}?backoff_max=100ms&{more}"
 
     def start(self):
-        self.process = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "",
-             "--dir", self.directory.name], stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "",
+                                         "--dir", self.directory.name], stdout=subprocess.DEVNULL)
         end = time.monotonic() + TIMEOUT
         while True:
             with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
@@ -302,25 +231,13 @@ class Redis:
             assert self.process.poll() is None and time.monotonic() < end, "no redis-server"
             time.sleep(0.01)
 
-    def command(self, *words):
-        subprocess.run(["redis-cli", "-s", self.path, *words], stdout=subprocess.DEVNULL, timeout=TIMEOUT, check=True)
+    def refuse_to_write(self, yes):
+        subprocess.run(["redis-cli", "-s", self.path, "CONFIG", "SET", "min-replicas-to-write", str(int(yes))],
+                       stdout=subprocess.DEVNULL, timeout=TIMEOUT, check=True)
 
     def kill(self):
-        if self.process:
-            self.process.kill()
-            self.process.wait(TIMEOUT)
-            self.process = None
-
-
-def checked(line):
-    """Parses a line of statistics and checks that it counts every connection exactly once."""
-    counts = {name: int(value) for name, value in (word.split("=") for word in line.split())}
-    outcomes = sum(value for name, value in counts.items() if name not in GAUGES)
-    assert counts["accepted"] == counts["refused"] + counts["active"] + outcomes, line
-    return counts
-
-
-# ---- The command line
+        self.process.kill()
+        self.process.wait(TIMEOUT)
 
 
 def main(case, description):
@@ -328,19 +245,17 @@ def main(case, description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--server", required=True, help="the binary of pairing_server")
     parser.add_argument("--client", help="the binary of pairing_client")
-    parser.add_argument("--version", help="the version of tryst that the programs should print")
-    parser.add_argument("--clients", type=int, default=8000,
-                        help="the number of clients that wait at the same time")
-    parser.add_argument("--memory", type=float, default=100,
-                        help="MB that the server may use meanwhile; 0: no limit (for sanitizers)")
+    parser.add_argument("--clients", type=int, default=10000, help="how many clients wait at the same time")
+    parser.add_argument("--sanitizer", action="store_true", help="the memory is not measured, and nothing preloaded")
     parser.add_argument("--threads", type=int, default=1, help="the server's number of threads")
     parser.add_argument("--preload", help="the library failing_accept")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
     parser.add_argument("tests", nargs="*", help="names of tests (default: all)")
     parser.parse_args(namespace=chosen)
     if chosen.list:
-        print(*(name.removeprefix("test_")
-                for name in unittest.defaultTestLoader.getTestCaseNames(case)), sep="\n")
+        print(*(name.removeprefix("test_") for name in unittest.defaultTestLoader.getTestCaseNames(case)), sep="\n")
         return
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     names = [f"{case.__name__}.test_{name}" for name in chosen.tests] or None
     unittest.main(argv=sys.argv[:1] + (["-v"] if not names else []), defaultTest=names)

@@ -1,155 +1,100 @@
 // SPDX-License-Identifier: MIT
 #include "admin_server.hpp"
 
-#include "listen.hpp"
-
 #include <fmt/format.h>
 
-#include <array>
-#include <exception>
-#include <optional>
-#include <tuple>
-#include <utility>
+#include <chrono>
+#include <stdexcept>
+
+#include <sys/socket.h>
 
 namespace pairing {
 
 namespace {
 
-/// @returns false if the client disconnected.
-awaitable<bool> receive(tcp::socket& socket, http_request_decoder& decoder) {
-    for (auto space = decoder.space(); !space.empty(); space = decoder.space()) {
-        const auto [error, size] =
-            co_await socket.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
-        if (error) {
-            co_return false;
-        }
-        decoder.commit(size);
-    }
-    co_return true;
+void answer(httplib::Response& response, int status, const std::string& text) {
+    response.status = status;
+    response.set_header("Cache-Control", "no-store");
+    response.set_content(text + '\n', "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/// Sends the text, then reads until the client hangs up: closing the socket while bytes arrive
-/// would reset the connection, and the client might never see the reply.
-awaitable<bool> deliver(tcp::socket& socket, const std::string& text) {
-    const auto [failure, size] = co_await asio::async_write(socket, asio::buffer(text), use_tuple);
-    asio::error_code end = failure;
-    if (!end) {
-        std::ignore = socket.shutdown(tcp::socket::shutdown_send, end);
-    }
-    std::array<char, 512> ignored; // NOLINT(cppcoreguidelines-pro-type-member-init)
-    while (!end) {
-        std::tie(end, std::ignore) =
-            co_await socket.async_read_some(asio::buffer(ignored), use_tuple);
-    }
-    co_return true;
+/// RFC 9112, 3.2: a request of HTTP/1.1 has exactly one Host.
+bool has_wrong_host(const httplib::Request& request) {
+    const auto hosts = request.get_header_value_count("Host");
+    return hosts > 1 || (hosts == 0 && request.version == "HTTP/1.1");
 }
 
 } // namespace
 
-admin_server::admin_server(const options& chosen, std::vector<asio::io_context*> watched,
-                           admin_sources sources)
-    : acceptor_(listen(loop_, chosen.admin_address, chosen.admin_port.value())),
-      monitor_(loop_, std::move(watched), loop_patience), sources_(std::move(sources)) {}
+admin_server::admin_server(const shared_state& shared, const std::string& address,
+                           std::uint16_t port)
+    : port_(port) {
+    new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    set_keep_alive_max_count(1);
+    set_keep_alive_timeout(1);
+    set_read_timeout(1);
+    set_write_timeout(1);
+    set_payload_max_length(0);
+    set_socket_options([](int socket) {
+        const int yes = 1; // the library's own SO_REUSEPORT would let two servers share the port
+        ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
+        if (has_wrong_host(request)) {
+            answer(response, 400, "the request must have one Host");
+        } else if (request.method != "GET" && request.method != "HEAD") {
+            response.set_header("Allow", "GET, HEAD");
+            answer(response, 405, "only GET and HEAD are allowed");
+        } else {
+            return httplib::Server::HandlerResponse::Unhandled;
+        }
+        return httplib::Server::HandlerResponse::Handled;
+    });
+    Get("/livez",
+        [](const httplib::Request&, httplib::Response& response) { answer(response, 200, "ok"); });
+    Get("/readyz", [&shared](const httplib::Request&, httplib::Response& response) {
+        const std::string reason = shared.unready_reason();
+        answer(response, reason.empty() ? 200 : 503, reason.empty() ? "ok" : reason);
+    });
+    Get("/metrics", [&shared](const httplib::Request&, httplib::Response& response) {
+        std::string text = fmt::format("pairing_ready {}", shared.unready_reason().empty() ? 1 : 0);
+        for (const auto& [name, value] : shared.samples()) {
+            text += fmt::format("\npairing_{} {}", name, value);
+        }
+        answer(response, 200, text);
+    });
+
+    if (!bind(address)) {
+        throw std::runtime_error(fmt::format("cannot listen on {} port {}", address, port));
+    }
+    thread_ = std::jthread([this, address](const std::stop_token& stop) {
+        // The library stops listening at errors of accept other than EMFILE.
+        for (bool bound = true; !stop.stop_requested(); bound = bind(address)) {
+            if (bound) {
+                listen_after_bind();
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        ended_ = true;
+    });
+}
 
 admin_server::~admin_server() {
-    loop_.stop();
-}
-
-void admin_server::start() {
-    asio::co_spawn(loop_, accept_connections(), rethrow);
-    thread_ = std::jthread([this] { loop_.run(); });
-}
-
-awaitable<void> admin_server::accept_connections() {
-    constexpr auto pause = std::chrono::milliseconds(50);
-    asio::steady_timer timer(loop_);
-    while (true) {
-        auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
-        if (error) { // usually for lack of descriptors
-            timer.expires_after(pause);
-            co_await timer.async_wait(use_tuple);
-        } else if (connections_ == max_connections) {
-            asio::error_code ignored;
-            std::ignore = socket.non_blocking(true, ignored);
-            const std::string text =
-                encode({http_status::unavailable, "too many administrative connections\n"});
-            socket.write_some(asio::buffer(text), ignored);
-            std::ignore = socket.shutdown(tcp::socket::shutdown_send, ignored);
-        } else {
-            ++connections_;
-            asio::co_spawn(loop_, serve(std::move(socket)), rethrow);
-        }
+    thread_.request_stop();
+    while (!ended_) { // the thread may be about to listen
+        stop();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
-awaitable<void> admin_server::serve(tcp::socket socket) {
-    try {
-        asio::steady_timer timer(loop_);
-        const reply result = co_await answer(socket, timer);
-        const std::string text = encode(result);
-        timer.expires_after(send_time);
-        co_await with_timeout(timer, deliver(socket, text));
-    } catch (const std::exception&) {
-        // Out of memory for this request. The connection is closed.
+bool admin_server::bind(const std::string& address) {
+    if (port_ == 0) {
+        port_ = bind_to_any_port(address);
+    } else if (!bind_to_port(address, port_)) {
+        return false;
     }
-    --connections_;
-}
-
-awaitable<admin_server::reply> admin_server::answer(tcp::socket& socket,
-                                                    asio::steady_timer& timer) {
-    http_request_decoder decoder;
-    timer.expires_after(receive_time);
-    const std::optional<bool> arrived = co_await with_timeout(timer, receive(socket, decoder));
-    if (!arrived) {
-        co_return reply{http_status::request_timeout, "the request was not complete in time\n"};
-    }
-    if (decoder.request()) {
-        co_return co_await answer(*decoder.request());
-    }
-    switch (decoder.refusal().value_or(http_status::bad_request)) {
-    case http_status::method_not_allowed:
-        co_return reply{http_status::method_not_allowed, "only GET and HEAD are allowed\n"};
-    case http_status::header_too_large:
-        co_return reply{http_status::header_too_large, "the head of the request is too large\n"};
-    default:
-        co_return reply{http_status::bad_request, "this is not an HTTP/1.1 request\n"};
-    }
-}
-
-awaitable<admin_server::reply> admin_server::answer(const http_request& incoming) {
-    reply result{http_status::ok, "ok\n", incoming.is_head};
-    if (incoming.path == "/metrics") {
-        result.body = sources_.metrics();
-    } else if (incoming.path == "/livez") {
-        const std::string stuck = co_await monitor_.find_stuck_loops();
-        if (!stuck.empty()) {
-            result.status = http_status::unavailable;
-            result.body = stuck;
-        }
-    } else if (incoming.path == "/readyz") {
-        const std::string reason = sources_.unready_reason();
-        if (!reason.empty()) {
-            result.status = http_status::unavailable;
-            result.body = reason + '\n';
-        }
-    } else {
-        result.status = http_status::not_found;
-        result.body = "not found; there are /metrics, /livez and /readyz\n";
-    }
-    co_return result;
-}
-
-std::string admin_server::encode(const reply& result) {
-    return fmt::format("HTTP/1.1 {} {}\r\n"
-                       "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
-                       "Content-Length: {}\r\n"
-                       "Cache-Control: no-store\r\n"
-                       "{}"
-                       "Connection: close\r\n\r\n{}",
-                       static_cast<int>(result.status), name_of(result.status), result.body.size(),
-                       result.status == http_status::method_not_allowed ? "Allow: GET, HEAD\r\n"
-                                                                        : "",
-                       result.is_head ? "" : result.body);
+    // The library's queue has room for five. Others would try again a second later.
+    return ::listen(svr_sock_, SOMAXCONN) == 0;
 }
 
 } // namespace pairing

@@ -16,6 +16,11 @@ namespace pairing {
 using asio::awaitable;
 using asio::ip::tcp;
 
+/// Smaller than Asio's usual ones, which can have any type of executor.
+using loop_executor = asio::io_context::executor_type;
+using client_socket = tcp::socket::rebind_executor<loop_executor>::other;
+using loop_timer = asio::steady_timer::rebind_executor<loop_executor>::other;
+
 /// With `auto [error, ...] = co_await async_something(..., use_tuple)`, errors are returned and not
 /// thrown, because disconnections are expected.
 inline constexpr auto use_tuple = asio::experimental::as_tuple(asio::use_awaitable);
@@ -43,7 +48,7 @@ awaitable<captured<T>> capture(awaitable<T> work) {
 /// @throws the exception of `work`, at once. (By itself, `||` would go on waiting for the timer,
 ///   which may still succeed.)
 template <class T>
-awaitable<std::optional<T>> with_timeout(asio::steady_timer& timer, awaitable<T> work) {
+awaitable<std::optional<T>> with_timeout(loop_timer& timer, awaitable<T> work) {
     using namespace asio::experimental::awaitable_operators;
     auto first = co_await (capture(std::move(work)) || timer.async_wait(use_tuple));
     if (first.index() != 0) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Command-line code shared by the two programs: --version, times in seconds, usage errors.
+/// Command-line code shared by the two programs: times in seconds, usage errors.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
 
 #include <chrono>
 #include <cmath>
@@ -17,11 +16,9 @@ namespace pairing {
 
 inline constexpr int exit_usage = 2;
 
-/// Parses the command line. Handles --help, --version and errors.
+/// Parses the command line. Handles --help and errors.
 /// @returns the exit status if the program should end now.
 inline std::optional<int> parse(CLI::App& app, int count, char** arguments) {
-    app.set_version_flag("--version", fmt::format("{} (tryst {})", app.get_name(), TRYST_VERSION),
-                         "Print the version and exit");
     try {
         app.parse(count, arguments);
     } catch (const CLI::ParseError& problem) {

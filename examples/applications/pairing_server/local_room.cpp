@@ -11,11 +11,10 @@ namespace pairing {
 
 namespace {
 
-meeting end_of(tryst::exchange_result<message> result) {
-    if (!result) {
-        return {.error = result.error(), .received = {}, .reason = {}};
-    }
-    return {.error = {}, .received = *std::move(result), .reason = {}};
+std::error_code take(tryst::exchange_result<std::string> result, std::string& text) {
+    const std::error_code end = result ? std::error_code() : result.error();
+    text = result ? *std::move(result) : std::string();
+    return end;
 }
 
 /// Pairs any two clients.
@@ -23,19 +22,17 @@ class local_room final : public room {
 public:
     explicit local_room(tryst::counters& all_rooms) : exchanger_(0, all_rooms) {}
 
-    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
-                            std::stop_token stop) final {
-        co_return end_of(co_await tryst::asio::wait(
-            exchanger_.exchange(std::move(mine.body), patience, std::move(stop))));
+    awaitable<std::error_code> meet(request_kind /*kind*/, std::string& text,
+                                    std::chrono::milliseconds patience,
+                                    std::stop_token stop) final {
+        co_return take(co_await tryst::asio::wait(
+                           exchanger_.exchange(std::move(text), patience, std::move(stop))),
+                       text);
     }
-    awaitable<meeting> try_to_meet(request mine) final {
-        co_return end_of(exchanger_.try_exchange(std::move(mine.body)));
-    }
-    void close() final { exchanger_.close(); }
 
 private:
     // A single slot keeps thousands of rooms small; few clients use a room at the same time.
-    tryst::exchanger<message, tryst::counted> exchanger_;
+    tryst::exchanger<std::string, tryst::counted> exchanger_;
 };
 
 /// Pairs clients that ask (red) with clients that answer (blue).
@@ -43,25 +40,23 @@ class local_red_blue_room final : public room {
 public:
     explicit local_red_blue_room(tryst::counters& all_rooms) : exchanger_(all_rooms) {}
 
-    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
-                            std::stop_token stop) final {
-        if (mine.kind == request_kind::ask) {
-            co_return end_of(co_await tryst::asio::wait(
-                exchanger_.red(std::move(mine.body), patience, std::move(stop))));
+    awaitable<std::error_code> meet(request_kind kind, std::string& text,
+                                    std::chrono::milliseconds patience,
+                                    std::stop_token stop) final {
+        if (kind == request_kind::ask) {
+            co_return take(co_await tryst::asio::wait(
+                               exchanger_.red(std::move(text), patience, std::move(stop))),
+                           text);
         }
-        co_return end_of(co_await tryst::asio::wait(
-            exchanger_.blue(std::move(mine.body), patience, std::move(stop))));
+        co_return take(
+            co_await tryst::asio::wait(exchanger_.blue(std::move(text), patience, std::move(stop))),
+            text);
     }
-    awaitable<meeting> try_to_meet(request mine) final {
-        co_return end_of(mine.kind == request_kind::ask
-                             ? exchanger_.try_red(std::move(mine.body))
-                             : exchanger_.try_blue(std::move(mine.body)));
-    }
-    void close() final { exchanger_.close(); }
 
 private:
     // Serves the longest waiting first.
-    tryst::red_blue_exchanger<message, message, tryst::order::fifo, tryst::counted> exchanger_;
+    tryst::red_blue_exchanger<std::string, std::string, tryst::order::fifo, tryst::counted>
+        exchanger_;
 };
 
 class local_place final : public meeting_place {

@@ -91,7 +91,7 @@ int run(int count, char** arguments) {
         pairing::header_bytes answer{};
         server.read(reinterpret_cast<char*>(answer.data()), answer.size());
         fields = server ? pairing::decode(answer) : std::nullopt;
-        std::string part(64 * 1024, '\0'); // never more memory than has arrived
+        std::string part(65'536, '\0'); // never more memory than has arrived
         while (server && fields && theirs.size() != fields->body_size) {
             server.read(part.data(), static_cast<std::streamsize>(
                                          std::min(part.size(), fields->body_size - theirs.size())));
@@ -101,7 +101,7 @@ int run(int count, char** arguments) {
     if (!server && timeout.count() != 0 && std::chrono::steady_clock::now() >= end) {
         return report_error(4, "timed out (--timeout)");
     }
-    if (!server || !fields || fields->code >= pairing::outcome_count) {
+    if (!server || !fields || fields->code >= pairing::outcome_limit - 1) {
         return report_error(
             3,
             fmt::format("cannot exchange with the server at {} port {}: {}", host, port,

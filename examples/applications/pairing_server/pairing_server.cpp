@@ -6,7 +6,6 @@
 // README.md describes the protocol and the files.
 
 #include "command_line.hpp"
-#include "descriptor_limit.hpp"
 #include "options.hpp"
 #include "room.hpp"
 #include "server.hpp"
@@ -33,13 +32,11 @@ void add_time(CLI::App& app, const char* name, std::chrono::milliseconds& value,
 }
 
 void declare(CLI::App& app, pairing::options& chosen) {
-    const CLI::Range at_least_one(std::size_t{1}, std::numeric_limits<std::size_t>::max());
     app.option_defaults()->always_capture_default();
     const auto is_address = [](const std::string& text) {
         asio::error_code wrong;
         std::ignore = asio::ip::make_address(text, wrong);
-        return wrong ? text + " is not an IPv4 or IPv6 address (host names are not looked up)"
-                     : std::string();
+        return wrong ? text + " is not an IPv4 or IPv6 address" : std::string();
     };
     app.add_option("--address", chosen.address, "IP address to listen on")->check(is_address);
     app.add_option("--port", chosen.port, "Port to listen on; 0: any free port, which is printed");
@@ -67,43 +64,16 @@ void declare(CLI::App& app, pairing::options& chosen) {
     add_time(app, "--send-time", chosen.send_time,
              "How long a client may take to read its whole reply and hang up; also the longest "
              "time that a shutdown takes");
-    app.add_option("--max-message", chosen.frame.body, "Largest message, in bytes")
+    app.add_option("--max-message", chosen.max_message, "Largest message, in bytes")
         ->check(CLI::Range(std::size_t{0}, std::size_t{0xFFFFFFFF}));
-    app.add_option("--max-room-name", chosen.frame.name, "Longest name of a room, in bytes")
+    app.add_option("--max-room-name", chosen.max_room_name, "Longest name of a room, in bytes")
         ->check(CLI::Range(1, 255));
-    app.add_option("--max-rooms", chosen.max_rooms, "Largest number of rooms in use")
-        ->check(at_least_one);
-    app.add_option("--max-waiting", chosen.max_waiting,
-                   "Largest number of clients that wait for a partner")
-        ->check(at_least_one);
-    app.add_option("--max-waiting-per-room", chosen.max_waiting_per_room,
-                   "Largest number of clients that wait for a partner in one room")
-        ->check(at_least_one);
-    app.add_option("--max-connections", chosen.max_connections,
-                   "Largest number of connections in total")
-        ->check(at_least_one);
-    app.add_option("--max-connections-per-address", chosen.max_connections_per_address,
-                   "Largest number of connections from one IPv4 address or one IPv6 /64 network")
-        ->check(at_least_one);
+    app.add_option("--max-connections", chosen.max_connections, "Largest number of connections")
+        ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
     app.footer(
         "There is neither encryption nor authentication: anyone who can connect and names a\n"
-        "room takes the message that waits there. Exit status: 0 shut down by SIGTERM, SIGINT\n"
-        "or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage.");
-}
-
-int serve(const pairing::options& chosen) {
-    pairing::raise_descriptor_limit();
-    std::signal(SIGPIPE, SIG_IGN); // the reader of standard output may exit
-    pairing::server server(chosen);
-    const auto endpoint = server.endpoint();
-    fmt::print("listening on {} port {}\n", endpoint.address().to_string(), endpoint.port());
-    if (const auto admin = server.admin_endpoint()) {
-        fmt::print("administration on {} port {}\n", admin->address().to_string(), admin->port());
-    }
-    std::fflush(stdout);
-    server.run();
-    std::puts(server.report().c_str());
-    return EXIT_SUCCESS;
+        "room takes the message that waits there. Exit status: 0 shut down by SIGTERM or SIGINT;\n"
+        "1 failed, for example because the port is in use; 2 wrong usage.");
 }
 
 int run(int count, char** arguments) {
@@ -114,7 +84,21 @@ int run(int count, char** arguments) {
     if (const auto status = pairing::parse(app, count, arguments)) {
         return *status;
     }
-    return serve(chosen);
+    std::signal(SIGPIPE, SIG_IGN); // the reader of standard output may exit
+    pairing::server server(chosen);
+    const auto endpoint = server.endpoint();
+    fmt::print("listening on {} port {}\n", endpoint.address().to_string(), endpoint.port());
+    if (const auto port = server.admin_port()) {
+        fmt::print("administration on {} port {}\n", chosen.admin_address, *port);
+    }
+    std::fflush(stdout);
+    server.run();
+    std::puts(server.state().line().c_str());
+    if (server.admin_port()) {
+        std::fflush(stdout);
+        std::_Exit(EXIT_SUCCESS); // a client of the administrator's port could delay the end
+    }
+    return EXIT_SUCCESS;
 }
 
 } // namespace

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
-#include <string_view>
+#include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 namespace pairing {
@@ -17,20 +18,12 @@ namespace {
 
 namespace redis = tryst::redis;
 
-struct message_codec {
-    static std::string encode(const message& item) { return item.text(); }
-    static message decode(std::string_view bytes) { return message(bytes); }
-};
-
-meeting end_of(redis::remote_result<message> result) {
-    if (!result) {
-        return {.error = result.error(), .received = {}, .reason = result.reason()};
-    }
-    return {.error = {}, .received = *std::move(result), .reason = {}};
-}
-
-awaitable<meeting> run(tryst::task<redis::remote_result<message>> work) {
-    co_return end_of(co_await tryst::asio::async_wait(std::move(work), asio::use_awaitable));
+awaitable<std::error_code> run(tryst::task<redis::remote_result<std::string>> work,
+                               std::string& text) {
+    auto result = co_await tryst::asio::async_wait(std::move(work), asio::use_awaitable);
+    const std::error_code end = result ? std::error_code() : result.error();
+    text = result ? *std::move(result) : result.reason();
+    co_return end;
 }
 
 /// Pairs any two clients of all servers.
@@ -39,17 +32,14 @@ public:
     redis_room(redis::connection& through, const std::string& name)
         : exchanger_(through, name, 0) {}
 
-    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
-                            std::stop_token stop) final {
-        return run(exchanger_.exchange(std::move(mine.body), patience, std::move(stop)));
+    awaitable<std::error_code> meet(request_kind /*kind*/, std::string& text,
+                                    std::chrono::milliseconds patience,
+                                    std::stop_token stop) final {
+        return run(exchanger_.exchange(std::move(text), patience, std::move(stop)), text);
     }
-    awaitable<meeting> try_to_meet(request mine) final {
-        return run(exchanger_.try_exchange(std::move(mine.body)));
-    }
-    void close() final { exchanger_.close(); }
 
 private:
-    redis::remote_exchanger<message, message_codec> exchanger_;
+    redis::remote_exchanger<std::string> exchanger_;
 };
 
 /// Pairs clients that ask (red) with clients that answer (blue).
@@ -58,28 +48,24 @@ public:
     redis_red_blue_room(redis::connection& through, const std::string& name)
         : exchanger_(through, name) {}
 
-    awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
-                            std::stop_token stop) final {
-        message body = std::move(mine.body);
-        return run(mine.kind == request_kind::ask
-                       ? exchanger_.red(std::move(body), patience, std::move(stop))
-                       : exchanger_.blue(std::move(body), patience, std::move(stop)));
+    awaitable<std::error_code> meet(request_kind kind, std::string& text,
+                                    std::chrono::milliseconds patience,
+                                    std::stop_token stop) final {
+        return run(kind == request_kind::ask
+                       ? exchanger_.red(std::move(text), patience, std::move(stop))
+                       : exchanger_.blue(std::move(text), patience, std::move(stop)),
+                   text);
     }
-    awaitable<meeting> try_to_meet(request mine) final {
-        return run(mine.kind == request_kind::ask ? exchanger_.try_red(std::move(mine.body))
-                                                  : exchanger_.try_blue(std::move(mine.body)));
-    }
-    void close() final { exchanger_.close(); }
 
 private:
-    redis::remote_red_blue_exchanger<message, message, message_codec, message_codec> exchanger_;
+    redis::remote_red_blue_exchanger<std::string> exchanger_;
 };
 
 constexpr std::chrono::milliseconds shortest_lease(100);
 
 redis::options redis_options_of(const options& chosen) {
     auto read = redis::options::from_url(chosen.redis);
-    read.max_item = std::max(read.max_item, chosen.frame.body);
+    read.max_item = std::max(read.max_item, chosen.max_message);
     // Redis may refuse to withdraw a message. After one lease, the client gets its answer anyway.
     read.lease =
         std::clamp(std::min(chosen.wait_time, chosen.send_time), shortest_lease, read.lease);

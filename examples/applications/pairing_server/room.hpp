@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What the server needs of a room, and of the place where the rooms are: in this process, or in
+/// What a session needs of a room, and of the place where the rooms are: in this process, or in
 /// Redis, where clients of several servers meet.
 #pragma once
 
 #include "asio_helpers.hpp"
-#include "message.hpp"
 #include "options.hpp"
 #include "protocol.hpp"
 
@@ -20,13 +19,6 @@
 
 namespace pairing {
 
-/// How a client's stay in a room ended.
-struct meeting {
-    std::error_code error; ///< A `tryst::exchange_errc`, or success.
-    message received; ///< The partner's message, after success.
-    std::string reason; ///< More about the error, in words; may be empty.
-};
-
 /// Pairs its clients. A room that is destroyed has no client.
 class room {
 public:
@@ -36,17 +28,12 @@ public:
     virtual ~room() = default;
 
     /// Waits for a partner until the patience ends or a stop is requested. If the client is paired
-    /// first, a stop has no effect. Precondition: the request has a side if and only if the room
-    /// has.
-    virtual awaitable<meeting> meet(request mine, std::chrono::milliseconds patience,
-                                    std::stop_token stop) = 0;
-
-    /// Pairs the client only with one that already waits.
-    virtual awaitable<meeting> try_to_meet(request mine) = 0;
-
-    /// Ends all stays with `closed`, in all servers that share the room. May be called from any
-    /// thread.
-    virtual void close() = 0;
+    /// first, a stop has no effect. Precondition: the kind has a side if and only if the room has.
+    /// @param text  the client's message. Afterwards the partner's, or more about the error.
+    /// @returns a `tryst::exchange_errc`, or success.
+    virtual awaitable<std::error_code> meet(request_kind kind, std::string& text,
+                                            std::chrono::milliseconds patience,
+                                            std::stop_token stop) = 0;
 };
 
 /// Where the rooms are. Any thread may call any member.
@@ -62,11 +49,11 @@ public:
     /// Whether clients of other servers can be reached; nullopt if there are no other servers.
     virtual std::optional<bool> is_connected() const { return std::nullopt; }
 
-    /// What has happened in the rooms; nullopt if they do not count it.
-    virtual std::optional<tryst::statistics> stats() const { return std::nullopt; }
-
     /// Why they cannot be reached.
     virtual std::string problem() const { return {}; }
+
+    /// What has happened in the rooms; nullopt if they do not count it.
+    virtual std::optional<tryst::statistics> stats() const { return std::nullopt; }
 };
 
 /// Rooms in this process.

@@ -1,50 +1,63 @@
 // SPDX-License-Identifier: MIT
 #include "server.hpp"
 
-#include "descriptor_limit.hpp"
-#include "listen.hpp"
-
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <malloc.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
-#include <limits>
+#include <exception>
+#include <memory>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include <sys/resource.h>
 
 namespace pairing {
 
 namespace {
 
-/// Ignores errors: the server goes on if its output is closed.
-void print(const std::string& line) {
-    std::puts(line.c_str());
-    std::fflush(stdout);
+/// For asio::co_spawn. An exception that escapes from a coroutine is a defect: it ends the program.
+void rethrow(const std::exception_ptr& escaped) {
+    if (escaped) {
+        std::rethrow_exception(escaped);
+    }
 }
 
-/// Ignores errors. (fmt::print would throw them.)
-void print_error(const std::string& line) {
-    std::fputs((line + '\n').c_str(), stderr);
+/// Raises the soft limit of descriptors to the hard limit. @returns how many clients may use: some
+/// are left for the administrator's connections and for Redis.
+std::size_t descriptors_for_clients() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur - std::min<std::size_t>(2 * admin_server::threads, limit.rlim_cur / 2);
 }
 
-/// For example under nohup, which makes a program ignore SIGHUP.
-bool is_ignored(int signal) noexcept {
-    struct sigaction now{};
-    return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+tcp::acceptor listen(asio::io_context& loop, const options& chosen) {
+    try {
+        return {loop, {asio::ip::make_address(chosen.address), chosen.port}};
+    } catch (const std::system_error& problem) {
+        throw std::system_error(problem.code(), fmt::format("cannot listen on {} port {}",
+                                                            chosen.address, chosen.port));
+    }
 }
 
 /// Rejects a connection with an error reply. Tries to write once, without waiting, so that
 /// rejections stay cheap.
-void reject(tcp::socket socket, outcome why) {
+void reject(client_socket socket, outcome why) {
     const auto text = explanation_of(why);
-    const header_bytes head = encode({.code = static_cast<std::uint8_t>(why),
-                                      .name_size = 0,
-                                      .body_size = static_cast<std::uint32_t>(text.size())});
+    const auto head = encode({.code = static_cast<std::uint8_t>(why),
+                              .name_size = 0,
+                              .body_size = static_cast<std::uint32_t>(text.size())});
     const std::array<asio::const_buffer, 2> parts{asio::buffer(head), asio::buffer(text)};
     asio::error_code ignored;
     std::ignore = socket.non_blocking(true, ignored);
@@ -52,213 +65,134 @@ void reject(tcp::socket socket, outcome why) {
     std::ignore = socket.shutdown(tcp::socket::shutdown_send, ignored);
 }
 
-std::vector<std::unique_ptr<shard>> make_shards(std::size_t count) {
-    std::vector<std::unique_ptr<shard>> shards;
-    for (std::size_t i = 0; i != count; ++i) {
-        shards.push_back(std::make_unique<shard>());
-    }
-    return shards;
-}
-
 } // namespace
 
-void shard::start_session(shared_state& shared, tcp::socket socket,
-                          connection_limiter::permit permit) {
-    asio::co_spawn(loop_, run_session(shared, std::move(socket), std::move(permit)), rethrow);
-}
-
-awaitable<void> shard::run_session(shared_state& shared, tcp::socket socket,
-                                   connection_limiter::permit permit) {
-    const auto client = std::make_shared<session>(shared, std::move(socket));
-    sessions_.insert(client.get());
-    const outcome end = co_await client->run();
-    sessions_.erase(client.get());
-    // In this order: once the statistics count the client as finished, its connection no longer
-    // counts towards the limits.
-    permit.reset();
-    shared.counters.finish(end);
-}
-
-void shard::drain() {
-    asio::post(loop_, [this] {
-        for (session* each : sessions_) {
-            each->interrupt();
-        }
-        work_.reset();
-    });
-}
-
 server::server(const options& chosen)
-    : shared_(chosen), limiter_(chosen.max_connections, chosen.max_connections_per_address),
-      shards_(make_shards(chosen.threads)),
-      acceptor_(listen(shards_.front()->loop(), chosen.address, chosen.port)),
-      termination_signals_(shards_.front()->loop(), SIGTERM, SIGINT),
-      report_signal_(shards_.front()->loop(), SIGUSR1), second_timer_(shards_.front()->loop()),
-      descriptor_limit_(std::numeric_limits<std::size_t>::max()) {
-    if (!is_ignored(SIGHUP)) {
-        termination_signals_.add(SIGHUP);
-    }
+    : shared_(chosen), descriptors_(descriptors_for_clients()), shards_(chosen.threads),
+      acceptor_(listen(shards_.front().loop, chosen)),
+      signals_(shards_.front().loop, SIGTERM, SIGINT, SIGUSR1), trim_timer_(shards_.front().loop) {
     // Report a connection that was aborted in the queue as an error. By default Asio skips it, and
     // then serves the next queued client only when another one connects.
     acceptor_.set_option(tcp::acceptor::enable_connection_aborted(true));
     if (chosen.admin_port) {
-        // Clients must not take the descriptors that the administrator needs to see them.
-        descriptor_limit_ = descriptors_without(admin_server::reserved_descriptors);
-        std::vector<asio::io_context*> loops;
-        for (const auto& each : shards_) {
-            loops.push_back(&each->loop());
-        }
-        admin_ = std::make_unique<admin_server>(
-            chosen, std::move(loops),
-            admin_sources{.metrics = [this] { return prometheus_text_of(shared_.measure()); },
-                          .unready_reason = [this] { return shared_.unready_reason(); }});
+        admin_.emplace(shared_, chosen.admin_address, *chosen.admin_port);
     }
-}
-
-std::optional<tcp::endpoint> server::admin_endpoint() const {
-    return admin_ ? std::optional(admin_->endpoint()) : std::nullopt;
 }
 
 void server::run() {
-    if (admin_) {
-        admin_->start();
-    }
-    asio::io_context& first = shards_.front()->loop();
+    auto& first = shards_.front().loop;
     asio::co_spawn(first, accept_clients(), rethrow);
-    asio::co_spawn(first, await_termination(), rethrow);
-    asio::co_spawn(first, print_statistics_on_signal(), rethrow);
-    asio::co_spawn(first, work_every_second(), rethrow);
+    asio::co_spawn(first, await_signals(), rethrow);
+    asio::co_spawn(first, trim_memory(), rethrow);
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i != shards_.size(); ++i) {
-        others.emplace_back([&loop = shards_[i]->loop()] { loop.run(); });
+        others.emplace_back([&loop = shards_[i].loop] { loop.run(); });
     }
     try {
         first.run();
     } catch (...) {
-        for (const auto& each : shards_) {
-            each->loop().stop(); // otherwise the threads could not be joined
+        for (shard& each : shards_) {
+            each.loop.stop(); // otherwise the threads could not be joined
         }
         throw;
     }
 }
 
-std::string server::report() const {
-    return shared_.report();
-}
-
 awaitable<void> server::accept_clients() {
-    constexpr auto pause = std::chrono::milliseconds(50);
     asio::steady_timer timer(acceptor_.get_executor());
-    bool reported = false;
     for (std::size_t turn = 0; acceptor_.is_open(); ++turn) {
-        shard& next = *shards_[turn % shards_.size()];
-        auto [error, socket] = co_await acceptor_.async_accept(next.loop(), use_tuple);
-        if (!error) {
-            const bool is_last =
-                static_cast<std::size_t>(socket.native_handle()) >= descriptor_limit_;
-            admit(std::move(socket), next);
-            if (is_last) {
-                co_await await_descriptors();
+        asio::error_code error = asio::error::no_descriptors;
+        if (shared_.counters.now().active < descriptors_) {
+            shard& next = shards_[turn % shards_.size()];
+            auto [failed, socket] = co_await acceptor_.async_accept(next.loop, use_tuple);
+            if (!failed) {
+                admit(std::move(socket), next);
             }
-            continue;
-        }
-        if (error == asio::error::operation_aborted) {
-            break;
-        }
-        if (error == asio::error::connection_aborted || error.value() == EPROTO) {
-            continue; // the client has already disconnected
+            error = failed;
         }
         // Usually the process has no descriptors left. Retry later: clients that leave free some.
         // Meanwhile new clients wait in the queue of the listening socket.
-        shared_.counters.pause();
-        if (!std::exchange(reported, true)) {
-            print_error("pairing_server: cannot accept connections: " + error.message() +
-                        "; retrying, new clients wait in the queue");
+        if (error && error != asio::error::connection_aborted && error.value() != EPROTO &&
+            acceptor_.is_open()) {
+            shared_.counters.pause();
+            timer.expires_after(std::chrono::milliseconds(50));
+            co_await timer.async_wait(use_tuple);
         }
-        timer.expires_after(pause);
-        co_await timer.async_wait(use_tuple);
     }
 }
 
-/// Waits until descriptors below the limit are free. The system always assigns the lowest.
-awaitable<void> server::await_descriptors() {
-    constexpr auto pause = std::chrono::milliseconds(50);
-    asio::steady_timer timer(acceptor_.get_executor());
-    while (acceptor_.is_open() && lowest_free_descriptor() >= descriptor_limit_) {
-        shared_.counters.pause();
-        timer.expires_after(pause);
-        co_await timer.async_wait(use_tuple);
+/// Asio has some memory for each descriptor, and keeps it for later ones. malloc cannot return the
+/// page that it is on. So allocate it side by side, not among what clients free.
+void server::keep_descriptor_states() {
+    constexpr std::size_t batch = 512;
+    for (shard& each : shards_) {
+        std::vector<client_socket> sockets;
+        asio::error_code error;
+        while (!error && sockets.size() != batch) {
+            std::ignore = sockets.emplace_back(each.loop).open(tcp::v4(), error);
+        }
     }
+    kept_states_ += batch * shards_.size();
 }
 
-void server::admit(tcp::socket socket, shard& to) {
-    if (!acceptor_.is_open()) {
-        // This client was accepted just before the shutdown. The loop of `to` may have ended.
-        shared_.counters.refuse();
-        return reject(std::move(socket), outcome::closed);
+void server::admit(client_socket socket, shard& to) {
+    if (!shared_.counters.begin(shared_.draining ? 0 : shared_.settings.max_connections)) {
+        return reject(std::move(socket), shared_.draining ? outcome::closed : outcome::busy);
     }
-    asio::error_code ignored; // if the client has disconnected, the session notices when it reads
-    const tcp::endpoint client = socket.remote_endpoint(ignored);
-    connection_limiter::permit permit = limiter_.try_acquire(client.address());
-    if (!permit) {
-        shared_.counters.refuse();
-        return reject(std::move(socket), outcome::busy);
+    if (shared_.counters.now().active > kept_states_) {
+        keep_descriptor_states();
     }
-    shared_.counters.begin();
-    to.start_session(shared_, std::move(socket), std::move(permit));
+    const auto client = std::make_shared<session>(shared_, std::move(socket));
+    asio::post(to.loop, [this, &to, client] {
+        to.sessions.insert(client.get());
+        asio::co_spawn(to.loop, client->run(),
+                       [this, &to, client](const std::exception_ptr& escaped, outcome end) {
+                           rethrow(escaped);
+                           to.sessions.erase(client.get());
+                           shared_.counters.finish(end);
+                       });
+    });
 }
 
-awaitable<void> server::await_termination() {
-    co_await termination_signals_.async_wait(use_tuple);
-    termination_signals_.clear(); // a second signal kills the process
+awaitable<void> server::await_signals() {
+    while (true) {
+        const auto [error, signal] = co_await signals_.async_wait(use_tuple);
+        if (signal != SIGUSR1) {
+            break;
+        }
+        std::puts(shared_.line().c_str()); // ignores errors: the reader may have exited
+        std::fflush(stdout);
+    }
+    signals_.clear(); // a second signal kills the process
     drain();
 }
 
-awaitable<void> server::print_statistics_on_signal() {
-    while (true) {
-        const auto [error, signal] = co_await report_signal_.async_wait(use_tuple);
-        if (error) {
-            break;
-        }
-        print(report());
-    }
-}
-
-/// Returns free memory to the system, if clients have left. malloc itself returns only memory at
-/// the end of its heap, and the blocks of messages are too small for its mmap threshold. Takes
-/// 0.13 ms per MB.
-/// Also prints whether Redis can be reached, whenever that has changed.
-awaitable<void> server::work_every_second() {
-    constexpr auto interval = std::chrono::seconds(1);
+/// Returns free memory to the system every second, if clients have left: malloc itself returns only
+/// memory at the end of its heap.
+awaitable<void> server::trim_memory() {
     std::uint64_t last_left = 0;
-    bool was_connected = true;
     while (acceptor_.is_open()) {
-        second_timer_.expires_after(interval);
-        co_await second_timer_.async_wait(use_tuple);
-        const statistics::counts counts = shared_.counters.now();
+        trim_timer_.expires_after(std::chrono::seconds(1));
+        co_await trim_timer_.async_wait(use_tuple);
+        const auto counts = shared_.counters.now();
         const std::uint64_t left = counts.accepted - counts.active;
-        if (left != last_left) {
+        if (std::exchange(last_left, left) != left) {
             ::malloc_trim(0);
-            last_left = left;
-        }
-        const bool connected = shared_.place->is_connected().value_or(true);
-        if (std::exchange(was_connected, connected) != connected) {
-            print_error(connected ? "pairing_server: connected to Redis"
-                                  : "pairing_server: Redis cannot be reached: " +
-                                        shared_.place->problem() + "; retrying");
         }
     }
 }
 
 void server::drain() {
+    shared_.draining = true;
     acceptor_.close();
-    report_signal_.cancel();
-    second_timer_.cancel();
-    // Close the rooms first: a request that completes from now on finds them closed, and the
-    // sessions that are still receiving are interrupted.
-    shared_.all_rooms.close();
-    for (const auto& each : shards_) {
-        each->drain();
+    trim_timer_.cancel();
+    for (shard& each : shards_) {
+        asio::post(each.loop, [&each] {
+            for (session* client : each.sessions) {
+                client->interrupt();
+            }
+            each.work.reset();
+        });
     }
 }
 

@@ -1,85 +1,85 @@
 // SPDX-License-Identifier: MIT
 #include "session.hpp"
 
-#include "address.hpp"
-
 #include <tryst/result.hpp>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
+#include <cstddef>
 #include <exception>
 #include <system_error>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace pairing {
 
 namespace {
 
 outcome outcome_of(std::error_code error, outcome why_withdrawn) {
+    if (!error) {
+        return outcome::exchanged;
+    }
     if (error == tryst::exchange_errc::timed_out) {
         return outcome::timed_out;
-    }
-    if (error == tryst::exchange_errc::closed) {
-        return outcome::closed;
     }
     if (error == tryst::exchange_errc::cancelled) {
         return why_withdrawn;
     }
+    if (error == tryst::exchange_errc::closed) {
+        return outcome::closed;
+    }
     if (error == tryst::exchange_errc::unavailable) {
         return outcome::unavailable;
     }
-    if (error == tryst::exchange_errc::in_doubt) {
-        return outcome::in_doubt;
+    return error == tryst::exchange_errc::in_doubt ? outcome::in_doubt : outcome::failed;
+}
+
+/// The explanation, and more if there is more, in printable ASCII. `more` may contain the name of
+/// the room.
+std::string text_of(outcome why, const std::string& more) {
+    std::string text(explanation_of(why));
+    if (!more.empty()) {
+        text += " (" + more + ')';
+        std::ranges::replace_if(text, [](char each) { return each < ' ' || each > '~'; }, '?');
     }
-    return outcome::busy; // no partner was waiting, and this client must not wait
+    return text;
 }
 
 } // namespace
-
-std::string shared_state::report() const {
-    return line_of(counters.now(), all_rooms.count(), place->is_connected());
-}
-
-std::string shared_state::unready_reason() const {
-    // While accepting fails, it is retried many times in this time.
-    constexpr auto recently = std::chrono::seconds(1);
-    if (all_rooms.is_closed()) {
-        return "the server is shutting down";
-    }
-    const statistics::counts counts = counters.now();
-    if (counts.pauses != 0 && std::chrono::steady_clock::now() - counts.last_pause < recently) {
-        return "accepting clients is paused for lack of descriptors";
-    }
-    if (!place->is_connected().value_or(true)) {
-        return "Redis cannot be reached: " + place->problem();
-    }
-    return {};
-}
-
-metrics shared_state::measure() const {
-    return {.counts = counters.now(),
-            .occupancy = all_rooms.count(),
-            .ready = unready_reason().empty(),
-            .connected = place->is_connected(),
-            .exchanges = place->stats()};
-}
-
-session::session(shared_state& shared, tcp::socket socket)
-    : shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
 awaitable<outcome> session::run() {
     outcome status = outcome::failed;
     bool delivered = false;
     try {
-        reply result = co_await serve_or_fail();
-        status = result.status;
-        delivered = co_await send(std::move(result));
-    } catch (const std::exception&) {
-        delivered = false; // out of memory even for an error reply; other sessions continue
+        timer_.expires_after(shared_.settings.receive_time);
+        receiving_ = true;
+        const auto arrived = co_await with_timeout(timer_, receive());
+        receiving_ = false;
+        status = arrived ? *arrived : outcome::slow;
+        if (status != outcome::disconnected && shared_.draining) {
+            status = outcome::closed;
+        }
+        if (status == outcome::exchanged) {
+            const auto visit = shared_.all_rooms.enter(room_);
+            watch_for_hang_up();
+            const std::error_code end =
+                co_await visit->meet(kind_, body_, shared_.settings.wait_time, stop_.get_token());
+            status = outcome_of(end, withdrawn_.value_or(outcome::failed));
+        } else {
+            body_ = {};
+        }
+    } catch (const std::exception&) { // out of memory: only this client gets an error
+        status = outcome::failed;
+        body_ = {};
     }
+    receiving_ = false;
     asio::error_code ignored;
+    std::ignore = socket_.cancel(ignored); // no longer watch for the hang-up
+    try {
+        delivered = co_await send(status);
+    } catch (const std::exception&) {
+        delivered = false; // out of memory even for an error reply; other sessions go on
+    }
     std::ignore = socket_.close(ignored);
     co_return status == outcome::exchanged && !delivered ? outcome::undelivered : status;
 }
@@ -88,146 +88,80 @@ void session::interrupt() {
     if (receiving_) {
         timer_.cancel();
     }
+    withdraw(outcome::closed);
 }
 
-/// If memory for a message runs out, only its sender gets an error.
-awaitable<session::reply> session::serve_or_fail() {
-    try {
-        co_return co_await serve();
-    } catch (const std::exception&) {
-        receiving_ = false;
-        co_return refusal(outcome::failed);
+/// @returns `exchanged` if the client may be, else why it may not.
+awaitable<outcome> session::receive() {
+    constexpr std::size_t first_part = std::size_t{64} * 1024;
+    header_bytes head{};
+    const auto [no_head, head_size] =
+        co_await asio::async_read(socket_, asio::buffer(head), use_tuple);
+    if (no_head) {
+        co_return outcome::disconnected;
     }
-}
-
-awaitable<session::reply> session::serve() {
-    request_decoder decoder(shared_.settings.frame);
-    receiving_ = true;
-    timer_.expires_after(shared_.settings.receive_time);
-    const std::optional<bool> arrived = co_await with_timeout(timer_, receive(decoder));
-    receiving_ = false;
-    if (!arrived) {
-        co_return refusal(shared_.all_rooms.is_closed() ? outcome::closed : outcome::slow);
+    const auto fields = decode(head);
+    if (!fields || fields->name_size == 0) {
+        co_return outcome::bad_frame;
     }
-    if (!*arrived) {
-        co_return refusal(outcome::disconnected);
+    kind_ = static_cast<request_kind>(fields->code);
+    const bool has_side = kind_ == request_kind::ask || kind_ == request_kind::answer;
+    if (!has_side && kind_ != request_kind::exchange) {
+        co_return outcome::bad_frame;
     }
-    if (const auto why = decoder.refusal()) {
-        co_return refusal(*why);
+    if (fields->name_size > shared_.settings.max_room_name ||
+        fields->body_size > shared_.settings.max_message) {
+        co_return outcome::too_large;
     }
-    co_return co_await respond(decoder.take());
-}
-
-/// @returns false if the client disconnected.
-awaitable<bool> session::receive(request_decoder& decoder) {
-    for (auto space = decoder.space(); !space.empty(); space = decoder.space()) {
-        const auto [error, size] =
-            co_await socket_.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
-        if (error) {
-            co_return false;
+    if (has_side != shared_.settings.red_blue) {
+        co_return has_side ? outcome::no_sides : outcome::side_needed;
+    }
+    room_.resize(fields->name_size);
+    const auto [no_name, name_size] =
+        co_await asio::async_read(socket_, asio::buffer(room_), use_tuple);
+    if (no_name) {
+        co_return outcome::disconnected;
+    }
+    // A large message takes memory as it arrives, not as it is announced. Allocate in the
+    // coroutine: an exception of a dynamic buffer would escape from the event loop.
+    while (body_.size() != fields->body_size) {
+        const std::size_t before = body_.size();
+        body_.resize(std::min<std::size_t>(fields->body_size, std::max(2 * before, first_part)));
+        const auto [no_body, part] = co_await asio::async_read(
+            socket_, asio::buffer(&body_[before], body_.size() - before), use_tuple);
+        if (no_body) {
+            co_return outcome::disconnected;
         }
-        decoder.commit(size);
     }
-    co_return true;
-}
-
-awaitable<session::reply> session::respond(request incoming) {
-    if (is_administrative(incoming.kind)) {
-        co_return is_local() ? administer(incoming) : refusal(outcome::forbidden);
-    }
-    if (has_side(incoming.kind) != shared_.all_rooms.have_sides()) {
-        co_return refusal(has_side(incoming.kind) ? outcome::no_sides : outcome::side_needed);
-    }
-    co_return co_await exchange(std::move(incoming));
-}
-
-bool session::is_local() const {
-    asio::error_code error;
-    const tcp::endpoint client = socket_.remote_endpoint(error);
-    return !error && unmapped(client.address()).is_loopback();
-}
-
-session::reply session::administer(const request& incoming) {
-    bool needs_others = false;
-    if (incoming.kind == request_kind::notice) {
-        shared_.all_rooms.notify(incoming.body.text());
-    } else if (incoming.kind == request_kind::close_room) {
-        shared_.all_rooms.close_room(incoming.room);
-        needs_others = true;
-    } else if (incoming.kind == request_kind::health) {
-        needs_others = true;
-    }
-    if (needs_others && !shared_.place->is_connected().value_or(true)) {
-        return refusal(outcome::unavailable, shared_.place->problem());
-    }
-    return {outcome::statistics, message(shared_.report())};
-}
-
-awaitable<session::reply> session::exchange(request incoming) {
-    const auto room = shared_.all_rooms.enter(incoming.room);
-    if (!room) {
-        co_return refusal(shared_.all_rooms.is_closed() ? outcome::closed : outcome::busy);
-    }
-    const auto permit = shared_.all_rooms.acquire_wait_permit(*room, incoming.kind);
-    if (!permit) {
-        // This client must not wait, but it can still be paired with one that already waits.
-        co_return reply_to(co_await (*room)->try_to_meet(std::move(incoming)), {});
-    }
-    const disconnection_watch watch(*this, *permit);
-    meeting ended =
-        co_await (*room)->meet(std::move(incoming), shared_.settings.wait_time, permit->token());
-    co_return reply_to(std::move(ended), shared_.all_rooms.reason_of(*permit));
-}
-
-session::reply session::reply_to(meeting ended, const rooms::withdrawal& withdrawn) {
-    if (!ended.error) {
-        return {outcome::exchanged, std::move(ended.received)};
-    }
-    const outcome status = outcome_of(ended.error, withdrawn.why);
-    if (status == outcome::notified) {
-        return {status, message(*withdrawn.notice)};
-    }
-    return refusal(status, ended.reason);
-}
-
-/// The explanation, and the reason if there is one, in printable ASCII. The reason may contain the
-/// name of the room.
-session::reply session::refusal(outcome why, const std::string& reason) {
-    std::string text(explanation_of(why));
-    if (!reason.empty()) {
-        text += " (" + reason + ')';
-        std::ranges::replace_if(text, [](char each) { return each < ' ' || each > '~'; }, '?');
-    }
-    return {why, message(text)};
+    co_return outcome::exchanged;
 }
 
 /// A waiting client must not send anything: end of file, an error or a byte withdraws its offer.
-/// If the client has just been paired, the stop has no effect.
-session::disconnection_watch::disconnection_watch(session& whose, rooms::wait& ends)
-    : session_(whose) {
-    whose.waiting_ = &ends;
-    whose.socket_.async_receive(
-        asio::buffer(&whose.unexpected_, 1),
-        [self = whose.shared_from_this()](asio::error_code error, std::size_t) {
-            if (self->waiting_ == nullptr) {
-                return; // the wait is over
-            }
-            self->shared_.all_rooms.withdraw(*self->waiting_,
-                                             error ? outcome::disconnected : outcome::bad_frame);
-        });
+void session::watch_for_hang_up() {
+    socket_.async_receive(asio::buffer(&unexpected_, 1), [self = shared_from_this()](
+                                                             asio::error_code error, std::size_t) {
+        if (error != asio::error::operation_aborted) {
+            self->withdraw(error ? outcome::disconnected : outcome::bad_frame);
+        }
+    });
 }
 
-session::disconnection_watch::~disconnection_watch() {
-    session_.waiting_ = nullptr;
-    asio::error_code ignored;
-    std::ignore = session_.socket_.cancel(ignored);
+/// If the client has just been paired, this has no effect.
+void session::withdraw(outcome why) {
+    if (!withdrawn_) {
+        withdrawn_ = why;
+        stop_.request_stop();
+    }
 }
 
 /// @returns whether the client got the reply.
-awaitable<bool> session::send(reply result) {
+awaitable<bool> session::send(outcome status) {
+    if (status != outcome::exchanged) {
+        body_ = text_of(status, body_);
+    }
     bool sent = false;
     timer_.expires_after(shared_.settings.send_time);
-    const std::optional<bool> finished = co_await with_timeout(timer_, deliver(result, sent));
+    const std::optional<bool> finished = co_await with_timeout(timer_, deliver(status, sent));
     // If the time ran out after the whole reply was sent, the client still got it.
     co_return finished.value_or(sent);
 }
@@ -237,14 +171,11 @@ awaitable<bool> session::send(reply result) {
 /// client might never see the reply.
 /// @param sent  set once the whole reply has been written, in case the caller cancels this.
 /// @returns false if the client disconnected before it had the whole reply.
-awaitable<bool> session::deliver(const reply& result, bool& sent) {
-    const header_bytes head = encode({.code = static_cast<std::uint8_t>(result.status),
-                                      .name_size = 0,
-                                      .body_size = static_cast<std::uint32_t>(result.body.size())});
-    std::vector<asio::const_buffer> parts{asio::buffer(head)};
-    for (const auto& block : result.body.blocks()) {
-        parts.emplace_back(block.data(), block.size());
-    }
+awaitable<bool> session::deliver(outcome status, bool& sent) {
+    const auto head = encode({.code = static_cast<std::uint8_t>(status),
+                              .name_size = 0,
+                              .body_size = static_cast<std::uint32_t>(body_.size())});
+    const std::array<asio::const_buffer, 2> parts{asio::buffer(head), asio::buffer(body_)};
     const auto [failure, size] = co_await asio::async_write(socket_, parts, use_tuple);
     if (failure) {
         co_return false;

@@ -5,92 +5,46 @@
 #pragma once
 
 #include "asio_helpers.hpp"
-#include "message.hpp"
-#include "metrics.hpp"
-#include "options.hpp"
 #include "protocol.hpp"
-#include "room.hpp"
-#include "rooms.hpp"
-#include "statistics.hpp"
+#include "shared_state.hpp"
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 namespace pairing {
 
-/// The state that all sessions share.
-struct shared_state {
-    explicit shared_state(const options& chosen)
-        : settings(chosen), place(chosen.redis.empty() ? make_local_place(chosen.red_blue)
-                                                       : make_redis_place(chosen)),
-          all_rooms(chosen, *place) {}
-
-    /// The line of statistics.
-    std::string report() const;
-
-    /// Why the server cannot pair new clients now; empty if it can.
-    std::string unready_reason() const;
-
-    /// For monitoring.
-    metrics measure() const;
-
-    const options settings;
-    const std::unique_ptr<meeting_place> place;
-    rooms all_rooms;
-    statistics counters;
-};
-
 class session : public std::enable_shared_from_this<session> {
 public:
-    session(shared_state& shared, tcp::socket socket);
+    session(shared_state& shared, client_socket socket)
+        : shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
     /// Serves the client, then closes the socket. Never throws.
     awaitable<outcome> run();
 
-    /// Shutdown: if the client is still sending its request, it gets the status `closed`.
+    /// The server is shutting down: if the client is still sending its request or waits for a
+    /// partner, it gets the status `closed`.
     void interrupt();
 
 private:
-    struct reply {
-        outcome status;
-        message body;
-    };
-
-    /// Ends the wait if the client hangs up or sends another byte.
-    class disconnection_watch {
-    public:
-        disconnection_watch(session& whose, rooms::wait& ends);
-        disconnection_watch(const disconnection_watch&) = delete;
-        disconnection_watch& operator=(const disconnection_watch&) = delete;
-        ~disconnection_watch();
-
-    private:
-        session& session_;
-    };
-
-    awaitable<reply> serve();
-    awaitable<reply> serve_or_fail();
-    awaitable<bool> receive(request_decoder& decoder);
-    awaitable<reply> respond(request incoming);
-    reply administer(const request& incoming);
-    awaitable<reply> exchange(request incoming);
-    awaitable<bool> send(reply result);
-    awaitable<bool> deliver(const reply& result, bool& sent);
-
-    static reply refusal(outcome why) { return {why, message(explanation_of(why))}; }
-    static reply refusal(outcome why, const std::string& reason);
-    static reply reply_to(meeting ended, const rooms::withdrawal& withdrawn);
-    bool is_local() const;
+    awaitable<outcome> receive();
+    awaitable<bool> send(outcome status);
+    awaitable<bool> deliver(outcome status, bool& sent);
+    void watch_for_hang_up();
+    void withdraw(outcome why);
 
     shared_state& shared_;
-    tcp::socket socket_;
-    asio::steady_timer timer_;
+    client_socket socket_;
+    loop_timer timer_; ///< Bounds the request, and later the reply.
     bool receiving_ = false;
-
-    // Used while the client waits for a partner.
-    rooms::wait* waiting_ = nullptr; ///< See `disconnection_watch`.
-    char unexpected_ = 0;
+    request_kind kind_ = request_kind::exchange;
+    char unexpected_ = 0; ///< A byte after the request.
+    std::optional<outcome> withdrawn_; ///< Why the wait was ended.
+    std::stop_source stop_; ///< Ends the wait.
+    std::string room_;
+    std::string body_; ///< At first the client's message, then the body of its reply.
 };
 
 } // namespace pairing
