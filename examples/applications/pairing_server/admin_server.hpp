@@ -24,7 +24,7 @@ public:
     admin_server(const shared_state& shared, const std::string& address, std::uint16_t port);
     admin_server(const admin_server&) = delete;
     admin_server& operator=(const admin_server&) = delete;
-    ~admin_server();
+    ~admin_server() override;
 
     int port() const noexcept { return port_; }
 
