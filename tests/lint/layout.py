@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the layout of the C++ sources beyond what clang-format checks.
+"""Checks the layout of the C++ sources, and of the C++ blocks in docs/, beyond what clang-format checks.
 
     layout.py TOP
 
@@ -20,8 +20,13 @@ COLUMNS = 100
 
 def complaints(top: Path) -> Iterator[str]:
     files = sorted(path for folder in FOLDERS for path in (top / folder).rglob("*") if path.suffix in SUFFIXES)
-    for path in files:
+    for path in [*files, *sorted((top / "docs").rglob("*.md"))]:
+        is_code = path.suffix in SUFFIXES
         for number, line in enumerate(path.read_text().splitlines(), 1):
+            if path.suffix == ".md" and line.lstrip().startswith("```"):
+                is_code = line.strip() == "```cpp"
+            if not is_code:
+                continue
             where = f"{path.relative_to(top)}:{number}"
             if len(line) > COLUMNS:
                 yield f"{where}: {len(line)} columns; wrap the line at {COLUMNS}"

@@ -28,6 +28,16 @@ class Layout(unittest.TestCase):
         for name in ("src/uring/a.cpp", "tests/unit/a.cpp", "examples/a.cpp", "bench/a/b.hpp"):
             self.assertEqual(len(self.complaints_about("//" + 99 * "x", name)), 1, name)
 
+    def test_names_a_line_in_a_block_of_a_page(self) -> None:
+        long = "//" + 99 * "x" + "\n"
+        page = f"{long}```text\n{long}```\n{long}```cpp\n{long}```\n{long}"
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "src").mkdir()
+            (Path(folder) / "src/a.cpp").touch()
+            (Path(folder) / "docs").mkdir()
+            (Path(folder) / "docs/page.md").write_text(page)
+            self.assertEqual(list(complaints(Path(folder))), ["docs/page.md:7: 101 columns; wrap the line at 100"])
+
     def test_names_code_that_is_not_formatted(self) -> None:
         found = self.complaints_about("    // clang-format off\nint  a;\n    // clang-format on\n")
         self.assertEqual(found, ["include/tryst/word.hpp:1: clang-format is switched off; let it format this code"])

@@ -1,55 +1,40 @@
 // SPDX-License-Identifier: MIT
 // What docs/execution.md shows, within a program.
+#include "context.hpp"
+
 #include <tryst/execution.hpp>
-#include <tryst/tryst.hpp>
 
 #include <exec/static_thread_pool.hpp>
 #include <exec/when_any.hpp>
 #include <stdexec/execution.hpp>
 
-#include <chrono>
-#include <iostream>
-#include <stop_token>
-#include <string>
-#include <utility>
-
-using namespace std::chrono_literals;
 using buffer = std::string;
 
 buffer keep;
 
 stdexec::task<buffer> stage(tryst::exchanger<buffer>& ex, buffer full) {
-    auto sender = tryst::as_sender(ex.exchange(std::move(full)));
-    auto got = co_await std::move(sender);
+#include "docs/execution.md/4"
     co_return got ? *std::move(got) : std::move(got).returned();
 }
 
 tryst::task<int> compute(exec::static_thread_pool& pool, std::stop_token stop) {
-    auto work = stdexec::schedule(pool.get_scheduler()) | stdexec::then([] { return 6 * 7; });
-    int answer = co_await tryst::execution::as_awaitable(std::move(work), stop);
+#include "docs/execution.md/5"
     co_return answer; // on the executor of the task again
 }
 
 int main() {
     tryst::exchanger<buffer> ex;
     {
-        auto [a, b] = stdexec::sync_wait(stdexec::when_all(tryst::as_sender(ex.exchange("full")),
-                                                           tryst::as_sender(ex.exchange("empty"))))
-                          .value();
-        std::cout << *a << ' ' << *b << '\n';
+#include "docs/execution.md/1"
     }
     {
-        auto swap = tryst::as_sender(ex.exchange("mine", 5ms)) | stdexec::then([](auto result) {
-                        return result ? *std::move(result) : std::move(result).returned();
-                    });
+#include "docs/execution.md/2"
         auto [got] = stdexec::sync_wait(std::move(swap)).value();
         keep = std::move(got);
     }
     std::cout << keep << '\n';
     {
-        auto swap = tryst::as_sender(ex.exchange("dropped if cancelled")) |
-                    tryst::execution::stopped_if_cancelled |
-                    stdexec::then([](auto result) { return result.has_value(); });
+#include "docs/execution.md/3"
         auto [swapped] =
             stdexec::sync_wait(exec::when_any(std::move(swap), stdexec::just(false))).value();
         std::cout << swapped << '\n';

@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What docs/select.md shows, within a program.
-#include <tryst/tryst.hpp>
+#include "context.hpp"
 
-#include <chrono>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <utility>
-#include <vector>
-
-using namespace std::chrono_literals;
 using request = std::string;
 using cache = std::vector<std::string>;
 
@@ -19,41 +9,16 @@ void serve(const request& served, cache& with) {
     with.push_back(served);
 }
 
-tryst::task<cache> work(tryst::synchronous_channel<request>& requests,
-                        tryst::exchanger<cache>& swaps, cache mine, std::stop_token stop) {
-    while (true) {
-        auto got =
-            co_await tryst::select(requests.receive(), swaps.exchange(std::move(mine)), stop);
-        switch (got.index()) {
-        case 0: // a request; the cache has not been swapped, and is back
-            mine = std::move(got.get<1>()).returned();
-            serve(*got.get<0>(), mine);
-            break;
-        case 1: // another worker's cache
-            mine = *std::move(got.get<1>());
-            break;
-        default: // tryst::select_npos: stopped, and no case took place
-            co_return std::move(got.get<1>()).returned();
-        }
-    }
-}
+#include "docs/select.md/1"
 
 using jobs = tryst::synchronous_channel<request>;
 
 tryst::task<std::optional<request>> next_job(jobs& urgent, jobs& ordinary, std::stop_token stop) {
-    auto got = co_await tryst::select(urgent.receive(), ordinary.receive(), 50ms, stop);
-    if (!got) { // get<0>().error() is timed_out or cancelled, and so is get<1>().error()
-        co_return std::nullopt;
-    }
-    auto job = std::move(got).visit(std::identity());
-    if (!job) { // its channel is closed
-        co_return std::nullopt;
-    }
-    co_return *std::move(job);
+#include "docs/select.md/2"
 }
 
 bool is_idle(jobs& urgent, jobs& ordinary) {
-    auto got = tryst::try_select(urgent.receive(), ordinary.receive()); // a plain call
+#include "docs/select.md/3"
     if (got) {
         auto job = std::move(got).visit(std::identity());
         return !job; // closed
@@ -61,23 +26,7 @@ bool is_idle(jobs& urgent, jobs& ordinary) {
     return true; // no sender waits: get<0>().error() is no_partner
 }
 
-tryst::task<> hear_all(std::vector<jobs*> sources, std::vector<request>& heard,
-                       std::stop_token stop) {
-    while (!sources.empty()) {
-        auto listen = [](jobs* source) { return source->receive(); };
-        auto got = co_await tryst::select_from(sources, listen, stop);
-        if (!got) {
-            co_return; // stopped
-        }
-        const auto which = static_cast<std::ptrdiff_t>(got.index());
-        auto job = got.get();
-        if (job) {
-            heard.push_back(*std::move(job));
-        } else {
-            sources.erase(sources.begin() + which); // closed: listen to the others
-        }
-    }
-}
+#include "docs/select.md/4"
 
 tryst::task<> send(jobs& to, request job) {
     auto sent = co_await to.send(std::move(job));

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What docs/select.md says of I/O, and a race between reads and a command that ends them. Each byte
 // must be received, kept by the reader, or left in the pipe.
-#include <tryst/tryst.hpp>
-#include <tryst/uring.hpp>
+#include "context.hpp"
 
-#include <array>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <span>
-#include <stop_token>
-#include <string>
-#include <system_error>
-#include <thread>
-#include <utility>
+#include <tryst/uring.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -35,10 +25,7 @@ tryst::task<std::string> read_chunks(uring::context& loop, int file, chunk_chann
             break;
         }
         chunk.resize(*size);
-        auto sent = co_await chunks.send(std::move(chunk), stop);
-        if (!sent) {
-            unsent = std::move(sent).returned();
-        }
+#include "docs/select.md/7"
     }
     chunks.close();
     co_return unsent;
@@ -48,25 +35,13 @@ tryst::task<std::string> read_chunks(uring::context& loop, int file, chunk_chann
 tryst::task<> receive_chunks(chunk_channel& chunks, command_channel& commands,
                              std::stop_source& stop, std::string& received) {
     for (;;) {
-        auto got = co_await tryst::select(chunks.receive(), commands.receive());
-        if (got.index() == 1) {
-            stop.request_stop();
-            co_return;
-        }
+#include "docs/select.md/6"
         const auto chunk = std::move(got).get<0>();
         if (!chunk) {
             co_return; // the reader has closed the channel
         }
         received += *chunk;
     }
-}
-
-namespace {
-
-tryst::task<> read_and_keep(uring::context& loop, int file, chunk_channel& chunks,
-                            std::stop_token stop, std::string& unsent) {
-    unsent = co_await read_chunks(loop, file, chunks, std::move(stop));
-    loop.stop();
 }
 
 std::string rest_of(int file) {
@@ -89,10 +64,8 @@ bool loses_nothing(std::size_t before) {
     command_channel commands;
     std::stop_source stop;
     std::string received;
-    std::string unsent;
     std::string written;
     uring::context loop;
-    loop.spawn(read_and_keep(loop, reader.get(), chunks, stop.get_token(), unsent));
     loop.spawn(receive_chunks(chunks, commands, stop, received));
     std::thread other([&] {
         for (char letter = 'a'; letter <= 'z'; ++letter) {
@@ -103,12 +76,10 @@ bool loses_nothing(std::size_t before) {
             static_cast<void>(::write(writer.get(), &letter, 1));
         }
     });
-    loop.run();
+    const std::string unsent = loop.run(read_chunks(loop, reader.get(), chunks, stop.get_token()));
     other.join();
     return received + unsent + rest_of(reader.get()) == written;
 }
-
-} // namespace
 
 int main() {
     try {

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What docs/slow.md shows, and some of what it says about the counters.
-#include <tryst/tryst.hpp>
-
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include "context.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
+#include "docs/slow.md/1"
 
-using lobby = tryst::exchanger<int, tryst::counted>;
-
-void report(const lobby& ex) {
-    const tryst::statistics s = ex.stats();
-    std::printf("%s: %llu exchanges, %llu collisions, %llu slots, %llu expiries, %llu waiting, "
-                "longest wait %lld us\n",
-                ex.name(), static_cast<unsigned long long>(s.exchanges),
-                static_cast<unsigned long long>(s.collisions),
-                static_cast<unsigned long long>(s.growths - s.shrinkages),
-                static_cast<unsigned long long>(s.expiries),
-                static_cast<unsigned long long>(s.waiting),
-                static_cast<long long>(s.longest_wait.count() / 1000));
-}
+#include "docs/slow.md/3"
 
 using clock = std::chrono::steady_clock;
 
@@ -52,8 +36,7 @@ void expect(bool fact, const char* what) {
 } // namespace
 
 int main() {
-    lobby ex;
-    ex.set_name("lobby");
+#include "docs/slow.md/2"
     (void)ex.try_exchange(1);
     expect(ex.stats().no_partner == 1, "a try that fails counts as no_partner");
 

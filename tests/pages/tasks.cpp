@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What docs/tasks.md shows.
-#include <tryst/tryst.hpp>
-
-#include <chrono>
-#include <iostream>
-#include <stop_token>
-#include <string>
-#include <tuple>
-#include <utility>
-
-using namespace std::chrono_literals;
+#include "context.hpp"
 
 namespace {
 
@@ -18,8 +9,7 @@ tryst::task<int> answer() {
 }
 
 void run_one() {
-    tryst::run_loop loop;
-    int got = loop.run(answer()); // also runs all other tasks of the loop meanwhile
+#include "docs/tasks.md/1"
     std::cout << got << '\n';
 }
 
@@ -28,25 +18,14 @@ tryst::task<> serve(tryst::exchanger<int>& ex, std::stop_token stop) {
     std::cout << (got ? "swapped\n" : "stopped\n");
 }
 
-tryst::task<> run_workers(tryst::exchanger<int>& ex) {
-    tryst::task_scope scope; // on the executor of this task
-    scope.spawn(serve(ex, scope.get_stop_token()));
-    auto handle = scope.spawn_future(answer());
-    std::cout << co_await handle << '\n'; // or throws what the work threw
-    scope.request_stop();
-    co_await scope.join();
-}
+#include "docs/tasks.md/2"
 
 tryst::task<> tick(std::stop_token stop) {
-    while (const bool passed = co_await tryst::sleep_for(10ms, stop)) {
-        std::cout << "tick " << passed << '\n';
-    }
+#include "docs/tasks.md/3"
 }
 
 tryst::task<> both(tryst::exchanger<std::string>& ex) {
-    auto one = ex.exchange("one"); // an operation cannot be moved: pass it by name
-    auto two = ex.exchange("two");
-    auto [a, b, c] = co_await tryst::when_all(one, two, answer());
+#include "docs/tasks.md/4"
     std::cout << *a << ' ' << *b << ' ' << c << '\n';
 }
 
@@ -56,9 +35,7 @@ tryst::task<std::string> compute(tryst::inplace_stop_token stop) {
 }
 
 tryst::task<std::string> receive_or_compute(tryst::synchronous_channel<std::string>& in) {
-    auto got = co_await tryst::when_any([&](auto stop) { return in.receive(stop); },
-                                        [&](auto stop) { return compute(stop); }, 5ms);
-    auto item = got.get<0>(); // look here even if something else ended first
+#include "docs/tasks.md/5"
     co_return item ? *std::move(item) : got.get<1>();
 }
 
