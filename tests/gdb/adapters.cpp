@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Objects of the adapters, for printers_test.py. Macros say which adapters there are.
-#include <tryst/tryst.hpp>
-
-#ifdef TRYST_PRINT_ASIO
-#include <asio/io_context.hpp>
+// An Asio handler, tasks on an Asio executor and on an io_uring loop, and a fiber wait when the
+// program calls `stop_here`. Objects of the adapters are in known states.
+#pragma GCC diagnostic ignored "-Wshadow" // of the objects below, by names in headers
 #include <tryst/asio.hpp>
-#endif
-#ifdef TRYST_PRINT_LIBUV
+#include <tryst/fiber.hpp>
 #include <tryst/libuv.hpp>
+#include <tryst/tryst.hpp>
+#include <tryst/uring.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/operations.hpp>
 #include <uv.h>
-#endif
-#ifdef TRYST_PRINT_URING
+
 #include <system_error>
-#include <tryst/uring/buffer_pool.hpp>
-#include <tryst/uring/descriptor.hpp>
-#include <tryst/uring/result.hpp>
-#endif
+#include <utility>
 
 extern "C" [[gnu::noinline]] void stop_here() {
     asm volatile("" ::: "memory");
@@ -23,22 +24,42 @@ extern "C" [[gnu::noinline]] void stop_here() {
 
 namespace {
 
+using meeting = tryst::exchanger<int>;
+
+asio::awaitable<void> handler(meeting& at) {
+    auto got = co_await tryst::asio::wait(at.exchange(0));
+    (void)got;
+}
+
+tryst::task<> task(meeting& at) {
+    auto got = co_await at.exchange(0); // task
+    (void)got;
+}
+
+tryst::task<int> guest(meeting& at, tryst::inplace_stop_token stop) {
+    auto got = co_await at.exchange(0, stop); // guest
+    co_return std::move(got).value_or(0);
+}
+
+tryst::task<> host(meeting& one, meeting& other) {
+    const auto guest_at = [](meeting& at) {
+        return [&at](tryst::inplace_stop_token stop) { return guest(at, stop); };
+    };
+    auto got = co_await tryst::when_any(guest_at(one), guest_at(other)); // host
+    (void)got;
+}
+
 tryst::task<> nothing() {
     co_return;
 }
 
 } // namespace
 
-#ifdef TRYST_PRINT_ASIO
 asio::io_context context;
 tryst::asio::task_executor asio_executor(context);
 tryst::executor_ref on_asio = asio_executor.executor();
-#endif
-#ifdef TRYST_PRINT_LIBUV
 tryst::libuv::executor uv_executor(uv_default_loop());
 tryst::executor_ref on_libuv = uv_executor.executor();
-#endif
-#ifdef TRYST_PRINT_URING
 tryst::uring::buffer_pool pool(4, 4096);
 tryst::uring::buffer buffer = pool.acquire();
 tryst::uring::buffer no_buffer;
@@ -46,15 +67,39 @@ tryst::uring::descriptor file(1);
 tryst::uring::descriptor no_file;
 tryst::uring::result<int> opened("open", 5);
 tryst::uring::result<int> not_opened("open", std::make_error_code(std::errc::permission_denied));
-tryst::uring::result<> closed("close");
-#endif
+tryst::uring::result<> ended("close");
 
 int main() {
-#ifdef TRYST_PRINT_ASIO
+    meeting handlers;
+    meeting tasks;
+    meeting fibers;
+    meeting front;
+    meeting back;
+    asio::io_context io;
+    tryst::asio::task_executor loop(io);
+    co_spawn(io, handler(handlers), asio::detached);
+    loop.spawn(task(tasks));
     asio_executor.spawn(nothing());
-#endif
-#ifdef TRYST_PRINT_LIBUV
     uv_executor.spawn(nothing());
-#endif
+    tryst::uring::context ring;
+    ring.spawn(host(front, back));
+    ring.run_until_idle();
+    bool begun = false;
+    boost::fibers::fiber fiber([&] {
+        begun = true;
+        (void)tryst::fiber::wait(fibers.exchange(0));
+    });
+    io.poll();
+    while (!begun) {
+        boost::this_fiber::yield();
+    }
+    boost::this_fiber::yield(); // the fiber has offered itself, and sleeps
     stop_here();
+    front.close(); // which ends the wait in the other one, too
+    ring.run_until_idle();
+    handlers.close();
+    tasks.close();
+    fibers.close();
+    fiber.join();
+    io.run();
 }
