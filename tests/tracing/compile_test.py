@@ -12,6 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+CXX, INCLUDE = sys.argv[1:]
 STEPS = """#include <tryst/detail/platform/trace.hpp>
 extern long shared;
 void none() { ++shared; TRYST_TRACE(growth); }
@@ -23,32 +24,35 @@ template class tryst::exchanger<int>;
 auto exchange(tryst::exchanger<int>& ex, int item) { return tryst::sync_wait(ex.exchange(item)); }
 auto try_exchange(tryst::exchanger<int>& ex, int item) { return ex.try_exchange(item); }
 """
-HALF = """#include <tryst/tryst.hpp>
-int FUNCTION(tryst::exchanger<int>& ex) { return ex.try_exchange(1) ? 1 : 0; }
-"""
-WHOLE = """#include <tryst/tryst.hpp>
-int with_probes(tryst::exchanger<int>& ex);
+TWO_SOURCES = """#include <tryst/tryst.hpp>
 int without(tryst::exchanger<int>& ex);
-int main() {
-    tryst::exchanger<int> ex;
-    return with_probes(ex) + without(ex);
-}
+#ifdef TRYST_USDT
+int main() { tryst::exchanger<int> ex; return without(ex) + (ex.try_exchange(1) ? 1 : 0); }
+#else
+int without(tryst::exchanger<int>& ex) { return ex.try_exchange(1) ? 1 : 0; }
+#endif
 """
 PADDING = re.compile(r"nop.+|data16|cs nop|xchg +%ax,%ax|int3")
 
 
 class Compiler(unittest.TestCase):
-    cxx = include = ""
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def compiled(self, source: str, *options: str) -> str:
+        """Compiles a source file to an object file. @returns its path."""
+        binary = f"{self.folder}/{len(list(Path(self.folder).iterdir()))}.o"
+        subprocess.run([CXX, "-std=c++20", "-O2", "-pthread", f"-I{INCLUDE}", *options, "-c", "-x", "c++", "-", "-o", binary],
+                       input=source, text=True, check=True)
+        return binary
 
     def instructions(self, source: str, *options: str) -> dict[str, list[str]]:
         """The instructions of each function, without operands and without the compiler's padding."""
-        with tempfile.TemporaryDirectory() as name:
-            file, binary = Path(name) / "source.cpp", Path(name) / "source.o"
-            file.write_text(source)
-            subprocess.run([self.cxx, "-std=c++20", "-O2", "-pthread", f"-I{self.include}", *options, "-c", file, "-o", binary],
-                           check=True)
-            text = subprocess.check_output(["objdump", "-d", "--no-show-raw-insn", binary], text=True)
-            self.notes = subprocess.check_output(["readelf", "--notes", binary], text=True).count("Provider: tryst")
+        binary = self.compiled(source, *options)
+        text = subprocess.check_output(["objdump", "-d", "--no-show-raw-insn", binary], text=True)
+        self.notes = subprocess.check_output(["readelf", "--notes", binary], text=True).count("Provider: tryst")
         found: dict[str, list[str]] = {}
         for function, body in re.findall(r"^[0-9a-f]+ <(\S+)>:\n((?: .*\n)+)", text, re.MULTILINE):
             lines = [line.split(":", 1)[1].strip() for line in body.splitlines()]
@@ -78,20 +82,12 @@ class Compiler(unittest.TestCase):
 
     def test_a_program_links_in_which_one_source_has_no_probes(self) -> None:
         # Which probes it has is then unspecified.
-        with tempfile.TemporaryDirectory() as name:
-            compile_command = [self.cxx, "-std=c++20", "-pthread", f"-I{self.include}"]
-            objects = []
-            for function, source, *options in (("with_probes", HALF, "-DTRYST_USDT"), ("without", HALF),
-                                               ("main", WHOLE, "-DTRYST_USDT")):
-                file = Path(name) / f"{function}.cpp"
-                file.write_text(source)
-                objects.append(file.with_suffix(".o"))
-                subprocess.run([*compile_command, f"-DFUNCTION={function}", *options, "-c", file, "-o", objects[-1]], check=True)
-            subprocess.run([self.cxx, "-pthread", *objects, "-o", Path(name) / "program"], check=True)
-            subprocess.run([Path(name) / "program"], check=True)
+        objects = [self.compiled(TWO_SOURCES, "-O0", *options) for options in ([], ["-DTRYST_USDT"])]
+        subprocess.run([CXX, "-pthread", *objects, "-o", f"{self.folder}/program"], check=True)
+        subprocess.run([f"{self.folder}/program"], check=True)
 
     def test_another_platform_is_refused_with_a_reason(self) -> None:
-        command = [self.cxx, "-std=c++20", f"-I{self.include}", "-DTRYST_USDT", "-U__ELF__", "-fsyntax-only", "-x", "c++", "-"]
+        command = [CXX, "-std=c++20", f"-I{INCLUDE}", "-DTRYST_USDT", "-U__ELF__", "-fsyntax-only", "-x", "c++", "-"]
         refused = subprocess.run(command, input=STEPS, capture_output=True, text=True)
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("tryst: TRYST_USDT needs ELF on x86-64 or AArch64; compile without it", refused.stderr)
@@ -99,5 +95,4 @@ class Compiler(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Compiler.cxx, Compiler.include = sys.argv[1:]
     unittest.main(argv=sys.argv[:1])

@@ -1,12 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The sources, docs/tracing.md and the scripts of bpftrace agree on the steps and on their arguments."""
+"""The sources, docs/tracing.md, the scripts of bpftrace and binaries agree on the steps and on their arguments.
+
+    sources_test.py CORE [URING]
+
+CORE is a program, and URING an object of the library tryst::uring, both compiled with TRYST_USDT.
+"""
 
 import fnmatch
 import re
+import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 import steps
+
+CORE, *URING = sys.argv[1:]
+
+
+def probes(binary: str) -> dict[tuple[str, str], set[int]]:
+    """The probes in a binary, and their numbers of arguments."""
+    notes = subprocess.check_output(["readelf", "--notes", binary], text=True)
+    found: dict[tuple[str, str], set[int]] = {}
+    for provider, name, arguments in re.findall(
+            r"Provider: (\S+)\n +Name: (\S+)\n +Location: .*\n +Arguments:(.*)", notes):
+        operands = re.findall(r"8@(?:\[.*?\]|\S+)", arguments)
+        assert " ".join(operands) == arguments.strip(), arguments
+        found.setdefault((provider, name), set()).add(len(operands))
+    return found
 
 
 class Steps(unittest.TestCase):
@@ -50,6 +72,16 @@ class Steps(unittest.TestCase):
         known = {int(number): name for number, name in re.findall(r'@outcome\[(\d)\] = "(\w+)"', text)}
         self.assertEqual(known, {number: name for number, name in steps.outcomes().items() if number <= 6})
 
+    def test_binaries_contain_the_probes(self) -> None:
+        for binary, header, folder in (CORE, steps.CORE, "include"), *((each, steps.URING, "src/uring") for each in URING):
+            found = {name: counts for (provider, name), counts in probes(binary).items() if provider == "tryst"}
+            traced = steps.traced(steps.TOP / folder)
+            self.assertEqual({step: found.get(step) for step in steps.declared(header)}, traced)
+
+    def test_a_program_keeps_its_own_probes(self) -> None:
+        if Path("/usr/include/sys/sdt.h").exists() or list(Path("/usr/include").glob("*/sys/sdt.h")):
+            self.assertIn(("app", "begin"), probes(CORE))
+
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])
