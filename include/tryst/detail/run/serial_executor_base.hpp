@@ -39,7 +39,9 @@ public:
                       "that uses the result");
         assert(detail::shares_variables(executor()) &&
                "tryst: a plugin uses its program's loop: see docs/packages.md");
-        post(queue_.spawn(executor(), detail::as_task(std::move(work))));
+        if constexpr (std::is_void_v<awaited<Work>>) { // else more errors follow
+            post(queue_.spawn(executor(), detail::as_task(std::move(work))));
+        }
     }
 
     /// As `spawn`, for work with a result or an exception, which its handle passes on.
