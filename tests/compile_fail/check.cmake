@@ -1,37 +1,42 @@
-# SOURCE must compile with MISTAKE=0: then nothing else is wrong with it. It announces one diagnostic for each
-# mistake: `// diagnostic: <regex>`. With MISTAKE=1 it must be refused with the first of them, with MISTAKE=2
-# with the second, and so on. ERROR is their kind: a static_assertion, a warning that is an error, the use of a
-# deleted function, or a deleted conversion. OPTIONS are the compiler's.
+# SOURCE must compile with MISTAKE=0: then nothing else is wrong with it. A line announces each mistake and how
+# it is refused: `#if MISTAKE == <1, 2, ...> // <regex>`, or `#elif`. With MISTAKE=1 the first error must be the
+# first of these messages, and so on. `// clang: <regex>` is for clang, as COMPILER_ID says. OPTIONS are the
+# compiler's. FOLDER has a precompiled header meanwhile: what SOURCE begins with, its comments and includes.
 #
 # A message helps only if it is seen: it must be the first error, begin in the first lines, and be one of at
 # most LINES lines.
 set(first_lines 16)
 if(NOT LINES)
-    set(LINES 24)
+    set(LINES 25)
 endif()
+# For a deleted conversion, clang quotes the declaration, in the next lines.
+string(CONCAT start
+    "error: (static assertion failed[^\n]*|ignoring return[^\n]*|use of deleted function[^\n]*|"
+    "conversion function [^\n]* invokes a deleted function.*)")
 
-file(STRINGS ${SOURCE} diagnostics REGEX "^// diagnostic: .+")
-list(TRANSFORM diagnostics REPLACE "^// diagnostic: " "")
-if(NOT diagnostics)
-    message(FATAL_ERROR "${SOURCE} announces no diagnostic")
-endif()
-
-set(start "error: static assertion failed[^\n]*")
-if(ERROR STREQUAL warning)
-    set(start "error: [^\n]*")
-elseif(ERROR STREQUAL deleted)
-    set(start "error: (use of|call to) deleted function[^\n]*")
-elseif(ERROR STREQUAL conversion) # clang quotes the declaration, in the next lines
-    set(start "error: (use of deleted function[^\n]*|conversion function [^\n]* invokes a deleted function.*)")
-endif()
 set(ENV{LC_ALL} C) # the compiler speaks the language of its user
 separate_arguments(options UNIX_COMMAND "${OPTIONS}")
-set(compile ${CXX} -std=c++20 -Werror=unused-result ${options} -I${TOP}/include -fsyntax-only ${SOURCE})
+set(compile ${CXX} -std=c++20 -Werror=unused-result ${options} -I${TOP}/include)
+cmake_path(GET SOURCE STEM name)
+set(head ${FOLDER}/${name}.hpp)
+file(READ ${SOURCE} text)
+string(REGEX MATCH "^((//|#include )[^\n]*\n|\n)+" text "${text}")
+file(WRITE ${head} "${text}")
+execute_process(COMMAND ${compile} -x c++-header ${head} -o ${head}.gch COMMAND_ERROR_IS_FATAL ANY)
+list(APPEND compile -include ${head} -fsyntax-only ${SOURCE})
 execute_process(COMMAND ${compile} -DMISTAKE=0 COMMAND_ERROR_IS_FATAL ANY)
 
 set(mistake 0)
-foreach(diagnostic IN LISTS diagnostics)
+file(STRINGS ${SOURCE} announcements REGEX "MISTAKE ")
+foreach(announcement IN LISTS announcements)
     math(EXPR mistake "${mistake} + 1")
+    if(NOT announcement MATCHES "^#(if|elif) MISTAKE == ${mistake} +// (clang: )?(.+)$")
+        message(FATAL_ERROR "${SOURCE} does not announce mistake ${mistake}, but: ${announcement}")
+    endif()
+    set(diagnostic "${CMAKE_MATCH_3}")
+    if(CMAKE_MATCH_2 AND NOT COMPILER_ID STREQUAL "Clang")
+        continue()
+    endif()
     execute_process(COMMAND ${compile} -DMISTAKE=${mistake} RESULT_VARIABLE status ERROR_VARIABLE output)
     if(status EQUAL 0)
         message(FATAL_ERROR "mistake ${mistake} in ${SOURCE} was accepted")
@@ -53,3 +58,7 @@ foreach(diagnostic IN LISTS diagnostics)
         message(FATAL_ERROR "mistake ${mistake} was refused, but not at once with \"${diagnostic}\":\n${output}")
     endif()
 endforeach()
+if(mistake EQUAL 0)
+    message(FATAL_ERROR "${SOURCE} announces no mistake")
+endif()
+file(REMOVE ${head}.gch) # large
