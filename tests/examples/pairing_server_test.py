@@ -184,7 +184,7 @@ class PairingServer(unittest.TestCase):
                           HEADER.pack(1, 1, 11, 0, 0), HEADER.pack(1, 1, 255, 0, 1)):
                 self.assertEqual(Client(server, frame).status(), TOO_LARGE)
             # Nor does a length within the limit take memory before the bytes have arrived.
-            announced = [Client(server, HEADER.pack(1, 1, 4, 0, 1_000_000_000) + b"room") for _ in range(50)]
+            announced = [Client(server, HEADER.pack(1, 1, 4, 0, 1_000_000_000) + b"room") for _ in range(2000)]
             self.swap(server, room=b"0123456789")
             server.until(active=len(announced))
             self.assertLess(server.memory(), before + 20 + chosen.sanitizer * 1000)
@@ -328,6 +328,7 @@ class PairingServer(unittest.TestCase):
             lazy = self.lazy_client(server)
             server.signal(signal.SIGTERM)
             server.until_page("/readyz", 503, "shutting down")
+            server.signal(signal.SIGUSR1)
             self.assertEqual(server.get("/livez"), (200, "ok\n"))
             self.assertEqual(lazy.reply(), (EXCHANGED, bytes(LARGE)))
             self.assertEqual(server.ended()["exchanged"], 2)
@@ -429,6 +430,10 @@ class PairingServer(unittest.TestCase):
             server.until(waiting=1)
             self.assertEqual(subprocess.run([chosen.client, "--port", str(server.port), "room"], stdin=subprocess.DEVNULL,
                                             stdout=full, timeout=TIMEOUT, check=False).returncode, 1)
+            folder = os.open("/", os.O_RDONLY) # which cannot be read
+            self.assertEqual(subprocess.run([chosen.client, "--port", str(server.port), "room"], stdin=folder,
+                                            timeout=TIMEOUT, check=False, stderr=subprocess.DEVNULL).returncode, 1)
+            os.close(folder)
 
     def test_servers_that_lie_to_the_client(self):
         for reply, status, why in ((HEADER.pack(1, EXCHANGED, 0, 0, 10) + b"half", 3, b"End of file"),

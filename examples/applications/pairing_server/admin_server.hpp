@@ -14,7 +14,7 @@
 
 namespace pairing {
 
-/// Has threads of its own, so that neither its clients nor those of the server disturb the others.
+/// Has threads of its own, so that it answers whatever the server's loops do.
 class admin_server : httplib::Server {
 public:
     /// The requests that are served at the same time: so many idle connections disturb nobody.

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <iterator>
@@ -70,7 +71,7 @@ int run(int count, char** arguments) {
     }
 
     const std::string mine(std::istreambuf_iterator<char>(std::cin), {});
-    if (std::cin.bad() || mine.size() > std::numeric_limits<std::uint32_t>::max()) {
+    if (std::ferror(stdin) != 0 || mine.size() > std::numeric_limits<std::uint32_t>::max()) {
         throw std::runtime_error("cannot send standard input");
     }
     tcp::iostream server;

@@ -33,13 +33,14 @@ void rethrow(const std::exception_ptr& escaped) {
 }
 
 /// Raises the soft limit of descriptors to the hard limit. @returns how many clients may use: some
-/// are left for the administrator's connections and for Redis.
-std::size_t descriptors_for_clients() {
+/// are left for the loops, for the administrator's connections and for Redis.
+std::size_t descriptors_for_clients(std::size_t loops) {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur - std::min<std::size_t>(2 * admin_server::threads, limit.rlim_cur / 2);
+    return limit.rlim_cur -
+           std::min<std::size_t>(2 * admin_server::threads + 3 * loops, limit.rlim_cur / 2);
 }
 
 tcp::acceptor listen(asio::io_context& loop, const options& chosen) {
@@ -68,8 +69,8 @@ void reject(client_socket socket, outcome why) {
 } // namespace
 
 server::server(const options& chosen)
-    : shared_(chosen), descriptors_(descriptors_for_clients()), shards_(chosen.threads),
-      acceptor_(listen(shards_.front().loop, chosen)),
+    : shared_(chosen), descriptors_(descriptors_for_clients(chosen.threads)),
+      shards_(chosen.threads), acceptor_(listen(shards_.front().loop, chosen)),
       signals_(shards_.front().loop, SIGTERM, SIGINT, SIGUSR1), trim_timer_(shards_.front().loop) {
     // Report a connection that was aborted in the queue as an error. By default Asio skips it, and
     // then serves the next queued client only when another one connects.
@@ -124,7 +125,7 @@ awaitable<void> server::accept_clients() {
 /// Asio has some memory for each descriptor, and keeps it for later ones. malloc cannot return the
 /// page that it is on. So allocate it side by side, not among what clients free.
 void server::keep_descriptor_states() {
-    constexpr std::size_t batch = 512;
+    const auto batch = std::min<std::size_t>(512, descriptors_ - shared_.counters.now().active);
     for (shard& each : shards_) {
         std::vector<client_socket> sockets;
         asio::error_code error;
@@ -163,7 +164,8 @@ awaitable<void> server::await_signals() {
         std::puts(shared_.line().c_str()); // ignores errors: the reader may have exited
         std::fflush(stdout);
     }
-    signals_.clear(); // a second signal kills the process
+    signals_.remove(SIGTERM); // a second one kills the process; SIGUSR1 still does not
+    signals_.remove(SIGINT);
     drain();
 }
 

@@ -93,7 +93,7 @@ void session::interrupt() {
 
 /// @returns `exchanged` if the client may be, else why it may not.
 awaitable<outcome> session::receive() {
-    constexpr std::size_t first_part = std::size_t{64} * 1024;
+    constexpr std::size_t first_part = 1024;
     header_bytes head{};
     const auto [no_head, head_size] =
         co_await asio::async_read(socket_, asio::buffer(head), use_tuple);
