@@ -14,6 +14,6 @@ if(NOT output STREQUAL "got a\ngot b\n")
     message(FATAL_ERROR "hello says:\n${output}")
 endif()
 execute_process(
-    COMMAND ${compile} ${TOP}/tests/core_program/program.cpp -include ${header} -x c++ /dev/null -o ${FOLDER}/program
+    COMMAND ${compile} ${TOP}/tests/package/core/program.cpp ${TOP}/tests/package/core/other.cpp -o ${FOLDER}/program
     COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${FOLDER}/program COMMAND_ERROR_IS_FATAL ANY)

@@ -3,8 +3,12 @@
 file(REMOVE_RECURSE ${FOLDER})
 file(COPY ${PREFIX}/ DESTINATION ${FOLDER}/prefix)
 file(REMOVE ${FOLDER}/prefix/share/cmake/tryst/tryst-fiber.cmake)
+file(WRITE ${FOLDER}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+    project(consumer LANGUAGES CXX)
+    find_package(tryst 0.1 REQUIRED COMPONENTS
+        asio asio_spawn boost_asio boost_redis fiber glib libevent libuv qt redis systemd uring submarine)")
 execute_process(
-    COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/missing_components -B ${FOLDER}/build -G ${GENERATOR}
+    COMMAND ${CMAKE_COMMAND} -S ${FOLDER} -B ${FOLDER}/build -G ${GENERATOR}
         -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}
         -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${FOLDER}/prefix
         -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF
@@ -19,11 +23,11 @@ foreach(reason IN ITEMS
         "boost_redis: Boost is not found; install version"
         "redis: asio.hpp is not found; install Asio"
         "fiber: not a part of this installation; configure tryst with -DTRYST_FIBER=ON"
-        "glib: pkg-config does not find glib-2.0"
-        "libevent: pkg-config does not find libevent_core"
-        "libuv: pkg-config does not find libuv"
+        "glib: pkg-config does not find glib-2.0>=2.74; install it"
+        "libevent: pkg-config does not find libevent_core>="
+        "libuv: pkg-config does not find libuv>="
         "qt: Qt is not found; install version"
-        "systemd: pkg-config does not find libsystemd"
+        "systemd: pkg-config does not find libsystemd>="
         "uring: liburing is not found; install version"
         "submarine: no such component; there are asio,")
     if(NOT output MATCHES "\n *${reason}")

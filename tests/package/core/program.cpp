@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
 // A user's program that uses all of the core, with a stop token of its own type: compiled with more
-// warnings than our own targets have, and with each standard library.
+// warnings than our own targets have, with each standard library, as one header, and as a module.
+#ifndef TRYST_TEST_IMPORT
 #include <tryst/tryst.hpp>
+#endif
 
 #include <chrono>
+#include <coroutine>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#ifdef TRYST_TEST_IMPORT
+import tryst;
+#endif
+
+/// In other.cpp, which always includes the headers.
+tryst::task<std::string> swap_elsewhere(tryst::exchanger<std::string>& ex, std::string mine);
 
 namespace {
 
@@ -60,7 +71,7 @@ tryst::task<std::string> swap(text& ex, std::string mine) {
 
 bool two_tasks_swap() {
     text ex;
-    const auto [a, b] = tryst::sync_wait(tryst::when_all(swap(ex, "a"), swap(ex, "b")));
+    const auto [a, b] = tryst::sync_wait(tryst::when_all(swap(ex, "a"), swap_elsewhere(ex, "b")));
     return a == "b" && b == "a";
 }
 
@@ -124,10 +135,28 @@ bool a_channel_hands_over() {
     return sent && received == 3 && channel.try_receive() == tryst::exchange_errc::closed;
 }
 
+bool a_selection_ends() {
+    tryst::synchronous_channel<int> channel;
+    tryst::exchanger<int> ex;
+    const auto nothing = tryst::try_select(channel.receive(), ex.exchange(1));
+    const auto too_late =
+        tryst::sync_wait(tryst::select(ex.exchange(1), std::chrono::milliseconds(1)));
+    return nothing.index() == tryst::select_npos && too_late.index() == tryst::select_npos;
+}
+
+bool an_error_is_a_code() {
+    text ex;
+    ex.close();
+    const auto closed = tryst::sync_wait(ex.exchange("mine"));
+    const std::error_code code = tryst::exchange_errc::closed;
+    return code == closed.error() && code.category() == tryst::exchange_category();
+}
+
 } // namespace
 
 int main() {
     const bool all = two_tasks_swap() && two_threads_swap() && a_stop_ends_a_wait() &&
-                     a_deadline_ends_a_wait() && red_meets_blue() && a_channel_hands_over();
+                     a_deadline_ends_a_wait() && red_meets_blue() && a_channel_hands_over() &&
+                     a_selection_ends() && an_error_is_a_code();
     return all ? 0 : 1;
 }

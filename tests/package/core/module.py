@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compiles the module tryst and a program that imports it, and runs the program. `./dev module` runs this.
 
-    check.py CLANG FOLDER
+    module.py CLANG FOLDER
 
 The module must export each public name of the core: each that <tryst/tryst.hpp> declares in namespace tryst itself.
 """
@@ -49,10 +49,10 @@ def complaints(public: set[str], module: str) -> list[str]:
 def check_exports() -> None:
     public, module = public_names(), MODULE.read_text()
     if not {"exchanger", "select_npos", "stoppable_token", "sync_wait", "operator=="} <= public:
-        sys.exit(f"check.py: clang no longer lists the public names; it lists {sorted(public)}")
+        sys.exit(f"module.py: clang no longer lists the public names; it lists {sorted(public)}")
     # First, proof that the check can fail.
     if len(complaints(public, module.replace("using tryst::task;\n", ""))) != len(complaints(public, module)) + 1:
-        sys.exit("check.py: the check is blind: it did not miss tryst::task")
+        sys.exit("module.py: the check is blind: it did not miss tryst::task")
     if wrong := complaints(public, module):
         sys.exit("\n".join(wrong))
 
@@ -60,6 +60,6 @@ def check_exports() -> None:
 FOLDER.mkdir(parents=True, exist_ok=True)
 check_exports()
 clang("--precompile", MODULE, "-o", FOLDER / "tryst.pcm")
-clang(f"-fmodule-file=tryst={FOLDER}/tryst.pcm", HERE / "importer.cpp", HERE / "includer.cpp", FOLDER / "tryst.pcm",
-      "-o", FOLDER / "program")
+clang(f"-fmodule-file=tryst={FOLDER}/tryst.pcm", "-DTRYST_TEST_IMPORT", HERE / "program.cpp", HERE / "other.cpp",
+      FOLDER / "tryst.pcm", "-o", FOLDER / "program")
 subprocess.run([FOLDER / "program"], check=True, timeout=60)

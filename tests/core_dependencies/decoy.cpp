@@ -1,2 +1,0 @@
-#include <boost/decoy.hpp>
-#include <tryst/tryst.hpp>

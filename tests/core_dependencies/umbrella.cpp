@@ -1,1 +1,0 @@
-#include <tryst/tryst.hpp>

@@ -1,1 +1,0 @@
-#include <tryst/uring.hpp>
