@@ -30,14 +30,3 @@ install(FILES ${PROJECT_BINARY_DIR}/tryst.pc DESTINATION ${CMAKE_INSTALL_DATADIR
 
 install(DIRECTORY src/bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/tryst FILES_MATCHING PATTERN "*.bt"
     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-
-# tryst_install_pc(<component> <what it is for> <folder> [CFLAGS <flags>] [LIBS <flags>]
-#                  [REQUIRES <, package>] [REQUIRES_PRIVATE <package>])
-# The pkg-config file of an adapter: tryst-<component>, with hyphens.
-function(tryst_install_pc component purpose folder)
-    cmake_parse_arguments(PARSE_ARGV 3 arg "" "CFLAGS;LIBS;REQUIRES;REQUIRES_PRIVATE" "")
-    string(REPLACE _ - name tryst-${component})
-    set(description "The adapter of tryst for ${purpose}")
-    configure_file(cmake/adapter.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${folder}/pkgconfig)
-endfunction()

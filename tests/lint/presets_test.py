@@ -54,7 +54,7 @@ class Presets(unittest.TestCase):
                          [f"{DEFINED}: TRYST_WARNINGS_AS_ERRORS must be off by default"])
 
     def test_names_another_place_that_makes_errors(self) -> None:
-        for name, old, new in (("cmake/uring.cmake", "if(", "add_compile_options(-Werror)\nif("),
+        for name, old, new in (("cmake/redis.cmake", "if(", "add_compile_options(-Werror)\nif("),
                                ("packaging/debian/rules", "#!", "#! -DTRYST_WARNINGS_AS_ERRORS=ON"),
                                ("bench/CMakeLists.txt", "find_package", "set(TRYST_WARNINGS_AS_ERRORS ON)\nfind_package")):
             found = self.complaints_after(name, old, new)
