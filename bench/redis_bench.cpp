@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 
 namespace tryst::bench {
@@ -180,14 +181,16 @@ std::string command(const char* verb, const std::string& list, const std::string
 template <class Request, class IsWhole, class Take>
 void serve_each(rooms& all, Request request, IsWhole is_whole, Take take) {
     struct party {
+        explicit party(::asio::io_context& io) : socket(io) {}
+
         local::socket socket;
         std::string reply = {};
     };
     ::asio::io_context io;
-    std::vector<party> parties;
+    std::deque<party> parties;
     const int ready = ::epoll_create1(0);
     for (std::size_t i = 0; i != all.count; ++i) {
-        parties.push_back({local::socket(io)});
+        parties.emplace_back(io);
         parties[i].socket.connect(server::started().path);
         epoll_event wanted{.events = EPOLLIN, .data = {.u64 = i}};
         ::epoll_ctl(ready, EPOLL_CTL_ADD, parties[i].socket.native_handle(), &wanted);

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM, SCRIPTS = Path(sys.argv[1]), Path(sys.argv[2])
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "gdb"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from gdb import Gdb  # noqa: E402
 
 PRINTERS = "info pretty-printer global tryst"
