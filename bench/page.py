@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Makes bench/results.csv of new measurements, and the blocks of figures in docs/ and docs/figure_1.svg of it.
 
-page.py [FILE...]   FILEs are the JSON of exchange_bench, or the table of `simulation --contention`; they replace the same rows
+page.py [FILE...]   FILEs are the JSON of exchange_bench, or the table of `simulation --contention`. Each replaces
+                    all rows of its kind, so that all figures come from one run
 page.py --check     fails if a page differs from the results, or claims what they deny
 """
 
@@ -18,7 +19,8 @@ TOP = Path(__file__).resolve().parents[1]
 CSV = TOP / "bench/results.csv"
 COLUMNS = ("work", "implementation", "size", "median", "least", "most", "fairness", "success", "p99", "cpu", "redis_us", "all_lines", "failed",
            "measured")
-UNITS = {"pool": "tasks", "line hop": "processors", "within one process": "tasks", "Redis": "rooms", "latency": "us of pause", "threads": "threads", "memory": "tasks, in bytes"}
+UNITS = {"pool": "tasks", "line hop": "processors", "within one process": "tasks", "Redis": "rooms", "latency": "us of pause",
+         "threads": "threads", "memory": "tasks, in bytes"}
 LEVEL = 1.15  # medians that differ less, of samples that overlap, are level
 COMPARED = (("", ""), ("on Asio", "Asio channel"), ("on Boost.Fiber", "Boost.Fiber channel"), ("any_io_executor", "any_io_executor"))
 COUNTED = "counted: "
@@ -35,8 +37,8 @@ def short(value: float) -> str:
     return f"{value:.4g}" if value < 10000 else f"{value:.0f}"
 
 
-def commit_of(sources: str) -> str:
-    return subprocess.run(["git", "-C", TOP, *sources.split()], capture_output=True, text=True, check=True).stdout.strip()
+def is_counted(row: Row) -> bool:
+    return row["work"].startswith(COUNTED)
 
 
 def measured(found: dict) -> list[Row]:
@@ -58,14 +60,15 @@ def measured(found: dict) -> list[Row]:
             row[column] = short(each["real_time"])
         if column == "median":
             row.update({name: short(each[name]) for name in COLUMNS[6:11] if name in each})
-    return list(rows.values())
+    return [dict.fromkeys(COLUMNS, "") | row for row in rows.values()]
 
 
 def counted(found: str) -> list[Row]:
     """Returns rows of a count, which is the same each time: of cache lines that move, and of compare-exchanges that fail."""
-    where = f"commit {commit_of('describe --always --abbrev=7 --exclude=*')}"
-    return [{"work": COUNTED + each["kind"], "implementation": each["design"], "size": each["parties"], "median": each["hottest line"],
-             "all_lines": each["all lines"], "failed": each["failed"], "measured": where}
+    commit = subprocess.run(["git", "-C", TOP, "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True).stdout
+    return [dict.fromkeys(COLUMNS, "") | {
+             "work": COUNTED + each["kind"], "implementation": each["design"], "size": each["parties"], "median": each["hottest line"],
+             "all_lines": each["all lines"], "failed": each["failed"], "measured": f"commit {commit.strip()}"}
             for each in csv.DictReader(found.splitlines()) if int(each["parties"]) in SIZES]
 
 
@@ -277,9 +280,17 @@ def claims(rows: Rows) -> dict[str, bool]:
     }
 
 
-def runs(rows: Rows) -> set[str]:
-    """Returns where the figures come from that were measured, not counted."""
-    return {row["measured"] for row in rows.values() if not row["work"].startswith(COUNTED)}
+def replaced(rows: Rows, found: list[Row]) -> Rows:
+    """Returns the rows with all of that kind replaced."""
+    return {each: row for each, row in rows.items() if is_counted(row) != is_counted(found[0])} | {key(row): row for row in found}
+
+
+def made_of(rows: Rows) -> tuple[list[str], dict[Path, str]]:
+    """Returns what is wrong with the results, and the pages. Refuses results of a part of the work."""
+    try:
+        return [f"the results deny: {claim}" for claim, holds in claims(rows).items() if not holds], pages(rows)
+    except KeyError as missing:
+        sys.exit(f"page.py: measure everything in one run; this one lacks {missing}")
 
 
 def main() -> None:
@@ -287,13 +298,11 @@ def main() -> None:
     rows = load()
     for name in () if check else sys.argv[1:]:
         found = Path(name).read_text(encoding="utf-8")
-        rows.update({key(row): row for row in (measured(json.loads(found)) if name.endswith(".json") else counted(found))})
+        rows = replaced(rows, measured(json.loads(found)) if name.endswith(".json") else counted(found))
+    wrong, made = made_of(rows)
+    if not check:
         save(rows)
-        rows = load() # with each column
-    wrong = [f"the results deny: {claim}" for claim, holds in claims(rows).items() if not holds]
-    if len(runs(rows)) > 1:
-        wrong.append(f"measure all in one run, not in {len(runs(rows))}")
-    for path, text in pages(rows).items():
+    for path, text in made.items():
         if not check:
             path.write_text(text, encoding="utf-8")
         elif not path.exists() or path.read_text(encoding="utf-8") != text:

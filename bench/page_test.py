@@ -33,10 +33,13 @@ class Page(unittest.TestCase):
                 for key, row in self.ROWS.items()}
         self.assertEqual([claim for claim, holds in page.claims(slow).items() if holds], [])
 
-    def test_all_was_measured_in_one_run(self) -> None:
-        self.assertEqual(len(page.runs(self.ROWS)), 1)
-        rival = ("swap, one loop", "mutex and one waiter", 2)
-        self.assertEqual(len(page.runs(self.ROWS | {rival: self.ROWS[rival] | {"measured": "before"}})), 2)
+    def test_replaces_all_rows_of_a_kind_and_refuses_a_part(self) -> None:
+        counts = [row for row in self.ROWS.values() if page.is_counted(row)]
+        again = [row | {"measured": "again"} for row in self.ROWS.values() if not page.is_counted(row)]
+        self.assertEqual({row["measured"] for row in page.replaced(self.ROWS, again).values()},
+                         {"again"} | {row["measured"] for row in counts})
+        for part in (counts[1:2], [row for row in again if row["work"] != "swap, two loops"]):
+            self.assertRaises(SystemExit, page.made_of, page.replaced(self.ROWS, part))
 
     def test_lists_each_loss(self) -> None:
         rows = {key: {**row, "median": "1" if key[1].startswith("tryst") else "2"} for key, row in self.ROWS.items()}

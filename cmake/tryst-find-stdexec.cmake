@@ -1,8 +1,10 @@
 # tryst::stdexec, which is where TRYST_STDEXEC_DIR says, or the package stdexec, or comes from FetchContent.
 if(NOT TARGET tryst::stdexec)
-    if(EXISTS "${TRYST_STDEXEC_DIR}/stdexec/execution.hpp")
-        add_library(tryst::stdexec INTERFACE IMPORTED ${tryst_global})
-        target_include_directories(tryst::stdexec INTERFACE ${TRYST_STDEXEC_DIR})
+    if(TRYST_STDEXEC_DIR) # and nowhere else
+        if(EXISTS "${TRYST_STDEXEC_DIR}/stdexec/execution.hpp")
+            add_library(tryst::stdexec INTERFACE IMPORTED ${tryst_global})
+            target_include_directories(tryst::stdexec INTERFACE ${TRYST_STDEXEC_DIR})
+        endif()
     else()
         if(NOT TARGET STDEXEC::stdexec)
             find_package(stdexec QUIET ${tryst_global})

@@ -242,9 +242,10 @@ contention count(std::string_view kind, std::string_view name, std::size_t parti
             }
             counter = &lines;
             until_quiet();
-            counter = nullptr;
+            counter = nullptr; // the end of the design is not counted
         },
         50'000'000);
+    counter = nullptr; // if it has failed
     if (!ended.failure.empty()) {
         throw std::runtime_error(std::string(name) + ": " + ended.failure);
     }
@@ -252,13 +253,32 @@ contention count(std::string_view kind, std::string_view name, std::size_t parti
     return made;
 }
 
+/// The constants of detail/platform/atomic.hpp, as long as it lives.
+class as_on_real_machines {
+public:
+    as_on_real_machines() { swap(); }
+    as_on_real_machines(const as_on_real_machines&) = delete;
+    as_on_real_machines& operator=(const as_on_real_machines&) = delete;
+    ~as_on_real_machines() { swap(); }
+
+private:
+    void swap() {
+        std::swap(detail::spin_pauses, pauses_);
+        std::swap(detail::spin_rounds, rounds_);
+        std::swap(detail::most_completions, completions_);
+        std::swap(detail::lone_patience, patience_);
+    }
+
+    int pauses_ = 128;
+    int rounds_ = 16;
+    std::uint8_t completions_ = 64;
+    std::chrono::nanoseconds patience_{3'000};
+};
+
 } // namespace
 
 std::vector<contention> count_contention(std::size_t most) {
-    detail::spin_pauses = 128;
-    detail::spin_rounds = 16;
-    detail::most_completions = 64;
-    detail::lone_patience = std::chrono::microseconds(3);
+    const as_on_real_machines constants;
     std::vector<contention> all;
     for (const std::string_view kind : {"loops", "threads"}) {
         for (std::size_t parties = 2; parties <= most; parties *= 2) {

@@ -32,8 +32,8 @@ void rethrow(const std::exception_ptr& escaped) {
     }
 }
 
-/// Raises the soft limit of descriptors to the hard one. @returns how many clients may use: some are
-/// left for the loops, for the administrator's connections and for Redis.
+/// Raises the soft limit of descriptors to the hard one. @returns how many clients may use: some
+/// are left for the loops, for the administrator and for Redis.
 std::size_t descriptors_for_clients(std::size_t loops) {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
