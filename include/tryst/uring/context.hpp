@@ -82,8 +82,10 @@ public:
     result<void> register_buffers(const buffer_pool& pool) noexcept;
 
     /// Undoes `register_buffers`: the pool may be destroyed before the context, and another one
-    /// registered in its place. Call it before the context runs, or on the context. Operations made
-    /// with this pool's buffers and not yet awaited fail with EFAULT.
+    /// registered in its place. Call it before the context runs, or on the context. The
+    /// memory is unlocked at once, or in a later turn of the context if the kernel still has to
+    /// free an operation that has completed. Operations made with this pool's buffers and not yet
+    /// awaited fail with EFAULT.
     /// @returns an error if the pool is not registered (ENOENT), or if an operation still uses it
     ///   (EBUSY: await that first); then nothing has changed.
     result<void> unregister_buffers(const buffer_pool& pool) noexcept;
