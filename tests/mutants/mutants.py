@@ -157,11 +157,13 @@ def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[
     """Each compare-exchange, as a load and a store."""
     for file in files:
         lines = (include / file).read_text().splitlines()
+        labels: list[str] = []
         for number, line in enumerate(lines, 1):
             if found := re.search(r"compare_exchange_(strong|weak)", line):
-                label = label_before(lines, number)
+                labels.append(label := label_before(lines, number))
+                nth = f" ({labels.count(label)})" if labels.count(label) > 1 else ""
                 hint = "a lost decision about the bound costs a collision, or an empty slot"
-                yield Mutant(f"{label}: split into load and store", file, found[0],
+                yield Mutant(f"{label}: split into load and store{nth}", file, found[0],
                              "split_compare_exchange", number, known=hint if label[0] == "A" else "", by=by)
 
 

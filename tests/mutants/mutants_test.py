@@ -4,6 +4,7 @@
 import unittest
 from pathlib import Path
 
+from adapters import adapters
 from mutants import all_mutants, weakenings
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include/tryst"
@@ -11,7 +12,8 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include/tryst"
 
 class Mutants(unittest.TestCase):
     def test_change_their_headers(self) -> None:
-        mutants = all_mutants(INCLUDE)
+        mutants = [*all_mutants(INCLUDE), *adapters()]
+        self.assertEqual(len(mutants), len({mutant.name for mutant in mutants}))
         self.assertGreater(len(mutants), 100)
         for mutant in mutants:
             with self.subTest(mutant.name):
