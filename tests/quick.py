@@ -109,7 +109,7 @@ def run_tests(folders: set[str]) -> None:
 def run_model(base: str, headers: list[str]) -> None:
     """A short look at each scene that concerns the headers."""
     steps = [step for header in headers for step in steps_changed(base, header)]
-    run("build the model checker", ["cmake", "--build", "--preset", "model", f"-j{os.cpu_count()}"])
+    run("build the model checker", ["cmake", "--build", OPTIMISED, f"-j{os.cpu_count()}", "--target", "model_check"])
     checker = OPTIMISED / "tests/model/model_check"
     files = [os.path.relpath(header, "include/tryst") for header in headers]
     scenes = [line.split()[0] for line in output(checker, "--list").splitlines()]

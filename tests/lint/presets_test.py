@@ -43,7 +43,7 @@ class Presets(unittest.TestCase):
     def test_names_a_developers_preset_without_errors(self) -> None:
         found = self.complaints_after("CMakePresets.json", ON, OFF)
         self.assertIn("CMakePresets.json: dev is for developers, and must set TRYST_WARNINGS_AS_ERRORS", found)
-        self.assertIn("CMakePresets.json: tsan-all is for developers, and must set TRYST_WARNINGS_AS_ERRORS", found)
+        self.assertIn("CMakePresets.json: tsan is for developers, and must set TRYST_WARNINGS_AS_ERRORS", found)
 
     def test_names_a_user_preset_that_is_gone(self) -> None:
         found = self.complaints_after("CMakePresets.json", '"name": "examples"', '"name": "show"')
