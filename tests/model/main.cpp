@@ -105,11 +105,13 @@ std::string show(std::optional<unsigned> limit, const char* what) {
     return (limit ? std::to_string(*limit) : "any") + " " + what;
 }
 
-/// The numbers of the bits of `set`, as `reaches` makes it.
-std::string numbers(std::uint64_t set) {
+/// The steps of `set`, as `reaches` makes it; or the outcomes, by number.
+std::string show_steps(std::uint64_t set, const scene& of) {
     std::string text;
     for (; set != 0; set &= set - 1) {
-        text += (text.empty() ? "" : ", ") + std::to_string(std::countr_zero(set));
+        const auto step = static_cast<std::size_t>(std::countr_zero(set));
+        text += text.empty() ? "" : ", ";
+        text += of.venue.empty() ? std::to_string(step) : std::string(name_of_step(step));
     }
     return text;
 }
@@ -137,7 +139,7 @@ bool check(const scene& s, const bounds& limits, const char* replayed, bool igno
     } else if (const auto missed = s.must_reach & ~the_checker().reached();
                missed != 0 && !ignores_reach && replayed == nullptr &&
                limits.random_executions == 0) {
-        verdict = "never reaches " + numbers(missed);
+        verdict = "never reaches " + show_steps(missed, s);
         good = false;
     }
     std::printf("%-32s %-15s %-15s %-11s %10llu executions (%llu cut) %9llu states %5zu steps "

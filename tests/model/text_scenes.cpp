@@ -67,6 +67,10 @@ std::string_view take_until(std::string_view& rest, std::string_view mark) {
 
 } // namespace
 
+std::string_view name_of_step(std::size_t step) {
+    return steps.at(step);
+}
+
 scene scene_of(std::string_view line) {
     scene made{.name = take_until(line, " "), .about = line, .body = nullptr};
     made.venue = take_until(line, " ");
