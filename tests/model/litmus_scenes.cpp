@@ -80,44 +80,53 @@ void release_sequence_broken() {
         });
 }
 
-// ---- Store buffering: each writes its own and reads the other's.
+// ---- Two threads and two atomics
 
-template <std::memory_order Store, std::memory_order Load>
-void store_buffering() {
+struct pair {
+    int first;
+    int second;
+};
+
+/// Each of two threads calls `use` with an atomic of its own and the other's.
+/// @returns what the calls have returned, which is also the outcome.
+template <class Use>
+pair use_two(Use use) {
     atomic<int> x{0};
     atomic<int> y{0};
-    int from_y = 0;
-    int from_x = 0;
-    run_threads(
-        [&] {
-            x.store(1, Store);
-            from_y = y.load(Load);
-        },
-        [&] {
-            y.store(1, Store);
-            from_x = x.load(Load);
-        });
-    outcome(static_cast<unsigned>(from_x + 2 * from_y));
-    require(Store != seq_cst || from_x + from_y != 0, "neither store was seen");
+    pair got{};
+    run_threads([&] { got.first = use(x, y); }, [&] { got.second = use(y, x); });
+    outcome(static_cast<unsigned>(got.first + 2 * got.second));
+    return got;
+}
+
+/// Each writes its own and reads the other's.
+template <std::memory_order Store, std::memory_order Load>
+void store_buffering() {
+    const pair got = use_two([](atomic<int>& own, atomic<int>& other) {
+        own.store(1, Store);
+        return other.load(Load);
+    });
+    require(Store != seq_cst || got.first + got.second != 0, "neither store was seen");
 }
 
 /// Each reads what the other stores later: excluded by RC11, and never made by this checker.
 void load_buffering() {
-    atomic<int> x{0};
-    atomic<int> y{0};
-    int from_x = 0;
-    int from_y = 0;
-    run_threads(
-        [&] {
-            from_x = x.load(relaxed);
-            y.store(1, relaxed);
-        },
-        [&] {
-            from_y = y.load(relaxed);
-            x.store(1, relaxed);
-        });
-    outcome(static_cast<unsigned>(from_x + 2 * from_y));
-    require(from_x + from_y != 2, "a value out of thin air");
+    const pair got = use_two([](atomic<int>& own, atomic<int>& other) {
+        const int seen = own.load(relaxed);
+        other.store(1, relaxed);
+        return seen;
+    });
+    require(got.first + got.second != 2, "a value out of thin air");
+}
+
+/// An update that reads nothing new may come before another's store in modification order.
+template <std::memory_order Order>
+void late_updates() {
+    const pair got = use_two([](atomic<int>& own, atomic<int>& other) {
+        own.store(1, Order);
+        return other.fetch_add(0, Order);
+    });
+    require(Order != seq_cst || got.first + got.second != 0, "neither store was seen");
 }
 
 /// Two readers of two independent writers: may they see them in different orders?
@@ -160,26 +169,6 @@ void two_writes() {
     const int last_y = y.load(relaxed);
     outcome(static_cast<unsigned>(last_x - 1 + 2 * (last_y - 1)));
     require(Store != seq_cst || last_x + last_y != 2, "both first stores are last");
-}
-
-/// An update that reads nothing new may come before another's store in modification order.
-template <std::memory_order Order>
-void late_updates() {
-    atomic<int> x{0};
-    atomic<int> y{0};
-    int from_x = 0;
-    int from_y = 0;
-    run_threads(
-        [&] {
-            x.store(1, Order);
-            from_y = y.fetch_add(0, Order);
-        },
-        [&] {
-            y.store(1, Order);
-            from_x = x.fetch_add(0, Order);
-        });
-    outcome(static_cast<unsigned>(from_x + 2 * from_y));
-    require(Order != seq_cst || from_x + from_y != 0, "neither store was seen");
 }
 
 // ---- One atomic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // run_loop as it is shipped: its mailbox, how it sleeps, wakes up and stops; and what runs on it.
-// Also the run-down protection of what other threads use.
+// Also the run-down protection of what other threads use, and the numbers of threads.
 #include "model/platform.hpp"
 #include "model/scenes.hpp"
 #include "support/bare_coroutine.hpp"
@@ -63,34 +63,23 @@ void stopped() {
     require(last.delivered == 1, "what was posted before the stop was not run");
 }
 
-/// Adds to a number unseen by the race detector.
-__attribute__((no_sanitize("thread"), noinline)) int count(int& number, int more) noexcept {
-    return number += more;
-}
-
 /// A stop that finds another pending happens-before the return of the `run` that both end.
 void stopped_twice() {
-    shared_object bell; // tells that a stop has returned, and orders nothing
-    int rung = 0;
-    const auto ring = [&] {
-        the_checker().use(bell, true, "rings", site::current());
-        count(rung, 1);
-    };
+    bell returned;
     run_loop loop;
     int before = 0;
     run_threads(
         [&] {
             loop.stop();
-            ring();
+            returned.ring();
         },
         [&] {
             before = 1;
             loop.stop();
-            ring();
+            returned.ring();
         },
         [&] {
-            the_checker().use(bell, false, "listens", site::current());
-            const bool both = count(rung, 0) == 2;
+            const bool both = returned.listen() == 2;
             loop.run();
             if (both) {
                 the_checker().reached(0, "both stops came before", site::current());
@@ -244,6 +233,26 @@ task<> party(channel& ex, int mine, int& got) {
     got = **result;
 }
 
+/// A party that only tries: on a thread, and again at the end if it has met nobody there.
+class late_party {
+public:
+    late_party(channel& ex, int item) : ex_(ex), item_(item) {}
+
+    void come() { met_ = ex_.try_exchange(std::make_unique<int>(item_)).has_value(); }
+    bool met() const { return met_; }
+    void come_at_last() {
+        if (!met_) {
+            come();
+            require(met_, "nobody waits");
+        }
+    }
+
+private:
+    channel& ex_;
+    int item_;
+    bool met_ = false;
+};
+
 /// Runs a party on a loop of its own.
 auto loop_of(channel& ex, int mine, int& got) {
     return [&ex, mine, &got] { sync_wait(party(ex, mine, got)); };
@@ -309,18 +318,16 @@ task<int> nested(channel& ex) {
 /// has suspended.
 void task_ends_inline() {
     channel ex(0);
+    late_party partner(ex, 2);
     int got = 0;
-    bool met = false;
     run_threads(
         [&] {
             [](channel& at, int& theirs) -> test::detached_coroutine {
                 theirs = co_await nested(at);
             }(ex, got);
         },
-        [&] { met = ex.try_exchange(std::make_unique<int>(2)).has_value(); });
-    if (!met) {
-        require(ex.try_exchange(std::make_unique<int>(2)).has_value(), "nobody waits");
-    }
+        [&] { partner.come(); });
+    partner.come_at_last();
     require(got == 2, "the awaiter was not resumed");
 }
 
@@ -447,9 +454,10 @@ void inplace_stop() {
 void any_inline() {
     channel first(0);
     channel second(0);
+    late_party here(first, 2);
+    late_party there(second, 3);
     int index = -1;
     std::array<int, 2> got{};
-    std::array<bool, 2> met{};
     run_threads(
         [&] {
             [](channel& a, channel& b, int& which,
@@ -467,15 +475,13 @@ void any_inline() {
                 which = static_cast<int>(both.index());
             }(first, second, index, got);
         },
-        [&] { met[0] = first.try_exchange(std::make_unique<int>(2)).has_value(); },
-        [&] { met[1] = second.try_exchange(std::make_unique<int>(3)).has_value(); });
-    if (!met[0] && !met[1]) {
-        met[0] = first.try_exchange(std::make_unique<int>(2)).has_value();
-        require(met[0], "nobody waits");
+        [&] { here.come(); }, [&] { there.come(); });
+    if (!there.met()) {
+        here.come_at_last();
     }
-    require(got[0] == (met[0] ? 2 : 0) && got[1] == (met[1] ? 3 : 0), "an item was lost");
+    require(got[0] == (here.met() ? 2 : 0) && got[1] == (there.met() ? 3 : 0), "an item was lost");
     require(index >= 0 && got[static_cast<std::size_t>(index)] != 0, "another was the first");
-    if (met[0] && met[1]) {
+    if (here.met() && there.met()) {
         the_checker().reached(0, "both", site::current());
     }
 }
@@ -483,9 +489,9 @@ void any_inline() {
 /// An outer stop comes while a partner does.
 void any_stopped_inline() {
     channel ex(0);
+    late_party partner(ex, 2);
     stop_source stop;
     int ended = 0;
-    bool met = false;
     run_threads(
         [&] {
             [](channel& at, stop_token outer, int& result) -> test::detached_coroutine {
@@ -498,9 +504,8 @@ void any_stopped_inline() {
                 result = one ? **one : 1;
             }(ex, stop_token(stop), ended);
         },
-        [&] { met = ex.try_exchange(std::make_unique<int>(2)).has_value(); },
-        [&] { stop.request_stop(); });
-    require(ended == (met ? 2 : 1), "not ended, or an item was lost");
+        [&] { partner.come(); }, [&] { stop.request_stop(); });
+    require(ended == (partner.met() ? 2 : 1), "not ended, or an item was lost");
 }
 
 // ---- Ends of life
@@ -512,8 +517,9 @@ using lifo = red_blue_exchanger<int, int, order::lifo>;
 void join_inline() {
     channel first(0);
     channel second(0);
+    late_party here(first, 2);
+    late_party there(second, 3);
     int sum = 0;
-    std::array<bool, 2> met{};
     run_threads(
         [&] {
             [](channel& a, channel& b, int& total) -> test::detached_coroutine {
@@ -521,10 +527,9 @@ void join_inline() {
                 total = std::get<0>(both) + std::get<1>(both);
             }(first, second, sum);
         },
-        [&] { met[0] = first.try_exchange(std::make_unique<int>(2)).has_value(); },
-        [&] { met[1] = second.try_exchange(std::make_unique<int>(3)).has_value(); });
-    require(met[0] || first.try_exchange(std::make_unique<int>(2)), "nobody waits in the first");
-    require(met[1] || second.try_exchange(std::make_unique<int>(3)), "nobody waits in the second");
+        [&] { here.come(); }, [&] { there.come(); });
+    here.come_at_last();
+    there.come_at_last();
     require(sum == 5, "the awaiter was not resumed");
 }
 
@@ -623,6 +628,46 @@ void turns() {
     require(count.departures() == 1, "not one has left");
 }
 
+// ---- Thread numbers
+
+/// Uses a place that belongs to a number, as a counter's cell does. The checker finds races there.
+class numbered_places {
+public:
+    void use() {
+        const std::uint32_t number = pool_.acquire();
+        ++uses_.at(number);
+        pool_.release(number);
+    }
+    void require_uses(int wanted) const {
+        int sum = 0;
+        for (const int each : uses_) {
+            sum += each;
+        }
+        require(sum == wanted, "a use of a place was lost");
+    }
+
+private:
+    detail::number_pool<1> pool_;
+    std::array<int, 4> uses_{};
+};
+
+void numbers_passed_on() {
+    numbered_places places;
+    run_threads([&] { places.use(); },
+                [&] {
+                    places.use();
+                    places.use();
+                });
+    places.require_uses(3);
+}
+
+void numbers_of_three_threads() {
+    numbered_places places;
+    const auto use = [&] { places.use(); };
+    run_threads(use, use, use);
+    places.require_uses(3);
+}
+
 constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
@@ -665,6 +710,9 @@ constexpr std::array all{
           any_stopped_inline},
     scene{"run_down", "two threads use what its owner ends and destroys", run_down, reaches(0, 1)},
     scene{"turns", "parties come and leave while a turn of a room ends", turns, reaches(0)},
+    scene{"numbers_passed_on", "a thread uses a number that another has given back",
+          numbers_passed_on},
+    scene{"numbers_of_three_threads", "three threads with numbers", numbers_of_three_threads},
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "model/checker.hpp"
 #include "model/scenes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
@@ -27,9 +28,11 @@ void usage(std::FILE* to) {
     std::fputs(
         "usage: model_check --list\n"
         "       model_check [OPTION...] SCENE...\n"
+        "SCENE is a name, or a text as in scenes.txt, without a name: 'slot Ls Ln stop'.\n"
         "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
         "  -S, --stale-reads N   at most N reads of values that are not the latest\n"
         "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
+        "  -a, --all K           all scenes of K parties that exchange\n"
         "  -r, --random N        N executions at random (PCT), instead of all\n"
         "  -s, --seed S          the first of their seeds\n"
         "  -R, --replay CHOICES  repeat the execution that a failure has printed\n"
@@ -43,8 +46,7 @@ void usage(std::FILE* to) {
 
 std::vector<scene> all_scenes() {
     std::vector<scene> all;
-    for (const auto scenes : {litmus_scenes(), exchange_scenes(), dual_scenes(), loop_scenes(),
-                              select_scenes(), counter_scenes()}) {
+    for (const auto scenes : {litmus_scenes(), text_scenes(), wait_list_scenes(), loop_scenes()}) {
         all.insert(all.end(), scenes.begin(), scenes.end());
     }
     return all;
@@ -103,11 +105,13 @@ std::string show(std::optional<unsigned> limit, const char* what) {
     return (limit ? std::to_string(*limit) : "any") + " " + what;
 }
 
-/// The numbers of the bits of `set`, as `reaches` makes it.
-std::string numbers(std::uint64_t set) {
+/// The steps of `set`, as `reaches` makes it; or the outcomes, by number.
+std::string show_steps(std::uint64_t set, const scene& of) {
     std::string text;
     for (; set != 0; set &= set - 1) {
-        text += (text.empty() ? "" : ", ") + std::to_string(std::countr_zero(set));
+        const auto step = static_cast<std::size_t>(std::countr_zero(set));
+        text += text.empty() ? "" : ", ";
+        text += of.venue.empty() ? std::to_string(step) : std::string(name_of_step(step));
     }
     return text;
 }
@@ -117,6 +121,7 @@ std::string numbers(std::uint64_t set) {
 bool check(const scene& s, const bounds& limits, const char* replayed, bool ignores_reach,
            std::uint64_t& weakened) {
     const auto start = std::chrono::steady_clock::now();
+    playing = &s;
     const report found = replayed == nullptr ? the_checker().explore(s.body, limits)
                                              : the_checker().replay(s.body, limits, replayed);
     weakened += found.weakened;
@@ -134,7 +139,7 @@ bool check(const scene& s, const bounds& limits, const char* replayed, bool igno
     } else if (const auto missed = s.must_reach & ~the_checker().reached();
                missed != 0 && !ignores_reach && replayed == nullptr &&
                limits.random_executions == 0) {
-        verdict = "never reaches " + numbers(missed);
+        verdict = "never reaches " + show_steps(missed, s);
         good = false;
     }
     std::printf("%-32s %-15s %-15s %-11s %10llu executions (%llu cut) %9llu states %5zu steps "
@@ -152,7 +157,7 @@ bool check(const scene& s, const bounds& limits, const char* replayed, bool igno
         std::printf("  %s\n", found.failure.empty() ? "no failure" : found.failure.c_str());
         if (!found.replay.empty()) {
             std::printf(
-                "  again: model_check%s%s%s --replay %s %s\n",
+                "  again: model_check%s%s%s --replay %s '%s'\n",
                 limits.preemptions ? (" -p " + std::to_string(*limits.preemptions)).c_str() : "",
                 limits.stale_reads ? (" -S " + std::to_string(*limits.stale_reads)).c_str() : "",
                 limits.bare_posts ? " -b" : "", found.replay.c_str(), std::string(s.name).c_str());
@@ -168,6 +173,7 @@ int main(int argc, char** argv) {
     constexpr std::array options{option{"preemptions", required_argument, nullptr, 'p'},
                                  option{"stale-reads", required_argument, nullptr, 'S'},
                                  option{"bare-posts", no_argument, nullptr, 'b'},
+                                 option{"all", required_argument, nullptr, 'a'},
                                  option{"random", required_argument, nullptr, 'r'},
                                  option{"seed", required_argument, nullptr, 's'},
                                  option{"replay", required_argument, nullptr, 'R'},
@@ -182,8 +188,9 @@ int main(int argc, char** argv) {
     bool ignores_reach = false;
     bool stops = false;
     const auto scenes = all_scenes();
+    std::vector<std::string> chosen;
     for (int c = 0;
-         (c = ::getopt_long(argc, argv, "p:S:br:s:R:iw:xlh", options.data(), nullptr)) != -1;) {
+         (c = ::getopt_long(argc, argv, "p:S:ba:r:s:R:iw:xlh", options.data(), nullptr)) != -1;) {
         switch (c) {
         case 'p':
             limits.preemptions = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
@@ -193,6 +200,9 @@ int main(int argc, char** argv) {
             break;
         case 'b':
             limits.bare_posts = true;
+            break;
+        case 'a':
+            chosen = all_small_scenes(std::strtoul(optarg, nullptr, 10));
             break;
         case 'r':
             limits.random_executions = std::strtoull(optarg, nullptr, 10);
@@ -230,24 +240,26 @@ int main(int argc, char** argv) {
             return 2;
         }
     }
-    if (optind == argc) {
+    chosen.insert(chosen.end(), argv + optind, argv + argc);
+    if (chosen.empty()) {
         usage(stderr);
         return 2;
     }
     catch_signals();
     bool good = true;
     std::uint64_t weakened = 0;
-    for (int i = optind; i != argc && (good || !stops); ++i) {
-        bool found = false;
-        for (const scene& s : scenes) {
-            if (s.name == argv[i]) {
-                found = true;
-                good = check(s, limits, replayed, ignores_reach, weakened) && good;
-            }
-        }
-        if (!found) {
-            std::fprintf(stderr, "model_check: no scene %s; see --list\n", argv[i]);
+    for (const std::string& name : chosen) {
+        const auto known = std::ranges::find(scenes, name, &scene::name);
+        if (known == scenes.end() && name.find(' ') == name.npos) {
+            std::fprintf(stderr, "model_check: no scene %s; see --list\n", name.c_str());
             return 2;
+        }
+        const std::string line = " " + name;
+        scene s = known == scenes.end() ? scene_of(line) : *known;
+        s.name = name;
+        good = check(s, limits, replayed, ignores_reach, weakened) && good;
+        if (!good && stops) {
+            break;
         }
     }
     if (good && limits.weakened && weakened == 0) {

@@ -5,11 +5,14 @@
 
 #include "model/checker.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tryst::model {
 
@@ -22,7 +25,28 @@ struct scene {
     std::uint64_t must_reach = 0;
     /// What must go wrong, for a scene that shows that the checker finds it; else empty.
     std::string_view must_fail = {};
+
+    // If it is a line of scenes.txt:
+    std::string_view venue = {};
+    std::string_view words = {}; ///< What its actors do.
+    std::uint64_t never = 0; ///< Steps that no execution may reach.
+    bool firm = false; ///< Nothing fails spuriously.
 };
+
+/// The scene that is explored.
+inline const scene* playing = nullptr;
+
+/// Calls `f` for each of the words of a text.
+template <class F>
+void each_word(std::string_view text, F f) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(' ', begin), text.size());
+        if (end != begin) {
+            f(text.substr(begin, end - begin));
+        }
+        begin = end + 1;
+    }
+}
 
 /// Fails the execution if something is not as it must be.
 inline void require(bool condition, const char* what) {
@@ -31,13 +55,15 @@ inline void require(bool condition, const char* what) {
     }
 }
 
+inline constexpr std::array thread_names{"first", "second", "third",  "fourth",
+                                         "fifth", "sixth",  "seventh"};
+
 /// Starts a thread for each body. They must live until it has ended.
 template <class... Body>
 void start(Body&... bodies) {
-    static constexpr std::array names{"first", "second", "third", "fourth", "fifth", "sixth"};
     std::size_t number = 0;
     (the_checker().spawn(
-         names.at(number++), [](void* self) { (*static_cast<Body*>(self))(); }, &bodies),
+         thread_names.at(number++), [](void* self) { (*static_cast<Body*>(self))(); }, &bodies),
      ...);
 }
 
@@ -54,11 +80,44 @@ constexpr std::uint64_t reaches(Number... numbers) {
     return ((std::uint64_t{1} << static_cast<unsigned>(numbers)) | ... | 0U);
 }
 
-std::span<const scene> counter_scenes();
+/// Tells that something has been done or begins, and orders nothing.
+class bell {
+public:
+    void ring() {
+        the_checker().use(object_, true, "rings", site::current());
+        add(1);
+    }
+    /// @returns how often it has been rung.
+    int listen() {
+        the_checker().use(object_, false, "listens", site::current());
+        return add(0);
+    }
+
+private:
+    /// Unseen by the race detector.
+    __attribute__((no_sanitize("thread"), noinline)) int add(int more) noexcept {
+        return rung_ += more;
+    }
+
+    shared_object object_;
+    int rung_ = 0;
+};
+
 std::span<const scene> litmus_scenes();
-std::span<const scene> exchange_scenes();
-std::span<const scene> dual_scenes();
 std::span<const scene> loop_scenes();
-std::span<const scene> select_scenes();
+std::span<const scene> wait_list_scenes();
+/// As scenes.txt has it.
+std::string_view name_of_step(std::size_t step);
+/// The scene that a line of scenes.txt is; it refers to the line.
+scene scene_of(std::string_view line);
+/// Lines without names: all exchanges of so many parties, of whatever may end their waits, with and
+/// without a close. Colours are not swapped.
+std::vector<std::string> all_small_scenes(std::size_t parties);
+/// Those of scenes.txt.
+std::span<const scene> text_scenes();
+
+// What plays a scene of scenes.txt.
+void play_exchanges();
+void play_wait_list();
 
 } // namespace tryst::model

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Reads scenes.txt.
+#include "model/scenes.hpp"
+
+#include <tryst/detail/platform/trace.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tryst::model {
+
+namespace {
+
+constexpr std::string_view text =
+#include "model/scenes.txt"
+    ;
+
+/// As detail::step.
+constexpr std::array<std::string_view, detail::step_count> steps{"claim_in_wait_list",
+                                                                 "claim_in_arena",
+                                                                 "completion_in_place",
+                                                                 "offer_in_arena",
+                                                                 "another_turn",
+                                                                 "expiry",
+                                                                 "growth",
+                                                                 "shrinkage",
+                                                                 "stop",
+                                                                 "late_stop",
+                                                                 "own_stop",
+                                                                 "pinned",
+                                                                 "withdrawing",
+                                                                 "completing",
+                                                                 "vacancy",
+                                                                 "refill",
+                                                                 "disowning",
+                                                                 "ticket",
+                                                                 "passing_over",
+                                                                 "recycling",
+                                                                 "sweeping",
+                                                                 "commit",
+                                                                 "stale_claim",
+                                                                 "held_selection",
+                                                                 "wait_start",
+                                                                 "wait_end"};
+
+std::uint64_t step_called(std::string_view name) {
+    const auto* const found = std::ranges::find(steps, name);
+    if (found == steps.end()) {
+        std::fprintf(stderr, "scenes.txt: no step %s\n", std::string(name).c_str());
+        std::exit(2);
+    }
+    return reaches(found - steps.begin());
+}
+
+/// The words of a text before its word `mark`, which it loses with them.
+std::string_view take_until(std::string_view& rest, std::string_view mark) {
+    const std::size_t end = std::min(rest.find(mark), rest.size());
+    const std::string_view taken = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + mark.size(), rest.size()));
+    return taken;
+}
+
+} // namespace
+
+std::string_view name_of_step(std::size_t step) {
+    return steps.at(step);
+}
+
+scene scene_of(std::string_view line) {
+    scene made{.name = take_until(line, " "), .about = line, .body = nullptr};
+    made.venue = take_until(line, " ");
+    made.words = take_until(line, " => ");
+    made.firm = made.words.ends_with(" firm");
+    made.words.remove_suffix(made.firm ? 5 : 0);
+    each_word(take_until(line, "never "),
+              [&](std::string_view name) { made.must_reach |= step_called(name); });
+    each_word(line, [&](std::string_view name) { made.never |= step_called(name); });
+    const bool bare = made.venue.starts_with("queue") || made.venue == "stack";
+    made.body = bare ? play_wait_list : play_exchanges;
+    return made;
+}
+
+std::span<const scene> text_scenes() {
+    static const std::vector<scene> all = [] {
+        std::vector<scene> read;
+        std::string_view rest = text;
+        while (!rest.empty()) {
+            const std::string_view line = take_until(rest, "\n");
+            if (!line.empty() && line.front() != '#' && !line.starts_with("test ") &&
+                !line.starts_with("also ")) {
+                read.push_back(scene_of(line));
+            }
+        }
+        return read;
+    }();
+    return all;
+}
+
+std::vector<std::string> all_small_scenes(std::size_t parties) {
+    constexpr std::array<std::string_view, 16> letters{"Ln", "Ls", "Ld", "Lc", "LC", "Lk",
+                                                       "LK", "Lt", "Bn", "Bs", "Bt", "Tn",
+                                                       "Ts", "Td", "To", "Tt"};
+    std::vector<std::string> made;
+    const auto make = [&](std::string venue, const std::vector<std::size_t>& chosen) {
+        const bool coloured = venue.ends_with("fo");
+        std::string line = std::move(venue);
+        std::string marks;
+        std::size_t reds = 0;
+        for (const std::size_t i : chosen) { // of two colours, the odd ones are blue
+            const std::string_view letter = letters.at(coloured ? i / 2 : i);
+            reds += 1 - i % 2;
+            line += std::string(" ") + std::string(letter) +
+                    (!coloured    ? ""
+                     : i % 2 == 0 ? ":A"
+                                  : ":a");
+            marks += letter;
+        }
+        const auto has = [&](const char* some) {
+            return std::ranges::count_if(marks, [&](char c) {
+                return std::string_view(some).find(c) != std::string_view::npos;
+            });
+        };
+        if (has("cC") > 1 || has("kK") > 1 || (coloured && 2 * reds < chosen.size())) {
+            return; // one client cancels, and one is destroyed; colours may be swapped
+        }
+        line += has("s") != 0 ? " stop" : "";
+        line += has("d") != 0 ? " time" : "";
+        line += has("c") != 0 ? " cancel" : "";
+        line += has("k") != 0 ? " kill" : "";
+        made.push_back(line);
+        made.push_back(line + " close");
+    };
+    for (const std::string venue : {"slot", "arena", "fifo", "lifo"}) {
+        const std::size_t kinds = venue.ends_with("fo") ? 2 * letters.size() : letters.size();
+        std::vector<std::size_t> chosen(parties); // never descends
+        for (std::size_t last = parties; last != 0;) {
+            make(venue, chosen);
+            last = parties; // the last one that can still go up
+            while (last != 0 && chosen[last - 1] == kinds - 1) {
+                --last;
+            }
+            if (last != 0) {
+                std::fill(chosen.begin() + static_cast<std::ptrdiff_t>(last) - 1, chosen.end(),
+                          chosen[last - 1] + 1);
+            }
+        }
+    }
+    return made;
+}
+
+} // namespace tryst::model

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+// The scenes of scenes.txt that use a wait list of two colours without the protocol above it: a
+// claimed waiter is not completed. And the list of segments alone.
+#include "model/scenes.hpp"
+
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/dual_stack.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace tryst::model {
+
+namespace {
+
+using detail::colour;
+using detail::match_result;
+using detail::step;
+using enum colour;
+
+// ---- The scene as its text says. Nothing here is in the model's memory, so that checks may look
+// at what a party does without being ordered after it.
+
+enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody, no_memory };
+
+struct record {
+    colour side = none;
+    bool quits = false; ///< It withdraws at once,
+    bool visits = false; ///< and meets nobody.
+    bool tries = false; ///< It offers nothing.
+    bool destroys = false; ///< It destroys the wait list after its arrival.
+    bool must_meet = false;
+    std::size_t must_meet_this = nobody;
+
+    fate end = fate::none;
+    std::size_t mate = nobody;
+
+    static constexpr std::size_t nobody = 99;
+};
+std::array<record, 28> records;
+std::size_t count = 0;
+
+/// A word: a thread, or what happens before or after the threads.
+struct actor {
+    std::string_view word;
+    char when = '='; ///< Before the threads: `<`, after them: `>`.
+    std::size_t first = 0; ///< The parties that it consists of.
+    std::size_t end = 0;
+    void* stage = nullptr; ///< Where it acts.
+};
+std::array<actor, 8> actors;
+std::size_t actor_count = 0;
+
+std::span<actor> every_actor() {
+    return std::span(actors).first(actor_count);
+}
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// The number at the front of `text`, which loses it.
+unsigned take_number(std::string_view& text) {
+    unsigned number = 0;
+    for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
+        number = 10 * number + static_cast<unsigned>(text.front() - '0');
+    }
+    return number;
+}
+
+/// Reads `rq2bt!`.
+void read_parties(std::string_view word) {
+    record made;
+    for (std::size_t first = count; !word.empty();) {
+        const char mark = word.front();
+        if (is_digit(mark)) {
+            const std::size_t end = first + take_number(word);
+            for (; count != end; ++count) {
+                records.at(count) = made;
+            }
+            continue;
+        }
+        word.remove_prefix(1);
+        switch (mark) {
+        case 'r':
+        case 'b':
+            made = {.side = mark == 'r' ? red : blue};
+            first = count++;
+            break;
+        case '-':
+            made.visits = true;
+            break;
+        case 'q':
+            made.quits = true;
+            break;
+        case 't':
+            made.tries = true;
+            break;
+        case 'x':
+            made.destroys = true;
+            break;
+        case '!':
+            made.must_meet = true;
+            break;
+        case '=':
+            made.must_meet_this = take_number(word);
+            break;
+        default:
+            the_checker().fail("the scene's text has an unknown mark");
+        }
+        records.at(first) = made;
+    }
+}
+
+void read(std::string_view words) {
+    count = 0;
+    actor_count = 0;
+    each_word(words, [](std::string_view word) {
+        actor& each = actors.at(actor_count++);
+        const bool apart = word.front() == '<' || word.front() == '>';
+        each.when = apart ? word.front() : '=';
+        each.word = word.substr(apart ? 1 : 0);
+        each.first = count;
+        // Other words begin with two letters that no party has.
+        if (each.word.find_first_not_of("rb-qtx!=0123456789") == each.word.npos) {
+            read_parties(each.word);
+        }
+        each.end = count;
+    });
+}
+
+/// A wait list, and what the actors do there.
+template <class WaitList>
+class crowd {
+public:
+    crowd() : list_(new WaitList) {
+        read(playing->words);
+        the_checker().forbid(playing->never);
+        for (std::size_t i = 0; i != count; ++i) {
+            join(i);
+            if (records[i].destroys) {
+                pins_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
+            }
+        }
+        for (const actor& each : every_actor()) {
+            closers_ += each.word == "close" ? 1U : 0U;
+        }
+    }
+    ~crowd() {
+        delete list_;
+        for (std::size_t i = 0; i != count; ++i) {
+            delete guests_[i];
+        }
+    }
+    crowd(const crowd&) = delete;
+    crowd& operator=(const crowd&) = delete;
+
+    /// Runs the threads, and checks what they leave.
+    void run() {
+        closing_ = closers_ > 1;
+        std::size_t threads = 0;
+        for (actor& each : every_actor()) {
+            if (each.when == '<') {
+                act(each);
+            } else if (each.when == '=') {
+                each.stage = this;
+                the_checker().spawn(
+                    thread_names.at(threads++),
+                    [](void* self) {
+                        const actor& who = *static_cast<actor*>(self);
+                        static_cast<crowd*>(who.stage)->act(who);
+                    },
+                    &each);
+            }
+        }
+        the_checker().join();
+        for (const actor& each : every_actor()) {
+            if (each.when == '>') {
+                the_checker().starve(0); // there is memory again
+                act(each);
+            }
+        }
+        finish();
+    }
+
+private:
+    struct guest : detail::waiter {
+        std::size_t number = 0;
+        std::size_t touched = 0; ///< Plain: whose it is writes it.
+    };
+
+    void join(std::size_t who) {
+        guests_.at(who) = new guest;
+        guests_[who]->number = who;
+    }
+
+    void act(const actor& each) {
+        std::string_view word = each.word;
+        if (word == "close") {
+            if (closers_ == 1) {
+                closing_ = true;
+            }
+            close();
+        } else if (word == "ask") {
+            // A plain access: the close happens-before the answer.
+            require(!list_->is_closed() || closing_, "one finds closed what is not");
+        } else if (word == "meet") {
+            meet_all();
+        } else if (word == "enough") {
+            the_checker().starve(1'000, true);
+        } else if (word.starts_with("fail") || word.starts_with("may_fail")) {
+            const bool surely = word.front() == 'f';
+            word.remove_prefix(surely ? 4 : 8);
+            starves_ = true;
+            the_checker().starve(take_number(word), surely);
+        } else {
+            for (std::size_t i = each.first; i != each.end; ++i) {
+                come(i);
+            }
+            require(each.first != each.end, "the scene's text has an unknown word");
+        }
+    }
+
+    /// Whoever waits is met, now.
+    void meet_all() {
+        for (std::size_t i = 0; i != count; ++i) {
+            while (records[i].end == fate::waits) { // perhaps behind another
+                const std::size_t partner = count++;
+                records.at(partner) = {.side = opposite(records[i].side)};
+                join(partner);
+                come(partner);
+                require(records[partner].end == fate::met, "a party has missed another");
+            }
+        }
+    }
+
+    void come(std::size_t mine) {
+        if (records[mine].visits) {
+            require(list_->enqueue_or_match(*guests_[mine], records[mine].side).kind ==
+                        match_result::offered,
+                    "one has met nobody");
+            require(list_->withdraw(*guests_[mine], records[mine].side), "nobody has been met");
+            records[mine].end = fate::gone;
+            return;
+        }
+        arrive(mine, records[mine].side);
+        if (records[mine].destroys) {
+            destroy_after(mine);
+        }
+    }
+
+    /// A party destroys the wait list after its arrival, although a withdrawal may be under way
+    /// (I5).
+    void destroy_after(std::size_t mine) {
+        if (begun_.listen() != 1) {
+            return;
+        }
+        close();
+        for (std::size_t i = 0; i != count; ++i) {
+            if (i != mine && records[i].end != fate::none && records[i].end != fate::gone) {
+                return; // claimed: its withdrawal fails, which the protocol waits for
+            }
+        }
+        while (!WaitList::withdraws_in_one_step && pins_->load(std::memory_order_acquire) != 0) {
+            the_checker().wait_for_change(site::current());
+        }
+        delete std::exchange(list_, nullptr);
+    }
+
+    void arrive(std::size_t mine, colour own) {
+        guest& w = *guests_[mine];
+        const bool offers = !records[mine].tries;
+        w.touched = mine;
+        while (true) {
+            match_result seen{match_result::empty};
+            if (!offers || WaitList::spreads) {
+                seen = list_->try_match(own);
+            }
+            if (offers &&
+                (seen.kind == match_result::empty || seen.kind == match_result::own_side)) {
+                seen = list_->enqueue_or_match(w, own);
+            }
+            switch (seen.kind) {
+            case match_result::partner: {
+                auto& q = static_cast<guest&>(*seen.claimed);
+                records[mine].mate = q.number;
+                records[q.number].mate = mine;
+                end(w, fate::met);
+                require(records[q.number].side == opposite(own), "like colours have met");
+                end(q, fate::met);
+                return;
+            }
+            case match_result::closed:
+                // A plain access: the close happens-before whoever comes too late.
+                require(closing_, "one finds closed what is not");
+                require(list_->is_closed(), "one finds closed what the next may find open");
+                end(w, fate::closed);
+                return;
+            case match_result::offered:
+                if (records[mine].quits && withdraw(w, own)) {
+                    end(w, fate::gone);
+                } else if (records[mine].end == fate::none) {
+                    records[mine].end = fate::waits;
+                }
+                return;
+            case match_result::out_of_memory:
+                require(starves_, "out of memory");
+                end(w, fate::no_memory);
+                return;
+            default:
+                if (!offers && seen.kind != match_result::collided) {
+                    end(w, fate::nobody);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Withdraws as the protocol does, where that matters: counted and then uncounted, unless it is
+    /// one step.
+    bool withdraw(guest& w, colour own) {
+        if (!pins_) {
+            return list_->withdraw(w, own);
+        }
+        begun_.ring();
+        if (WaitList::withdraws_in_one_step) {
+            return list_->withdraw(w, own);
+        }
+        pins_->fetch_add(1, std::memory_order_relaxed);
+        const bool out = list_->withdraw(w, own);
+        pins_->fetch_sub(1, std::memory_order_release);
+        return out;
+    }
+
+    void close() {
+        const auto expel = [](detail::waiter& q) { end(static_cast<guest&>(q), fate::closed); };
+        const auto keep = [](detail::waiter& /*q*/) { return true; };
+        if (detail::waiter* const last = list_->close(keep, expel)) {
+            expel(*last);
+        }
+    }
+
+    /// Ends the wait of `w`, which is the caller's.
+    static void end(guest& w, fate how) {
+        record& its = records[w.number];
+        require(its.end == fate::none || its.end == fate::waits, "a waiter is completed twice");
+        its.end = how;
+        w.touched += 1;
+    }
+
+    void finish() {
+        std::array<bool, 3> waits{};
+        for (std::size_t i = 0; i != count; ++i) {
+            waits.at(static_cast<std::size_t>(records[i].side)) |= records[i].end == fate::waits;
+        }
+        require(!waits[1] || !waits[2], "red and blue wait together");
+        if (list_ != nullptr) {
+            require(!list_->is_closed() || (!waits[1] && !waits[2]),
+                    "one waits, and all is closed");
+            close();
+        }
+        for (std::size_t i = 0; i != count; ++i) {
+            const record& its = records[i];
+            require(its.end != fate::none && its.end != fate::waits, "a waiter is lost");
+            require(its.end == fate::met || !its.must_meet, "a party has missed another");
+            require(its.end != fate::met || records[its.mate].mate == i, "a meeting is one-sided");
+            require(its.must_meet_this == record::nobody || its.must_meet_this == its.mate,
+                    "another was preferred to the first");
+        }
+    }
+
+    WaitList* list_;
+    bell begun_; // a withdrawal
+    std::unique_ptr<detail::atomic<std::uint32_t>> pins_; // only if a party destroys the list
+    unsigned closers_ = 0;
+    bool closing_ = false; ///< Written by the closer, if there is one; by nobody if there are more.
+    bool starves_ = false;
+    std::array<guest*, records.size()> guests_{};
+};
+
+// ---- The list of segments alone, with one cell in a segment.
+class segments {
+    using list = detail::segment_list<0>;
+
+public:
+    /// There are segments for the tickets before `end`, and both cursors are at `passed`.
+    segments(list::ticket end, list::ticket passed) : cursor_(passed << 1U) {
+        for (list::ticket t = 1; t != end; ++t) {
+            append();
+        }
+    }
+
+    void append() {
+        const auto last = list_.find(list::ticket{1} << 40U, from_);
+        list_.append(last);
+        list_.advance(from_, last, 1);
+    }
+    void finish(list::ticket t) {
+        cell_of(t).store(list::finished_cell, std::memory_order_release);
+    }
+    void cancel(list::ticket t) {
+        cell_of(t).store(list::cancelled_cell, std::memory_order_release);
+    }
+    bool has(list::ticket t) { return list_.find(t, from_).first == t; }
+    void tidy() { list_.tidy(cursor_); }
+    void pass(list::ticket t) { cursor_.store(t << 1U, std::memory_order_relaxed); }
+    void require_there(list::ticket t) { static_cast<void>(cell_of(t)); }
+
+private:
+    detail::atomic<list::word>& cell_of(list::ticket t) {
+        const auto at = list_.find(t, from_);
+        require(at.first == t, "a segment is lost");
+        return list_.cell(at.n, t);
+    }
+
+    list list_;
+    list::front from_{list_.first()};
+    detail::atomic<std::uint64_t> cursor_;
+};
+
+// One takes out as many segments as it may, behind the first one, which the other takes out. Then
+// segments are used again.
+void taken_out_together() {
+    segments list(8, 6);
+    for (unsigned t = 1; t != 5; ++t) {
+        list.finish(t);
+    }
+    run_threads(
+        [&] {
+            list.finish(0);
+            list.tidy();
+            list.require_there(5);
+        },
+        [&] {
+            list.tidy();
+            list.append();
+            list.append();
+        });
+    list.require_there(6);
+    list.require_there(9);
+}
+
+// One appends, late: meanwhile another has, and has used up and released that segment.
+void appended_late() {
+    segments list(2, 1'000);
+    run_threads(
+        [&] {
+            list.append();
+            list.append();
+            for (unsigned t = 0; t != 3; ++t) {
+                list.finish(t);
+            }
+            list.tidy();
+        },
+        [&] { list.append(); });
+    list.require_there(3);
+}
+
+// The other colour skips what is being swept. Not more than one of the segments is lost.
+void swept_and_skipped() {
+    segments list(7, 0);
+    for (unsigned t = 1; t != 6; ++t) {
+        list.cancel(t);
+    }
+    list.tidy(); // the next one sweeps
+    the_checker().starve(1'000, true);
+    run_threads([&] { list.pass(6); }, [&] { list.tidy(); });
+    for (unsigned t = 0; t != 6; ++t) {
+        if (list.has(t)) {
+            list.finish(t);
+        }
+    }
+    list.tidy();
+    list.tidy();
+    for (unsigned i = 0; i != 5; ++i) {
+        list.append();
+    }
+    list.require_there(11);
+}
+
+// The first segment stays. Behind it segments come and go, until the one that was behind it first
+// is there again.
+void taken_out_again() {
+    segments list(4, 1'000);
+    list.finish(1);
+    list.finish(2);
+    run_threads(
+        [&] {
+            for (unsigned t = 3; t != 7; ++t) {
+                list.tidy();
+                list.append();
+                list.finish(t);
+            }
+            list.require_there(7);
+        },
+        [&] { list.tidy(); });
+    list.require_there(0);
+    list.require_there(7);
+}
+
+constexpr std::array all{
+    scene{"fifo_list_together", "segments: two take out different ones, and one walks",
+          taken_out_together, reaches(step::recycling)},
+    scene{"fifo_list_skipped", "segments: one sweeps, and the cursor moves past it",
+          swept_and_skipped},
+    scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
+    scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
+          reaches(step::recycling)},
+};
+
+} // namespace
+
+// One cell in a segment, or two: every arrival, or every other, comes to a boundary.
+void play_wait_list() {
+    if (playing->venue == "queue") {
+        crowd<detail::basic_dual_queue<0>>().run();
+    } else if (playing->venue == "queue2") {
+        crowd<detail::basic_dual_queue<1>>().run();
+    } else {
+        crowd<detail::dual_stack>().run();
+    }
+}
+
+std::span<const scene> wait_list_scenes() {
+    return all;
+}
+
+} // namespace tryst::model
