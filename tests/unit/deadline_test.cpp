@@ -83,6 +83,11 @@ TEST_F(ExchangeDeadline, IsRoundedUp) {
 
 // ---- No patience: take a partner that waits, or fail at once.
 
+task<> leave_slot(exchanger<int>& ex) {
+    move_to_empty_slot(ex);
+    co_return;
+}
+
 /// The limit has passed, whatever the clock.
 template <class Limit>
 void expect_over(Limit limit) {
@@ -102,9 +107,13 @@ void expect_over(Limit limit) {
         expect_timed_out(bare, 3);
         EXPECT_FALSE(waits_in_list(ex) || waits_in_arena(ex));
 
-        // With an arena, the hasty party comes while the offer is there.
+        // With an arena, the hasty party comes while the offer is there: in its own slot, or in
+        // another.
         received<int> waiting;
         loop->spawn(party(waiting, [&] { return ex.exchange(4); }));
+        if (slots == 2) {
+            loop->spawn(leave_slot(ex));
+        }
         loop->spawn(party(on_loop, [&] { return hurry(5); }));
         loop.advance(0ms);
         EXPECT_EQ(on_loop, 4);
