@@ -48,6 +48,9 @@ public:
         return coroutine_.promise().ended.load(std::memory_order_acquire);
     }
 
+    /// Instead of waiting for its end. Precondition: no other thread can be resuming it.
+    void destroy() noexcept { std::exchange(coroutine_, nullptr).destroy(); }
+
     void join() const noexcept {
         while (!ended()) {
             std::this_thread::yield();

@@ -13,30 +13,19 @@
 
 #include <algorithm>
 
+namespace tryst::test {
 namespace {
 
-using tryst::detail::clock;
-using tryst::detail::lone_patience;
-using tryst::detail::patience;
-using tryst::test::grow;
-using tryst::test::waits_in_arena;
-using tryst::test::waits_in_list;
+using detail::patience;
 
-TEST(Patience, OfALonePartyLastsForItsTime) {
+TEST(Patience, OfALonePartyLastsForItsTimeAndBeginsAnewWithTheNextOffer) {
     const int party = 0;
     patience::begin(&party);
-    const auto start = clock::now();
+    const auto start = detail::clock::now();
     while (patience::lasts(&party)) {
     }
-    EXPECT_GE(clock::now() - start, lone_patience);
+    EXPECT_GE(detail::clock::now() - start, detail::lone_patience);
     EXPECT_FALSE(patience::lasts(&party));
-}
-
-TEST(Patience, BeginsAnewWithTheNextOffer) {
-    const int party = 0;
-    patience::begin(&party);
-    while (patience::lasts(&party)) {
-    }
     patience::begin(&party);
     EXPECT_TRUE(patience::lasts(&party));
 }
@@ -51,14 +40,14 @@ TEST(Patience, EndsWhenAnotherPartyOfTheThreadMakesAnOffer) {
     EXPECT_TRUE(patience::lasts(&second));
 }
 
-tryst::task<> swap_once(tryst::exchanger<int>& with, int mine, int& got) {
+task<> swap_once(exchanger<int>& with, int mine, int& got) {
     auto exchange = with.exchange(mine);
     const auto result = co_await exchange;
     got = result ? *result : -1;
 }
 
 /// A task on the same loop that looks at the exchanger in each of `turns` turns.
-tryst::task<> watch(tryst::exchanger<int>& with, tryst::run_loop& loop, int turns, int& in_arena) {
+task<> watch(exchanger<int>& with, run_loop& loop, int turns, int& in_arena) {
     for (int i = 0; i != turns; ++i) {
         in_arena += waits_in_arena(with) ? 1 : 0;
         auto turn = loop.schedule();
@@ -70,9 +59,9 @@ TEST(Patience, OfALoneCoroutineIsMoreThanATurnOfItsLoop) {
     // The clock may end the offer early in some runs, if this thread loses its core; not in all.
     int most = 0;
     for (int i = 0; i != 1'000 && most < 3; ++i) {
-        tryst::exchanger<int> with(1);
+        exchanger<int> with(1);
         grow(with);
-        tryst::run_loop loop;
+        run_loop loop;
         int got = 0;
         int in_arena = 0;
         loop.spawn(swap_once(with, 1, got));
@@ -87,44 +76,41 @@ TEST(Patience, OfALoneCoroutineIsMoreThanATurnOfItsLoop) {
     EXPECT_EQ(most, 3);
 }
 
-/// Counts the rounds for which a wait lasts.
+/// Counts the rounds for which the first and the second wait last, if they do not end earlier.
 struct counting_strategy {
     static constexpr bool owns_thread = true;
 
-    static tryst::executor_ref executor() noexcept { return {}; }
+    static executor_ref executor() noexcept { return {}; }
     template <class Done, class Late>
     void await_partner(Done /*is_done*/, Late is_late) noexcept {
-        int& rounds = in_list ? rounds_in_list : rounds_in_arena;
-        while (rounds != 100 && !is_late()) {
-            ++rounds;
+        while (rounds[waits] != 100 && !is_late()) {
+            ++rounds[waits];
         }
-        if (in_list) {
+        if (++waits == 2) {
             with->close();
         }
-        in_list = true;
     }
     void sleep() noexcept {}
+    bool sleep_until(detail::clock::time_point /*deadline*/) noexcept { return true; }
     template <class Step>
     auto step(Step step) noexcept {
         return step();
     }
 
-    tryst::exchanger<int>* with;
-    bool in_list = false;
-    int rounds_in_arena = 0;
-    int rounds_in_list = 0;
+    exchanger<int>* with = nullptr;
+    int waits = 0;
+    int rounds[2] = {};
 };
 
 TEST(Patience, OfAThreadIsShorterInTheArenaThanInTheWaitList) {
-    tryst::exchanger<int> with(1);
+    exchanger<int> with(1);
     grow(with);
     auto exchange = with.exchange(1);
     counting_strategy strategy{&with};
-    const auto result =
-        tryst::detail::blocking_wait(tryst::detail::operation_access::of(exchange), strategy);
+    const auto result = detail::blocking_wait(detail::operation_access::of(exchange), strategy);
     EXPECT_FALSE(result);
-    EXPECT_EQ(strategy.rounds_in_arena, tryst::detail::arena_rounds - 1);
-    EXPECT_EQ(strategy.rounds_in_list, 100);
+    EXPECT_EQ(strategy.rounds[0], detail::arena_rounds - 1);
+    EXPECT_EQ(strategy.rounds[1], 100);
 }
 
 /// An operation that a partner has claimed, after its deadline.
@@ -133,46 +119,26 @@ struct claimed_operation {
     static constexpr bool is_timed = true;
 
     template <bool OwnsThread>
-    tryst::detail::arrival begin(tryst::executor_ref /*on*/, bool /*spent*/) noexcept {
-        return tryst::detail::arrival::claimed;
+    detail::arrival begin(executor_ref /*on*/, bool /*spent*/) noexcept {
+        return detail::arrival::claimed;
     }
     template <bool OwnsThread>
-    tryst::detail::arrival look_again() noexcept {
-        return tryst::detail::arrival::completed;
+    detail::arrival look_again() noexcept {
+        return detail::arrival::completed;
     }
-    static tryst::detail::clock::time_point time_limit() noexcept { return {}; }
+    static detail::clock::time_point time_limit() noexcept { return {}; }
     static bool is_complete() noexcept { return false; }
     static bool park() noexcept { return false; }
     static void cancel(bool /*by_deadline*/) noexcept {}
     static bool take_result() noexcept { return true; }
 };
 
-/// Counts the rounds of a wait that does not end earlier.
-struct patient_strategy {
-    static constexpr bool owns_thread = true;
-
-    static tryst::executor_ref executor() noexcept { return {}; }
-    template <class Done, class Late>
-    void await_partner(Done /*is_done*/, Late is_late) noexcept {
-        while (rounds != 100 && !is_late()) {
-            ++rounds;
-        }
-    }
-    void sleep() noexcept {}
-    bool sleep_until(tryst::detail::clock::time_point /*deadline*/) noexcept { return true; }
-    template <class Step>
-    auto step(Step step) noexcept {
-        return step();
-    }
-
-    int rounds = 0;
-};
-
 TEST(Patience, OfAClaimedThreadDoesNotEndBecausePartnersMayNeedItsProcessor) {
     claimed_operation exchange;
-    patient_strategy strategy;
-    EXPECT_TRUE(tryst::detail::blocking_wait(exchange, strategy));
-    EXPECT_EQ(strategy.rounds, 100);
+    counting_strategy strategy;
+    EXPECT_TRUE(detail::blocking_wait(exchange, strategy));
+    EXPECT_EQ(strategy.rounds[0], 100);
 }
 
 } // namespace
+} // namespace tryst::test
