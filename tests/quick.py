@@ -107,13 +107,13 @@ def run_tests(folders: set[str]) -> None:
 
 
 def run_model(base: str, headers: list[str]) -> None:
-    """A short look at each scene that concerns the headers."""
+    """A short look at each scene that concerns the headers; at all, if only the scenes have changed."""
     steps = [step for header in headers for step in steps_changed(base, header)]
     run("build the model checker", ["cmake", "--build", OPTIMISED, f"-j{os.cpu_count()}", "--target", "model_check"])
     checker = OPTIMISED / "tests/model/model_check"
     files = [os.path.relpath(header, "include/tryst") for header in headers]
     scenes = [line.split()[0] for line in output(checker, "--list").splitlines()]
-    scenes = [scene for scene in scenes if any(concerns(file, scene) for file in files)]
+    scenes = [scene for scene in scenes if not files or any(concerns(file, scene) for file in files)]
     looks = [[checker, "--preemptions", "1", "--stale-reads", "1", "--stop", "--ignore-reach", *scenes[i::JOBS]]
              for i in range(JOBS)]
     run(f"{len(scenes)} scenes" + (f" (steps {' '.join(steps)})" if steps else ""), *looks)
