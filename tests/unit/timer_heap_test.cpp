@@ -10,21 +10,14 @@
 #include <set>
 #include <vector>
 
+namespace tryst::test {
 namespace {
 
-using tryst::timer_node;
-using tryst::detail::timer_heap;
+using detail::timer_heap;
 using time_point = timer_node::time_point;
-using namespace std::chrono_literals;
 
 constexpr time_point at(int nanoseconds) {
     return time_point(std::chrono::nanoseconds(nanoseconds));
-}
-
-timer_node due(int nanoseconds) {
-    timer_node node;
-    node.deadline = at(nanoseconds);
-    return node;
 }
 
 /// A heap beside a sorted reference; each step is taken in both, and their answers compared.
@@ -88,110 +81,6 @@ private:
     std::multimap<time_point, timer_node*> by_deadline_;
 };
 
-} // namespace
-
-TEST(TimerHeap, IsEmptyAtFirstAndAfterItsLastNode) {
-    timer_heap heap;
-    EXPECT_TRUE(heap.empty());
-    EXPECT_EQ(heap.pop_due(time_point::max()), nullptr);
-    timer_node node = due(1);
-    heap.insert(&node);
-    EXPECT_FALSE(heap.empty());
-    EXPECT_EQ(heap.pop_due(at(1)), &node);
-    EXPECT_TRUE(heap.empty());
-}
-
-TEST(TimerHeap, PopsANodeAtItsDeadlineAndNotBefore) {
-    timer_heap heap;
-    timer_node node = due(10);
-    heap.insert(&node);
-    EXPECT_EQ(heap.pop_due(at(9)), nullptr);
-    EXPECT_EQ(heap.pop_due(at(10)), &node);
-}
-
-TEST(TimerHeap, PopsInTheOrderOfDeadlinesWhateverTheOrderOfInsertion) {
-    timer_heap heap;
-    std::vector<timer_node> nodes;
-    nodes.reserve(101);
-    for (int i = 0; i != 101; ++i) {
-        nodes.push_back(due(i * 37 % 101)); // each of 0..100 once
-    }
-    for (timer_node& node : nodes) {
-        heap.insert(&node);
-    }
-    for (int i = 0; i != 101; ++i) {
-        EXPECT_EQ(heap.earliest(), at(i));
-        timer_node* const next = heap.pop_due(time_point::max());
-        ASSERT_NE(next, nullptr);
-        EXPECT_EQ(next->deadline, at(i));
-    }
-    EXPECT_TRUE(heap.empty());
-}
-
-TEST(TimerHeap, RemovesAnyNodeAndKeepsTheRestInOrder) {
-    constexpr int count = 32;
-    for (int removed = 0; removed != count; ++removed) {
-        timer_heap heap;
-        std::vector<timer_node> nodes;
-        nodes.reserve(count);
-        for (int i = 0; i != count; ++i) {
-            nodes.push_back(due(i * 13 % count));
-            heap.insert(&nodes.back());
-        }
-        // One node popped, so that the others are linked in more than one level.
-        timer_node* const first = heap.pop_due(time_point::max());
-        timer_node* const target = &nodes[static_cast<std::size_t>(removed)];
-        EXPECT_EQ(heap.remove(target), target != first);
-        time_point last{};
-        int left = 0;
-        while (timer_node* const next = heap.pop_due(time_point::max())) {
-            EXPECT_NE(next, target);
-            EXPECT_GT(next->deadline, last);
-            last = next->deadline;
-            ++left;
-        }
-        EXPECT_EQ(left, target == first ? count - 1 : count - 2);
-    }
-}
-
-TEST(TimerHeap, SaysThatANodeItDoesNotHoldWasNotRemoved) {
-    timer_heap heap;
-    timer_node other = due(1);
-    timer_node node = due(2);
-    heap.insert(&other);
-    EXPECT_FALSE(heap.remove(&node)) << "never inserted";
-    heap.insert(&node);
-    EXPECT_TRUE(heap.remove(&node));
-    EXPECT_FALSE(heap.remove(&node)) << "removed before";
-    EXPECT_EQ(heap.pop_due(at(1)), &other);
-    EXPECT_FALSE(heap.remove(&other)) << "popped before";
-}
-
-TEST(TimerHeap, TakesANodeAgainAfterItWasRemovedOrPopped) {
-    timer_heap heap;
-    timer_node node = due(1);
-    for (int round = 0; round != 3; ++round) {
-        heap.insert(&node);
-        EXPECT_TRUE(heap.remove(&node));
-        heap.insert(&node);
-        EXPECT_EQ(heap.pop_due(at(1)), &node);
-    }
-}
-
-TEST(TimerHeap, PopsEachOfManyEqualDeadlinesOnce) {
-    timer_heap heap;
-    std::vector<timer_node> nodes(50, due(5));
-    for (timer_node& node : nodes) {
-        heap.insert(&node);
-    }
-    EXPECT_EQ(heap.pop_due(at(4)), nullptr);
-    std::set<timer_node*> popped;
-    while (timer_node* const node = heap.pop_due(at(5))) {
-        EXPECT_TRUE(popped.insert(node).second);
-    }
-    EXPECT_EQ(popped.size(), nodes.size());
-}
-
 TEST(TimerHeap, AgreesWithASortedReferenceInEveryRandomHistory) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
@@ -221,3 +110,6 @@ TEST(TimerHeap, AgreesWithASortedReferenceInEveryRandomHistory) {
         }
     }
 }
+
+} // namespace
+} // namespace tryst::test

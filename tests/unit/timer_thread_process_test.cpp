@@ -21,6 +21,7 @@ struct calls_very_last {
 #include <tryst/task.hpp>
 
 #include "support/bare_coroutine.hpp"
+#include "support/queue_executor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,17 +45,16 @@ extern "C" const char* __tsan_default_options() { // NOLINT(bugprone-reserved-id
     return "die_after_fork=0";
 }
 
+namespace tryst::test {
 namespace {
 
-using tryst::timer_node;
-using tryst::detail::timer_thread;
-using tryst::test::detached_coroutine;
-using clock = tryst::detail::clock;
+using detail::clock;
+using detail::timer_thread;
 using namespace std::chrono_literals;
 
 /// Runs the rest of its caller on the timer thread.
 auto to_timer_thread() {
-    return tryst::sleep_for(1ns);
+    return sleep_for(1ns);
 }
 
 detached_coroutine count_down_on_timer_thread(std::latch& done) {
@@ -85,6 +85,16 @@ int run_in_child(Body body) {
     return status_of(child);
 }
 
+void begin_waits_on_other_threads() {
+    for (int i = 0; i != 2; ++i) {
+        std::thread([] {
+            while (true) {
+                wait_with_a_deadline();
+            }
+        }).detach();
+    }
+}
+
 /// Stays in its `fire` until it is let go.
 struct slow_timer : timer_node {
     slow_timer() {
@@ -111,8 +121,15 @@ using TimerThreadExit = process;
 using TimerThreadFork = process;
 using TimerThreadSignals = process;
 
-#define EXPECT_STATUS(statement, status)                                                           \
-    EXPECT_EXIT(statement, ::testing::ExitedWithCode(status), "")
+/// A test in a process of its own, which must exit with `status`.
+#define PROCESS_TEST(suite, name, status)                                                          \
+    struct suite##name##Process {                                                                  \
+        static void run();                                                                         \
+    };                                                                                             \
+    TEST_F(suite, name) {                                                                          \
+        EXPECT_EXIT(suite##name##Process::run(), ::testing::ExitedWithCode(status), "");           \
+    }                                                                                              \
+    void suite##name##Process::run()
 
 // ---- exit
 
@@ -126,38 +143,26 @@ struct waits_in_its_destructor {
     }
 };
 
-TEST_F(TimerThreadExit, LetsAStaticDestructorWait) {
-    EXPECT_STATUS(
-        {
-            static const waits_in_its_destructor first;
-            wait_with_a_deadline(); // starts the thread, which therefore ends before `first`
-            static const waits_in_its_destructor last;
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, LetsAStaticDestructorWait, 3) {
+    static const waits_in_its_destructor first;
+    wait_with_a_deadline(); // starts the thread, which therefore ends before `first`
+    static const waits_in_its_destructor last;
+    std::exit(3);
 }
 
-TEST_F(TimerThreadExit, LetsTheLastStaticDestructorWait) {
-    EXPECT_STATUS(
-        {
-            very_last = [] {
-                wait_with_a_deadline();
-                wait_with_a_deadline();
-                std::_Exit(4);
-            };
-            wait_with_a_deadline();
-            std::exit(3);
-        },
-        4);
+PROCESS_TEST(TimerThreadExit, LetsTheLastStaticDestructorWait, 4) {
+    very_last = [] {
+        wait_with_a_deadline();
+        wait_with_a_deadline();
+        std::_Exit(4);
+    };
+    wait_with_a_deadline();
+    std::exit(3);
 }
 
-TEST_F(TimerThreadExit, MayStartTheThread) {
-    EXPECT_STATUS(
-        {
-            static const waits_in_its_destructor only;
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, MayStartTheThread, 3) {
+    static const waits_in_its_destructor only;
+    std::exit(3);
 }
 
 detached_coroutine exit_on_timer_thread() {
@@ -165,36 +170,19 @@ detached_coroutine exit_on_timer_thread() {
     std::exit(7);
 }
 
-TEST_F(TimerThreadExit, MayBeCalledOnTheThread) {
-    EXPECT_STATUS(
-        {
-            exit_on_timer_thread();
-            std::latch(1).wait();
-        },
-        7);
+PROCESS_TEST(TimerThreadExit, MayBeCalledOnTheThreadBeforeAStaticDestructorWaits, 7) {
+    static const waits_in_its_destructor first;
+    exit_on_timer_thread();
+    std::latch(1).wait();
 }
 
-TEST_F(TimerThreadExit, MayBeCalledOnTheThreadBeforeAStaticDestructorWaits) {
-    EXPECT_STATUS(
-        {
-            static const waits_in_its_destructor first;
-            exit_on_timer_thread();
-            std::latch(1).wait();
-        },
-        7);
-}
-
-TEST_F(TimerThreadExit, WaitsForAFireInProgress) {
-    EXPECT_STATUS(
-        {
-            static slow_timer timer;
-            very_last = [] { std::_Exit(timer.finished ? 3 : 4); };
-            timer_thread::instance().arm(&timer);
-            timer.entered.wait();
-            (void)std::atexit([] { timer.go_on.count_down(); });
-            std::exit(5);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, WaitsForAFireInProgress, 3) {
+    static slow_timer timer;
+    very_last = [] { std::_Exit(timer.finished ? 3 : 4); };
+    timer_thread::instance().arm(&timer);
+    timer.entered.wait();
+    (void)std::atexit([] { timer.go_on.count_down(); });
+    std::exit(5);
 }
 
 detached_coroutine wait_again_and_again(std::atomic<int>& waits) {
@@ -205,31 +193,17 @@ detached_coroutine wait_again_and_again(std::atomic<int>& waits) {
     }
 }
 
-TEST_F(TimerThreadExit, EndsThoughADeadlineIsAlwaysDue) {
-    EXPECT_STATUS(
-        {
-            static std::atomic<int> waits{0};
-            wait_again_and_again(waits);
-            waits.wait(0);
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, EndsThoughADeadlineIsAlwaysDue, 3) {
+    static std::atomic<int> waits{0};
+    wait_again_and_again(waits);
+    waits.wait(0);
+    std::exit(3);
 }
 
-TEST_F(TimerThreadExit, EndsThoughOtherThreadsBeginWaits) {
-    EXPECT_STATUS(
-        {
-            for (int i = 0; i != 2; ++i) {
-                std::thread([] {
-                    while (true) {
-                        wait_with_a_deadline();
-                    }
-                }).detach();
-            }
-            wait_with_a_deadline();
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, EndsThoughOtherThreadsBeginWaits, 3) {
+    begin_waits_on_other_threads();
+    wait_with_a_deadline();
+    std::exit(3);
 }
 
 struct waits_for_another_thread {
@@ -251,74 +225,40 @@ struct waits_for_another_thread {
     }};
 };
 
-TEST_F(TimerThreadExit, ServesTheWaitsOfOtherThreads) {
-    EXPECT_STATUS(
-        {
-            static const waits_for_another_thread first;
-            wait_with_a_deadline();
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadExit, ServesTheWaitsOfOtherThreads, 3) {
+    static const waits_for_another_thread first;
+    wait_with_a_deadline();
+    std::exit(3);
 }
 
 // ---- fork
 
-TEST_F(TimerThreadFork, ServesTheDeadlinesOfTheChild) {
-    EXPECT_STATUS(
-        {
+PROCESS_TEST(TimerThreadFork, ServesTheDeadlinesOfAChildAndAGrandchild, 3) {
+    wait_with_a_deadline();
+    std::exit(run_in_child([] {
+        wait_with_a_deadline();
+        return run_in_child([] {
             wait_with_a_deadline();
-            std::exit(run_in_child([] {
-                wait_with_a_deadline();
-                return 3;
-            }));
-        },
-        3);
+            return run_in_child([] { return 3; }); // which does not wait
+        });
+    }));
 }
 
-TEST_F(TimerThreadFork, ServesTheDeadlinesOfAGrandchild) {
-    EXPECT_STATUS(
-        {
-            wait_with_a_deadline();
-            std::exit(run_in_child([] {
-                wait_with_a_deadline();
-                return run_in_child([] {
-                    wait_with_a_deadline();
-                    return 3;
-                });
-            }));
-        },
-        3);
+PROCESS_TEST(TimerThreadFork, ServesBothIfTheParentHasNeverWaited, 3) {
+    const int status = run_in_child([] {
+        wait_with_a_deadline();
+        return 3;
+    });
+    wait_with_a_deadline();
+    std::exit(status);
 }
 
-TEST_F(TimerThreadFork, LetsAChildExitThatDoesNotWait) {
-    EXPECT_STATUS(
-        {
-            wait_with_a_deadline();
-            std::exit(run_in_child([] { return 3; }));
-        },
-        3);
-}
-
-TEST_F(TimerThreadFork, ServesBothIfTheParentHasNeverWaited) {
-    EXPECT_STATUS(
-        {
-            const int status = run_in_child([] {
-                wait_with_a_deadline();
-                return 3;
-            });
-            wait_with_a_deadline();
-            std::exit(status);
-        },
-        3);
-}
-
-tryst::test::bare_coroutine wait_until(tryst::exchanger<int>& ex, clock::time_point deadline,
-                                       std::atomic<int>& item) {
+bare_coroutine wait_until(exchanger<int>& ex, clock::time_point deadline, std::atomic<int>& item) {
     auto got = co_await ex.exchange(1, deadline);
     item = got ? *got : -1;
 }
 
-detached_coroutine wait_alone_until(tryst::exchanger<int>& ex, clock::time_point deadline,
+detached_coroutine wait_alone_until(exchanger<int>& ex, clock::time_point deadline,
                                     std::atomic<int>& item) {
     auto got = co_await ex.exchange(1, deadline);
     item = got ? *got : -1;
@@ -326,7 +266,7 @@ detached_coroutine wait_alone_until(tryst::exchanger<int>& ex, clock::time_point
 }
 
 int fork_with_a_pending_wait(clock::duration patience) {
-    tryst::exchanger<int> ex;
+    exchanger<int> ex;
     std::atomic<int> item{0};
     const auto deadline = clock::now() + patience;
     wait_alone_until(ex, deadline, item);
@@ -334,7 +274,7 @@ int fork_with_a_pending_wait(clock::duration patience) {
         if (item != 0) {
             return 1; // the deadline had passed before the fork
         }
-        tryst::exchanger<int> other;
+        exchanger<int> other;
         std::atomic<int> others_item{0};
         wait_alone_until(other, deadline + 1ns, others_item);
         others_item.wait(0);
@@ -347,53 +287,41 @@ int fork_with_a_pending_wait(clock::duration patience) {
     return status;
 }
 
-TEST_F(TimerThreadFork, DoesNotPassOnTheDeadlinesOfTheParent) {
-    EXPECT_STATUS(
-        {
-            int status = 1;
-            for (auto patience = 10ms; status == 1; patience *= 2) {
-                status = fork_with_a_pending_wait(patience);
-            }
-            std::exit(status);
-        },
-        3);
+PROCESS_TEST(TimerThreadFork, DoesNotPassOnTheDeadlinesOfTheParent, 3) {
+    int status = 1;
+    for (auto patience = 10ms; status == 1; patience *= 2) {
+        status = fork_with_a_pending_wait(patience);
+    }
+    std::exit(status);
 }
 
-TEST_F(TimerThreadFork, LetsTheChildDestroyAWaitOfTheParent) {
-    EXPECT_STATUS(
-        {
-            tryst::exchanger<int> ex;
-            std::atomic<int> item{0};
-            std::vector<tryst::test::bare_coroutine> waiting;
-            for (int i = 0; i != 3; ++i) {
-                waiting.push_back(wait_until(ex, clock::now() + 24h, item));
-            }
-            std::exit(run_in_child([&] {
-                wait_with_a_deadline();
-                waiting.clear();
-                wait_with_a_deadline();
-                return 3;
-            }));
-        },
-        3);
+PROCESS_TEST(TimerThreadFork, LetsTheChildDestroyAWaitOfTheParent, 3) {
+    exchanger<int> ex;
+    std::atomic<int> item{0};
+    std::vector<bare_coroutine> waiting;
+    for (int i = 0; i != 3; ++i) {
+        waiting.push_back(wait_until(ex, clock::now() + 24h, item));
+    }
+    std::exit(run_in_child([&] {
+        wait_with_a_deadline();
+        waiting.clear();
+        wait_with_a_deadline();
+        return 3;
+    }));
 }
 
-TEST_F(TimerThreadFork, MayComeDuringAFire) {
-    EXPECT_STATUS(
-        {
-            slow_timer timer;
-            timer_thread::instance().arm(&timer);
-            timer.entered.wait();
-            const int status = run_in_child([&] {
-                timer_thread::instance().disarm(&timer); // its `fire` never returns here
-                wait_with_a_deadline();
-                return 3;
-            });
-            timer.go_on.count_down();
-            timer_thread::instance().disarm(&timer);
-            std::exit(status);
-        },
-        3);
+PROCESS_TEST(TimerThreadFork, MayComeDuringAFire, 3) {
+    slow_timer timer;
+    timer_thread::instance().arm(&timer);
+    timer.entered.wait();
+    const int status = run_in_child([&] {
+        timer_thread::instance().disarm(&timer); // its `fire` never returns here
+        wait_with_a_deadline();
+        return 3;
+    });
+    timer.go_on.count_down();
+    timer_thread::instance().disarm(&timer);
+    std::exit(status);
 }
 
 detached_coroutine fork_on_timer_thread(std::atomic<pid_t>& child) {
@@ -409,42 +337,28 @@ detached_coroutine fork_on_timer_thread(std::atomic<pid_t>& child) {
     child.notify_all();
 }
 
-TEST_F(TimerThreadFork, MayBeCalledOnTheThread) {
-    EXPECT_STATUS(
-        {
-            std::atomic<pid_t> child{0};
-            fork_on_timer_thread(child);
-            child.wait(0);
-            wait_with_a_deadline();
-            std::exit(status_of(child));
-        },
-        7);
+PROCESS_TEST(TimerThreadFork, MayBeCalledOnTheThread, 7) {
+    std::atomic<pid_t> child{0};
+    fork_on_timer_thread(child);
+    child.wait(0);
+    wait_with_a_deadline();
+    std::exit(status_of(child));
 }
 
-TEST_F(TimerThreadFork, MayComeWhileOtherThreadsBeginWaits) {
-    EXPECT_STATUS(
-        {
-            for (int i = 0; i != 2; ++i) {
-                std::thread([] {
-                    while (true) {
-                        wait_with_a_deadline();
-                    }
-                }).detach();
-            }
-            for (int i = 0; i != 20; ++i) {
-                wait_with_a_deadline();
-                const pid_t child = ::fork();
-                if (child == 0) {
-                    wait_with_a_deadline();
-                    std::_Exit(3);
-                }
-                if (status_of(child) != 3) {
-                    std::_Exit(4);
-                }
-            }
+PROCESS_TEST(TimerThreadFork, MayComeWhileOtherThreadsBeginWaits, 3) {
+    begin_waits_on_other_threads();
+    for (int i = 0; i != 20; ++i) {
+        wait_with_a_deadline();
+        const pid_t child = ::fork();
+        if (child == 0) {
+            wait_with_a_deadline();
             std::_Exit(3);
-        },
-        3);
+        }
+        if (status_of(child) != 3) {
+            std::_Exit(4);
+        }
+    }
+    std::_Exit(3);
 }
 
 // ---- signals
@@ -477,50 +391,34 @@ bool blocks_all_but_faults() {
     return true;
 }
 
-TEST_F(TimerThreadSignals, AreBlockedExceptFaults) {
-    EXPECT_STATUS(std::exit(blocks_all_but_faults() ? 3 : 4), 3);
+PROCESS_TEST(TimerThreadSignals, AreBlockedExceptFaultsAlsoInAChild, 3) {
+    const bool blocked = blocks_all_but_faults();
+    std::exit(blocked ? run_in_child([] { return blocks_all_but_faults() ? 3 : 5; }) : 4);
 }
 
-TEST_F(TimerThreadSignals, AreBlockedInAChild) {
-    EXPECT_STATUS(
-        {
-            wait_with_a_deadline();
-            std::exit(run_in_child([] { return blocks_all_but_faults() ? 3 : 4; }));
-        },
-        3);
+PROCESS_TEST(TimerThreadSignals, GoToTheProgramThatWaitsForThem, 3) {
+    wait_with_a_deadline();
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &term, nullptr);
+    ::kill(::getpid(), SIGTERM);
+    int got = 0;
+    std::exit(::sigwait(&term, &got) == 0 && got == SIGTERM ? 3 : 4);
 }
 
-TEST_F(TimerThreadSignals, GoToTheProgramThatWaitsForThem) {
-    EXPECT_STATUS(
-        {
-            wait_with_a_deadline();
-            sigset_t term;
-            sigemptyset(&term);
-            sigaddset(&term, SIGTERM);
-            ::pthread_sigmask(SIG_BLOCK, &term, nullptr);
-            ::kill(::getpid(), SIGTERM);
-            int got = 0;
-            std::exit(::sigwait(&term, &got) == 0 && got == SIGTERM ? 3 : 4);
-        },
-        3);
-}
-
-TEST_F(TimerThreadSignals, AreNotBlockedInTheThreadThatStartsIt) {
-    EXPECT_STATUS(
-        {
-            sigset_t before;
-            sigset_t after;
-            ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
-            wait_with_a_deadline();
-            ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
-            for (int number = 1; number != SIGRTMAX; ++number) {
-                if (::sigismember(&before, number) != ::sigismember(&after, number)) {
-                    std::exit(4);
-                }
-            }
-            std::exit(3);
-        },
-        3);
+PROCESS_TEST(TimerThreadSignals, AreNotBlockedInTheThreadThatStartsIt, 3) {
+    sigset_t before;
+    sigset_t after;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
+    wait_with_a_deadline();
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+    for (int number = 1; number != SIGRTMAX; ++number) {
+        if (::sigismember(&before, number) != ::sigismember(&after, number)) {
+            std::exit(4);
+        }
+    }
+    std::exit(3);
 }
 
 // ---- No thread
@@ -549,69 +447,51 @@ private:
     pthread_attr_t before_;
 };
 
-/// An executor without timers, which runs everything in `run`.
-class plain_queue {
-public:
-    tryst::executor_ref executor() noexcept {
-        static constexpr tryst::executor_vtable vtable{
-            .post = [](void* self, tryst::executor_node* node) noexcept {
-                static_cast<plain_queue*>(self)->nodes_.push_back(node);
-            }};
-        return {this, &vtable};
-    }
-    void run() {
-        const tryst::executor_scope here(executor());
-        while (!nodes_.empty()) {
-            tryst::executor_node* const node = nodes_.front();
-            nodes_.erase(nodes_.begin());
-            node->run(node);
-        }
-    }
-
-private:
-    std::vector<tryst::executor_node*> nodes_;
-};
-
 struct outcome {
+    template <class Result>
+    void note(const Result& got) {
+        error = got.error();
+        item = got ? *got : got.returned();
+    }
     std::error_code error;
     int item = 0;
 };
 
-detached_coroutine exchange_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
+detached_coroutine exchange_in_time(exchanger<int>& ex, int item, outcome& end) {
     const auto got = co_await ex.exchange(item, 1h);
-    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+    end.note(got);
 }
 
-detached_coroutine exchange_before(tryst::exchanger<int>& ex, int item, outcome& end) {
+detached_coroutine exchange_before(exchanger<int>& ex, int item, outcome& end) {
     const auto got = co_await ex.exchange(item, clock::now() + 1h);
-    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+    end.note(got);
 }
 
-detached_coroutine select_in_time(tryst::exchanger<int>& ex, int item, outcome& end) {
-    const auto got = co_await tryst::select(ex.exchange(item), 1h);
-    const auto& only = got.get<0>();
-    end = only ? outcome{{}, *only} : outcome{only.error(), only.returned()};
+detached_coroutine select_in_time(exchanger<int>& ex, int item, outcome& end) {
+    const auto got = co_await select(ex.exchange(item), 1h);
+    end.note(got.get<0>());
 }
 
-detached_coroutine exchange_without_end(tryst::exchanger<int>& ex, int item, outcome& end) {
+detached_coroutine exchange_without_end(exchanger<int>& ex, int item, outcome& end) {
     const auto got = co_await ex.exchange(item);
-    end = got ? outcome{{}, *got} : outcome{got.error(), got.returned()};
+    end.note(got);
 }
 
 /// Calls `check` with each kind of wait, and a function that runs what it has posted.
 template <class Check>
 int with_each_wait(Check check) {
     for (auto* const wait : {exchange_in_time, exchange_before, select_in_time}) {
-        const auto nothing = [] {};
-        if (const int status = check(wait, nothing)) {
+        if (const int status = check(wait, [] {})) {
             return status;
         }
-        plain_queue queue;
-        const auto in_queue = [&](tryst::exchanger<int>& ex, int item, outcome& end) {
-            const tryst::executor_scope here(queue.executor());
-            wait(ex, item, end);
+        queue_executor queue; // which has no timers
+        const executor_scope here(queue.ref());
+        const auto run_all = [&] {
+            while (queue.size() != 0) {
+                queue.run_one();
+            }
         };
-        if (const int status = check(in_queue, [&] { queue.run(); })) {
+        if (const int status = check(wait, run_all)) {
             return status + 10;
         }
     }
@@ -620,75 +500,58 @@ int with_each_wait(Check check) {
 
 using TimerThreadFailure = process;
 
-TEST_F(TimerThreadFailure, GivesAnItemBackBeforeItIsOffered) {
-    EXPECT_STATUS(
-        {
-            const no_more_threads here;
-            std::exit(with_each_wait([](auto wait, auto run) {
-                tryst::exchanger<int> ex;
-                outcome end;
-                wait(ex, 7, end);
-                run();
-                if (end.error != tryst::exchange_errc::out_of_memory || end.item != 7) {
-                    return 4;
-                }
-                return ex.try_exchange(1) ? 5 : 0;
-            }));
-        },
-        3);
+PROCESS_TEST(TimerThreadFailure, GivesAnItemBackBeforeItIsOffered, 3) {
+    const no_more_threads here;
+    std::exit(with_each_wait([](auto wait, auto run) {
+        exchanger<int> ex;
+        outcome end;
+        wait(ex, 7, end);
+        run();
+        if (end.error != exchange_errc::out_of_memory || end.item != 7) {
+            return 4;
+        }
+        return ex.try_exchange(1) ? 5 : 0;
+    }));
 }
 
-TEST_F(TimerThreadFailure, DoesNotMatterIfAPartnerWaits) {
-    EXPECT_STATUS(
-        {
-            const no_more_threads here;
-            std::exit(with_each_wait([](auto wait, auto run) {
-                tryst::exchanger<int> ex;
-                outcome one;
-                outcome two;
-                exchange_without_end(ex, 1, one);
-                wait(ex, 2, two);
-                run();
-                return one.error || two.error || one.item != 2 || two.item != 1 ? 4 : 0;
-            }));
-        },
-        3);
+PROCESS_TEST(TimerThreadFailure, DoesNotMatterIfAPartnerWaits, 3) {
+    const no_more_threads here;
+    std::exit(with_each_wait([](auto wait, auto run) {
+        exchanger<int> ex;
+        outcome one;
+        outcome two;
+        exchange_without_end(ex, 1, one);
+        wait(ex, 2, two);
+        run();
+        return one.error || two.error || one.item != 2 || two.item != 1 ? 4 : 0;
+    }));
 }
 
-TEST_F(TimerThreadFailure, DoesNotLast) {
-    EXPECT_STATUS(
-        {
-            tryst::exchanger<int> ex;
-            outcome first;
-            outcome second;
-            {
-                const no_more_threads here;
-                exchange_in_time(ex, 1, first);
-            }
-            exchange_in_time(ex, 2, second);
-            wait_with_a_deadline();
-            const auto got = ex.try_exchange(3);
-            std::exit(first.error && got && *got == 2 && !second.error ? 3 : 4);
-        },
-        3);
+PROCESS_TEST(TimerThreadFailure, DoesNotLast, 3) {
+    exchanger<int> ex;
+    outcome first;
+    outcome second;
+    {
+        const no_more_threads here;
+        exchange_in_time(ex, 1, first);
+    }
+    exchange_in_time(ex, 2, second);
+    wait_with_a_deadline();
+    const auto got = ex.try_exchange(3);
+    std::exit(first.error && got && *got == 2 && !second.error ? 3 : 4);
 }
 
-TEST_F(TimerThreadFailure, DoesNotMatterToAnExecutorWithTimers) {
-    EXPECT_STATUS(
-        {
-            const no_more_threads here;
-            tryst::exchanger<int> ex;
-            tryst::run_loop loop;
-            std::error_code error;
-            const auto wait = [](tryst::exchanger<int>& alone,
-                                 std::error_code& how) -> tryst::task<> {
-                const auto got = co_await alone.exchange(1, 1ms);
-                how = got.error();
-            };
-            loop.run(wait(ex, error));
-            std::exit(error == tryst::exchange_errc::timed_out ? 3 : 4);
-        },
-        3);
+PROCESS_TEST(TimerThreadFailure, DoesNotMatterToAnExecutorWithTimers, 3) {
+    const no_more_threads here;
+    exchanger<int> ex;
+    run_loop loop;
+    std::error_code error;
+    const auto wait = [](exchanger<int>& alone, std::error_code& how) -> task<> {
+        const auto got = co_await alone.exchange(1, 1ms);
+        how = got.error();
+    };
+    loop.run(wait(ex, error));
+    std::exit(error == exchange_errc::timed_out ? 3 : 4);
 }
 
 TEST_F(TimerThreadFailure, EndsTheProgramInASleep) {
@@ -704,3 +567,4 @@ TEST_F(TimerThreadFailure, EndsTheProgramInASleep) {
 #endif
 
 } // namespace
+} // namespace tryst::test

@@ -20,25 +20,17 @@
 #include <type_traits>
 #include <utility>
 
+namespace tryst::test {
 namespace {
 
 using namespace std::chrono_literals;
-using tryst::exchange_errc;
-using tryst::executor_node;
-using tryst::task;
-using tryst::test::bare_coroutine;
-using tryst::test::budget;
-using tryst::test::census;
-using tryst::test::send_all;
-using tryst::test::timed_loop;
-using tryst::test::tracked;
-using tryst::test::waiting_partners;
-using channel = tryst::synchronous_channel<int>;
+using channel = synchronous_channel<int>;
+constexpr int all_partners = waiting_partners::count;
 
 /// Awaits the operations that `make` makes, as often as partners wait.
 template <class Make>
 task<> repeat(Make make, int& done) {
-    while (done != waiting_partners::count) {
+    while (done != all_partners) {
         const auto got = co_await make();
         if (!got) {
             ADD_FAILURE() << "no partner";
@@ -57,13 +49,13 @@ task<> look(const int& done, int& seen) {
 /// ready.
 template <class Make>
 int operations_before_others(Make make) {
-    tryst::run_loop loop;
+    run_loop loop;
     int done = 0;
     int seen = -1;
     loop.spawn(repeat(make, done));
     loop.spawn(look(done, seen));
     loop.run_until_idle();
-    EXPECT_EQ(done, waiting_partners::count);
+    EXPECT_EQ(done, all_partners);
     return seen;
 }
 template <class Make, class MakePartner>
@@ -72,16 +64,16 @@ int operations_before_others(Make make, MakePartner make_partner) {
     return operations_before_others(make);
 }
 
+// ---- Each kind of operation
+
 /// Parties without colours do not wait together. So a new one waits before each exchange.
 template <class Exchange>
 bare_coroutine be_partner(Exchange exchange) {
     const auto got = co_await exchange();
     EXPECT_TRUE(got);
 }
-
-TEST(TurnBudget, LetsOthersRunAfterExchanges) {
-    tryst::exchanger<int> ex;
-    const auto exchange = [&] { return ex.exchange(1); };
+template <class Exchange>
+void expect_budget_for_exchanges(Exchange exchange) {
     std::deque<bare_coroutine> partners;
     EXPECT_EQ(operations_before_others([&] {
                   partners.push_back(be_partner(exchange));
@@ -90,262 +82,203 @@ TEST(TurnBudget, LetsOthersRunAfterExchanges) {
               budget);
 }
 
-TEST(TurnBudget, LetsOthersRunAfterExchangesWithLimits) {
-    tryst::exchanger<int> ex;
+TEST(TurnBudgetOfExchanges, LetsOthersRun) {
+    exchanger<int> ex;
     const std::stop_source source;
-    const auto exchange = [&] { return ex.exchange(1, 1h, source.get_token()); };
-    std::deque<bare_coroutine> partners;
-    EXPECT_EQ(operations_before_others([&] {
-                  partners.push_back(be_partner(exchange));
-                  return exchange();
-              }),
-              budget);
+    expect_budget_for_exchanges([&] { return ex.exchange(1); });
+    expect_budget_for_exchanges([&] { return ex.exchange(1, 1h, source.get_token()); });
 }
 
 template <class Order>
 class TurnBudgetOfOrder : public ::testing::Test {};
-using orders = ::testing::Types<std::integral_constant<tryst::order, tryst::order::fifo>,
-                                std::integral_constant<tryst::order, tryst::order::lifo>>;
+using orders = ::testing::Types<std::integral_constant<order, order::fifo>,
+                                std::integral_constant<order, order::lifo>>;
 TYPED_TEST_SUITE(TurnBudgetOfOrder, orders);
 
-TYPED_TEST(TurnBudgetOfOrder, LetsOthersRunAfterRedAndBlueParties) {
-    tryst::red_blue_exchanger<int, int, TypeParam::value> ex;
+TYPED_TEST(TurnBudgetOfOrder, LetsOthersRun) {
+    red_blue_exchanger<int, int, TypeParam::value> ex;
     const auto red = [&] { return ex.red(1); };
     const auto blue = [&] { return ex.blue(1); };
     EXPECT_EQ(operations_before_others(red, blue), budget);
     EXPECT_EQ(operations_before_others(blue, red), budget);
-}
-
-TYPED_TEST(TurnBudgetOfOrder, LetsOthersRunAfterSendersAndReceivers) {
-    tryst::synchronous_channel<int, TypeParam::value> where;
+    synchronous_channel<int, TypeParam::value> where;
     const auto send = [&] { return where.send(1); };
     const auto receive = [&] { return where.receive(); };
     EXPECT_EQ(operations_before_others(send, receive), budget);
     EXPECT_EQ(operations_before_others(receive, send), budget);
 }
 
-TEST(TurnBudget, LetsOthersRunAfterSelections) {
+TEST(TurnBudgetOfSelections, LetsOthersRun) {
     std::array<channel, 2> where;
     const auto send = [&] { return where[1].send(1); };
     const auto receive = [](channel& each) { return each.receive(); };
     EXPECT_EQ(operations_before_others(
-                  [&] { return tryst::select(where[0].receive(), where[1].receive()); }, send),
+                  [&] { return select(where[0].receive(), where[1].receive()); }, send),
               budget);
     EXPECT_EQ(operations_before_others(
-                  [&] { return tryst::select(where[0].receive(), where[1].receive(), 1h); }, send),
+                  [&] { return select(where[0].receive(), where[1].receive(), 1h); }, send),
               budget);
-    EXPECT_EQ(operations_before_others([&] { return tryst::select_from(where, receive); }, send),
-              budget);
+    EXPECT_EQ(operations_before_others([&] { return select_from(where, receive); }, send), budget);
 }
 
-/// Parties that only together find a partner each time.
-TEST(TurnBudget, IsSharedByTheTasksOfATurn) {
+// ---- What others can do meanwhile
+
+/// A party that finds a partner each time.
+class TurnBudget : public ::testing::Test {
+protected:
+    /// Sends with one deadline, which has passed, until it is refused.
+    task<> send_until_refused() {
+        const auto deadline = loop.now();
+        while (!why) {
+            if (done == stop_after) {
+                stop.request_stop();
+            }
+            auto sent = co_await where.send(done, deadline, stop.get_token());
+            if (!sent) {
+                why = sent.error();
+                EXPECT_EQ(sent.returned(), done);
+                co_return;
+            }
+            ++done;
+        }
+    }
+
     channel where;
-    const waiting_partners partners(where);
-    tryst::run_loop loop;
+    const waiting_partners partners{where};
+    timed_loop loop;
+    std::stop_source stop;
+    int stop_after = -1;
     int done = 0;
     int seen = -1;
-    const auto both = [](channel& to, int& count) -> task<> {
-        co_await tryst::when_all(send_all(to, count), send_all(to, count));
+    std::error_code why;
+};
+
+TEST_F(TurnBudget, IsSharedByTheTasksOfATurn) {
+    const auto both = [&]() -> task<> { // which only together find a partner each time
+        co_await when_all(send_all(where, done), send_all(where, done));
     };
-    loop.spawn(both(where, done));
-    loop.spawn(look(done, seen));
-    loop.run_until_idle();
-    EXPECT_EQ(done, waiting_partners::count);
+    loop->spawn(both());
+    loop->spawn(look(done, seen));
+    loop->run_until_idle();
+    EXPECT_EQ(done, all_partners);
     EXPECT_LE(seen, 2 * budget);
 }
 
-TEST(TurnBudget, LetsTimersFire) {
-    channel where;
-    const waiting_partners partners(where);
-    timed_loop loop;
-    int done = 0;
-    int seen = -1;
-    const auto sleeper = [](const int& count, int& at) -> task<> {
-        const bool passed = co_await tryst::sleep_for(1ms);
-        at = passed ? count : -1;
+TEST_F(TurnBudget, LetsTimersFire) {
+    const auto nap = [&]() -> task<> {
+        const bool passed = co_await sleep_for(1ms);
+        seen = passed ? done : -1;
     };
-    loop->spawn(sleeper(done, seen));
+    loop->spawn(nap());
     loop->run_until_idle();
     loop->spawn(send_all(where, done));
     loop.advance(1ms);
-    EXPECT_EQ(done, waiting_partners::count);
+    EXPECT_EQ(done, all_partners);
+    EXPECT_GE(seen, 0);
     EXPECT_LE(seen, budget);
 }
 
 /// Sends to all, and posts from another thread when it has begun.
-TEST(TurnBudget, LetsMailArrive) {
-    struct letter : executor_node {
-        const int* done;
-        int seen = -1;
+TEST_F(TurnBudget, LetsMailArrive) {
+    const auto send = [&]() -> task<> {
+        std::thread([&] { loop->spawn(look(done, seen)); }).join();
+        co_await send_all(where, done);
     };
-    channel where;
-    const waiting_partners partners(where);
-    tryst::run_loop loop;
-    int done = 0;
-    letter mail;
-    mail.done = &done;
-    mail.run = [](executor_node* node) noexcept {
-        auto& self = static_cast<letter&>(*node);
-        self.seen = *self.done;
-    };
-    const auto send = [](tryst::run_loop& on, channel& to, letter& later, int& count) -> task<> {
-        std::thread([&] { on.post(&later); }).join();
-        co_await send_all(to, count);
-    };
-    loop.spawn(send(loop, where, mail, done));
-    loop.run_until_idle();
-    EXPECT_EQ(done, waiting_partners::count);
-    EXPECT_GE(mail.seen, 0);
-    EXPECT_LE(mail.seen, 2 * (budget + 1));
-}
-
-TEST(TurnBudget, LetsALoopStop) {
-    channel where;
-    const waiting_partners partners(where);
-    tryst::run_loop loop;
-    int done = 0;
-    loop.spawn(send_all(where, done));
-    loop.stop();
-    loop.run();
-    EXPECT_LE(done, budget + 1);
-    loop.run_until_idle();
-    EXPECT_EQ(done, waiting_partners::count);
-}
-
-TEST(TurnBudget, EndsALoopOfOperationsWithOneDeadline) {
-    channel where;
-    const waiting_partners partners(where);
-    timed_loop loop;
-    int done = 0;
-    std::error_code why;
-    const auto send = [](channel& to, timed_loop& on, int& count, std::error_code& end) -> task<> {
-        const auto deadline = on.now();
-        while (true) {
-            auto sent = co_await to.send(count, deadline);
-            if (!sent) {
-                end = sent.error();
-                EXPECT_EQ(sent.returned(), count);
-                co_return;
-            }
-            ++count;
-        }
-    };
-    loop->spawn(send(where, loop, done, why));
+    loop->spawn(send());
     loop->run_until_idle();
+    EXPECT_EQ(done, all_partners);
+    EXPECT_GE(seen, 0);
+    EXPECT_LE(seen, 2 * (budget + 1));
+}
+
+TEST_F(TurnBudget, LetsALoopStop) {
+    loop->spawn(send_all(where, done));
+    loop->stop();
+    loop->run();
+    EXPECT_LE(done, budget + 1);
+    loop->run_until_idle();
+    EXPECT_EQ(done, all_partners);
+}
+
+TEST_F(TurnBudget, EndsALoopOfOperationsWithOneDeadline) {
+    loop->run(send_until_refused());
     EXPECT_EQ(why, exchange_errc::timed_out);
     EXPECT_EQ(done, budget);
 }
 
-TEST(TurnBudget, EndsALoopOfSelectionsWithOneDeadline) {
-    channel where;
-    channel other;
-    const waiting_partners partners(where);
-    timed_loop loop;
-    int done = 0;
-    const auto send = [](channel& to, channel& elsewhere, timed_loop& on, int& count) -> task<> {
-        const auto deadline = on.now();
+TEST_F(TurnBudget, EndsALoopOfSelectionsWithOneDeadline) {
+    channel elsewhere;
+    const auto send = [&]() -> task<> {
+        const auto deadline = loop.now();
         while (true) {
-            auto got = co_await tryst::select(to.send(count), elsewhere.receive(), deadline);
+            auto got = co_await select(where.send(done), elsewhere.receive(), deadline);
             if (!got) {
                 co_return;
             }
-            ++count;
+            ++done;
         }
     };
-    loop->spawn(send(where, other, loop, done));
-    loop->run_until_idle();
+    loop->run(send());
     EXPECT_EQ(done, budget);
 }
 
 /// A stop comes first, as without a budget.
-TEST(TurnBudget, LeavesAStopItsPrecedence) {
-    channel where;
-    const waiting_partners partners(where);
-    timed_loop loop;
-    std::stop_source source;
-    int done = 0;
-    std::error_code why;
-    const auto send = [](channel& to, timed_loop& on, std::stop_source& stop, int& count,
-                         std::error_code& end) -> task<> {
-        const auto deadline = on.now();
-        while (!end) {
-            if (count == budget) {
-                stop.request_stop();
-            }
-            auto sent = co_await to.send(count, deadline, stop.get_token());
-            if (!sent) {
-                end = sent.error();
-                co_return;
-            }
-            ++count;
-        }
-    };
-    loop->spawn(send(where, loop, source, done, why));
-    loop->run_until_idle();
+TEST_F(TurnBudget, LeavesAStopItsPrecedence) {
+    stop_after = budget;
+    loop->run(send_until_refused());
     EXPECT_EQ(why, exchange_errc::cancelled);
 }
 
-/// The loop ends when a party has its partner, and is queued.
-TEST(TurnBudget, LosesNothingIfTheLoopEndsWhileThePartyIsQueued) {
-    census all;
-    {
-        tryst::synchronous_channel<tracked> where;
-        const waiting_partners partners([&] { return where.receive(); });
-        int begun = 0;
-        {
-            tryst::run_loop loop;
-            const auto send = [](auto& to, census& of, int& count) -> task<> {
-                while (true) {
-                    ++count;
-                    auto sent = co_await to.send(tracked(of, count));
-                    if (!sent) {
-                        co_return;
-                    }
-                }
-            };
-            loop.spawn(send(where, all, begun));
-            loop.stop();
-            loop.run();
-            EXPECT_EQ(begun, budget + 1);
-            EXPECT_EQ(all.alive, begun);
+// ---- A party that has its partner, and is queued
+
+template <class Make>
+task<> repeat_and_count(Make make, int& begun) {
+    while (true) {
+        ++begun;
+        auto got = co_await make();
+        if (!got) {
+            co_return;
         }
-        int others = 0;
-        while (where.try_send(tracked(all, -1))) {
-            ++others;
-        }
-        EXPECT_EQ(begun + others, waiting_partners::count); // each took exactly one partner
     }
-    EXPECT_EQ(all.alive, 0);
+}
+/// Ends the loop then. @returns how many operations have begun.
+template <class Make>
+int end_loop_while_queued(Make make) {
+    int begun = 0;
+    run_loop loop;
+    loop.spawn(repeat_and_count(make, begun));
+    loop.stop();
+    loop.run();
+    EXPECT_EQ(begun, budget + 1);
+    return begun;
 }
 
-TEST(TurnBudget, LosesNothingIfTheLoopEndsWhileASelectionIsQueued) {
-    census all;
+TEST(TurnBudgetAtTheEndOfALoop, LosesNoItemOfAnExchange) {
+    census kept;
     {
-        tryst::synchronous_channel<tracked> where;
-        tryst::synchronous_channel<tracked> other;
-        const waiting_partners partners([&] { return where.send(tracked(all, 0)); });
-        int begun = 0;
-        {
-            tryst::run_loop loop;
-            const auto receive = [](auto& a, auto& b, int& count) -> task<> {
-                while (true) {
-                    ++count;
-                    auto got = co_await tryst::select(a.receive(), b.receive());
-                    if (!got) {
-                        co_return;
-                    }
-                }
-            };
-            loop.spawn(receive(where, other, begun));
-            loop.stop();
-            loop.run();
-            EXPECT_EQ(begun, budget + 1);
+        synchronous_channel<tracked> where;
+        const waiting_partners partners([&] { return where.receive(); });
+        const int begun = end_loop_while_queued([&] { return where.send(tracked(kept, 1)); });
+        int others = 0;
+        while (where.try_send(tracked(kept, -1))) {
+            ++others;
         }
-        const auto late = other.try_send(tracked(all, 1)); // no waiter was left behind
+        EXPECT_EQ(begun + others, all_partners); // each took exactly one partner
+    }
+    EXPECT_EQ(kept.alive, 0);
+}
+
+TEST(TurnBudgetAtTheEndOfALoop, LosesNoItemOfASelection) {
+    census kept;
+    {
+        synchronous_channel<tracked> where;
+        synchronous_channel<tracked> other;
+        const waiting_partners partners([&] { return where.send(tracked(kept, 0)); });
+        end_loop_while_queued([&] { return select(where.receive(), other.receive()); });
+        const auto late = other.try_send(tracked(kept, 1)); // no waiter was left behind
         EXPECT_FALSE(late);
     }
-    EXPECT_EQ(all.alive, 0);
+    EXPECT_EQ(kept.alive, 0);
 }
 
 template <class Make>
@@ -357,122 +290,95 @@ bare_coroutine repeat_for_ever(Make make) {
         }
     }
 }
-
-/// Destroys a coroutine that has its partner, and is in the queue of the loop.
 template <class Make>
 void destroy_while_queued(Make make) {
-    tryst::run_loop loop;
-    bool destroyed = false;
-    loop.spawn([](Make again, bool& done) -> task<> {
-        {
-            const auto party = repeat_for_ever(again); // until its budget is spent
-        }
-        done = true;
+    run_loop loop;
+    const auto begin_and_destroy = [&]() -> task<> {
+        const auto party = repeat_for_ever(make); // until its budget is spent
         co_return;
-    }(make, destroyed));
+    };
+    loop.run(begin_and_destroy());
     loop.run_until_idle();
-    EXPECT_TRUE(destroyed);
 }
 
-TEST(TurnBudget, DoesNotResumeAPartyThatIsDestroyedWhileItIsQueued) {
+TEST(TurnBudgetOfADestroyedParty, DoesNotResumeIt) {
     channel where;
     const waiting_partners partners([&] { return where.send(1); });
     destroy_while_queued([&] { return where.receive(); });
-    destroy_while_queued([&] { return tryst::select(where.receive()); });
+    destroy_while_queued([&] { return select(where.receive()); });
 }
 
-TEST(TurnBudget, DoesNotHoldUpACoroutineWithoutAnExecutor) {
-    channel where;
-    const waiting_partners partners(where);
-    int done = 0;
-    const auto send = [](channel& to, int& count) -> bare_coroutine {
-        co_await send_all(to, count);
-    };
-    const auto party = send(where, done);
-    EXPECT_EQ(done, waiting_partners::count);
+// ---- Parties that are not on a loop
+
+TEST_F(TurnBudget, DoesNotHoldUpACoroutineWithoutAnExecutor) {
+    const auto send = [&]() -> bare_coroutine { co_await send_all(where, done); };
+    const auto party = send();
+    EXPECT_EQ(done, all_partners);
+}
+
+TEST_F(TurnBudget, DoesNotHoldUpAThread) {
+    for (int i = 0; i != all_partners; ++i) {
+        ASSERT_TRUE(sync_wait(where.send(i)));
+    }
 }
 
 /// A coroutine that is resumed inline spends the budget of the party that resumes it.
-TEST(TurnBudget, IsNotExceededAfterAnInlineResumption) {
+TEST(TurnBudgetOfAnInlineResumption, IsNotExceeded) {
     channel where;
     channel elsewhere;
     const waiting_partners others(elsewhere);
     int done_inline = 0;
-    const auto receive_and_send = [](channel& from, channel& to, int& count) -> bare_coroutine {
-        const auto got = co_await from.receive();
+    const auto receive_and_send = [&]() -> bare_coroutine {
+        const auto got = co_await where.receive();
         EXPECT_TRUE(got);
-        co_await send_all(to, count);
+        co_await send_all(elsewhere, done_inline);
     };
-    const auto first = receive_and_send(where, elsewhere, done_inline);
+    const auto first = receive_and_send();
     const waiting_partners partners(where);
-    tryst::run_loop loop;
-    int done = 0;
-    int seen = -1;
-    loop.spawn(send_all(where, done));
-    loop.spawn(look(done, seen));
-    loop.run_until_idle();
-    EXPECT_EQ(done_inline, waiting_partners::count);
-    EXPECT_EQ(done, waiting_partners::count);
-    EXPECT_LE(seen, budget);
-}
-
-TEST(TurnBudget, DoesNotHoldUpAThread) {
-    channel where;
-    const waiting_partners partners(where);
-    for (int i = 0; i != waiting_partners::count; ++i) {
-        ASSERT_TRUE(tryst::sync_wait(where.send(i)));
-    }
+    EXPECT_LE(operations_before_others([&] { return where.send(1); }), budget);
+    EXPECT_EQ(done_inline, all_partners);
 }
 
 /// An executor that runs its nodes without `next_batch`.
 class plain_executor {
 public:
-    tryst::executor_ref ref() noexcept {
-        static constexpr tryst::executor_vtable vtable{
+    executor_ref ref() noexcept {
+        static constexpr executor_vtable vtable{
             .post =
                 [](void* self, executor_node* node) noexcept {
-                    auto& own = *static_cast<plain_executor*>(self);
-                    node->next = nullptr;
-                    *own.tail_ = node;
-                    own.tail_ = &node->next;
+                    static_cast<plain_executor*>(self)->nodes_.push_back(node);
                 },
             .serial = true};
         return {this, &vtable};
     }
     /// @returns the number of nodes that it ran.
     int run() {
-        const tryst::executor_scope here(ref());
+        const executor_scope here(ref());
         int count = 0;
-        for (; head_ != nullptr; ++count) {
-            executor_node* const node = head_;
-            head_ = node->next;
-            if (head_ == nullptr) {
-                tail_ = &head_;
-            }
+        for (; !nodes_.empty(); ++count) {
+            executor_node* const node = nodes_.front();
+            nodes_.pop_front();
             node->run(node);
         }
         return count;
     }
 
 private:
-    executor_node* head_ = nullptr;
-    executor_node** tail_ = &head_;
+    std::deque<executor_node*> nodes_;
 };
 
-TEST(TurnBudget, BeginsAnewOnAnExecutorWithoutBatches) {
-    channel where;
-    const waiting_partners partners(where);
+TEST_F(TurnBudget, BeginsAnewOnAnExecutorWithoutBatches) {
     plain_executor executor;
-    int done = 0;
-    const auto send = [](plain_executor& on, channel& to, int& count) -> bare_coroutine {
-        co_await on.ref().schedule();
-        co_await send_all(to, count);
+    const auto send = [&]() -> bare_coroutine {
+        co_await executor.ref().schedule();
+        co_await send_all(where, done);
     };
-    const auto party = send(executor, where, done);
+    const auto party = send();
     const int nodes = executor.run();
-    EXPECT_EQ(done, waiting_partners::count);
-    EXPECT_GE(nodes, waiting_partners::count / (budget + 1));
-    EXPECT_LE(nodes, waiting_partners::count / budget + 2);
+    EXPECT_EQ(done, all_partners);
+    EXPECT_GE(nodes, all_partners / (budget + 1));
+    EXPECT_LE(nodes, all_partners / budget + 2);
 }
 
 } // namespace
+} // namespace tryst::test

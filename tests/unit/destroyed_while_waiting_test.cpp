@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Coroutines that are destroyed while they wait, with their loop or their scope: their frames are
+// freed, their offers withdrawn, and whatever would have ended the wait finds nobody.
+#include <tryst/run_loop.hpp>
+
+#include <tryst/select.hpp>
+#include <tryst/sleep.hpp>
+#include <tryst/synchronous_channel.hpp>
+#include <tryst/task_scope.hpp>
+#include <tryst/when_all.hpp>
+#include <tryst/when_any.hpp>
+
+#include "support/insides.hpp"
+#include "support/manual_clock.hpp"
+#include "support/works.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <ostream>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Where parties wait for each other.
+struct places {
+    exchanger<tracked> ex{1};
+    synchronous_channel<tracked> channel;
+    synchronous_channel<tracked> unused;
+};
+
+/// A loop, and all that its work may wait for.
+struct world {
+    census kept;
+    std::stop_source stop;
+    run_loop elsewhere;
+    std::optional<places> met{std::in_place};
+    manual_clock::dial dial;
+    std::optional<manual_loop> loop{std::in_place, run_loop_options{}, manual_clock(dial)};
+
+    tracked item() { return {kept, 0}; }
+    std::stop_token token() const { return stop.get_token(); }
+
+    void request_stop() { stop.request_stop(); }
+    void come_to_exchange() { static_cast<void>(met->ex.try_exchange(item())); }
+    void come_to_receive() { static_cast<void>(met->channel.try_receive()); }
+    void come_to_send() { static_cast<void>(met->channel.try_send(item())); }
+    void finish_elsewhere() { elsewhere.run_until_idle(); }
+    void nothing() {}
+};
+
+task<> exchange_once(world& w) {
+    static_cast<void>(co_await w.met->ex.exchange(w.item()));
+}
+
+/// A task that waits once; `mark` shows how long its frame lives.
+struct wait_kind {
+    const char* name;
+    task<> (*begin)(world& w, tracked mark);
+    void (world::*wake)(); ///< Ends the wait.
+    bool wakes_from_anywhere = true; ///< Also on another thread.
+};
+
+const wait_kind wait_kinds[]{
+    {"exchange",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await w.met->ex.exchange(w.item()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_exchange},
+    {"exchange in the arena",
+     [](world& w, tracked) -> task<> {
+         grow(w.met->ex);
+         static_cast<void>(co_await w.met->ex.exchange(w.item()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_exchange},
+    {"exchange with a deadline",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await w.met->ex.exchange(w.item(), 1h));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_exchange},
+    {"exchange with a deadline and a stop",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await w.met->ex.exchange(w.item(), 1h, w.token()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::request_stop},
+    {"send",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await w.met->channel.send(w.item()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_receive},
+    {"receive with a deadline and a stop",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await w.met->channel.receive(1h, w.token()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::request_stop},
+    {"select",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await select(w.met->channel.receive(), w.met->unused.send(w.item())));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_send},
+    {"select with a deadline and a stop",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(
+             co_await select(w.met->channel.receive(), w.met->unused.receive(), 1h, w.token()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::request_stop},
+    {"sleep",
+     [](world&, tracked) -> task<> {
+         static_cast<void>(co_await sleep_for(1h));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::nothing},
+    {"sleep with a stop",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await sleep_for(1h, w.token()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::request_stop},
+    {"schedule elsewhere, whence it is to come home",
+     [](world& w, tracked) -> task<> {
+         static_cast<void>(co_await hop(w.elsewhere, 1));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::finish_elsewhere, false}, // a frame must not be destroyed while it runs there
+    {"when_all",
+     [](world& w, tracked) -> task<> {
+         co_await when_all(exchange_once(w), keep(w.item()), sleep_for(1h));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::come_to_exchange},
+    {"when_any",
+     [](world& w, tracked) -> task<> {
+         tracked mine = w.item();
+         static_cast<void>(co_await when_any(
+             [&](auto stop) { return w.met->ex.exchange(std::move(mine), stop); }, 1h, w.token()));
+         ADD_FAILURE() << "resumed";
+     },
+     &world::request_stop},
+    {"join",
+     [](world& w, tracked) -> task<> {
+         task_scope scope;
+         scope.spawn(exchange_once(w));
+         co_await scope.join();
+         ADD_FAILURE() << "joined";
+     },
+     &world::come_to_exchange},
+    {"a handle",
+     [](world& w, tracked) -> task<> {
+         auto handle = w.elsewhere.spawn_future(give(w.item()));
+         static_cast<void>(co_await handle);
+         ADD_FAILURE() << "resumed";
+     },
+     &world::finish_elsewhere},
+};
+
+/// How far the wait has come.
+enum class moment { unstarted, first_turn, waiting, due, woken };
+constexpr const char* moments[]{"unstarted", "in its first turn", "waiting", "due", "woken"};
+
+void advance_to(moment now, world& w, const wait_kind& kind) {
+    if (now == moment::first_turn) { // an offer may look for a partner until its turn ends
+        w.loop->stop();
+        w.loop->run();
+    }
+    if (now >= moment::waiting) {
+        w.loop->run_until_idle();
+    }
+    if (now == moment::due) {
+        w.dial.time += 2h;
+    }
+    if (now == moment::woken) {
+        (w.*kind.wake)();
+    }
+}
+
+/// What else may be destroyed before the coroutine.
+enum class ending { loop, places_then_loop, scope };
+constexpr const char* endings[]{"with its loop", "with its loop, after the exchanger",
+                                "with its scope"};
+
+class DestroyedWhileWaiting : public ::testing::TestWithParam<wait_kind> {
+protected:
+    /// After which nothing is left.
+    static void end(ending how, moment when) {
+        world w;
+        std::optional<task_scope> scope(std::in_place, *w.loop);
+        if (how == ending::scope) {
+            scope->spawn(GetParam().begin(w, tracked(w.kept, 1)));
+        } else {
+            w.loop->spawn(GetParam().begin(w, tracked(w.kept, 1)));
+        }
+        EXPECT_EQ(w.kept.alive, 1) << "it began outside its loop";
+        advance_to(when, w, GetParam());
+        EXPECT_GE(w.kept.alive, 1);
+        if (how == ending::places_then_loop) {
+            w.met.reset();
+        }
+        scope.reset();
+        if (how == ending::scope) {
+            check_that_nobody_waits(w);
+            w.elsewhere.run_until_idle();
+            w.loop->run_until_idle(); // the resumption, had it been queued
+        }
+        w.loop.reset();
+        w.elsewhere.run_until_idle();
+        EXPECT_EQ(w.kept.alive, 0);
+        w.request_stop();
+        if (w.met) {
+            check_that_nobody_waits(w);
+        }
+    }
+
+private:
+    static void check_that_nobody_waits(world& w) {
+        EXPECT_EQ(w.met->ex.try_exchange(w.item()).error(), exchange_errc::no_partner);
+        EXPECT_FALSE(w.met->channel.try_send(w.item()));
+        EXPECT_FALSE(w.met->channel.try_receive());
+        EXPECT_FALSE(w.met->unused.try_send(w.item()));
+        EXPECT_FALSE(w.met->unused.try_receive());
+    }
+};
+
+/// Names its test after it.
+void PrintTo(const wait_kind& kind, std::ostream* to) { // NOLINT(readability-identifier-naming)
+    std::string name = kind.name;
+    std::erase(name, ',');
+    std::ranges::replace(name, ' ', '_');
+    *to << name;
+}
+INSTANTIATE_TEST_SUITE_P(, DestroyedWhileWaiting, ::testing::ValuesIn(wait_kinds));
+
+TEST_P(DestroyedWhileWaiting, LeavesNothing) {
+    for (const auto how : {ending::loop, ending::places_then_loop, ending::scope}) {
+        SCOPED_TRACE(endings[static_cast<int>(how)]);
+        for (const auto when :
+             {moment::unstarted, moment::first_turn, moment::waiting, moment::due, moment::woken}) {
+            SCOPED_TRACE(moments[static_cast<int>(when)]);
+            end(how, when);
+        }
+    }
+}
+
+TEST(DestroyedWhileWaitingInTheArena, IsWhatTheTableMeans) {
+    world w;
+    w.loop->spawn(wait_kinds[1].begin(w, w.item()));
+    advance_to(moment::first_turn, w, wait_kinds[1]);
+    EXPECT_TRUE(waits_in_arena(w.met->ex));
+}
+
+TEST(DestroyedWhileWaitingForAnotherThread, LeavesNothing) {
+    for (const wait_kind& kind : wait_kinds) {
+        SCOPED_TRACE(kind.name);
+        for (int round = 0; kind.wakes_from_anywhere && round != 100; ++round) {
+            world w;
+            w.loop->spawn(kind.begin(w, w.item()));
+            advance_to(round % 2 == 0 ? moment::waiting : moment::first_turn, w, kind);
+            std::thread waker([&] { (w.*kind.wake)(); });
+            w.loop.reset();
+            waker.join();
+            ASSERT_EQ(w.kept.alive, 0);
+        }
+    }
+}
+
+} // namespace
+} // namespace tryst::test

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Misuse of loops, tasks, scopes and joins that ends the program with a message.
+#include <tryst/run_loop.hpp>
+
+#include <tryst/inplace_stop_token.hpp>
+#include <tryst/select.hpp>
+#include <tryst/sleep.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/task_scope.hpp>
+#include <tryst/when_all.hpp>
+#include <tryst/when_any.hpp>
+
+#include "support/bare_coroutine.hpp"
+#include "support/queue_executor.hpp"
+#include "support/works.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <thread>
+#include <utility>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct misuse {
+    const char* name;
+    void (*commit)();
+    const char* message;
+};
+
+/// Names its test after it.
+void PrintTo(const misuse& what, std::ostream* to) { // NOLINT(readability-identifier-naming)
+    *to << what.name;
+}
+
+class Misuse : public ::testing::TestWithParam<misuse> {};
+
+TEST_P(Misuse, EndsTheProgram) {
+    EXPECT_DEATH(GetParam().commit(), GetParam().message);
+}
+
+template <class Body>
+void run_on_a_loop(Body body) {
+    run_loop loop;
+    loop.spawn(body(loop));
+    loop.run_until_idle();
+}
+
+constexpr misuse exceptions[]{
+    {"AnExceptionLeavesATask",
+     [] { run_on_a_loop([](run_loop&) { return fail("left the task"); }); }, "left the task"},
+    {"AnExceptionLeavesWorkOfAScope",
+     [] {
+         run_loop loop;
+         task_scope scope(loop);
+         scope.spawn(fail("left the task"));
+         loop.run(scope.join());
+     },
+     "left the task"},
+};
+INSTANTIATE_TEST_SUITE_P(, Misuse, ::testing::ValuesIn(exceptions));
+
+// ---- What assertions catch
+
+#ifndef NDEBUG
+
+bare_coroutine schedule_on(executor_ref there) {
+    co_await there.schedule();
+}
+
+detached_coroutine block_after_an_exchange(exchanger<int>& ex) {
+    static_cast<void>(co_await ex.exchange(1));
+    static_cast<void>(sync_wait(ex.exchange(2)));
+}
+
+detached_coroutine exchange_and_end(exchanger<int>& ex, std::unique_ptr<inplace_stop_source>& own) {
+    static_cast<void>(co_await ex.exchange(1, own->get_token()));
+    own.reset();
+}
+
+void destroy_own_task(bool at_the_start) {
+    run_loop loop;
+    std::optional<task<>> own;
+    const auto body = [&]() -> task<> {
+        if (!at_the_start) {
+            co_await loop.schedule();
+        }
+        own.reset();
+    };
+    const auto await = [](task<>& work) -> task<> { co_await std::move(work); };
+    own.emplace(body());
+    loop.run(await(*own));
+}
+
+constexpr misuse assertions[]{
+    {"ALoopRunsWithinItself",
+     [] {
+         run_on_a_loop([](run_loop& loop) -> task<> {
+             loop.run_until_idle();
+             co_return;
+         });
+     },
+     "not within itself"},
+    {"ALoopRunsATaskWithinItself",
+     [] {
+         run_on_a_loop([](run_loop& loop) -> task<> {
+             static_cast<void>(loop.run(give(1)));
+             co_return;
+         });
+     },
+     "not within itself"},
+    {"SyncWaitForATaskOnALoopsThread",
+     [] {
+         run_on_a_loop([](run_loop&) -> task<> {
+             static_cast<void>(sync_wait(give(1)));
+             co_return;
+         });
+     },
+     "must not block"},
+    {"SyncWaitForAnExchangeOnALoopsThread",
+     [] {
+         run_on_a_loop([](run_loop&) -> task<> {
+             exchanger<int> ex;
+             static_cast<void>(sync_wait(ex.exchange(1)));
+             co_return;
+         });
+     },
+     "must not block"},
+    {"ABareCoroutineBlocksThePartnerThatResumesIt",
+     [] {
+         exchanger<int> ex;
+         block_after_an_exchange(ex);
+         run_loop loop;
+         loop.run(swap(ex, 3));
+     },
+     "must not block"},
+    {"ATaskIsAwaitedTwice",
+     [] {
+         run_on_a_loop([](run_loop&) -> task<> {
+             task<int> work = give(1);
+             co_await work.when_ready();
+             co_await work.when_ready();
+         });
+     },
+     "awaited only once"},
+    {"AnEmptyTaskIsAwaited", [] { run_on_a_loop([](run_loop&) -> task<> { co_await task<>(); }); },
+     "awaited only once"},
+    {"ATaskDestroysItselfAtItsStart", [] { destroy_own_task(true); }, "a task destroyed itself"},
+    {"ATaskDestroysItselfLater", [] { destroy_own_task(false); }, "a task destroyed itself"},
+    {"AHandleIsAwaitedTwice",
+     [] {
+         run_loop loop;
+         auto handle = loop.spawn_future(give(1));
+         EXPECT_EQ(loop.run(handle), 1);
+         static_cast<void>(loop.run(handle));
+     },
+     "await it only once"},
+    {"AScopeHasNoExecutor", [] { task_scope(); }, "needs an executor"},
+    {"AScopeIsUsedOnAnotherExecutor",
+     [] {
+         run_loop loop;
+         task_scope scope(loop);
+         run_loop other;
+         const auto spawn = [](task_scope& into) -> task<> {
+             into.spawn(task<>());
+             co_return;
+         };
+         other.run(spawn(scope));
+     },
+     "on its own executor"},
+    {"AScopeIsJoinedOnAnotherExecutor",
+     [] {
+         run_loop loop;
+         task_scope scope(loop);
+         scope.spawn(turns(loop, 1));
+         sync_wait(scope.join());
+     },
+     "on its own executor"},
+    {"AStopSourceIsDestroyedByACallback",
+     [] {
+         auto source = std::make_unique<inplace_stop_source>();
+         const inplace_stop_callback callback(source->get_token(), [&source] { source.reset(); });
+         source->request_stop();
+     },
+     "an inplace_stop_source was destroyed by a callback"},
+    {"AStopSourceIsDestroyedByACoroutineThatItStops",
+     [] {
+         auto source = std::make_unique<inplace_stop_source>();
+         exchanger<int> ex;
+         exchange_and_end(ex, source);
+         source->request_stop();
+     },
+     "an inplace_stop_source was destroyed by a callback"},
+    {"AScheduleOnNoExecutor", [] { static_cast<void>(executor_ref().schedule()); },
+     "needs an executor"},
+    {"AQueuedFrameIsDestroyedWhereNothingCanBeRetracted",
+     [] {
+         queue_executor queue;
+         bare_coroutine queued = schedule_on(queue.ref());
+         queued.destroy();
+     },
+     "cannot retract"},
+};
+INSTANTIATE_TEST_SUITE_P(Assertions, Misuse, ::testing::ValuesIn(assertions));
+
+// ---- Work that destroys its own scope
+
+/// As a connection does that removes itself from a map.
+struct owner {
+    run_loop loop;
+    exchanger<int> ex;
+    std::unique_ptr<task_scope> scope = std::make_unique<task_scope>(loop);
+};
+
+task<> end(owner& own) {
+    own.scope.reset();
+    co_return;
+}
+
+bare_coroutine end_after_an_exchange(owner& own) {
+    static_cast<void>(co_await own.ex.exchange(1));
+    own.scope.reset();
+}
+
+struct way_to_the_end {
+    const char* name;
+    task<> (*go)(owner& own); ///< Each makes the work run in another way before it destroys.
+};
+constexpr way_to_the_end ways_to_the_end[]{
+    {"at its start", end},
+    {"after a schedule",
+     [](owner& own) -> task<> {
+         co_await own.loop.schedule();
+         own.scope.reset();
+     }},
+    {"after an exchange",
+     [](owner& own) -> task<> {
+         static_cast<void>(co_await own.ex.exchange(1));
+         own.scope.reset();
+     }},
+    {"after a select",
+     [](owner& own) -> task<> {
+         static_cast<void>(co_await select(own.ex.exchange(1)));
+         own.scope.reset();
+     }},
+    {"after a sleep",
+     [](owner& own) -> task<> {
+         static_cast<void>(co_await sleep_for(1ns));
+         own.scope.reset();
+     }},
+    {"in a task that it awaits", [](owner& own) -> task<> { co_await end(own); }},
+    {"after a task that was suspended",
+     [](owner& own) -> task<> {
+         co_await turns(own.loop, 2);
+         own.scope.reset();
+     }},
+    {"after a task that was not",
+     [](owner& own) -> task<> {
+         co_await turns(own.loop, 0);
+         own.scope.reset();
+     }},
+    {"after when_all",
+     [](owner& own) -> task<> {
+         co_await when_all(turns(own.loop, 1), turns(own.loop, 2));
+         own.scope.reset();
+     }},
+    {"in when_all", [](owner& own) -> task<> { co_await when_all(turns(own.loop, 1), end(own)); }},
+    {"after when_any",
+     [](owner& own) -> task<> {
+         auto wait = [&own](auto stop) { return own.ex.exchange(1, stop); };
+         static_cast<void>(co_await when_any(std::move(wait)));
+         own.scope.reset();
+     }},
+    {"after the work of a handle",
+     [](owner& own) -> task<> {
+         auto handle = own.loop.spawn_future(turns(own.loop, 2));
+         co_await handle;
+         own.scope.reset();
+     }},
+    {"in a coroutine that it resumes inline",
+     [](owner& own) -> task<> {
+         std::optional<bare_coroutine> inner;
+         std::thread([&] { inner.emplace(end_after_an_exchange(own)); }).join();
+         static_cast<void>(own.ex.try_exchange(1));
+         co_return;
+     }},
+};
+
+void end_by_own_work(const way_to_the_end& way, bool has_handle) {
+    owner own;
+    join_handle<> handle;
+    if (has_handle) {
+        handle = own.scope->spawn_future(way.go(own));
+    } else {
+        own.scope->spawn(way.go(own));
+    }
+    own.loop.run_until_idle();
+    static_cast<void>(own.ex.try_exchange(2)); // for those that wait for it
+    while (own.scope != nullptr) {
+        own.loop.run_until_idle();
+    }
+}
+
+TEST(MisuseOfAScope, ByItsOwnWorkEndsTheProgram) {
+    const char* const message = "a task destroyed itself|a task_scope on its own executor";
+    for (const way_to_the_end& way : ways_to_the_end) {
+        EXPECT_DEATH(end_by_own_work(way, false), message) << way.name;
+        EXPECT_DEATH(end_by_own_work(way, true), message) << way.name;
+    }
+}
+
+#endif
+
+} // namespace
+} // namespace tryst::test
