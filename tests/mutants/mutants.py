@@ -18,8 +18,7 @@ class Mutant(NamedTuple):
     line: int = 0  # where `before` is; 0: it is there exactly once
     known: str = ""  # why nothing can find it; it must survive
     also: tuple[str, str] | None = None  # a second change, of what is there exactly once
-    # Who looks for it: the model checker and then the simulation; "sim"; "memory": memory_stress;
-    # "unit": the unit tests of the wait lists.
+    # Who looks for it: the model checker and then the simulation; "sim"; "unit": the unit tests of the wait lists.
     by: str = "model"
 
     def applied(self, text: str) -> str:
@@ -478,11 +477,11 @@ def stack() -> Iterator[Mutant]:
         return Mutant(f"stack: {name}", file, before, after, by=by, known=known, also=also)
 
     yield mutant("a place that was left is not used again", "            return false;\n        }\n        nodes_.release(n, its);\n        return true;",
-                 "            return false;\n        }\n        return true;", "memory")
+                 "            return false;\n        }\n        return true;", "unit")
     yield mutant("a place that was left is used twice",
                  "            return nullptr; // already released", "            nodes_.release(n, popped);\n            return nullptr; // already released")
     yield mutant("whom a partner has met keeps its node", "        nodes_.release(n, popped);\n        return was == disowned",
-                 "        return was == disowned", "memory")
+                 "        return was == disowned", "unit")
     yield mutant("an arrival pushes on the other colour",
                  "while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {",
                  "while ((head & closed) == 0) {")
@@ -544,7 +543,7 @@ def pool() -> Iterator[Mutant]:
     yield Mutant("pool: a failed allocation is not noticed", file,
                  "        if (made == nullptr) {\n", "        if (made == nullptr && i > 31) {\n", by="sim")
     yield Mutant("pool: no node comes back", file, "            if (free_.compare_exchange_weak(head, changed(head, n),",
-                 "            if (true || free_.compare_exchange_weak(head, changed(head, n),", by="memory")
+                 "            if (true || free_.compare_exchange_weak(head, changed(head, n),", by="unit")
     yield Mutant("pool: blocks are left behind", file, "            delete[] to_memory(block", "            static_cast<void>(block", by="sim")
 
 

@@ -2,6 +2,7 @@
 // Both colours in every order: every kind of waiter and every way to end a wait, against each
 // other, for as long as TRYST_STRESS_SECONDS says (default 5). What they did must have been
 // possible, fifo included.
+#include "stress/any_operation.hpp"
 #include "stress/play.hpp"
 #include "stress/step_counts.hpp"
 #include "support/short_exchanger.hpp"
@@ -14,9 +15,8 @@
 #include <array>
 #include <atomic>
 #include <coroutine>
+#include <memory>
 #include <thread>
-#include <type_traits>
-#include <utility>
 
 namespace tryst::test {
 namespace {
@@ -102,52 +102,43 @@ private:
     history* record_;
 };
 
-/// What a wait is limited by.
-enum class limit : std::uint8_t { nothing, stop, deadline, both };
-
-template <bool Red, limit Limit, class Meeting>
-auto operation_of(coloured_scene<Meeting>& s, coloured_turn<Meeting>& t) noexcept {
-    if constexpr (Limit == limit::nothing) {
-        if constexpr (Red) {
-            return s.ex.red(t.item());
-        } else {
-            return s.ex.blue(t.item());
-        }
-    } else if constexpr (Limit == limit::stop) {
-        if constexpr (Red) {
-            return s.ex.red(t.item(), t.stop);
-        } else {
-            return s.ex.blue(t.item(), t.stop);
-        }
-    } else if constexpr (Limit == limit::deadline) {
-        if constexpr (Red) {
-            return s.ex.red(t.item(), t.patience);
-        } else {
-            return s.ex.blue(t.item(), t.patience);
-        }
-    } else {
-        if constexpr (Red) {
-            return s.ex.red(t.item(), t.patience, t.stop);
-        } else {
-            return s.ex.blue(t.item(), t.patience, t.stop);
-        }
+/// The next operation of a participant that waits.
+/// @param open  whether the exchanger is, afterwards.
+template <class Meeting>
+std::unique_ptr<any_operation> operation_of(coloured_scene<Meeting>& s, coloured_turn<Meeting>& t,
+                                            bool& open) {
+    wait_limits limits;
+    if (t.has_deadline()) {
+        limits.patience = t.patience;
     }
+    if (t.has_stop()) {
+        limits.stop = t.stop;
+    }
+    const auto end = [&](const auto& got) { open = t.end(got); };
+    const auto red = [&](auto... each) { return s.ex.red(t.item(), each...); };
+    const auto blue = [&](auto... each) { return s.ex.blue(t.item(), each...); };
+    return t.is_red() ? make_operation(limits, red, end) : make_operation(limits, blue, end);
 }
 
-/// An operation of which it is noted when its coroutine has suspended.
-template <bool Red, limit Limit, class Meeting>
+template <class Meeting>
+bool try_operation(coloured_scene<Meeting>& s, coloured_turn<Meeting>& t) {
+    return t.end(t.is_red() ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
+}
+
+/// Awaits an operation, and notes when its coroutine has suspended.
+template <class Meeting>
 class watched {
 public:
-    watched(coloured_scene<Meeting>& s, coloured_turn<Meeting>& t) noexcept
-        : operation_(operation_of<Red, Limit>(s, t)), turn_(&t) {}
+    watched(any_operation& operation, coloured_turn<Meeting>& t) noexcept
+        : operation_(&operation), turn_(&t) {}
 
-    bool await_ready() noexcept { return operation_.await_ready(); }
+    bool await_ready() noexcept { return operation_->await_ready(); }
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         const bool stays_here = executor_of(coroutine).alone_here();
         coloured_turn<Meeting>& mine = *turn_;
-        if (!operation_.await_suspend(coroutine)) {
+        if (!operation_->await_suspend(coroutine)) {
             return false;
         }
         if (stays_here) {
@@ -156,12 +147,10 @@ public:
         return true;
     }
 
-    exchange_result<tracked> await_resume() noexcept { return operation_.await_resume(); }
-    exchange_result<tracked> wait() noexcept { return operation_.wait(); }
+    void await_resume() { operation_->await_resume(); }
 
 private:
-    decltype(operation_of<Red, Limit>(std::declval<coloured_scene<Meeting>&>(),
-                                      std::declval<coloured_turn<Meeting>&>())) operation_;
+    any_operation* operation_;
     coloured_turn<Meeting>* turn_;
 };
 
@@ -172,31 +161,10 @@ Coroutine coroutine_party(coloured_scene<Meeting>& s, std::size_t number) {
     for (long i = 0; open; ++i) {
         coloured_turn<Meeting> t(s, number, i, random);
         if (t.tries()) {
-            open = t.end(t.is_red() ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
-        } else if (t.has_both()) {
-            if (t.is_red()) {
-                open = t.end(co_await watched<true, limit::both, Meeting>(s, t));
-            } else {
-                open = t.end(co_await watched<false, limit::both, Meeting>(s, t));
-            }
-        } else if (t.has_deadline()) {
-            if (t.is_red()) {
-                open = t.end(co_await watched<true, limit::deadline, Meeting>(s, t));
-            } else {
-                open = t.end(co_await watched<false, limit::deadline, Meeting>(s, t));
-            }
-        } else if (t.has_stop()) {
-            if (t.is_red()) {
-                open = t.end(co_await watched<true, limit::stop, Meeting>(s, t));
-            } else {
-                open = t.end(co_await watched<false, limit::stop, Meeting>(s, t));
-            }
+            open = try_operation(s, t);
         } else {
-            if (t.is_red()) {
-                open = t.end(co_await watched<true, limit::nothing, Meeting>(s, t));
-            } else {
-                open = t.end(co_await watched<false, limit::nothing, Meeting>(s, t));
-            }
+            const auto next = operation_of(s, t, open);
+            co_await watched<Meeting>(*next, t);
         }
     }
     s.left.count_down();
@@ -209,31 +177,9 @@ void thread_party(coloured_scene<Meeting>& s, std::size_t number) {
     for (long i = 0; open; ++i) {
         coloured_turn<Meeting> t(s, number, i, random);
         if (t.tries()) {
-            open = t.end(t.is_red() ? s.ex.try_red(t.item()) : s.ex.try_blue(t.item()));
-        } else if (t.has_both()) {
-            if (t.is_red()) {
-                open = t.end(watched<true, limit::both, Meeting>(s, t).wait());
-            } else {
-                open = t.end(watched<false, limit::both, Meeting>(s, t).wait());
-            }
-        } else if (t.has_deadline()) {
-            if (t.is_red()) {
-                open = t.end(watched<true, limit::deadline, Meeting>(s, t).wait());
-            } else {
-                open = t.end(watched<false, limit::deadline, Meeting>(s, t).wait());
-            }
-        } else if (t.has_stop()) {
-            if (t.is_red()) {
-                open = t.end(watched<true, limit::stop, Meeting>(s, t).wait());
-            } else {
-                open = t.end(watched<false, limit::stop, Meeting>(s, t).wait());
-            }
+            open = try_operation(s, t);
         } else {
-            if (t.is_red()) {
-                open = t.end(watched<true, limit::nothing, Meeting>(s, t).wait());
-            } else {
-                open = t.end(watched<false, limit::nothing, Meeting>(s, t).wait());
-            }
+            operation_of(s, t, open)->wait();
         }
     }
     s.left.count_down();

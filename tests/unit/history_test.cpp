@@ -141,476 +141,290 @@ std::set<std::string> rules_in(const std::string& said) {
     return rules;
 }
 
-TEST(History, FindsNothingWrongWithAnExchange) {
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 1, 3, 8), exchanged(8, 2, 4, 7)}, .at_rest = true}),
-        "");
-}
+/// A history, and which rules it breaks.
+struct example {
+    const char* what;
+    made m;
+    std::set<std::string> broken{};
+};
 
-TEST(History, LetsAPendingAndAnAbandonedPartnerKeepWhatTheyGot) {
-    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 3, 8), pending(8, 2), exchanged(9, 4, 6, 10),
-                                      abandoned(10, 5, 7)}}),
-              "");
-}
-
-TEST(HistoryR1, KnowsWhatNobodyGave) {
-    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 8)}}),
-              "R1 mutual: the one that gave 7 (channel 0, 1 to 2, received 8) received what nobody "
-              "gave\n");
-}
-
-TEST(HistoryR1, WantsTheExchangeToBeMutual) {
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 1, 4, 8), exchanged(8, 2, 5, 9), pending(9, 3)}}),
-        "R1 mutual: the one that gave 7 (channel 0, 1 to 4, received 8) received the value "
-        "of one that did not receive its own, the one that gave 8 (channel 0, 2 to 5, "
-        "received 9)\n");
-}
-
-TEST(HistoryR1, DoesNotLetAnybodyMeetItself) {
-    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 7)}}),
-              "R1 mutual: the one that gave 7 (channel 0, 1 to 2, received 7) received its own "
-              "value as a partner's\n");
-}
-
-TEST(HistoryR1, KeepsChannelsApart) {
-    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 3, 8), but(pending(8, 2), on(1))}}),
-              "R1 mutual: the one that gave 7 (channel 0, 1 to 3, received 8) received a value "
-              "from another channel, of the one that gave 8 (channel 1, 2 to the end, pending)\n");
-}
-
-TEST(HistoryR2, ForbidsToReceiveAValueTwice) {
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 1, 4, 9), exchanged(8, 2, 5, 9), pending(9, 3)}}),
-        "R2 once: the one that gave 8 (channel 0, 2 to 5, received 9) and the one that gave "
-        "7 (channel 0, 1 to 4, received 9) received the same value\n");
-}
-
-TEST(HistoryR3, WantsPartnersToOverlap) {
-    EXPECT_EQ(verdict({.operations = {exchanged(7, 1, 2, 8), exchanged(8, 3, 4, 7)}}),
-              "R3 overlap: the one that gave 7 (channel 0, 1 to 2, received 8) met one that it "
-              "cannot have met, the one that gave 8 (channel 0, 3 to 4, received 7)\n");
-}
-
-TEST(HistoryR3, WantsPartnersToOverlapAfterOneWasSeenParked) {
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 1, 4, 8), but(exchanged(8, 2, 6, 7), parked(3, 5))}}),
-        "R3 overlap: the one that gave 7 (channel 0, 1 to 4, received 8) met one that it "
-        "cannot have met, the one that gave 8 (channel 0, 2 to 6, parked 3 to 5, received "
-        "7)\n");
-}
-
-TEST(HistoryR3, WantsAnAbandonedPartnerToOverlap) {
-    EXPECT_EQ(verdict({.operations = {abandoned(7, 1, 2), exchanged(8, 3, 4, 7)}}),
-              "R3 overlap: the one that gave 8 (channel 0, 3 to 4, received 7) met one that it "
-              "cannot have met, the one that gave 7 (channel 0, 1 to 2, abandoned)\n");
-}
-
-TEST(HistoryR3, WantsOnePartnerToOffer) {
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 3, 8), in_the_way(way::tries)),
-                                      but(exchanged(8, 2, 4, 7), in_the_way(way::overdue))}}),
-              "R3 overlap: the one that gave 7 (channel 0, 1 to 3, trying, received 8) met the one "
-              "that gave 8 (channel 0, 2 to 4, overdue, received 7), but neither of them offers\n");
-}
-
-TEST(HistoryR4, LetsOnlyUnlikeColoursMeet) {
-    const auto red = exchanged(7, 1, 3, 8);
-    const auto other = exchanged(8, 2, 4, 7);
-    EXPECT_EQ(verdict({.operations = {but(red, coloured(colour::red)),
-                                      but(other, coloured(colour::blue))}}),
-              "");
-    EXPECT_EQ(verdict({.operations = {but(red, coloured(colour::red)),
-                                      but(other, coloured(colour::red))}}),
-              "R4 colours: the one that gave 7 (red, channel 0, 1 to 3, received 8) met one of the "
-              "wrong colour, the one that gave 8 (red, channel 0, 2 to 4, received 7)\n");
-}
-
-TEST(HistoryR5, WantsAFailureToReturnTheOwnValue) {
-    auto wrong = failed(7, 1, 2, exchange_errc::no_partner);
-    wrong.way = way::tries;
-    wrong.got = 8;
-    EXPECT_EQ(verdict({.operations = {wrong}}),
-              "R5 returned: the one that gave 7 (channel 0, 1 to 2, trying, no partner is waiting, "
-              "8 returned) did not get its own value back\n");
-}
-
-TEST(HistoryR5, WantsNobodyElseToHaveAReturnedValue) {
-    EXPECT_EQ(verdict({.operations = {but(failed(7, 1, 3, exchange_errc::timed_out), until(5, 5)),
-                                      exchanged(8, 2, 4, 7)}}),
-              "R5 returned: the one that gave 8 (channel 0, 2 to 4, received 7) received the value "
-              "of one that failed, the one that gave 7 (channel 0, 1 to 3, the deadline passed "
-              "before a partner came, 7 returned)\n");
-}
-
-TEST(HistoryDeadline, IsNotBeforeItsTime) {
-    const auto late = failed(7, 1, 2, exchange_errc::timed_out);
-    EXPECT_EQ(verdict({.operations = {but(late, until(5, 5))}}), "");
-    EXPECT_EQ(verdict({.operations = {but(late, until(5, 4))}}),
-              "deadline: the one that gave 7 (channel 0, 1 to 2, the deadline passed before a "
-              "partner came, 7 returned) timed out 1 ticks of the clock too early\n");
-}
-
-TEST(HistoryDeadline, MustBeThereToPass) {
-    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::timed_out)}}),
-              "deadline: the one that gave 7 (channel 0, 1 to 2, the deadline passed before a "
-              "partner came, 7 returned) has no deadline\n");
-}
-
-TEST(HistoryStop, CancelsNobodyBeforeItsRequest) {
-    EXPECT_EQ(
-        verdict({.operations = {but(failed(7, 1, 2, exchange_errc::cancelled), stopped_by(1))},
-                 .stops = {{1, 3, 4}}}),
-        "stop: the one that gave 7 (channel 0, 1 to 2, a stop was requested before a partner "
-        "came, 7 returned) was cancelled before its stop was requested\n");
-}
-
-TEST(HistoryStop, CancelsNobodyElse) {
-    EXPECT_EQ(
-        verdict({.operations = {failed(7, 2, 4, exchange_errc::cancelled)}, .stops = {{1, 1, 3}}}),
-        "stop: the one that gave 7 (channel 0, 2 to 4, a stop was requested before a partner "
-        "came, 7 returned) has no stop source\n");
-}
-
-TEST(HistoryStop, CancelsWhoeverBeginsAfterIt) {
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 3, 5, 8), stopped_by(1)), pending(8, 4)},
-                       .stops = {{1, 1, 2}}}),
-              "stop: the one that gave 7 (channel 0, 3 to 5, received 8) began when its stop had "
-              "been requested\n");
-}
-
-TEST(HistoryStop, IsFinalOnceSomebodyWasCancelled) {
-    EXPECT_EQ(verdict({.operations = {but(failed(6, 2, 3, exchange_errc::cancelled), stopped_by(1)),
-                                      but(exchanged(7, 4, 6, 8), stopped_by(1)), pending(8, 5)},
-                       .stops = {{1, 1, 7}}}),
-              "stop: the one that gave 7 (channel 0, 4 to 6, received 8) began when its stop had "
-              "been requested, which is known by the one that gave 6 (channel 0, 2 to 3, a stop "
-              "was requested before a partner came, 6 returned)\n");
-}
-
-TEST(HistoryClose, ClosesNothingBeforeItsCall) {
-    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::closed)},
-                       .closes = {{0, 3, 4}, {1, 0, 5}}}),
-              "close: the one that gave 7 (channel 0, 1 to 2, the exchanger is closed, 7 returned) "
-              "found the channel closed before anybody closed it\n");
-}
-
-TEST(HistoryClose, LetsNobodyExchangeAfterIt) {
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 3, 5, 8), pending(8, 1)}, .closes = {{0, 2, 4}}}), "");
-    EXPECT_EQ(
-        verdict({.operations = {exchanged(7, 4, 5, 8), pending(8, 1)}, .closes = {{0, 2, 3}}}),
-        "close: the one that gave 7 (channel 0, 4 to 5, received 8) began when the channel "
-        "was closed\n");
-}
-
-TEST(HistoryClose, IsFinalOnceSomebodyFoundItClosed) {
-    EXPECT_EQ(verdict({.operations = {failed(7, 2, 3, exchange_errc::closed),
-                                      but(failed(8, 4, 5, exchange_errc::no_partner),
-                                          in_the_way(way::tries))},
-                       .closes = {{0, 1, 6}}}),
-              "close: the one that gave 8 (channel 0, 4 to 5, trying, no partner is waiting, 8 "
-              "returned) began when the channel was closed, which is known by the one that gave 7 "
-              "(channel 0, 2 to 3, the exchanger is closed, 7 returned)\n");
-}
-
-TEST(HistoryClose, LeavesNobodyParked) {
-    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), parked(2, 5))}, .closes = {{0, 3, 4}}}),
-              "close: the one that gave 7 (channel 0, 1 to the end, parked 2 to 5, pending) was "
-              "parked when the channel was closed\n");
-}
-
-TEST(HistoryNoPartner, IsForThoseWhoTry) {
-    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, exchange_errc::no_partner)}}),
-              "no_partner: the one that gave 7 (channel 0, 1 to 2, no partner is waiting, 7 "
-              "returned) does not merely try\n");
-}
-
-const auto selecting = in_selection(1);
-const auto lost = exchange_errc::not_selected;
-
-TEST(HistorySelection, LetsOneCaseTakePlace) {
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                      but(failed(8, 2, 6, lost), selecting, on(1)),
-                                      exchanged(9, 3, 4, 7), but(pending(10, 3), on(1))},
-                       .at_rest = true}),
-              "");
-    EXPECT_EQ(verdict({.operations = {but(failed(7, 1, 5, exchange_errc::closed), selecting),
-                                      but(failed(8, 2, 6, lost), selecting, on(1)), pending(9, 7)},
-                       .closes = {{0, 1, 8}}}),
-              "");
-    EXPECT_EQ(verdict({.operations = {but(failed(7, 1, 3, exchange_errc::cancelled), selecting,
-                                          stopped_by(1)),
-                                      but(failed(8, 1, 3, exchange_errc::cancelled), selecting,
-                                          on(1), stopped_by(1))},
-                       .stops = {{1, 1, 4}}}),
-              "");
-}
-
-TEST(HistorySelection, LetsNoOtherCaseTakePlace) {
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                      but(exchanged(8, 2, 6, 10), selecting, on(1)),
-                                      exchanged(9, 3, 4, 7), but(exchanged(10, 3, 4, 8), on(1))}}),
-              "selection: the one that gave 8 (channel 1, 2 to 6, selection 1, received 10) took "
-              "place, and so did another case, the one that gave 7 (channel 0, 1 to 5, selection "
-              "1, received 9)\n");
-    const auto closed = failed(8, 2, 6, exchange_errc::closed);
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                      but(closed, selecting, on(1)), exchanged(9, 3, 4, 7)},
-                       .closes = {{1, 1, 2}}}),
-              "selection: the one that gave 8 (channel 1, 2 to 6, selection 1, the exchanger is "
-              "closed, 8 returned) took place, and so did another case, the one that gave 7 "
-              "(channel 0, 1 to 5, selection 1, received 9)\n");
-    const auto memory = failed(8, 2, 6, exchange_errc::out_of_memory);
-    EXPECT_EQ(rules_in(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                               but(memory, selecting, on(1), coloured(colour::red)),
-                                               exchanged(9, 3, 4, 7)}})),
-              std::set<std::string>{"selection"});
-}
-
-TEST(HistorySelection, TakesPlaceOnceThoughItHasNotReturned) {
-    const auto partners = {exchanged(9, 3, 4, 7), but(exchanged(10, 3, 4, 8), on(1))};
-    for (const auto& unfinished : {pending(0, 1), abandoned(0, 1, 5)}) {
-        const auto gives = [](long value) { return [=](record& r) { r.given = value; }; };
-        made m{.operations = {but(unfinished, gives(7), selecting),
-                              but(unfinished, gives(8), selecting, on(1))}};
-        m.operations.insert(m.operations.end(), partners);
-        EXPECT_EQ(rules_in(verdict(m)), std::set<std::string>{"selection"});
-        m.operations.pop_back();
-        EXPECT_EQ(verdict(m), "");
+void expect_rules(const std::vector<example>& examples) {
+    for (const example& each : examples) {
+        SCOPED_TRACE(each.what);
+        const std::string said = verdict(each.m);
+        EXPECT_EQ(rules_in(said), each.broken) << said;
     }
 }
 
-TEST(HistorySelection, TellsTheOtherCases) {
-    const auto stopped = failed(8, 2, 6, exchange_errc::cancelled);
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting, stopped_by(1)),
-                                      but(stopped, selecting, on(1), stopped_by(1)),
-                                      exchanged(9, 3, 4, 7)},
-                       .stops = {{1, 1, 7}}}),
-              "selection: the one that gave 8 (channel 1, 2 to 6, selection 1, a stop was "
-              "requested before a partner came, 8 returned) failed by itself, though another case "
-              "took place, the one that gave 7 (channel 0, 1 to 5, selection 1, received 9)\n");
-}
-
-TEST(HistorySelection, FailsForOneReason) {
-    EXPECT_EQ(
-        verdict({.operations = {but(failed(7, 1, 5, exchange_errc::timed_out), selecting,
-                                    until(5, 5), stopped_by(1)),
-                                but(failed(8, 2, 6, exchange_errc::cancelled), selecting, on(1),
-                                    until(5, 5), stopped_by(1))},
-                 .stops = {{1, 1, 7}}}),
-        "selection: the one that gave 8 (channel 1, 2 to 6, selection 1, a stop was requested "
-        "before a partner came, 8 returned) failed for another reason than another case, the one "
-        "that gave 7 (channel 0, 1 to 5, selection 1, the deadline passed before a partner came, 7 "
-        "returned)\n");
-}
-
-TEST(HistorySelection, EndsInAllCases) {
-    EXPECT_EQ(
-        verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                but(pending(8, 2), selecting, on(1)), exchanged(9, 3, 4, 7)}}),
-        "selection: the one that gave 8 (channel 1, 2 to the end, selection 1, pending) did "
-        "not end together with another case, the one that gave 7 (channel 0, 1 to 5, "
-        "selection 1, received 9)\n");
-    EXPECT_EQ(rules_in(verdict({.operations = {but(abandoned(7, 1, 5), selecting),
-                                               but(pending(8, 2), selecting, on(1))}})),
-              std::set<std::string>{"selection"});
-}
-
-TEST(HistorySelection, DoesNotMeetItself) {
-    EXPECT_EQ(verdict({.operations = {but(exchanged(7, 1, 5, 8), selecting),
-                                      but(failed(8, 2, 6, lost), selecting)}}),
-              "selection: the one that gave 7 (channel 0, 1 to 5, selection 1, received 8) met "
-              "another case of its own selection, the one that gave 8 (channel 0, 2 to 6, "
-              "selection 1, another case of the selection took place, 8 returned)\n"
-              "R5 returned: the one that gave 7 (channel 0, 1 to 5, selection 1, received 8) "
-              "received the value of one that failed, the one that gave 8 (channel 0, 2 to 6, "
-              "selection 1, another case of the selection took place, 8 returned)\n");
-}
-
-TEST(HistorySelection, WaitsAtAllItsChannels) {
-    const made waiting{.operations = {but(pending(7, 1), selecting, parked(3, 3)),
-                                      but(pending(8, 1), selecting, on(1), parked(3, 3))},
-                       .at_rest = true};
-    EXPECT_EQ(verdict(waiting), "");
-    for (const history::channel_id channel : {0U, 1U}) {
-        made with_partner = waiting;
-        with_partner.operations.push_back(but(pending(9, 2), on(channel)));
-        EXPECT_EQ(rules_in(verdict(with_partner)), std::set<std::string>{"at rest"});
-        with_partner.operations.back() = but(pending(9, 2), on(channel), parked(3, 3));
-        with_partner.at_rest = false;
-        EXPECT_EQ(rules_in(verdict(with_partner)), std::set<std::string>{"parked"});
-    }
-}
-
-TEST(HistorySelection, WaitsOnceAtAChannel) {
-    const made waiting{.operations = {but(pending(7, 1), selecting, parked(3, 3)),
-                                      but(pending(8, 1), selecting, parked(3, 3))},
-                       .at_rest = true};
-    EXPECT_EQ(verdict(waiting), "");
-    made apart = waiting;
-    apart.operations[1].selection = 2;
-    EXPECT_EQ(rules_in(verdict(apart)), (std::set<std::string>{"at rest", "parked"}));
-}
-
-TEST(HistoryNotSelected, IsForCasesOfWhichAnotherTookPlace) {
-    EXPECT_EQ(verdict({.operations = {failed(7, 1, 2, lost)}}),
-              "not_selected: the one that gave 7 (channel 0, 1 to 2, another case of the selection "
-              "took place, 7 returned) belongs to no selection\n");
-    EXPECT_EQ(verdict({.operations = {but(failed(7, 1, 2, lost), selecting)}}),
-              "not_selected: the one that gave 7 (channel 0, 1 to 2, selection 1, another case of "
-              "the selection took place, 7 returned) belongs to a selection of which no case took "
-              "place\n");
-    auto taken = failed(8, 2, 6, lost);
-    taken.got = 7;
-    EXPECT_EQ(
-        rules_in(verdict({.operations = {but(exchanged(7, 1, 5, 9), selecting),
-                                         but(taken, selecting, on(1)), exchanged(9, 3, 4, 7)}})),
-        std::set<std::string>{"R5 returned"});
-}
-
-TEST(HistoryParked, LetsNobodyParkBesideAPossiblePartner) {
-    const auto first = but(pending(7, 1), parked(3, 3));
-    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(3, 3))}}),
-              "parked: the one that gave 8 (channel 0, 2 to the end, parked 3 to 3, pending) was "
-              "parked together with one that it could have met, the one that gave 7 (channel 0, 1 "
-              "to the end, parked 3 to 3, pending)\n");
-    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(4, 5))}}), "");
-    EXPECT_EQ(verdict({.operations = {first, but(pending(8, 2), parked(3, 3), on(1))}}), "");
-    EXPECT_EQ(verdict({.operations = {but(first, coloured(colour::red)),
-                                      but(pending(8, 2), parked(3, 3), coloured(colour::red))}}),
-              "");
-}
-
-TEST(HistoryParked, LetsNobodyOverlookThePartner) {
-    const auto waiter = but(pending(7, 1), parked(2, 5));
-    const auto hurried = failed(8, 3, 4, exchange_errc::no_partner);
-    EXPECT_EQ(verdict({.operations = {waiter, but(hurried, in_the_way(way::tries))}}),
-              "parked: the one that gave 8 (channel 0, 3 to 4, trying, no partner is waiting, 8 "
-              "returned) overlooked a partner that was parked all the time\n");
-}
-
+constexpr auto timed_out = exchange_errc::timed_out;
+constexpr auto cancelled = exchange_errc::cancelled;
+constexpr auto closed = exchange_errc::closed;
+constexpr auto no_partner = exchange_errc::no_partner;
+constexpr auto lost = exchange_errc::not_selected;
 const auto red = coloured(colour::red);
 const auto blue = coloured(colour::blue);
+const auto tries = in_the_way(way::tries);
+const auto selecting = in_selection(1);
+const auto with_stop = stopped_by(1);
 
-TEST(HistoryParked, LetsNobodyOverlookWhoWasQueuedAllTheTime) {
-    const auto hurried =
-        but(failed(9, 3, 4, exchange_errc::no_partner), in_the_way(way::tries), red);
-    const auto partner = but(exchanged(8, 5, 6, 7), red);
-    const auto waiter = but(exchanged(7, 1, 7, 8), blue, queued(2));
+// What the search below does not compare: which rule it is, and that it speaks of what it should.
+TEST(HistoryRules, ConnectPartners) {
+    const record a = exchanged(7, 1, 3, 8);
+    const record b = exchanged(8, 2, 4, 7);
+    const record late = but(failed(7, 1, 3, timed_out), until(5, 5));
+    expect_rules({
+        {"an exchange", {.operations = {a, b}, .at_rest = true}},
+        {"unfinished partners keep what they got",
+         {.operations = {a, pending(8, 2), exchanged(9, 4, 6, 10), abandoned(10, 5, 7)}}},
+        {"nobody gave it", {.operations = {a}}, {"R1 mutual"}},
+        {"one of three",
+         {.operations = {exchanged(7, 1, 4, 8), exchanged(8, 2, 5, 9), pending(9, 3)}},
+         {"R1 mutual"}},
+        {"itself", {.operations = {exchanged(7, 1, 2, 7)}}, {"R1 mutual"}},
+        {"another channel", {.operations = {a, but(pending(8, 2), on(1))}}, {"R1 mutual"}},
+        {"received twice",
+         {.operations = {exchanged(7, 1, 4, 9), exchanged(8, 2, 5, 9), pending(9, 3)}},
+         {"R2 once"}},
+        {"not at the same time",
+         {.operations = {exchanged(7, 1, 2, 8), exchanged(8, 3, 4, 7)}},
+         {"R3 overlap"}},
+        {"seen parked afterwards",
+         {.operations = {exchanged(7, 1, 4, 8), but(exchanged(8, 2, 6, 7), parked(3, 5))}},
+         {"R3 overlap"}},
+        {"after it was abandoned",
+         {.operations = {abandoned(7, 1, 2), exchanged(8, 3, 4, 7)}},
+         {"R3 overlap"}},
+        {"neither offers",
+         {.operations = {but(a, tries), but(b, in_the_way(way::overdue))}},
+         {"R3 overlap"}},
+        {"red and blue", {.operations = {but(a, red), but(b, blue)}}},
+        {"red and red", {.operations = {but(a, red), but(b, red)}}, {"R4 colours"}},
+        {"another value returned",
+         {.operations = {but(late, [](record& r) { r.got = 8; })}},
+         {"R5 returned"}},
+        {"a returned value received", {.operations = {late, b}}, {"R5 returned"}},
+        {"a value given twice", {.operations = {pending(7, 1), pending(7, 2)}}, {"recorded"}},
+    });
+}
+
+TEST(HistoryRules, GiveEachFailureAReason) {
+    const record late = failed(7, 1, 2, timed_out);
+    const record stopped = failed(7, 2, 4, cancelled);
+    const record found_closed = failed(7, 2, 3, closed);
+    const record met = exchanged(7, 4, 6, 8);
+    expect_rules({
+        {"in time", {.operations = {but(late, until(5, 5))}}},
+        {"early", {.operations = {but(late, until(5, 4))}}, {"deadline"}},
+        {"no deadline", {.operations = {late}}, {"deadline"}},
+        {"stop requested later",
+         {.operations = {but(stopped, with_stop)}, .stops = {{1, 5, 6}}},
+         {"stop"}},
+        {"stop of another", {.operations = {stopped}, .stops = {{1, 1, 3}}}, {"stop"}},
+        {"met in spite of a stop",
+         {.operations = {but(met, with_stop), pending(8, 5)}, .stops = {{1, 1, 2}}},
+         {"stop"}},
+        {"met in spite of a stop that another saw",
+         {.operations = {but(failed(6, 2, 3, cancelled), with_stop), but(met, with_stop),
+                         pending(8, 5)},
+          .stops = {{1, 1, 7}}},
+         {"stop"}},
+        {"closed later",
+         {.operations = {found_closed}, .closes = {{0, 4, 5}, {1, 0, 5}}},
+         {"close"}},
+        {"met during a close", {.operations = {met, pending(8, 1)}, .closes = {{0, 3, 5}}}},
+        {"met after a close",
+         {.operations = {met, pending(8, 1)}, .closes = {{0, 2, 3}}},
+         {"close"}},
+        {"found nobody after a close that another saw",
+         {.operations = {found_closed, but(failed(8, 4, 5, no_partner), tries)},
+          .closes = {{0, 1, 6}}},
+         {"close"}},
+        {"parked after a close",
+         {.operations = {but(pending(7, 1), parked(2, 5))}, .closes = {{0, 3, 4}}},
+         {"close"}},
+        {"waits, and finds no partner",
+         {.operations = {failed(7, 1, 2, no_partner)}},
+         {"no_partner"}},
+        {"needs no memory",
+         {.operations = {failed(7, 1, 2, exchange_errc::out_of_memory)}},
+         {"out_of_memory"}},
+        {"is not remote", {.operations = {failed(7, 1, 2, exchange_errc::in_doubt)}}, {"error"}},
+    });
+}
+
+TEST(HistoryRules, LetOneCaseOfASelectionTakePlace) {
+    const record first = but(exchanged(7, 1, 5, 9), selecting);
+    const record second = but(failed(8, 2, 6, lost), selecting, on(1));
+    const record partner = exchanged(9, 3, 4, 7);
+    const auto failing = [](long given, exchange_errc why) {
+        return but(failed(given, 1, 5, why), selecting, on(given == 7 ? 0 : 1), with_stop,
+                   until(5, 5));
+    };
+    const auto unfinished = [](const record& r, long given) {
+        return but(r, selecting, on(given == 7 ? 0 : 1), [=](record& c) { c.given = given; });
+    };
+    const record at_second = but(exchanged(10, 3, 4, 8), on(1));
+    expect_rules({
+        {"one meets",
+         {.operations = {first, second, partner, but(pending(10, 3), on(1))}, .at_rest = true}},
+        {"one is closed", {.operations = {failing(7, closed), second}, .closes = {{0, 1, 8}}}},
+        {"all are cancelled",
+         {.operations = {failing(7, cancelled), failing(8, cancelled)}, .stops = {{1, 1, 4}}}},
+        {"two meet",
+         {.operations = {first, but(exchanged(8, 2, 6, 10), selecting, on(1)), partner, at_second}},
+         {"selection"}},
+        {"one meets, one is closed",
+         {.operations = {first, failing(8, closed), partner}, .closes = {{1, 1, 2}}},
+         {"selection"}},
+        {"one meets, one lacks memory",
+         {.operations = {first, but(failing(8, exchange_errc::out_of_memory), red), partner}},
+         {"selection"}},
+        {"a pending one meets",
+         {.operations = {unfinished(pending(0, 1), 7), unfinished(pending(0, 1), 8), partner}}},
+        {"a pending one meets two",
+         {.operations = {unfinished(pending(0, 1), 7), unfinished(pending(0, 1), 8), partner,
+                         at_second}},
+         {"selection"}},
+        {"an abandoned one meets two",
+         {.operations = {unfinished(abandoned(0, 1, 5), 7), unfinished(abandoned(0, 1, 5), 8),
+                         partner, at_second}},
+         {"selection"}},
+        {"one meets, one is cancelled",
+         {.operations = {first, failing(8, cancelled), partner}, .stops = {{1, 1, 7}}},
+         {"selection"}},
+        {"two reasons",
+         {.operations = {failing(7, timed_out), failing(8, cancelled)}, .stops = {{1, 1, 7}}},
+         {"selection"}},
+        {"one has not returned",
+         {.operations = {first, unfinished(pending(0, 2), 8), partner}},
+         {"selection"}},
+        {"one is abandoned alone",
+         {.operations = {unfinished(abandoned(0, 1, 5), 7), unfinished(pending(0, 2), 8)}},
+         {"selection"}},
+        {"it meets itself",
+         {.operations = {but(exchanged(7, 1, 5, 8), selecting), but(second, on(0))}},
+         {"selection", "R5 returned"}},
+        {"no selection", {.operations = {failed(7, 1, 2, lost)}}, {"not_selected"}},
+        {"no other case",
+         {.operations = {but(failed(7, 1, 2, lost), selecting)}},
+         {"not_selected"}},
+        {"a value of another case returned",
+         {.operations = {first, but(second, [](record& r) { r.got = 7; }), partner}},
+         {"R5 returned"}},
+    });
+}
+
+TEST(HistoryRules, LetNobodyOverlookAPartner) {
+    const record waits = but(pending(7, 1), parked(3, 3));
+    const record other = but(pending(8, 2), parked(3, 3));
+    const record hurried = but(failed(9, 3, 4, no_partner), tries);
+    const record both_at_once[]{but(waits, selecting), but(other, selecting)};
+    const record served = but(exchanged(7, 1, 7, 8), blue, queued(2));
+    const record partner = but(exchanged(8, 5, 6, 7), red);
+    expect_rules({
+        {"together", {.operations = {waits, other}}, {"parked"}},
+        {"one after the other", {.operations = {waits, but(other, parked(4, 5))}}},
+        {"at two channels", {.operations = {waits, but(other, on(1))}}},
+        {"of one colour", {.operations = {but(waits, red), but(other, red)}}},
+        {"overlooked", {.operations = {but(waits, parked(2, 5)), hurried}}, {"parked"}},
+        {"a selection at one channel", {.operations = {both_at_once[0], both_at_once[1]}}},
+        {"a selection at another channel, too",
+         {.operations = {both_at_once[0], but(both_at_once[1], on(1)),
+                         but(pending(9, 2), parked(3, 3), on(1))}},
+         {"parked"}},
+        {"overlooked in a queue",
+         {.operations = {served, partner, but(hurried, red)}, .fifo = true},
+         {"parked"}},
+        {"on its way back from a queue",
+         {.operations = {served, but(partner, [](record& r) { r.invoked = 1; }), but(hurried, red)},
+          .fifo = true}},
+        {"in the queue later",
+         {.operations = {but(served, queued(4)), partner, but(hurried, red)}, .fifo = true}},
+    });
+}
+
+TEST(HistoryRules, ServeAQueueInItsOrder) {
+    const auto was_invoked = [](stamp when) { return [=](record& r) { r.invoked = when; }; };
+    const record first = but(exchanged(1, 1, 9, 11), red, queued(2));
+    const record second = but(exchanged(2, 3, 6, 12), red);
+    const record of_first = but(exchanged(11, 7, 8, 1), blue);
+    const record of_second = but(exchanged(12, 4, 5, 2), blue);
+    const record left = but(pending(1, 1), red, queued(2));
+    expect_rules({
+        {"the second is first",
+         {.operations = {first, second, of_first, of_second}, .fifo = true},
+         {"fifo"}},
+        {"no queue", {.operations = {first, second, of_first, of_second}}},
+        {"partners at the same time",
+         {.operations = {first, second, but(of_first, was_invoked(4)), of_second}, .fifo = true}},
+        {"queued later, perhaps",
+         {.operations = {but(first, queued(4)), second, of_first, of_second}, .fifo = true}},
+        {"forgotten",
+         {.operations = {left, second, of_second}, .at_rest = true, .fifo = true},
+         {"fifo"}},
+        {"its partner may be under way", {.operations = {left, second, of_second}, .fifo = true}},
+        {"seen there later",
+         {.operations = {but(left, parked(7, 7)), second, of_second}, .fifo = true},
+         {"fifo"}},
+        {"has given up",
+         {.operations = {but(failed(1, 1, 9, timed_out), red, queued(2), until(5, 5)), second,
+                         of_second},
+          .fifo = true}},
+        {"was closed there",
+         {.operations = {but(failed(1, 1, 9, closed), red, queued(2)), second, of_second},
+          .closes = {{0, 7, 8}},
+          .fifo = true},
+         {"fifo"}},
+    });
+}
+
+TEST(HistoryRules, LeaveOneWaiterAtRest) {
+    const record waits = pending(7, 1);
+    const record selects[]{but(waits, selecting), but(pending(8, 1), selecting)};
+    const record timed = but(waits, until(5, 0));
+    const std::optional<time_point> clock = start_of_time + 5ns;
+    expect_rules({
+        {"one", {.operations = {waits}, .at_rest = true}},
+        {"not at rest", {.operations = {waits, pending(8, 2)}}},
+        {"two", {.operations = {waits, pending(8, 2)}, .at_rest = true}, {"at rest"}},
+        {"two of one colour",
+         {.operations = {but(waits, red), but(pending(8, 2), red)}, .at_rest = true}},
+        {"two cases at one channel", {.operations = {selects[0], selects[1]}, .at_rest = true}},
+        {"a partner of the second case",
+         {.operations = {selects[0], but(selects[1], on(1)), but(pending(9, 2), on(1))},
+          .at_rest = true},
+         {"at rest"}},
+        {"it has met",
+         {.operations = {waits, exchanged(8, 2, 3, 7)}, .at_rest = true},
+         {"at rest"}},
+        {"it is closed",
+         {.operations = {waits}, .closes = {{0, 2, 3}}, .at_rest = true},
+         {"at rest"}},
+        {"it was stopped",
+         {.operations = {but(waits, with_stop)}, .stops = {{1, 2, 3}}, .at_rest = true},
+         {"at rest"}},
+        {"its time is over", {.operations = {timed}, .at_rest = true, .clock = clock}, {"at rest"}},
+        {"a duration is over, perhaps",
+         {.operations = {but(timed, [](record& r) { r.relative = true; })},
+          .at_rest = true,
+          .clock = clock}},
+        {"it never waits", {.operations = {but(waits, tries)}, .at_rest = true}, {"at rest"}},
+    });
+}
+
+TEST(History, SaysAllItKnowsOfAnOperation) {
     EXPECT_EQ(
-        verdict({.operations = {waiter, partner, hurried}, .fifo = true}),
-        "parked: the one that gave 9 (red, channel 0, 3 to 4, trying, no partner is waiting, 9 "
-        "returned) overlooked a partner that was parked all the time\n");
-    // It was on its way back.
-    EXPECT_EQ(
-        verdict({.operations = {waiter, but(partner, [](record& r) { r.invoked = 1; }), hurried},
-                 .fifo = true}),
-        "");
-    // It came later.
-    EXPECT_EQ(verdict({.operations = {but(waiter, queued(4)), partner, hurried}, .fifo = true}),
-              "");
-}
-
-TEST(HistoryFifo, ServesNobodyBeforeWhoWasThere) {
-    const auto first = but(exchanged(1, 1, 9, 11), red, queued(2));
-    const auto second = but(exchanged(2, 3, 6, 12), red);
-    const auto of_first = but(exchanged(11, 7, 8, 1), blue);
-    const auto of_second = but(exchanged(12, 4, 5, 2), blue);
-    const made wrong{.operations = {first, second, of_first, of_second}, .fifo = true};
-    EXPECT_EQ(
-        verdict(wrong),
-        "fifo: the one that gave 2 (red, channel 0, 3 to 6, received 12) was served before one "
-        "that was waiting when it began, the one that gave 1 (red, channel 0, 1 to 9, queued by "
-        "2, received 11)\n");
-    made other_order = wrong;
-    other_order.fifo = false;
-    EXPECT_EQ(verdict(other_order), "");
-    made at_the_same_time = wrong;
-    at_the_same_time.operations[2].invoked = 4;
-    EXPECT_EQ(verdict(at_the_same_time), "");
-    made perhaps_later = wrong;
-    perhaps_later.operations[0].queued = 4;
-    EXPECT_EQ(verdict(perhaps_later), "");
-}
-
-TEST(HistoryFifo, ForgetsNobody) {
-    const auto first = but(pending(1, 1), red, queued(2));
-    const auto second = but(exchanged(2, 3, 6, 12), red);
-    const auto of_second = but(exchanged(12, 4, 5, 2), blue);
-    const made wrong{.operations = {first, second, of_second}, .at_rest = true, .fifo = true};
-    EXPECT_EQ(rules_in(verdict(wrong)), std::set<std::string>{"fifo"});
-    made partner_under_way = wrong;
-    partner_under_way.at_rest = false;
-    EXPECT_EQ(verdict(partner_under_way), "");
-    made seen_later = partner_under_way;
-    seen_later.operations[0].parked_from = seen_later.operations[0].parked_until = 7;
-    EXPECT_EQ(rules_in(verdict(seen_later)), std::set<std::string>{"fifo"});
-    made given_up = wrong;
-    given_up.operations[0] =
-        but(failed(1, 1, 9, exchange_errc::timed_out), red, queued(2), until(5, 5));
-    EXPECT_EQ(verdict(given_up), "");
-    made closed = wrong;
-    closed.operations[0] = but(failed(1, 1, 9, exchange_errc::closed), red, queued(2));
-    closed.closes = {{0, 7, 8}};
-    EXPECT_EQ(rules_in(verdict(closed)), std::set<std::string>{"fifo"});
-}
-
-TEST(HistoryAtRest, LeavesOneWaiterAtTheMost) {
-    EXPECT_EQ(verdict({.operations = {pending(7, 1)}, .at_rest = true}), "");
-    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(8, 2)}}), "");
-    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(8, 2)}, .at_rest = true}),
-              "at rest: the one that gave 8 (channel 0, 2 to the end, pending) waits on, and so "
-              "does one that it could meet, the one that gave 7 (channel 0, 1 to the end, "
-              "pending)\n");
-    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), coloured(colour::red)),
-                                      but(pending(8, 2), coloured(colour::red))},
-                       .at_rest = true}),
-              "");
-}
-
-TEST(HistoryAtRest, LeavesNobodyWhoHasMetAPartner) {
-    EXPECT_EQ(verdict({.operations = {pending(7, 1), exchanged(8, 2, 3, 7)}, .at_rest = true}),
-              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though it "
-              "has met the one that gave 8 (channel 0, 2 to 3, received 7)\n");
-}
-
-TEST(HistoryAtRest, LeavesNobodyInAClosedChannel) {
-    EXPECT_EQ(verdict({.operations = {pending(7, 1)}, .closes = {{0, 2, 3}}, .at_rest = true}),
-              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
-              "the channel is closed\n");
-}
-
-TEST(HistoryAtRest, LeavesNobodyWhoWasStopped) {
-    EXPECT_EQ(verdict({.operations = {but(pending(7, 1), stopped_by(5))},
-                       .stops = {{5, 2, 3}},
-                       .at_rest = true}),
-              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
-              "its stop was requested\n");
-}
-
-TEST(HistoryAtRest, LeavesNobodyWhoseDeadlineHasPassed) {
-    const made m{.operations = {but(pending(7, 1), until(5, 0))},
-                 .at_rest = true,
-                 .clock = start_of_time + 5ns};
-    EXPECT_EQ(verdict(m),
-              "at rest: the one that gave 7 (channel 0, 1 to the end, pending) waits on, though "
-              "its deadline has passed\n");
-    made later = m; // how much, nobody knows
-    later.operations.front().relative = true;
-    EXPECT_EQ(verdict(later), "");
-}
-
-TEST(HistoryAtRest, LeavesNobodyWhoNeverWaits) {
-    EXPECT_EQ(
-        verdict({.operations = {but(pending(7, 1), in_the_way(way::tries))}, .at_rest = true}),
-        "at rest: the one that gave 7 (channel 0, 1 to the end, trying, pending) never "
-        "waits, and has not returned\n");
-}
-
-TEST(History, KnowsThatAValueWasGivenTwice) {
-    EXPECT_EQ(verdict({.operations = {pending(7, 1), pending(7, 2)}}),
-              "recorded: a value was given twice: by the one that gave 7 (channel 0, 1 to the end, "
-              "pending) and the one that gave 7 (channel 0, 2 to the end, pending)\n");
+        verdict({.operations = {but(exchanged(1, 1, 4, 2), red, selecting, parked(2, 3), queued(2)),
+                                but(failed(2, 2, 4, timed_out), blue, on(1), until(5, 5),
+                                    in_the_way(way::overdue))}}),
+        "R1 mutual: the one that gave 1 (red, channel 0, 1 to 4, selection 1, parked 2 to 3, "
+        "queued by 2, received 2) received a value from another channel, of the one that "
+        "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed before a partner "
+        "came, 2 returned)\n"
+        "R5 returned: the one that gave 1 (red, channel 0, 1 to 4, selection 1, parked 2 to "
+        "3, queued by 2, received 2) received the value of one that failed, the one that "
+        "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed before a partner "
+        "came, 2 returned)\n");
 }
 
 TEST(History, ReportsAFewOfVeryManyViolations) {

@@ -128,30 +128,6 @@ TYPED_TEST(RedBlueAllocation, IsSmallForEachWhoWaits) {
     EXPECT_LE(allocated_bytes - room, 21 * TypeParam::bytes_per_waiter * reds.size() / 10);
 }
 
-/// A party at a time waits in vain.
-TYPED_TEST(RedBlueAllocation, IsOverAfterAThousandWaits) {
-    typename TypeParam::channel c;
-    typename TypeParam::meeting x;
-    run_loop loop;
-    long first = 0;
-    long thousandth = 0;
-    loop.run([](auto& from, auto& with, long& after_one, long& after_thousand) -> task<> {
-        for (int i = 0; i != 5'000; ++i) {
-            const auto received = co_await from.receive(1ns);
-            const auto met = co_await with.red(i, 1ns);
-            EXPECT_TRUE(!received && !met);
-            if (i == 0) {
-                after_one = allocations;
-            }
-            if (i == 999) {
-                after_thousand = allocations;
-            }
-        }
-        EXPECT_EQ(allocations, after_thousand);
-    }(c, x, first, thousandth));
-    EXPECT_LE(thousandth - first, TypeParam::keeps_segments ? 2 * 2 : 0) << "blocks of segments";
-}
-
 /// Many at a time wait in vain.
 TYPED_TEST(RedBlueAllocation, IsBoundedByTheMostWhoWaitAtATime) {
     for (const std::size_t most : {1U, 2U, 20U, 64U, 65U, 1'000U}) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
+// Two colours, and channels, whose receivers are a colour that brings nothing.
 #include <tryst/red_blue_exchanger.hpp>
 
+#include <tryst/synchronous_channel.hpp>
+
 #include "support/bare_coroutine.hpp"
+#include "support/manual_clock.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/run_loop.hpp>
@@ -17,8 +21,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
-#include <type_traits>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -44,7 +47,7 @@ template <class Order>
 class RedBlue : public testing::Test {
 protected:
     using meeting = tryst::red_blue_exchanger<tracked, tracked, Order::value>;
-    using mixed = tryst::red_blue_exchanger<int, std::string, Order::value>;
+    using channel = tryst::synchronous_channel<tracked, Order::value>;
     using result = tryst::exchange_result<tracked>;
 
     tracked item(long id) { return {items_, id}; }
@@ -69,6 +72,11 @@ protected:
         return static_cast<exchange_errc>(got(id)->error().value());
     }
 
+    /// The number of the one that is served as the n-th of `count` that wait.
+    static long served(long n, long count) {
+        return Order::value == order::lifo ? count - 1 - n : n;
+    }
+
     static task<> wait(meeting& at, tracked mine, std::stop_token stop, bool is_red,
                        std::optional<result>& end) {
         if (is_red) {
@@ -78,7 +86,14 @@ protected:
         }
     }
 
+    /// After all that may hold items.
+    struct at_the_end {
+        ~at_the_end() { EXPECT_EQ(items.alive, 0); }
+        census& items;
+    };
+
     census items_;
+    at_the_end nobody_keeps_an_item_{items_};
     std::map<long, std::optional<result>> got_;
     meeting meeting_;
     run_loop loop_;
@@ -94,22 +109,6 @@ struct order_names {
 };
 TYPED_TEST_SUITE(RedBlue, orders, order_names);
 
-TYPED_TEST(RedBlue, PairsUnlikeColours) {
-    this->red(1);
-    this->red(2);
-    EXPECT_EQ(this->partner_of(1), -1);
-    EXPECT_EQ(this->partner_of(2), -1);
-    this->blue(3);
-    this->blue(4);
-    EXPECT_EQ(this->partner_of(3) + this->partner_of(4), 3);
-    EXPECT_EQ(this->partner_of(1) + this->partner_of(2), 7);
-    this->blue(5);
-    EXPECT_EQ(this->partner_of(5), -1);
-    this->red(6);
-    EXPECT_EQ(this->partner_of(5), 6);
-    EXPECT_EQ(this->partner_of(6), 5);
-}
-
 TYPED_TEST(RedBlue, ServesInItsOrder) {
     constexpr long waiting = 300; // several segments
     for (const bool reds : {true, false}) {
@@ -120,38 +119,11 @@ TYPED_TEST(RedBlue, ServesInItsOrder) {
         for (long n = 0; n != waiting; ++n) {
             const long id = first + 1'000 + n;
             reds ? this->blue(id) : this->red(id);
-            const long expected =
-                TypeParam::value == order::lifo ? first + waiting - 1 - n : first + n;
+            const long expected = first + this->served(n, waiting);
             ASSERT_EQ(this->partner_of(id), expected);
             ASSERT_EQ(this->partner_of(expected), id);
         }
     }
-}
-
-TYPED_TEST(RedBlue, ExchangesUnlikeTypes) {
-    typename TestFixture::mixed at;
-    std::optional<tryst::exchange_result<std::string, int>> red;
-    std::optional<tryst::exchange_result<int, std::string>> blue;
-    this->loop_.spawn(
-        [](auto& x, auto& end) -> task<> { end.emplace(co_await x.red(7)); }(at, red));
-    this->loop_.spawn(
-        [](auto& x, auto& end) -> task<> { end.emplace(co_await x.blue("seven")); }(at, blue));
-    this->loop_.run_until_idle();
-    ASSERT_TRUE(red && *red);
-    ASSERT_TRUE(blue && *blue);
-    EXPECT_EQ(**red, "seven");
-    EXPECT_EQ(**blue, 7);
-}
-
-TYPED_TEST(RedBlue, GivesUnlikeItemsBack) {
-    typename TestFixture::mixed at;
-    const auto red = at.try_red(7);
-    EXPECT_EQ(red.error(), exchange_errc::no_partner);
-    EXPECT_EQ(red.returned(), 7);
-    const auto blue = sync_wait(at.blue("a string that is too long to be kept in itself", 1us));
-    EXPECT_EQ(blue.error(), exchange_errc::timed_out);
-    EXPECT_EQ(blue.returned(), "a string that is too long to be kept in itself");
-    EXPECT_THROW(static_cast<void>(blue.value()), std::system_error);
 }
 
 TYPED_TEST(RedBlue, TriesTakeWhoWaitsAndLeaveNothing) {
@@ -185,17 +157,9 @@ TYPED_TEST(RedBlue, CancelsWhomItIsTold) {
             ASSERT_EQ(this->got(id)->returned().id(), id);
         }
     }
-    // The remaining waiter can be met, and no other.
-    std::vector<long> met;
-    for (long id = 1'000; id != 1'067; ++id) {
-        this->blue(id);
-        met.push_back(this->partner_of(id));
-    }
-    if (TypeParam::value == order::lifo) {
-        std::reverse(met.begin(), met.end());
-    }
-    for (std::size_t i = 0; i != met.size(); ++i) {
-        ASSERT_EQ(met[i], static_cast<long>(3 * i));
+    for (long n = 0; n != 67; ++n) { // those who remain can be met, and no others
+        this->blue(1'000 + n);
+        ASSERT_EQ(this->partner_of(1'000 + n), 3 * this->served(n, 67));
     }
     this->blue(2'000);
     EXPECT_EQ(this->partner_of(2'000), -1);
@@ -215,14 +179,6 @@ TYPED_TEST(RedBlue, StopsAndDeadlinesThatCameBeforeTheStart) {
     EXPECT_EQ((*got).id(), 1);
     const auto alone = sync_wait(this->meeting_.blue(this->item(4), 0s));
     EXPECT_EQ(alone.error(), exchange_errc::timed_out);
-}
-
-TYPED_TEST(RedBlue, TimesOutNeverEarly) {
-    const auto start = std::chrono::steady_clock::now();
-    const auto got = sync_wait(this->meeting_.red(this->item(1), 5ms));
-    EXPECT_EQ(got.error(), exchange_errc::timed_out);
-    EXPECT_GE(std::chrono::steady_clock::now() - start, 5ms);
-    EXPECT_EQ(got.returned().id(), 1);
 }
 
 TYPED_TEST(RedBlue, ClosingEndsEveryWait) {
@@ -246,15 +202,13 @@ TYPED_TEST(RedBlue, ClosingEndsEveryWait) {
 
 TYPED_TEST(RedBlue, DestructionCloses) {
     auto at = std::make_unique<typename TestFixture::meeting>();
-    std::optional<typename TestFixture::result> first;
-    std::optional<typename TestFixture::result> second;
-    this->loop_.spawn(this->wait(*at, this->item(1), {}, true, first));
-    this->loop_.spawn(this->wait(*at, this->item(2), {}, true, second));
+    this->loop_.spawn(this->wait(*at, this->item(1), {}, true, this->got_[1]));
+    this->loop_.spawn(this->wait(*at, this->item(2), {}, true, this->got_[2]));
     this->loop_.run_until_idle();
     at.reset();
     this->loop_.run_until_idle();
-    EXPECT_EQ(first->error(), exchange_errc::closed);
-    EXPECT_EQ(second->error(), exchange_errc::closed);
+    EXPECT_EQ(this->error_of(1), exchange_errc::closed);
+    EXPECT_EQ(this->error_of(2), exchange_errc::closed);
 }
 
 bare_coroutine wait_bare(auto& at, tracked mine, bool is_red, std::stop_token stop) {
@@ -321,74 +275,109 @@ TYPED_TEST(RedBlue, MeetsInlineWithoutExecutors) {
     EXPECT_TRUE(meets.done());
 }
 
-TYPED_TEST(RedBlue, ThreadsAndCoroutinesMeet) {
-    constexpr long each = 2'000;
-    auto& at = this->meeting_;
-    std::thread thread([&] {
-        for (long i = 0; i != each; ++i) {
-            const auto got = sync_wait(at.blue(tracked(this->items_, -i)));
-            ASSERT_TRUE(got);
-            ASSERT_EQ((*got).id(), i + 1);
-        }
-    });
-    sync_wait([](auto& x, census& items) -> task<> {
-        for (long i = 0; i != each; ++i) {
-            const auto got = co_await x.red(tracked(items, i + 1));
-            EXPECT_TRUE(got);
-            EXPECT_EQ((*got).id(), -i);
-        }
-    }(at, this->items_));
-    thread.join();
-    EXPECT_EQ(this->items_.alive, 0);
+TYPED_TEST(RedBlue, ExchangesUnlikeTypesAndGivesThemBack) {
+    tryst::red_blue_exchanger<int, std::string, TypeParam::value> at;
+    std::optional<tryst::exchange_result<std::string, int>> red;
+    this->loop_.spawn(
+        [](auto& x, auto& end) -> task<> { end.emplace(co_await x.red(7)); }(at, red));
+    this->loop_.run_until_idle();
+    EXPECT_EQ(*sync_wait(at.blue("seven")), 7);
+    this->loop_.run_until_idle();
+    ASSERT_TRUE(red && *red);
+    EXPECT_EQ(**red, "seven");
+
+    const auto none = at.try_red(7);
+    EXPECT_EQ(none.error(), exchange_errc::no_partner);
+    EXPECT_EQ(none.returned(), 7);
+    const std::string mine = "a string that is too long to be kept in itself";
+    std::optional<tryst::exchange_result<int, std::string>> late;
+    tryst::test::timed_loop timed;
+    timed->spawn([](auto& x, std::string own, auto& end) -> task<> {
+        end.emplace(co_await x.blue(std::move(own), 5ms));
+    }(at, mine, late));
+    timed->run_until_idle();
+    timed.advance(5ms - 1ns);
+    EXPECT_FALSE(late);
+    timed.advance(1ns);
+    ASSERT_TRUE(late);
+    EXPECT_EQ(late->error(), exchange_errc::timed_out);
+    EXPECT_EQ(late->returned(), mine);
+    EXPECT_THROW(static_cast<void>(late->value()), std::system_error);
 }
 
-/// Section 4.4 of the paper: four parties, each with three items to swap. If three of them pair up
-/// in every round, the fourth is left without a partner for its last; with two colours that cannot
-/// be.
-TYPED_TEST(RedBlue, NobodyIsStranded) {
-    for (unsigned schedule = 0; schedule != 256; ++schedule) {
-        typename TestFixture::meeting at;
-        int finished = 0;
-        const auto party = [](auto& x, census& items, bool is_red, run_loop& on, unsigned turns,
-                              int& done) -> task<> {
-            for (long i = 0; i != 3; ++i) {
-                for (; turns % 2 != 0; turns /= 2) {
-                    co_await on.schedule();
-                }
-                turns /= 2;
-                if (is_red) {
-                    EXPECT_TRUE(co_await x.red(tracked(items, i)));
-                } else {
-                    EXPECT_TRUE(co_await x.blue(tracked(items, i)));
-                }
-            }
-            ++done;
-        };
-        for (unsigned p = 0; p != 4; ++p) {
-            this->loop_.spawn(
-                party(at, this->items_, p % 2 == 0, this->loop_, schedule >> (2 * p), finished));
-        }
-        this->loop_.run_until_idle();
-        ASSERT_EQ(finished, 4);
+// ---- Channels.
+
+TYPED_TEST(RedBlue, AChannelServesSendersInItsOrder) {
+    typename TestFixture::channel c;
+    for (long id = 0; id != 100; ++id) {
+        this->loop_.spawn([](auto& to, tracked mine) -> task<> {
+            EXPECT_TRUE(co_await to.send(std::move(mine)));
+        }(c, this->item(id)));
+    }
+    this->loop_.run_until_idle();
+    for (long n = 0; n != 100; ++n) {
+        const auto got = sync_wait(c.receive());
+        ASSERT_TRUE(got);
+        EXPECT_EQ((*got).id(), this->served(n, 100));
+    }
+    this->loop_.run_until_idle();
+}
+
+TYPED_TEST(RedBlue, AChannelServesReceiversInItsOrder) {
+    typename TestFixture::channel c;
+    std::vector<long> got(100, -1);
+    for (long& mine : got) {
+        this->loop_.spawn(
+            [](auto& from, long& id) -> task<> { id = (*co_await from.receive()).id(); }(c, mine));
+    }
+    this->loop_.run_until_idle();
+    for (long n = 0; n != 100; ++n) {
+        EXPECT_TRUE(c.try_send(this->item(n)));
+    }
+    this->loop_.run_until_idle();
+    for (long n = 0; n != 100; ++n) {
+        EXPECT_EQ(got[static_cast<std::size_t>(this->served(n, 100))], n);
     }
 }
 
-TEST(RedBlueResult, SaysWhatIsMissing) {
-    using tryst::exchange_result;
-    EXPECT_EQ(std::error_code(exchange_errc::out_of_memory), std::errc::not_enough_memory);
-    static_assert(std::is_same_v<exchange_result<int>, exchange_result<int, int>>);
-    exchange_result<void, std::string> sent{tryst::detail::nothing()};
-    EXPECT_TRUE(sent);
-    sent.value();
-    exchange_result<void, std::string> kept(exchange_errc::closed, "mine");
-    EXPECT_EQ(kept.returned(), "mine");
-    EXPECT_THROW(kept.value(), std::system_error);
-    exchange_result<std::string, void> received(std::string("theirs"));
-    EXPECT_EQ(*received, "theirs");
-    EXPECT_EQ(received->size(), 6U);
-    exchange_result<std::string, void> nothing(exchange_errc::closed, {});
-    EXPECT_FALSE(nothing);
-    EXPECT_THROW(static_cast<void>(nothing.value()), std::system_error);
+TYPED_TEST(RedBlue, AFailedSendGivesTheItemBack) {
+    typename TestFixture::channel c;
+    std::stop_source stop;
+    stop.request_stop();
+    const auto expect = [](const auto& sent, exchange_errc why, long id) {
+        EXPECT_EQ(sent.error(), why);
+        EXPECT_EQ(sent.returned().id(), id);
+    };
+    constexpr std::chrono::steady_clock::time_point past;
+    expect(c.try_send(this->item(1)), exchange_errc::no_partner, 1);
+    expect(sync_wait(c.send(this->item(2), 1ms)), exchange_errc::timed_out, 2);
+    expect(sync_wait(c.send(this->item(3), past)), exchange_errc::timed_out, 3);
+    expect(sync_wait(c.send(this->item(4), stop.get_token())), exchange_errc::cancelled, 4);
+    std::optional<tryst::exchange_result<void, tracked>> waits;
+    this->loop_.spawn([](auto& to, tracked mine, auto& end) -> task<> {
+        end.emplace(co_await to.send(std::move(mine)));
+    }(c, this->item(5), waits));
+    this->loop_.run_until_idle();
+    c.close();
+    this->loop_.run_until_idle();
+    ASSERT_TRUE(waits);
+    expect(*waits, exchange_errc::closed, 5);
+    expect(sync_wait(c.send(this->item(6))), exchange_errc::closed, 6);
+}
+
+TYPED_TEST(RedBlue, AFailedReceiveSaysWhy) {
+    typename TestFixture::channel c;
+    std::stop_source stop;
+    constexpr std::chrono::steady_clock::time_point past;
+    EXPECT_EQ(c.try_receive().error(), exchange_errc::no_partner);
+    EXPECT_EQ(sync_wait(c.receive(1ms)).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(c.receive(1ms, stop.get_token())).error(), exchange_errc::timed_out);
+    EXPECT_EQ(sync_wait(c.receive(past)).error(), exchange_errc::timed_out);
+    stop.request_stop();
+    EXPECT_EQ(sync_wait(c.receive(stop.get_token())).error(), exchange_errc::cancelled);
+    c.close();
+    EXPECT_TRUE(c.is_closed());
+    EXPECT_EQ(sync_wait(c.receive()).error(), exchange_errc::closed);
 }
 
 } // namespace

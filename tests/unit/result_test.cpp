@@ -211,7 +211,24 @@ TEST(ExchangeResult, ComparesOutcomesAndItems) {
     static_assert(!std::equality_comparable<exchange_result<opaque>>);
 }
 
+TEST(ExchangeResult, SaysWhatIsMissing) {
+    static_assert(std::is_same_v<exchange_result<int>, exchange_result<int, int>>);
+    exchange_result<void, std::string> sent{tryst::detail::nothing()};
+    EXPECT_TRUE(sent);
+    sent.value();
+    exchange_result<void, std::string> kept(exchange_errc::closed, "mine");
+    EXPECT_EQ(kept.returned(), "mine");
+    EXPECT_THROW(kept.value(), std::system_error);
+    exchange_result<std::string, void> received(std::string("theirs"));
+    EXPECT_EQ(*received, "theirs");
+    EXPECT_EQ(received->size(), 6U);
+    exchange_result<std::string, void> none(exchange_errc::closed, {});
+    EXPECT_FALSE(none);
+    EXPECT_THROW(static_cast<void>(none.value()), std::system_error);
+}
+
 TEST(ExchangeErrc, ComparesWithTheGeneralErrorsItResembles) {
+    EXPECT_EQ(make_error_code(exchange_errc::out_of_memory), std::errc::not_enough_memory);
     EXPECT_EQ(make_error_code(exchange_errc::timed_out), std::errc::timed_out);
     EXPECT_EQ(make_error_code(exchange_errc::cancelled), std::errc::operation_canceled);
     EXPECT_EQ(make_error_code(exchange_errc::no_partner), std::errc::operation_would_block);

@@ -63,12 +63,18 @@ task<> swap_all(Exchanger& at, int times) {
     }
 }
 
-TEST(Statistics, AreZeroAtFirst) {
-    const counted_exchanger at;
-    const statistics seen = at.stats();
-    EXPECT_EQ(seen.arrivals, 0U);
-    EXPECT_EQ(seen.longest_wait, 0ns);
-    expect_consistent(seen);
+/// Waits at `at` without a limit.
+template <class Exchanger>
+task<> offer(Exchanger& at) {
+    (void)co_await at.exchange(1);
+}
+template <class Exchanger, class Limit>
+task<> offer_for(Exchanger& at, Limit limit) {
+    (void)co_await at.exchange(1, limit);
+}
+template <class Exchanger>
+bare_coroutine offer_at_once(Exchanger& at) {
+    (void)co_await at.exchange(1);
 }
 
 TEST(Statistics, CountTwoCoroutinesOfALoop) {
@@ -80,21 +86,6 @@ TEST(Statistics, CountTwoCoroutinesOfALoop) {
     EXPECT_EQ(seen.exchanges, 1000U);
     EXPECT_EQ(seen.ended(), 0U);
     expect_consistent(seen);
-}
-
-TEST(Statistics, CountTwoThreads) {
-    counted_exchanger at;
-    std::thread other([&] {
-        for (int i = 0; i != 1000; ++i) {
-            (void)sync_wait(at.exchange(i));
-        }
-    });
-    for (int i = 0; i != 1000; ++i) {
-        (void)sync_wait(at.exchange(i));
-    }
-    other.join();
-    EXPECT_EQ(at.stats().exchanges, 1000U);
-    expect_consistent(at.stats());
 }
 
 TEST(Statistics, CountHowOperationsEnd) {
@@ -117,29 +108,28 @@ TEST(Statistics, CountHowOperationsEnd) {
     expect_consistent(seen);
 }
 
-task<> offer(counted_exchanger& at, auto... limits) {
-    (void)co_await at.exchange(1, limits...);
-}
-task<> offer_for(counted_exchanger& at, std::chrono::milliseconds patience) {
-    (void)co_await at.exchange(1, patience);
-}
-
 TEST(Statistics, CountWaitingCoroutinesAndTheirEnds) {
     counted_exchanger stops;
     counted_exchanger deadlines;
     counted_exchanger closes;
     counted_exchanger destructions;
+    counted_exchanger partners;
+    const bare_coroutine bare = offer_at_once(partners);
     std::stop_source stop;
     {
         tryst::test::timed_loop loop;
-        loop->spawn(offer(stops, stop.get_token()));
+        loop->spawn(offer_for(stops, stop.get_token()));
         loop->spawn(offer_for(deadlines, 5ms));
         loop->spawn(offer(closes));
         loop->spawn(offer(destructions));
         loop->run_until_idle();
-        for (const counted_exchanger* each : {&stops, &deadlines, &closes, &destructions}) {
+        for (const auto* each : {&stops, &deadlines, &closes, &destructions, &partners}) {
+            EXPECT_EQ(each->stats().longest_wait, 0ns);
             expect_consistent(each->stats(), 1);
         }
+        EXPECT_TRUE(partners.try_exchange(2));
+        EXPECT_EQ(partners.stats().exchanges, 1U);
+        expect_consistent(partners.stats());
         stop.request_stop();
         closes.close();
         loop.advance(5ms);
@@ -152,20 +142,6 @@ TEST(Statistics, CountWaitingCoroutinesAndTheirEnds) {
         EXPECT_EQ(each->stats().arrivals, 1U);
         expect_consistent(each->stats());
     }
-}
-
-template <class Exchanger>
-bare_coroutine offer_at_once(Exchanger& at) {
-    (void)co_await at.exchange(1);
-}
-
-TEST(Statistics, CountACoroutineWithoutExecutor) {
-    counted_exchanger at;
-    const bare_coroutine waiting = offer_at_once(at);
-    expect_consistent(at.stats(), 1);
-    EXPECT_TRUE(at.try_exchange(2));
-    EXPECT_EQ(at.stats().exchanges, 1U);
-    expect_consistent(at.stats());
 }
 
 TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
@@ -187,32 +163,35 @@ TEST(Statistics, AreSharedByExchangersThatComeAndGo) {
     expect_consistent(all.stats());
 }
 
-/// Both parties of two colours, in each order.
 template <class Exchanger>
-void count_colours() {
-    Exchanger at;
+class StatisticsOfColours : public testing::Test {};
+using orders = testing::Types<tryst::red_blue_exchanger<int, int, order::fifo, counted>,
+                              tryst::red_blue_exchanger<int, int, order::lifo, counted>>;
+TYPED_TEST_SUITE(StatisticsOfColours, orders);
+
+template <class Exchanger>
+task<> swap_colours(Exchanger& at, bool is_red, int times, std::stop_token stop) {
+    for (int i = 0; i != times; ++i) {
+        if (is_red) {
+            (void)co_await at.red(i, stop);
+        } else {
+            (void)co_await at.blue(i, stop);
+        }
+    }
+}
+
+TYPED_TEST(StatisticsOfColours, CountBoth) {
+    TypeParam at;
     run_loop loop;
-    constexpr auto red = [](Exchanger& where) -> task<> {
-        for (int i = 0; i != 100; ++i) {
-            (void)co_await where.red(i);
-        }
-    };
-    constexpr auto blue = [](Exchanger& where) -> task<> {
-        for (int i = 0; i != 100; ++i) {
-            (void)co_await where.blue(i);
-        }
-    };
-    loop.run(tryst::when_all(red(at), blue(at), red(at), blue(at)));
+    const auto swap = [&](bool is_red) { return swap_colours(at, is_red, 100, {}); };
+    loop.run(tryst::when_all(swap(true), swap(false), swap(true), swap(false)));
     EXPECT_EQ(at.stats().exchanges, 200U);
     expect_consistent(at.stats());
 
     std::stop_source stop;
-    constexpr auto stopped_red = [](Exchanger& where, std::stop_token token) -> task<> {
-        (void)co_await where.red(1, std::move(token));
-    };
-    loop.spawn(stopped_red(at, stop.get_token()));
-    loop.spawn(stopped_red(at, stop.get_token()));
-    loop.spawn(stopped_red(at, {}));
+    loop.spawn(swap_colours(at, true, 1, stop.get_token()));
+    loop.spawn(swap_colours(at, true, 1, stop.get_token()));
+    loop.spawn(swap_colours(at, true, 1, {}));
     loop.run_until_idle();
     expect_consistent(at.stats(), 3);
     stop.request_stop();
@@ -225,30 +204,25 @@ void count_colours() {
     expect_consistent(at.stats());
 }
 
-TEST(Statistics, CountColoursFirstInFirstOut) {
-    count_colours<tryst::red_blue_exchanger<int, int, order::fifo, counted>>();
-}
-TEST(Statistics, CountColoursLastInFirstOut) {
-    count_colours<tryst::red_blue_exchanger<int, int, order::lifo, counted>>();
-}
-
 TEST(Statistics, CountTheCasesOfASelection) {
     counted_exchanger one;
     counted_exchanger other;
     constexpr auto select_both = [](counted_exchanger& x, counted_exchanger& y) -> task<> {
         (void)co_await tryst::select(x.exchange(1), y.exchange(2));
     };
+    const auto expect_waiting = [&](std::uint64_t waiting) {
+        expect_consistent(one.stats(), waiting);
+        expect_consistent(other.stats(), waiting);
+    };
     run_loop loop;
     loop.spawn(select_both(one, other));
     loop.run_until_idle();
-    expect_consistent(one.stats(), 1);
-    expect_consistent(other.stats(), 1);
+    expect_waiting(1);
     EXPECT_TRUE(one.try_exchange(3));
     loop.run_until_idle();
     EXPECT_EQ(one.stats().exchanges, 1U);
     EXPECT_EQ(other.stats().not_selected, 1U);
-    expect_consistent(one.stats());
-    expect_consistent(other.stats());
+    expect_waiting(0);
 
     // A case that finds its partner at once never waits elsewhere.
     loop.spawn(offer(other));
@@ -256,36 +230,25 @@ TEST(Statistics, CountTheCasesOfASelection) {
     loop.run(select_both(one, other));
     EXPECT_EQ(one.stats().arrivals, 2U);
     EXPECT_EQ(other.stats().exchanges, 1U);
-    expect_consistent(one.stats());
-    expect_consistent(other.stats());
+    expect_waiting(0);
 
-    // A selection that is destroyed, and one that is stopped.
-    {
+    { // a selection that is destroyed
         run_loop dying;
         dying.spawn(select_both(one, other));
         dying.run_until_idle();
-        expect_consistent(one.stats(), 1);
+        expect_waiting(1);
     }
     EXPECT_EQ(one.stats().not_selected, 1U);
-    expect_consistent(one.stats());
-    expect_consistent(other.stats());
-}
+    expect_waiting(0);
 
-TEST(Statistics, CountASelectionThatIsClosed) {
-    counted_exchanger one;
-    counted_exchanger other;
-    constexpr auto select_both = [](counted_exchanger& x, counted_exchanger& y) -> task<> {
-        (void)co_await tryst::select(x.exchange(1), y.exchange(2));
-    };
-    run_loop loop;
     loop.spawn(select_both(one, other));
     loop.run_until_idle();
+    const std::uint64_t lost = other.stats().not_selected;
     one.close();
     loop.run_until_idle();
     EXPECT_EQ(one.stats().closed, 1U);
-    EXPECT_EQ(other.stats().not_selected, 1U);
-    expect_consistent(one.stats());
-    expect_consistent(other.stats());
+    EXPECT_EQ(other.stats().not_selected, lost + 1);
+    expect_waiting(0);
 }
 
 // ---- The longest wait.
@@ -300,17 +263,11 @@ TEST(Statistics, MeasureTheLongestWaitOfAThread) {
 
 TEST(Statistics, MeasureTheLongestWaitOfACoroutine) {
     counted_exchanger at;
-    constexpr auto wait = [](counted_exchanger& where) -> task<> {
-        (void)co_await where.exchange(1);
-    };
-    constexpr auto come_late = [](counted_exchanger& where) -> task<> {
-        (void)co_await where.exchange(2, 30ms); // meets nobody but the first
-    };
     run_loop loop;
-    loop.spawn(wait(at));
+    loop.spawn(offer(at));
     loop.run_until_idle();
     std::this_thread::sleep_for(30ms);
-    loop.run(come_late(at));
+    loop.run(offer_for(at, 30ms)); // meets nobody but the first
     EXPECT_EQ(at.stats().exchanges, 1U);
     EXPECT_GE(at.stats().longest_wait, 30ms);
 }
@@ -480,11 +437,8 @@ TEST_F(Spans, CoverTheWaitNotTheArrivalThatEndsIt) {
     EXPECT_STREQ(at.name(), "");
     at.set_name("pairs");
     EXPECT_STREQ(at.name(), "pairs");
-    constexpr auto wait = [](traced_exchanger& where) -> task<> {
-        (void)co_await where.exchange(1);
-    };
     run_loop loop;
-    loop.spawn(wait(at));
+    loop.spawn(offer(at));
     loop.run_until_idle();
     EXPECT_EQ(log_of_spans().alive, 1);
     EXPECT_TRUE(at.try_exchange(2));
@@ -494,9 +448,6 @@ TEST_F(Spans, CoverTheWaitNotTheArrivalThatEndsIt) {
 }
 
 TEST_F(Spans, EndWithTheReason) {
-    constexpr auto wait = [](traced_exchanger& where, std::stop_token stop) -> task<> {
-        (void)co_await where.exchange(1, std::move(stop));
-    };
     std::stop_source stop;
     {
         traced_exchanger stops;
@@ -506,14 +457,14 @@ TEST_F(Spans, EndWithTheReason) {
         traced_exchanger dies;
         dies.set_name("dies");
         run_loop loop;
-        loop.spawn(wait(stops, stop.get_token()));
-        loop.spawn(wait(closes, {}));
+        loop.spawn(offer_for(stops, stop.get_token()));
+        loop.spawn(offer(closes));
         loop.run_until_idle();
         stop.request_stop();
         loop.run_until_idle();
         closes.close();
         loop.run_until_idle();
-        loop.spawn(wait(dies, {}));
+        loop.spawn(offer(dies));
         loop.run_until_idle();
     }
     traced_exchanger late;
