@@ -161,71 +161,47 @@ task<> use_all(context& loop) {
     loop.stop();
 }
 
-task<> swap_steadily(context& loop, exchanger<int>& room, int& swaps) {
-    for (int i = 0; i != 100; ++i) {
-        const auto got = co_await room.exchange(i);
-        EXPECT_TRUE(got);
-        swaps += got && *got == i ? 1 : 0;
-    }
-    loop.stop();
-}
-
 void swap_between_two() {
+    constexpr int rounds = 100;
     exchanger<int> ex;
-    std::array<int, 2> swaps{};
+    const auto swap = [&ex](context& loop) -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            const auto got = co_await ex.exchange(i);
+            EXPECT_TRUE(got && *got == i);
+        }
+        loop.stop();
+    };
     context first(sleepy);
     context second(sleepy);
-    first.spawn(swap_steadily(first, ex, swaps[0]));
-    second.spawn(swap_steadily(second, ex, swaps[1]));
-    std::thread other([&second] { second.run(); });
+    first.spawn(swap(first));
+    second.spawn(swap(second));
+    const std::jthread other([&second] { second.run(); });
     first.run();
-    other.join();
-    EXPECT_EQ(swaps[0], 100);
-    EXPECT_EQ(swaps[1], 100);
 }
 
-task<> read_all(context& loop, int file, std::size_t size, std::string& text) {
-    while (text.size() < size) {
-        std::array<std::byte, 16> bytes{};
-        const auto got = co_await loop.read(file, bytes);
-        EXPECT_TRUE(got) << got.message();
-        text += text_of(std::span(bytes).first(*got));
-    }
-    loop.stop();
-}
-
-void go_on_after_a_stop() {
-    const file_pair pipe = make_pipe();
-    context loop({.entries = 8});
-    std::string text;
-    loop.spawn(read_all(loop, pipe.reader.get(), 5, text));
-    for (int i = 0; i != 5; ++i) {
-        loop.stop();
-        loop.run();
-        write_text(pipe.writer, std::string(1, static_cast<char>('a' + i)));
-    }
-    loop.run();
-    EXPECT_EQ(text, "abcde");
-}
-
-void have_many() {
+/// Many reads of one byte, while the loop is stopped again and again.
+void have_many_and_go_on_after_stops() {
     constexpr std::size_t count = 200;
     const file_pair pipe = make_pipe();
     context loop({.entries = 4});
     std::size_t done = 0;
-    const auto read = [](context& home, int file, std::size_t& total) -> task<> {
+    const auto read = [&]() -> task<> {
         std::array<std::byte, 1> byte{};
-        const auto got = co_await home.read(file, byte);
+        const auto got = co_await loop.read(pipe.reader.get(), byte);
         EXPECT_TRUE(got && *got == 1U);
-        if (++total == count) {
-            home.stop();
+        if (++done == count) {
+            loop.stop();
         }
     };
     for (std::size_t i = 0; i != count; ++i) {
-        loop.spawn(read(loop, pipe.reader.get(), done));
+        loop.spawn(read());
     }
     loop.run_until_idle();
-    write_text(pipe.writer, std::string(count, 'x'));
+    for (int i = 0; i != 5; ++i) {
+        leave(loop);
+        write_text(pipe.writer, "x");
+    }
+    write_text(pipe.writer, std::string(count - 5, 'x'));
     loop.run();
     EXPECT_EQ(done, count);
 }
@@ -240,8 +216,7 @@ void run_battery() {
         loop.run();
     }
     swap_between_two();
-    go_on_after_a_stop();
-    have_many();
+    have_many_and_go_on_after_stops();
     EXPECT_EQ(count_open(), before);
 }
 

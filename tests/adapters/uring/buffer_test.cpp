@@ -110,7 +110,7 @@ TEST(UringBufferPool, RefusesNothingAndTooMuch) {
 
 TEST(UringBufferPool, ServesThreads) {
     buffer_pool pool(3, 1);
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (int t = 0; t != 4; ++t) {
         threads.emplace_back([&pool, t] {
             for (int i = 0; i != 2'000; ++i) {
@@ -122,9 +122,7 @@ TEST(UringBufferPool, ServesThreads) {
             }
         });
     }
-    for (std::thread& each : threads) {
-        each.join();
-    }
+    threads.clear();
     const buffer first = pool.acquire();
     const buffer second = pool.acquire();
     const buffer third = pool.acquire();
@@ -145,24 +143,9 @@ TEST(UringBufferPoolDeathTest, NoticesABufferThatOutlivesIt) {
 
 // ---- Registration
 
-/// Counts requests of these kinds.
-class request_counter {
-public:
-    request_counter() {
-        faults_.on_request = [this](const io_uring_sqe& entry) {
-            fixed_ += entry.opcode == IORING_OP_READ_FIXED || entry.opcode == IORING_OP_WRITE_FIXED;
-            plain_ += entry.opcode == IORING_OP_READ || entry.opcode == IORING_OP_WRITE;
-            return 0;
-        };
-    }
-    int fixed() const noexcept { return fixed_; }
-    int plain() const noexcept { return plain_; }
-
-private:
-    std::atomic<int> fixed_{0};
-    std::atomic<int> plain_{0};
-    kernel_faults faults_;
-};
+bool is_fixed(const io_uring_sqe& entry) noexcept {
+    return entry.opcode == IORING_OP_READ_FIXED || entry.opcode == IORING_OP_WRITE_FIXED;
+}
 
 /// Writes a buffer to a file and reads it back into another.
 void expect_transfers(context& loop, buffer_pool& pool) {
@@ -182,169 +165,131 @@ void expect_transfers(context& loop, buffer_pool& pool) {
     EXPECT_EQ(std::memcmp(from.data(), into.data(), into.size()), 0);
 }
 
-TEST(UringRegistration, IsUsedByFixedTransfers) {
-    const request_counter requests;
-    buffer_pool pool(2, 4'096);
-    context loop;
-    expect_transfers(loop, pool);
-    EXPECT_EQ(requests.fixed(), 0);
-    EXPECT_EQ(requests.plain(), 2);
-    const auto registered = loop.register_buffers(pool); // after it ran
-    EXPECT_TRUE(registered) << registered.message();
-    EXPECT_STREQ(registered.operation(), "register_buffers");
-    expect_transfers(loop, pool);
-    EXPECT_EQ(requests.fixed(), 2);
-    EXPECT_EQ(requests.plain(), 2);
-}
-
-TEST(UringRegistration, IsMadeBeforeAnotherThreadRunsTheContext) {
-    const request_counter requests;
-    buffer_pool pool(2, 4'096);
-    context loop;
-    ASSERT_TRUE(loop.register_buffers(pool));
-    std::thread([&] { expect_transfers(loop, pool); }).join();
-    EXPECT_EQ(requests.fixed(), 2);
-}
-
-TEST(UringRegistration, IsMadeOnTheContext) {
-    const request_counter requests;
-    buffer_pool pool(2, 4'096);
-    context loop;
-    loop.spawn([](context& home, buffer_pool& buffers) -> task<> {
-        EXPECT_TRUE(home.register_buffers(buffers));
-        home.stop();
-        co_return;
-    }(loop, pool));
-    loop.run();
-    expect_transfers(loop, pool);
-    EXPECT_EQ(requests.fixed(), 2);
-}
-
-TEST(UringRegistration, IsForSixteenPools) {
-    const request_counter requests;
-    std::vector<std::unique_ptr<buffer_pool>> pools;
-    for (unsigned i = 0; i != context::max_pools + 1; ++i) {
-        pools.push_back(std::make_unique<buffer_pool>(2, 4'096));
+/// Sees whether transfers use the registration.
+class UringRegistration : public testing::Test {
+protected:
+    static std::unique_ptr<buffer_pool> make_pool() {
+        return std::make_unique<buffer_pool>(2, 4'096);
     }
+
+    static void expect_registered(context& on, buffer_pool& which, bool registered = true) {
+        const request_log requests;
+        expect_transfers(on, which);
+        EXPECT_EQ(requests.count(is_fixed), registered ? 2 : 0);
+    }
+    void enter(const buffer_pool& which) {
+        const auto done = loop.register_buffers(which);
+        EXPECT_TRUE(done) << done.message();
+        EXPECT_STREQ(done.operation(), "register_buffers");
+    }
+    void take_back(const buffer_pool& which, std::errc error = {}) {
+        const auto done = loop.unregister_buffers(which);
+        EXPECT_TRUE(error == std::errc{} ? done.has_value() : done.error() == error);
+        EXPECT_STREQ(done.operation(), "unregister_buffers");
+    }
+
+    std::unique_ptr<buffer_pool> pool = make_pool();
     context loop;
+};
+
+TEST_F(UringRegistration, IsMadeBeforeOrAfterTheContextRuns) {
+    expect_registered(loop, *pool, false);
+    enter(*pool);
+    expect_registered(loop, *pool);
+    context other; // for the same pool
+    ASSERT_TRUE(other.register_buffers(*pool));
+    std::thread([&] { expect_registered(other, *pool); }).join();
+}
+
+TEST_F(UringRegistration, IsMadeAndTakenBackOnTheContextAgainAndAgain) {
+    const auto change = [&]() -> task<> {
+        for (unsigned i = 0; i != 2 * context::max_pools; ++i) {
+            enter(*pool);
+            take_back(*pool);
+        }
+        co_return;
+    };
+    loop.run(change());
+    expect_registered(loop, *pool, false);
+    enter(*pool);
+    expect_registered(loop, *pool);
+}
+
+TEST_F(UringRegistration, IsForSixteenPools) {
+    std::vector<std::unique_ptr<buffer_pool>> pools;
     for (unsigned i = 0; i != context::max_pools; ++i) {
+        pools.push_back(make_pool());
         for (int again = 0; again != 3; ++again) { // still one registration
-            const auto registered = loop.register_buffers(*pools[i]);
-            EXPECT_TRUE(registered) << i << ": " << registered.message();
+            enter(*pools.back());
         }
     }
-    const auto refused = loop.register_buffers(*pools.back());
+    const auto refused = loop.register_buffers(*pool);
     EXPECT_EQ(refused.error(), std::errc::no_space_on_device);
     EXPECT_STREQ(refused.operation(), "register_buffers");
+    expect_registered(loop, *pool, false);
+    take_back(*pools[3]);
+    enter(*pool); // in its place
+    pools[3] = std::move(pool);
     for (const auto& each : pools) {
-        expect_transfers(loop, *each);
+        expect_registered(loop, *each);
     }
-    EXPECT_EQ(requests.fixed(), 2 * static_cast<int>(context::max_pools));
-    EXPECT_EQ(requests.plain(), 2);
 }
 
-TEST(UringRegistration, IsNotUsedByALaterPoolAtTheSameAddress) {
-    const request_counter requests;
-    std::optional<buffer_pool> pool(std::in_place, 2U, 4'096U);
-    context loop;
-    ASSERT_TRUE(loop.register_buffers(*pool));
-    pool.emplace(2U, 4'096U);
-    expect_transfers(loop, *pool);
-    EXPECT_EQ(requests.fixed(), 0);
-    ASSERT_TRUE(loop.register_buffers(*pool));
-    expect_transfers(loop, *pool);
-    EXPECT_EQ(requests.fixed(), 2);
+TEST_F(UringRegistration, IsNotUsedByALaterPoolAtTheSameAddress) {
+    std::optional<buffer_pool> place(std::in_place, 2U, 4'096U);
+    enter(*place);
+    place.emplace(2U, 4'096U);
+    expect_registered(loop, *place, false);
+    enter(*place);
+    expect_registered(loop, *place);
 }
 
-TEST(UringRegistration, CanBeTakenBackAndMadeAgain) {
-    const request_counter requests;
-    buffer_pool pool(2, 4'096);
-    context loop;
-    for (unsigned i = 0; i != 2 * context::max_pools; ++i) {
-        ASSERT_TRUE(loop.register_buffers(pool)) << i;
-        const auto undone = loop.unregister_buffers(pool);
-        ASSERT_TRUE(undone) << i << ": " << undone.message();
-        EXPECT_STREQ(undone.operation(), "unregister_buffers");
-    }
-    expect_transfers(loop, pool);
-    EXPECT_EQ(requests.fixed(), 0);
-    ASSERT_TRUE(loop.register_buffers(pool));
-    expect_transfers(loop, pool);
-    EXPECT_EQ(requests.fixed(), 2);
+TEST_F(UringRegistration, IsNotTakenBackIfItWasNotMade) {
+    const auto other = make_pool();
+    take_back(*pool, std::errc::no_such_file_or_directory);
+    enter(*other);
+    take_back(*pool, std::errc::no_such_file_or_directory);
+    take_back(*other);
+    take_back(*other, std::errc::no_such_file_or_directory);
 }
 
-TEST(UringRegistration, MakesRoomWhenItIsTakenBack) {
-    const request_counter requests;
-    std::vector<std::unique_ptr<buffer_pool>> pools;
-    context loop;
-    for (unsigned i = 0; i != context::max_pools; ++i) {
-        pools.push_back(std::make_unique<buffer_pool>(2, 4'096));
-        ASSERT_TRUE(loop.register_buffers(*pools.back())) << i;
-    }
-    ASSERT_TRUE(loop.unregister_buffers(*pools[3]));
-    pools[3] = std::make_unique<buffer_pool>(2, 4'096);
-    ASSERT_TRUE(loop.register_buffers(*pools[3]));
-    for (const auto& each : pools) {
-        expect_transfers(loop, *each);
-    }
-    EXPECT_EQ(requests.plain(), 0);
-}
-
-TEST(UringRegistration, IsNotTakenBackIfItWasNotMade) {
-    context loop;
-    const buffer_pool pool(1, 1);
-    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::no_such_file_or_directory);
-    const buffer_pool other(1, 1);
-    ASSERT_TRUE(loop.register_buffers(other));
-    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::no_such_file_or_directory);
-    ASSERT_TRUE(loop.unregister_buffers(other));
-    EXPECT_EQ(loop.unregister_buffers(other).error(), std::errc::no_such_file_or_directory);
-}
-
-TEST(UringRegistration, IsNotTakenBackWhileAnOperationUsesIt) {
-    buffer_pool pool(1, 4'096);
-    const buffer_pool other(1, 4'096);
-    context loop;
-    ASSERT_TRUE(loop.register_buffers(other));
-    ASSERT_TRUE(loop.register_buffers(pool));
+TEST_F(UringRegistration, IsNotTakenBackWhileAnOperationUsesIt) {
+    const auto other = make_pool();
+    enter(*other);
+    enter(*pool);
     const file_pair pipe = make_pipe();
-    const buffer mine = pool.acquire();
+    const buffer mine = pool->acquire();
     std::optional<tryst::uring::result<std::size_t>> got;
     loop.spawn(party_that_stops(
         loop, got, [&] { return loop.read_fixed(pipe.reader.get(), mine, mine.bytes()); }));
     loop.run_until_idle();
-    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
-    loop.stop();
-    loop.run(); // cancels the operation and queues it again
-    EXPECT_EQ(loop.unregister_buffers(pool).error(), std::errc::device_or_resource_busy);
-    ASSERT_TRUE(loop.unregister_buffers(other));
+    take_back(*pool, std::errc::device_or_resource_busy);
+    leave(loop); // cancels the operation and queues it again
+    take_back(*pool, std::errc::device_or_resource_busy);
+    take_back(*other);
     write_text(pipe.writer, "word");
     loop.run();
     ASSERT_TRUE(got && *got);
     EXPECT_EQ(text_of(mine.bytes().first(**got)), "word");
-    EXPECT_TRUE(loop.unregister_buffers(pool));
+    take_back(*pool);
 }
 
-TEST(UringRegistration, FailsAnOperationThatWasMadeBeforeItWasTakenBack) {
-    buffer_pool pool(1, 4'096);
-    const buffer_pool next(1, 4'096);
-    context loop;
+TEST_F(UringRegistration, FailsAnOperationThatWasMadeBeforeItWasTakenBack) {
+    const auto next = make_pool();
     const descriptor file = make_file("word");
-    const buffer mine = pool.acquire();
+    const buffer mine = pool->acquire();
     for (const bool is_replaced : {false, true}) {
-        ASSERT_TRUE(loop.register_buffers(pool));
-        std::optional<tryst::uring::result<std::size_t>> got;
         const auto await_late = [&]() -> task<> {
+            enter(*pool);
             auto late = loop.read_fixed(file.get(), mine, mine.bytes(), 0);
-            EXPECT_TRUE(loop.unregister_buffers(pool));
-            EXPECT_TRUE(!is_replaced || loop.register_buffers(next));
-            got.emplace(co_await late);
+            take_back(*pool);
+            if (is_replaced) {
+                enter(*next);
+            }
+            const auto got = co_await late;
+            EXPECT_EQ(got.error(), std::errc::bad_address);
         };
-        loop.spawn(await_late());
-        while (!got) {
-            loop.run_until_idle();
-        }
-        EXPECT_EQ(got->error(), std::errc::bad_address);
+        loop.run(await_late());
     }
 }
 
@@ -407,7 +352,7 @@ std::string pinned_memory() {
 int register_again_and_again() {
     buffer_pool pool(2, 1 << 20);
     const std::string before = pinned_memory();
-    for (int i = 0; i != 100; ++i) { // each pins the memory and unpins it
+    for (int i = 0; i != 30; ++i) { // each pins the memory and unpins it
         {
             context loop;
             EXPECT_TRUE(loop.register_buffers(pool));
@@ -425,7 +370,7 @@ int register_again_and_again() {
 int take_back_again_and_again() {
     context loop;
     const std::string before = pinned_memory();
-    for (int i = 0; i != 100; ++i) {
+    for (int i = 0; i != 20; ++i) {
         buffer_pool pool(2, 1 << 20);
         EXPECT_TRUE(loop.register_buffers(pool));
         expect_transfers(loop, pool);
@@ -440,97 +385,23 @@ int take_back_again_and_again() {
     return testing::Test::HasFailure() ? not_transferred : transferred;
 }
 
-TEST(UringRegistration, UnlocksTheMemoryWhenItIsTakenBack) {
+TEST(UringLockedMemory, IsUnlockedWhenTheRegistrationIsTakenBack) {
     EXPECT_EQ(status_of(take_back_again_and_again), transferred);
 }
 
-TEST(UringRegistration, GoesWithTheContextBeforeThePool) {
+TEST(UringLockedMemory, IsUnlockedWithTheContextBeforeThePoolGoes) {
     EXPECT_EQ(status_of(register_again_and_again), transferred);
 }
 
-TEST(UringRegistration, FailsIfLittleMemoryMayBeLockedButTransfersSucceed) {
+TEST(UringLockedMemory, MayBeTooLittleForARegistrationButTransfersSucceed) {
     const int status = status_of([] { return transfer_with_locked_memory(for_the_ring); });
     TRYST_NEEDS(status != without_context, "io_uring for everybody");
     EXPECT_EQ(status, transferred);
 }
 
-TEST(UringRegistration, FailsIfNoMemoryMayBeLockedUnlessTheRingItselfNeedsSome) {
+TEST(UringLockedMemory, MayBeNoneUnlessTheRingItselfNeedsSome) {
     const int status = status_of([] { return transfer_with_locked_memory(0); });
     EXPECT_TRUE(status == transferred || status == without_context) << status; // since Linux 6.14
-}
-
-// ---- Through an exchanger
-
-struct piece {
-    buffer memory;
-    std::size_t size = 0;
-};
-
-/// Reads a file into buffers, and swaps them for empty ones.
-task<> read_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece mine) {
-    std::uint64_t offset = 0;
-    do {
-        const auto got = co_await loop.read_fixed(file, mine.memory, mine.memory.bytes(), offset);
-        EXPECT_TRUE(got) << got.message();
-        mine.size = got ? *got : 0;
-        offset += mine.size;
-        const bool last = mine.size == 0;
-        auto swapped = co_await room.exchange(std::move(mine));
-        EXPECT_TRUE(swapped);
-        mine = std::move(*swapped);
-        if (last) {
-            break;
-        }
-    } while (true);
-    loop.stop();
-}
-
-/// The other side: writes the full buffers to another file.
-task<> write_pieces(context& loop, tryst::exchanger<piece>& room, int file, piece mine) {
-    std::uint64_t offset = 0;
-    for (;;) {
-        auto swapped = co_await room.exchange(std::move(mine));
-        EXPECT_TRUE(swapped);
-        mine = std::move(*swapped);
-        if (mine.size == 0) {
-            break;
-        }
-        const auto bytes = mine.memory.bytes().first(mine.size);
-        const auto put = co_await loop.write_fixed(file, mine.memory, bytes, offset);
-        EXPECT_TRUE(put) << put.message();
-        offset += mine.size;
-    }
-    loop.stop();
-}
-
-TEST(UringBuffers, PassThroughAnExchangerBetweenTwoContexts) {
-    constexpr std::size_t size = 300'000;
-    std::string text(size, '\0');
-    for (std::size_t i = 0; i != size; ++i) {
-        text[i] = static_cast<char>(i * 31 % 251);
-    }
-    const descriptor source = make_file(text);
-    const descriptor target = make_file();
-    const request_counter requests;
-    buffer_pool pool(2, 4'096);
-    {
-        tryst::exchanger<piece> room;
-        context reader;
-        context writer;
-        ASSERT_TRUE(reader.register_buffers(pool));
-        ASSERT_TRUE(writer.register_buffers(pool));
-        reader.spawn(read_pieces(reader, room, source.get(), {pool.acquire()}));
-        writer.spawn(write_pieces(writer, room, target.get(), {pool.acquire()}));
-        std::thread other([&] { writer.run(); });
-        reader.run();
-        other.join();
-    }
-    std::string copy(size + 1, '\0');
-    EXPECT_EQ(::pread(target.get(), copy.data(), copy.size(), 0), static_cast<ssize_t>(size));
-    copy.pop_back();
-    EXPECT_TRUE(copy == text);
-    EXPECT_EQ(requests.plain(), 0);
-    EXPECT_EQ(requests.fixed(), 2 * static_cast<int>((size + 4'095) / 4'096) + 1);
 }
 
 } // namespace

@@ -47,18 +47,39 @@ using tryst::uring::result;
 using size_result = std::optional<result<std::size_t>>;
 using void_result = std::optional<result<>>;
 
-/// Calls `body` on the loop.
-template <class Body>
-task<> call(Body body) {
-    body();
-    co_return;
-}
-
 struct counting_node : executor_node {
     explicit counting_node(std::atomic<int>& runs) : executor_node{}, count(&runs) {
         run = [](executor_node* node) noexcept { ++*static_cast<counting_node*>(node)->count; };
     }
     std::atomic<int>* count;
+};
+
+/// A post that wakes a context.
+void post_and_wait(context& to) {
+    std::atomic<int> runs{0};
+    counting_node node(runs);
+    to.post(&node);
+    yield_until([&] { return runs == 1; });
+}
+
+/// A read of a pipe, which waits.
+class UringContextRead : public testing::Test {
+protected:
+    void start(limits until = {}) {
+        loop->spawn(party_that_stops(*loop, got, [this, until] {
+            return loop->read(pipe.reader.get(), bytes, tryst::uring::current_position, until);
+        }));
+    }
+    void expect_word() {
+        ASSERT_TRUE(got);
+        ASSERT_TRUE(*got) << got->message();
+        EXPECT_EQ(text_of(std::span(bytes).first(**got)), "word");
+    }
+
+    file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    size_result got;
+    std::optional<context> loop{std::in_place, sleepy};
 };
 
 // ---- The loop
@@ -113,21 +134,6 @@ TEST(UringContext, RunsOneTaskToItsEnd) {
     EXPECT_EQ(loop.run_until_idle(), 0U) << "the refused task was queued";
 }
 
-TEST(UringContext, RunsScopesOfItsOwnOperations) {
-    context loop;
-    loop.run([](context& here) -> task<> {
-        tryst::task_scope scope;
-        auto handle = scope.spawn_future([](context& on, std::stop_token stop) -> task<bool> {
-            auto waited = co_await on.timeout(24h, stop);
-            co_return waited.has_value();
-        }(here, scope.get_stop_token()));
-        scope.request_stop();
-        const bool passed = co_await handle;
-        EXPECT_FALSE(passed);
-        co_await scope.join();
-    }(loop));
-}
-
 TEST(UringContext, RunsUntilIdleAndKeepsAStopForRun) {
     context loop;
     int ran = 0;
@@ -141,19 +147,13 @@ TEST(UringContext, RunsUntilIdleAndKeepsAStopForRun) {
     EXPECT_EQ(loop.run_until_idle(), 0U);
 }
 
-TEST(UringContext, WaitsForAnOperationInRunUntilIdleOnlyIfItIsOver) {
-    context loop;
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 4> bytes{};
-    size_result got;
-    loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.run_until_idle();
+TEST_F(UringContextRead, IsAwaitedByRunUntilIdleOnlyIfItIsOver) {
+    start();
+    loop->run_until_idle();
     EXPECT_FALSE(got);
     write_text(pipe.writer, "word");
-    loop.run_until_idle();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(**got, 4U);
-    EXPECT_EQ(text_of(bytes), "word");
+    loop->run_until_idle();
+    expect_word();
 }
 
 TEST(UringContext, RunsAnEmptyLoopUntilAStopOfAnotherThread) {
@@ -167,23 +167,22 @@ TEST(UringContext, RunsAnEmptyLoopUntilAStopOfAnotherThread) {
 }
 
 TEST(UringContext, RunsWhatEachThreadPostedInItsOrder) {
-    constexpr int posts = 2'000;
     struct numbered : executor_node {
         std::vector<int>* into = nullptr;
         int number = 0;
     };
+    constexpr std::size_t posts = 2'000;
     std::array<std::vector<int>, 3> seen;
     std::array<std::vector<numbered>, 3> nodes;
     {
         context_thread loop(sleepy);
-        std::vector<std::thread> threads;
+        std::vector<std::jthread> threads;
         for (std::size_t t = 0; t != nodes.size(); ++t) {
             nodes[t].resize(posts);
             threads.emplace_back([&, t] {
-                for (int i = 0; i != posts; ++i) {
-                    numbered& node = nodes[t][static_cast<std::size_t>(i)];
+                for (int i = 0; numbered & node : nodes[t]) {
                     node.into = &seen[t];
-                    node.number = i;
+                    node.number = i++;
                     node.run = [](executor_node* self) noexcept {
                         auto& mine = *static_cast<numbered*>(self);
                         mine.into->push_back(mine.number);
@@ -192,12 +191,10 @@ TEST(UringContext, RunsWhatEachThreadPostedInItsOrder) {
                 }
             });
         }
-        for (std::thread& each : threads) {
-            each.join();
-        }
+        threads.clear();
     } // all posts come before the stop
     for (const auto& each : seen) {
-        EXPECT_EQ(each.size(), static_cast<std::size_t>(posts));
+        EXPECT_EQ(each.size(), posts);
         EXPECT_TRUE(std::ranges::is_sorted(each));
     }
 }
@@ -205,19 +202,13 @@ TEST(UringContext, RunsWhatEachThreadPostedInItsOrder) {
 TEST(UringContext, ResumesACoroutineThatAwaitsSchedule) {
     context here;
     context_thread there;
-    std::array<std::thread::id, 3> places;
-    here.spawn([](context& home, context& away, auto& where) -> task<> {
-        where[0] = std::this_thread::get_id();
+    here.run([](context& home, context& away) -> task<> {
+        const auto first = std::this_thread::get_id();
         co_await away.schedule();
-        where[1] = std::this_thread::get_id();
+        EXPECT_NE(std::this_thread::get_id(), first);
         co_await home.schedule();
-        where[2] = std::this_thread::get_id();
-        home.stop();
-    }(here, *there, places));
-    here.run();
-    EXPECT_EQ(places[0], std::this_thread::get_id());
-    EXPECT_NE(places[1], places[0]);
-    EXPECT_EQ(places[2], places[0]);
+        EXPECT_EQ(std::this_thread::get_id(), first);
+    }(here, *there));
 }
 
 TEST(UringContext, RunsWithinANodeOfAnother) {
@@ -239,30 +230,6 @@ TEST(UringContext, RunsWithinANodeOfAnother) {
     }));
     outer.run();
     EXPECT_TRUE(posted_back);
-}
-
-TEST(UringContext, SwapsItemsWithAnotherOne) {
-    constexpr int rounds = 500;
-    tryst::exchanger<int> ex;
-    const auto swap = [](context& loop, tryst::exchanger<int>& room, long& sum) -> task<> {
-        for (int i = 1; i <= rounds; ++i) {
-            const auto got = co_await room.exchange(i);
-            EXPECT_TRUE(got);
-            sum += *got;
-        }
-        loop.stop();
-    };
-    long first = 0;
-    long second = 0;
-    context a;
-    context b;
-    a.spawn(swap(a, ex, first));
-    b.spawn(swap(b, ex, second));
-    std::thread other([&] { b.run(); });
-    a.run();
-    other.join();
-    EXPECT_EQ(first, rounds * (rounds + 1) / 2);
-    EXPECT_EQ(second, first);
 }
 
 // ---- Set-up
@@ -293,11 +260,7 @@ TEST(UringContext, LeavesNoDescriptorBehind) {
 
 // ---- Threads
 
-TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
-    context loop;
-    std::thread([&] { loop.run_until_idle(); }).join();
-    // The system may give this thread the id of the first.
-    std::thread([&] { EXPECT_THROW(loop.run(), std::system_error); }).join();
+void expect_refuses_this_thread(context& loop) {
     for (const bool until_idle : {false, true}) {
         try {
             until_idle ? loop.run_until_idle() : loop.run();
@@ -310,139 +273,101 @@ TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
     }
 }
 
+TEST(UringContext, KeepsToTheFirstThreadThatRunsIt) {
+    context loop;
+    std::thread([&] { loop.run_until_idle(); }).join();
+    // The system may give this thread the id of the first.
+    std::thread([&] { expect_refuses_this_thread(loop); }).join();
+    expect_refuses_this_thread(loop);
+}
+
 TEST(UringContext, RefusesASecondThreadWhileTheFirstRunsIt) {
     context_thread loop(sleepy);
     until_asleep();
-    for (const bool until_idle : {false, true}) {
-        try {
-            until_idle ? loop->run_until_idle() : loop->run();
-            ADD_FAILURE() << "ran on two threads";
-        } catch (const std::system_error& error) {
-            EXPECT_EQ(error.code(), std::error_code(EEXIST, std::system_category()));
-        }
-    }
+    expect_refuses_this_thread(*loop);
 }
 
-TEST(UringContext, IsDestroyedByAnotherThreadWithOperationsPending) {
-    const file_pair pipe = make_pipe();
-    const file_pair second = make_pipe();
-    fill(second.writer);
-    const listener port;
-    size_result read;
-    size_result written;
-    std::optional<result<descriptor>> accepted;
-    std::array<std::byte, 4> bytes{};
-    {
-        context_thread loop(sleepy);
-        loop->spawn(party(read, [&] { return loop->read(pipe.reader.get(), bytes); }));
-        loop->spawn(party(written, [&] { return loop->write(second.writer.get(), bytes); }));
-        loop->spawn(party(accepted, [&] { return loop->accept(port.get()); }));
-        until_asleep();
-    }
-    EXPECT_FALSE(read || written || accepted);
-    write_text(pipe.writer, "word");
-    EXPECT_EQ(read_text(pipe.reader), "word"); // the read has not taken it
-    EXPECT_EQ(text_of(bytes), std::string(4, '\0'));
-}
-
-TEST(UringContext, ClosesNoFileWhenItIsDestroyedWithOperationsThatMakeOne) {
+TEST_F(UringContextRead, LeavesAllFilesAloneWhenAnotherThreadDestroysTheContext) {
     // A destructor might take the initial result 0, which is standard input, for a file.
-    const bool had_input = is_open(0);
-    if (!had_input) {
+    if (!is_open(0)) {
         ASSERT_EQ(::open("/dev/null", O_RDONLY), 0);
     }
     const listener port;
     std::optional<result<descriptor>> accepted;
-    {
-        context_thread loop(sleepy);
-        loop->spawn(party(accepted, [&] { return loop->accept(port.get()); }));
-        until_asleep();
-    }
-    EXPECT_FALSE(accepted);
+    std::thread runner([&] { loop->run(); });
+    loop->spawn(party(accepted, [&] { return loop->accept(port.get()); }));
+    start();
+    until_asleep();
+    loop->stop();
+    runner.join();
+    loop.reset();
     EXPECT_TRUE(is_open(0));
+    EXPECT_FALSE(got || accepted);
+    write_text(pipe.writer, "word");
+    EXPECT_EQ(read_text(pipe.reader), "word"); // the read has not taken it
+    EXPECT_EQ(text_of(bytes), std::string(bytes.size(), '\0'));
 }
 
-TEST(UringContext, StartsPendingOperationsAgainAfterAStop) {
-    context loop;
-    const file_pair pipe = make_pipe();
+TEST_F(UringContextRead, StartsAgainAfterAStopAsOtherOperationsDo) {
     const listener port;
-    std::array<std::byte, 8> bytes{};
-    size_result read;
+    const file_pair polled_pipe = make_pipe();
     std::optional<result<descriptor>> accepted;
     std::optional<result<unsigned>> polled;
-    const file_pair polled_pipe = make_pipe();
-    loop.spawn(party(read, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.spawn(party(accepted, [&] { return loop.accept(port.get()); }));
-    loop.spawn(party(polled, [&] { return loop.poll(polled_pipe.reader.get(), POLLIN); }));
+    start();
+    loop->spawn(party(accepted, [&] { return loop->accept(port.get()); }));
+    loop->spawn(party(polled, [&] { return loop->poll(polled_pipe.reader.get(), POLLIN); }));
     for (int i = 0; i != 3; ++i) {
-        loop.stop();
-        loop.run(); // cancels all operations in flight
-        EXPECT_FALSE(read || accepted || polled);
+        leave(*loop); // cancels all operations in flight
+        EXPECT_FALSE(got || accepted || polled);
     }
     write_text(pipe.writer, "word");
     write_text(polled_pipe.writer, "x");
     const descriptor client = port.connect();
-    loop.run_until_idle(); // starts them again
-    while (!read || !accepted || !polled) {
-        loop.run_until_idle();
-    }
-    EXPECT_EQ(**read, 4U);
-    EXPECT_EQ(text_of(bytes).substr(0, 4), "word");
+    yield_until([&] { return loop->run_until_idle(), got && accepted && polled; });
+    expect_word();
     EXPECT_TRUE(*accepted);
     EXPECT_EQ(**polled & POLLIN, unsigned{POLLIN});
 }
 
-TEST(UringContext, SleepsUntilTheOperationThatItStartsAgainIsOver) {
-    context loop(sleepy);
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    size_result read;
-    loop.spawn(party_that_stops(loop, read, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.stop();
-    loop.run();
-    EXPECT_FALSE(read);
-    std::thread other([&] {
+TEST_F(UringContextRead, ThatStartsAgainLetsTheContextSleep) {
+    start();
+    leave(*loop);
+    EXPECT_FALSE(got);
+    std::jthread other([&] {
         until_asleep();
         write_text(pipe.writer, "word");
     });
-    loop.run();
-    other.join();
-    ASSERT_TRUE(read);
-    EXPECT_EQ(**read, 4U);
+    loop->run();
+    expect_word();
 }
 
-TEST(UringContext, KeepsADeadlineOverAStop) {
-    context loop;
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    size_result read;
-    loop.spawn(party_that_stops(loop, read, [&] {
-        return loop.read(pipe.reader.get(), bytes, tryst::uring::current_position, 20ms);
-    }));
-    loop.stop();
-    loop.run();
-    EXPECT_FALSE(read);
-    loop.run();
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->error(), std::errc::timed_out);
+TEST_F(UringContextRead, KeepsItsDeadlineOverAStop) {
+    start(20ms);
+    leave(*loop);
+    EXPECT_FALSE(got);
+    loop->run();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->error(), std::errc::timed_out);
 }
 
-TEST(UringContext, EndsAConnectThatIsInFlightAtAStop) {
+/// A connect does not start again, because it may have begun.
+void expect_stop_ends_connect(int family, const sockaddr* where, socklen_t size) {
     context loop;
-    const busy_listener port;
-    const descriptor socket = listener::make_socket();
+    const descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     void_result connected;
-    loop.spawn(
-        party(connected, [&] { return loop.connect(socket.get(), port.address(), port.size()); }));
+    loop.spawn(party(connected, [&] { return loop.connect(socket.get(), where, size); }));
     loop.run_until_idle();
     ASSERT_FALSE(connected);
-    loop.stop();
-    loop.run();
-    EXPECT_FALSE(connected); // its coroutine is ready, and runs when the loop goes on
-    loop.run_until_idle();
+    leave(loop);
+    loop.run_until_idle(); // its coroutine has been ready
     ASSERT_TRUE(connected);
     EXPECT_EQ(connected->error(), std::errc::operation_canceled);
     EXPECT_STREQ(connected->operation(), "connect");
+}
+
+TEST(UringContext, EndsAConnectThatIsInFlightAtAStop) {
+    const busy_listener port;
+    expect_stop_ends_connect(AF_INET, port.address(), port.size());
 }
 
 TEST(UringContext, EndsAConnectThatAThreadOfTheKernelsWaitsFor) {
@@ -456,85 +381,55 @@ TEST(UringContext, EndsAConnectThatAThreadOfTheKernelsWaitsFor) {
     ASSERT_EQ(::listen(busy.get(), 0), 0);
     const descriptor first(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::connect(first.get(), where, sizeof address), 0); // fills the backlog
-
-    context loop;
-    const descriptor second(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    void_result connected;
-    loop.spawn(party(connected, [&] { return loop.connect(second.get(), where, sizeof address); }));
-    loop.run_until_idle();
-    ASSERT_FALSE(connected);
-    loop.stop();
-    loop.run();
-    loop.run_until_idle();
-    ASSERT_TRUE(connected);
-    EXPECT_EQ(connected->error(), std::errc::operation_canceled);
+    expect_stop_ends_connect(AF_UNIX, where, sizeof address);
 }
 
-TEST(UringContext, LeavesTheMemoryOfDestroyedFramesAlone) {
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 4> bytes{};
-    {
-        context loop;
-        size_result read;
-        loop.spawn(party(read, [&] { return loop.read(pipe.reader.get(), bytes); }));
-        loop.run_until_idle();
-    } // in flight
-    write_text(pipe.writer, "word");
-    EXPECT_EQ(read_text(pipe.reader), "word");
-    EXPECT_EQ(text_of(bytes), std::string(4, '\0'));
-}
+// ---- Misuse
 
-TEST(UringContextDeathTest, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
+TEST_F(UringContextRead, SaysThatAFrameInFlightWasDestroyedOnAnotherThread) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 4> bytes{};
-        size_result read;
-        std::optional<context> loop(std::in_place);
-        loop->spawn(party(read, [&] { return loop->read(pipe.reader.get(), bytes); }));
+    TRYST_NEEDS((loop->setup_flags() & IORING_SETUP_SINGLE_ISSUER) != 0,
+                "rings of a single issuer");
+    const auto misuse = [this] {
+        start();
         std::thread([&] {
             loop->run_until_idle();
             loop->run_until_idle(); // leaves the operation in flight
-            if ((loop->setup_flags() & IORING_SETUP_SINGLE_ISSUER) == 0) {
-                std::abort();
-            }
             std::thread([&] { loop.reset(); }).join();
         }).join();
     };
     EXPECT_DEATH(misuse(), "destroyed on another thread");
 }
 
-TEST(UringContext, EndsAChildProcessThatRunsItRatherThanWaitForEver) {
-    context loop(sleepy);
-    TRYST_NEEDS((loop.setup_flags() & IORING_SETUP_SINGLE_ISSUER) != 0, "rings of a single issuer");
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    size_result got;
-    loop.spawn(party_that_stops(loop, got, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.run_until_idle();
-    write_text(pipe.writer, "word");
-    EXPECT_EQ(signal_that_ends([&] { loop.run(); }), SIGABRT);
-    loop.run(); // the parent's context still works
-    ASSERT_TRUE(got);
-    EXPECT_EQ(**got, 4U);
-}
-
-TEST(UringContext, EndsAProcessThatHasClosedItsRingRatherThanWaitForEver) {
-    const auto close_all = [] {
-        context loop(sleepy);
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 8> bytes{};
-        size_result got;
-        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
-        loop.run_until_idle();
+TEST_F(UringContextRead, EndsAProcessThatHasClosedTheRingRatherThanWaitForEver) {
+    const auto close_all = [this] {
+        loop.emplace(sleepy);
+        start();
+        loop->run_until_idle();
         ::close_range(3, ~0U, 0);
-        loop.run();
+        loop->run();
     };
     EXPECT_EQ(signal_that_ends(close_all), SIGABRT);
 }
 
-TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
+struct ending_context {
+    tryst::uring::context& on() { return *context; }
+    void settle() { context->run_until_idle(); }
+    void end() { context.reset(); }
+    std::optional<tryst::uring::context> context{std::in_place};
+};
+
+TEST(UringContext, LeavesNothingToADyingContext) {
+    executor_end<ending_context>::check();
+}
+
 #ifndef NDEBUG
+TEST(UringContextDeathTest, NoticesThatItsOwnTaskDestroysIt) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    executor_end<ending_context>::fails_if_its_own_task_does_it();
+}
+
+TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto misuse = [] {
         context loop;
@@ -542,8 +437,24 @@ TEST(UringContextDeathTest, NoticesThatItRunsWithinItself) {
         loop.run();
     };
     EXPECT_DEATH(misuse(), "not within itself");
-#endif
 }
+
+TEST(UringContextDeathTest, NoticesThatATaskDestroysItsScopeAfterAnOperation) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [] {
+        context loop;
+        auto scope = std::make_unique<tryst::task_scope>(loop);
+        scope->spawn([](context& own, std::unique_ptr<tryst::task_scope>& owner) -> task<> {
+            static_cast<void>(co_await own.nop());
+            owner.reset();
+        }(loop, scope));
+        while (scope != nullptr) {
+            loop.run_until_idle();
+        }
+    };
+    EXPECT_DEATH(misuse(), "a task destroyed itself");
+}
+#endif
 
 // ---- Timers
 
@@ -573,72 +484,51 @@ TEST(UringContext, FiresTimersInTheOrderOfTheirDeadlines) {
     EXPECT_TRUE(std::ranges::is_sorted(order));
 }
 
-TEST(UringContext, TakesADeadlineBeforeTheEpochOfTheClockForPast) {
+TEST(UringContext, ServesTheDeadlinesOfTimeoutsAndExchanges) {
     context loop(sleepy);
     tryst::exchanger<int> ex;
-    for (const auto deadline : tryst::test::long_past) {
+    std::vector deadlines(long_past.begin(), long_past.end()); // also before the clock's epoch
+    deadlines.push_back(std::chrono::steady_clock::now() + 2ms);
+    for (const auto deadline : deadlines) {
         EXPECT_TRUE(run_one(loop, [&] { return loop.timeout(deadline); }));
-        std::optional<tryst::exchange_result<int>> got;
-        loop.spawn(
-            [](context& home, tryst::exchanger<int>& room, auto until, auto& into) -> task<> {
-                into.emplace(co_await room.exchange(1, until));
-                home.stop();
-            }(loop, ex, deadline, got));
-        loop.run();
-        ASSERT_TRUE(got);
-        EXPECT_EQ(got->error(), tryst::exchange_errc::timed_out);
+        const auto got = run_one(loop, [&] { return ex.exchange(1, deadline); });
+        EXPECT_EQ(got.error(), tryst::exchange_errc::timed_out);
+        EXPECT_GE(std::chrono::steady_clock::now(), deadline);
     }
-}
-
-TEST(UringContext, FiresManyTimersNoneOfThemEarly) {
-    constexpr int count = 5'000;
-    context loop;
-    std::vector<int> order;
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i != count; ++i) {
-        loop.spawn(wake(loop, start + i * 37 % count * 5us, i, order, count));
-    }
-    loop.run();
-    EXPECT_EQ(order.size(), std::size_t{count});
 }
 
 TEST(UringContext, AsksTheKernelForNoneOfItsTimers) {
-    constexpr std::size_t count = 100'000;
-    kernel_faults faults;
-    std::atomic<int> requests{0};
-    faults.on_request = [&](const io_uring_sqe& entry) {
-        requests += entry.opcode == IORING_OP_POLL_ADD ? 0 : 1; // the poll of the eventfd
-        return 0;
-    };
+    constexpr std::size_t count = 20'000;
+    const request_log requests;
     context loop(sleepy);
     std::stop_source stop;
-    std::size_t due = 0;
-    std::size_t stopped = 0;
-    const auto wait = [](context& home, limits until, std::size_t& dues,
-                         std::size_t& stops) -> task<> {
-        const auto got = co_await home.timeout(std::move(until));
+    std::array<std::size_t, 2> ends{}; // stopped, due
+    const auto wait = [&](limits until) -> task<> {
+        const auto got = co_await loop.timeout(std::move(until));
         EXPECT_TRUE(got || got.error() == std::errc::operation_canceled);
-        ++(got ? dues : stops);
-        if (dues + stops == count) {
-            home.stop();
+        ++ends[got ? 1 : 0];
+        if (ends[0] + ends[1] == count) {
+            loop.stop();
         }
     };
-    const auto stop_all = [](context& home, std::stop_source& source) -> task<> {
-        const auto slept = co_await home.timeout(1ms); // the others have been waiting since before
+    const auto stop_all = [&]() -> task<> {
+        const auto slept = co_await loop.timeout(1ms); // the others have been waiting since before
         EXPECT_TRUE(slept);
-        source.request_stop();
+        stop.request_stop();
     };
     const auto now = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i != count; ++i) {
-        const auto deadline = i % 2 == 0 ? now + 24h - i * 1us : now + (i * 7'919 % count) * 10ns;
-        loop.spawn(wait(loop, {deadline, stop.get_token()}, due, stopped));
+        const auto deadline = i % 2 == 0 ? now + 24h - i * 1us : now + (i * 7'919 % count) * 50ns;
+        loop.spawn(wait({deadline, stop.get_token()}));
     }
-    loop.spawn(stop_all(loop, stop));
+    loop.spawn(stop_all());
     loop.run();
-    EXPECT_EQ(due + stopped, count);
-    EXPECT_GE(stopped, count / 2);
-    EXPECT_GE(due, 1U);
-    EXPECT_EQ(requests, 0);
+    EXPECT_GE(ends[0], count / 2);
+    EXPECT_GE(ends[1], 1U);
+    EXPECT_EQ(requests.count([](const io_uring_sqe& entry) {
+        return entry.opcode != IORING_OP_POLL_ADD; // the poll of the eventfd
+    }),
+              0);
 }
 
 TEST(UringContext, SleepsUntilTheEarliestDeadline) {
@@ -650,28 +540,14 @@ TEST(UringContext, SleepsUntilTheEarliestDeadline) {
     EXPECT_LE(waits - before, 4); // and does not wake without reason
 }
 
-TEST(UringContext, ServesTheDeadlinesOfExchanges) {
-    context loop(sleepy);
-    tryst::exchanger<int> ex;
-    std::optional<tryst::exchange_result<int>> got;
-    loop.spawn([](context& home, tryst::exchanger<int>& room, auto& into) -> task<> {
-        into.emplace(co_await room.exchange(1, 2ms));
-        home.stop();
-    }(loop, ex, got));
-    loop.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->error(), tryst::exchange_errc::timed_out);
-}
-
 // ---- Sleep
 
-TEST(UringContext, SeesMailAndCompletionsWhileItSpins) {
+TEST_F(UringContextRead, IsSeenWhileTheContextSpinsAsMailIs) {
     if (std::thread::hardware_concurrency() == 1) {
         GTEST_SKIP() << "a context does not spin on one processor";
     }
     constexpr unsigned all_but_basic = ~unsigned{IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP};
     for (const unsigned unknown : {0U, unsigned{IORING_SETUP_DEFER_TASKRUN}, all_but_basic}) {
-        const file_pair pipe = make_pipe();
         std::atomic<bool> asked{false};
         std::atomic<bool> over{false};
         kernel_faults faults;
@@ -680,56 +556,38 @@ TEST(UringContext, SeesMailAndCompletionsWhileItSpins) {
             asked = asked || entry.opcode == IORING_OP_READ;
             return 0;
         };
-        context loop({.max_spins = ~0U});
-        loop.spawn([](context& home, int file, std::atomic<bool>& flag) -> task<> {
-            std::array<std::byte, 8> bytes{};
-            const auto got = co_await home.read(file, bytes);
-            EXPECT_TRUE(got && *got == 4U);
-            flag = true;
-        }(loop, pipe.reader.get(), over));
-        std::thread other([&] {
-            while (!asked) {
-                std::this_thread::yield();
-            }
+        loop.emplace(tryst::uring::context_options{.max_spins = ~0U});
+        const auto read = [&]() -> task<> {
+            got.emplace(co_await loop->read(pipe.reader.get(), bytes));
+            over = true;
+        };
+        loop->spawn(read());
+        std::jthread other([&] {
+            yield_until([&] { return asked.load(); });
             write_text(pipe.writer, "word");
-            while (!over) {
-                std::this_thread::yield();
-            }
-            loop.stop();
+            yield_until([&] { return over.load(); });
+            loop->stop();
         });
         const long before = waits;
-        loop.run();
+        loop->run();
         EXPECT_EQ(waits, before); // had it slept, it would not have returned
-        other.join();
+        expect_word();
     }
 }
 
-TEST(UringContext, IsWokenByAThreadWithOneWrite) {
-    std::atomic<int> runs{0};
-    counting_node node(runs);
-    context_thread loop(sleepy);
-    until_asleep();
-    const long writes = eventfd_writes;
-    loop->post(&node);
-    while (runs == 0) {
-        std::this_thread::yield();
+TEST(UringContext, IsWokenByAThreadOrARunLoopWithOneWrite) {
+    for (const bool from_loop : {false, true}) {
+        context_thread loop(sleepy);
+        until_asleep();
+        const long writes = eventfd_writes;
+        if (from_loop) {
+            tryst::run_loop other;
+            other.run(call([&] { post_and_wait(*loop); }));
+        } else {
+            post_and_wait(*loop);
+        }
+        EXPECT_EQ(eventfd_writes - writes, 1);
     }
-    EXPECT_EQ(eventfd_writes - writes, 1);
-}
-
-TEST(UringContext, IsWokenByARunLoop) {
-    std::atomic<int> runs{0};
-    counting_node node(runs);
-    context_thread loop(sleepy);
-    until_asleep();
-    const long writes = eventfd_writes;
-    tryst::run_loop other;
-    other.spawn(call([&] { loop->post(&node); }));
-    other.run_until_idle();
-    while (runs == 0) {
-        std::this_thread::yield();
-    }
-    EXPECT_EQ(eventfd_writes - writes, 1);
 }
 
 TEST(UringContext, IsWokenByAnotherContextWithOneMessage) {
@@ -742,9 +600,7 @@ TEST(UringContext, IsWokenByAnotherContextWithOneMessage) {
     const long writes = eventfd_writes;
     const long sent = messages;
     other.run_until_idle();
-    while (runs == 0) {
-        std::this_thread::yield();
-    }
+    yield_until([&] { return runs == 1; });
     EXPECT_EQ(messages - sent, 1);
     TRYST_NEEDS(eventfd_writes == writes, "messages between rings");
 }
@@ -757,9 +613,7 @@ TEST(UringContext, IsWokenOnceForEachSleep) {
     closed.run = [](executor_node* node) noexcept {
         auto& self = *static_cast<gate*>(node);
         self.entered = true;
-        while (!self.open) {
-            std::this_thread::yield();
-        }
+        yield_until([&self] { return self.open.load(); });
     };
     std::atomic<int> runs{0};
     std::vector<counting_node> nodes(1'000, counting_node(runs));
@@ -767,203 +621,43 @@ TEST(UringContext, IsWokenOnceForEachSleep) {
     until_asleep();
     const long writes = eventfd_writes;
     loop->post(&closed);
-    while (!closed.entered) {
-        std::this_thread::yield();
-    }
+    yield_until([&] { return closed.entered.load(); });
     for (counting_node& each : nodes) {
         loop->post(&each); // it is awake
     }
     closed.open = true;
-    while (runs != static_cast<int>(nodes.size())) {
-        std::this_thread::yield();
-    }
+    yield_until([&] { return runs == static_cast<int>(nodes.size()); });
     EXPECT_EQ(eventfd_writes - writes, 1);
 }
 
 TEST(UringContext, GoesBackToSleepAfterEachWake) {
-    constexpr int rounds = 300;
-    std::atomic<int> runs{0};
-    counting_node node(runs);
+    constexpr int rounds = 100;
     context_thread loop(sleepy);
     const long writes = eventfd_writes;
     for (int i = 0; i != rounds; ++i) {
         until_asleep();
-        loop->post(&node);
-        while (runs == i) {
-            std::this_thread::yield();
-        }
+        post_and_wait(*loop);
     }
     // until_asleep may see the previous sleep; then the next post finds the context awake.
     EXPECT_LE(eventfd_writes - writes, rounds);
     EXPECT_GE(eventfd_writes - writes, 1);
 }
 
-struct ending_context {
-    tryst::uring::context& on() { return *context; }
-    void settle() { context->run_until_idle(); }
-    void end() { context.reset(); }
-    std::optional<tryst::uring::context> context{std::in_place};
-};
-
-TEST(UringContext, LeavesNothingToADyingContext) {
-    executor_end<ending_context>::check();
-}
-
-TEST(UringContextDeathTest, NoticesThatItsOwnTaskDestroysIt) {
-#ifndef NDEBUG
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    executor_end<ending_context>::fails_if_its_own_task_does_it();
-#endif
-}
-
-TEST(UringContextDeathTest, NoticesThatATaskDestroysItsScopeAfterAnOperation) {
-#ifndef NDEBUG
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        context loop;
-        auto scope = std::make_unique<tryst::task_scope>(loop);
-        scope->spawn([](context& own, std::unique_ptr<tryst::task_scope>& owner) -> task<> {
-            static_cast<void>(co_await own.nop());
-            owner.reset();
-        }(loop, scope));
-        while (scope != nullptr) {
-            loop.run_until_idle();
-        }
-    };
-    EXPECT_DEATH(misuse(), "a task destroyed itself");
-#endif
-}
-
 TEST(UringContext, MayBeDestroyedAsSoonAsRunHasReturned) {
-    // The stop comes from a thread that may still be in its call when run is ready to return.
-    for (int i = 0; i != 300; ++i) {
-        auto loop = std::make_unique<context>(sleepy);
-        std::thread other([home = loop.get()] { home->stop(); });
-        loop->run();
-        loop.reset();
-        other.join();
-    }
-}
-
-TEST(UringContext, MayBeDestroyedAsSoonAsRunHasReturnedForAStopOfAnotherContext) {
-    for (int i = 0; i != 300; ++i) {
-        auto loop = std::make_unique<context>(sleepy);
-        std::thread other([home = loop.get()] {
-            context away;
-            away.spawn(call([home] { home->stop(); }));
-            away.run_until_idle();
+    // The stop comes from a thread or context that may still be in its call when run is ready to
+    // return.
+    for (int i = 0; i != 200; ++i) {
+        std::optional<context> loop(std::in_place, sleepy);
+        std::jthread other([&home = *loop, i] {
+            if (i % 2 == 0) {
+                home.stop();
+            } else {
+                context().run(call([&] { home.stop(); }));
+            }
         });
         loop->run();
         loop.reset();
-        other.join();
     }
-}
-
-// ---- Many
-
-TEST(UringContext, CompletesMoreOperationsThanTheRingHasEntries) {
-    constexpr std::size_t count = 5'000;
-    context loop({.entries = 4});
-    std::size_t done = 0;
-    const auto one = [](context& home, std::size_t& total) -> task<> {
-        const auto got = co_await home.nop();
-        EXPECT_TRUE(got);
-        if (++total == count) {
-            home.stop();
-        }
-    };
-    for (std::size_t i = 0; i != count; ++i) {
-        loop.spawn(one(loop, done));
-    }
-    const long before = overflows;
-    loop.run();
-    EXPECT_EQ(done, count);
-    EXPECT_GT(overflows, before);
-}
-
-TEST(UringContext, HasMoreOperationsInFlightThanTheRingHasEntries) {
-    constexpr std::size_t count = 2'000;
-    // A ring with deferred task work completes so few operations at a time that they do not
-    // overflow. Completions of other rings do.
-    for (const bool defers : {true, false}) {
-        kernel_faults faults;
-        faults.unknown_flags = defers ? 0 : IORING_SETUP_DEFER_TASKRUN;
-        context loop({.entries = 4});
-        const file_pair pipe = make_pipe();
-        std::size_t done = 0;
-        const auto read = [](context& home, int file, std::size_t& total) -> task<> {
-            std::array<std::byte, 1> byte{};
-            const auto got = co_await home.read(file, byte);
-            EXPECT_TRUE(got);
-            EXPECT_EQ(*got, 1U);
-            if (++total == count) {
-                home.stop();
-            }
-        };
-        for (std::size_t i = 0; i != count; ++i) {
-            loop.spawn(read(loop, pipe.reader.get(), done));
-        }
-        loop.run_until_idle();
-        EXPECT_EQ(done, 0U);
-        const long before = overflows;
-        write_text(pipe.writer, std::string(count, 'x')); // all complete at once
-        loop.run();
-        EXPECT_EQ(done, count);
-        EXPECT_EQ(read_text(pipe.reader), "");
-        EXPECT_TRUE(defers || overflows > before);
-    }
-}
-
-TEST(UringContext, CancelsMoreOperationsThanTheRingHasEntries) {
-    constexpr std::size_t count = 2'000;
-    context loop({.entries = 4});
-    const file_pair pipe = make_pipe();
-    std::stop_source stop;
-    std::size_t done = 0;
-    const auto read = [](context& home, int file, std::stop_token token,
-                         std::size_t& total) -> task<> {
-        std::array<std::byte, 1> byte{};
-        const auto got =
-            co_await home.read(file, byte, tryst::uring::current_position, std::move(token));
-        EXPECT_EQ(got.error(), std::errc::operation_canceled);
-        if (++total == count) {
-            home.stop();
-        }
-    };
-    for (std::size_t i = 0; i != count; ++i) {
-        loop.spawn(read(loop, pipe.reader.get(), stop.get_token(), done));
-    }
-    loop.run_until_idle();
-    loop.spawn(call([&] { stop.request_stop(); }));
-    loop.run();
-    EXPECT_EQ(done, count);
-}
-
-TEST(UringContext, TakesBackMoreOperationsThanTheRingHasEntries) {
-    constexpr std::size_t count = 1'000;
-    const file_pair pipe = make_pipe();
-    std::size_t done = 0;
-    {
-        context loop({.entries = 4});
-        const auto read = [](context& home, int file, std::size_t& total) -> task<> {
-            std::array<std::byte, 1> byte{};
-            const auto got = co_await home.read(file, byte);
-            EXPECT_TRUE(got);
-            ++total;
-        };
-        for (std::size_t i = 0; i != count; ++i) {
-            loop.spawn(read(loop, pipe.reader.get(), done));
-        }
-        loop.run_until_idle();
-        loop.stop();
-        loop.run();
-        write_text(pipe.writer, std::string(count / 2, 'x'));
-        // NOLINTNEXTLINE(bugprone-infinite-loop): the tasks count.
-        while (done != count / 2) {
-            loop.run_until_idle();
-        }
-    } // the other half goes with the context
-    EXPECT_EQ(done, count / 2);
 }
 
 } // namespace

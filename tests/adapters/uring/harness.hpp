@@ -26,6 +26,7 @@
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /// Skips a test on a kernel that lacks something; fails where nothing may be skipped.
@@ -126,6 +127,39 @@ inline bool is_open(int file) noexcept {
     return ::fcntl(file, F_GETFD) >= 0;
 }
 
+/// An empty directory; the destructor removes it with its content.
+class directory {
+public:
+    directory() {
+        if (::mkdtemp(path_.data()) == nullptr) {
+            throw std::system_error(errno, std::system_category(), "mkdtemp");
+        }
+        file_.reset(checked(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open"));
+    }
+    directory(const directory&) = delete;
+    directory& operator=(const directory&) = delete;
+    ~directory() { std::filesystem::remove_all(path_); }
+
+    int get() const noexcept { return file_.get(); }
+    std::string path_to(const char* name) const { return path_ + "/" + name; }
+    bool has(const char* name) const {
+        return ::faccessat(get(), name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    descriptor make(const char* name) const {
+        return descriptor(
+            checked(::openat(get(), name, O_CREAT | O_RDWR | O_CLOEXEC, 0600), "openat"));
+    }
+    /// A FIFO that nobody writes to: opening it for reading blocks.
+    std::string make_fifo() const {
+        checked(::mkfifoat(get(), "fifo", 0600), "mkfifoat");
+        return path_to("fifo");
+    }
+
+private:
+    std::string path_ = std::filesystem::temp_directory_path() / "tryst-uring-XXXXXX";
+    descriptor file_;
+};
+
 /// The number of open files of this process.
 inline long count_open() {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
@@ -186,6 +220,13 @@ private:
 
 // ---- Contexts
 
+template <class Condition>
+void yield_until(Condition holds) {
+    while (!holds()) {
+        std::this_thread::yield();
+    }
+}
+
 /// The outcome of an operation; empty until it is over.
 template <class Operation>
 using outcome_of = std::optional<decltype(std::declval<Operation&>().await_resume())>;
@@ -209,6 +250,25 @@ auto run_one(context& loop, Make make) {
     loop.spawn(party_that_stops(loop, got, std::move(make)));
     loop.run();
     return std::move(*got);
+}
+
+/// Stops the loop when its turn comes.
+inline task<> stop_loop(context& loop) {
+    loop.stop();
+    co_return;
+}
+
+/// Runs the loop only to leave it.
+inline void leave(context& loop) {
+    loop.stop();
+    loop.run();
+}
+
+/// Calls `body` on the loop.
+template <class Body>
+task<> call(Body body) {
+    body();
+    co_return;
 }
 
 /// A thread that only runs a context, which another thread has made.

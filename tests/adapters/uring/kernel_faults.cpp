@@ -207,11 +207,13 @@ int io_uring_submit_and_wait_timeout(io_uring* ring, io_uring_cqe** completion, 
         io_uring_submit_and_get_events(ring);
         return -faults()->wait_error;
     }
-    tryst::test::asleep.fetch_add(1, std::memory_order_relaxed);
-    const int result =
-        submit(*ring, [&] { return next(ring, completion, count, patience, signals); });
-    tryst::test::asleep.fetch_sub(1, std::memory_order_relaxed);
-    return result;
+    return submit(*ring, [&] {
+        // From here on, no failure is due that another thread orders.
+        tryst::test::asleep.fetch_add(1, std::memory_order_relaxed);
+        const int result = next(ring, completion, count, patience, signals);
+        tryst::test::asleep.fetch_sub(1, std::memory_order_relaxed);
+        return result;
+    });
 }
 
 int eventfd(unsigned count, int flags) noexcept {

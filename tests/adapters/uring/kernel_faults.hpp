@@ -4,11 +4,13 @@
 /// The replacements count calls, fail on demand, and otherwise call the original.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <liburing.h>
 
@@ -102,6 +104,38 @@ public:
 private:
     std::atomic<unsigned> random_{0};
     std::mutex mutex_;
+};
+
+/// Whether it starts an operation: the user_data is the operation's address then.
+inline bool is_operation(const io_uring_sqe& entry) noexcept {
+    return entry.user_data > 7 && entry.user_data % 8 == 0;
+}
+
+inline bool is_multishot(const io_uring_sqe& entry) noexcept {
+    return (entry.opcode == IORING_OP_ACCEPT && (entry.ioprio & IORING_ACCEPT_MULTISHOT) != 0) ||
+           (entry.opcode == IORING_OP_RECV && (entry.ioprio & IORING_RECV_MULTISHOT) != 0);
+}
+
+/// Records the requests to the kernel, in order. Read it when no other thread makes requests.
+class request_log {
+public:
+    request_log() {
+        faults.on_request = [this](const io_uring_sqe& entry) {
+            entries.push_back(entry);
+            return 0;
+        };
+    }
+
+    template <class Predicate>
+    long count(Predicate is) const {
+        return std::ranges::count_if(entries, is);
+    }
+    long count(io_uring_op kind) const {
+        return count([kind](const io_uring_sqe& entry) { return entry.opcode == kind; });
+    }
+
+    std::vector<io_uring_sqe> entries;
+    kernel_faults faults;
 };
 
 } // namespace tryst::test

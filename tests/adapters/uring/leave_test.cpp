@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How `run` cancels the operations in flight when it returns: the order, the size of a batch, and
-// that nothing is lost.
+// More operations than the ring has entries. How `run` cancels them when it returns: the order, the
+// size of a batch, and that nothing is lost.
 #include <tryst/uring/context.hpp>
 
 #include "adapters/uring/harness.hpp"
@@ -29,50 +29,34 @@ using tryst::task;
 using tryst::uring::current_position;
 using tryst::uring::limits;
 
-/// Records the requests to the kernel, in order.
-class request_log {
+/// Records the operations that the kernel starts and cancels.
+class start_log {
 public:
-    request_log() {
-        faults_.on_request = [this](const io_uring_sqe& entry) {
+    start_log() {
+        faults.on_request = [this](const io_uring_sqe& entry) {
             if (entry.opcode == IORING_OP_READ || entry.opcode == IORING_OP_FSYNC) {
-                started_.push_back(entry.user_data);
+                started.push_back(entry.user_data);
             } else if (entry.opcode == IORING_OP_ASYNC_CANCEL) {
-                if (std::find(cancelled_.begin(), cancelled_.end(), entry.addr) ==
-                    cancelled_.end()) { // not asked again
-                    cancelled_.push_back(entry.addr);
+                if (std::ranges::find(cancelled, entry.addr) == cancelled.end()) {
+                    cancelled.push_back(entry.addr);
                 }
-                count_in_submission();
+                const long submission = submissions;
+                batch_ = submission == last_submission_ ? batch_ + 1 : 1;
+                last_submission_ = submission;
+                largest_batch = std::max(largest_batch, batch_);
             }
             return 0;
         };
     }
 
-    void clear() {
-        started_.clear();
-        cancelled_.clear();
-    }
-
-    /// The operations, in the order of their starts.
-    const std::vector<std::uint64_t>& started() const noexcept { return started_; }
-    /// The operations, in the order in which they were first cancelled.
-    const std::vector<std::uint64_t>& cancelled() const noexcept { return cancelled_; }
-    /// The most cancellations in one submission.
-    int largest_batch() const noexcept { return largest_batch_; }
+    std::vector<std::uint64_t> started; ///< In their order.
+    std::vector<std::uint64_t> cancelled; ///< In the order in which each was first cancelled.
+    int largest_batch = 0; ///< The most cancellations in one submission.
+    kernel_faults faults;
 
 private:
-    void count_in_submission() {
-        const long submission = submissions.load();
-        batch_ = submission == last_submission_ ? batch_ + 1 : 1;
-        last_submission_ = submission;
-        largest_batch_ = std::max(largest_batch_, batch_);
-    }
-
-    std::vector<std::uint64_t> started_;
-    std::vector<std::uint64_t> cancelled_;
     long last_submission_ = -1;
     int batch_ = 0;
-    int largest_batch_ = 0;
-    kernel_faults faults_;
 };
 
 /// Many operations at once, and how often each has ended.
@@ -101,12 +85,6 @@ public:
         loop_.run_until_idle();
     }
 
-    /// Runs the loop only to leave it.
-    void leave() {
-        loop_.stop();
-        loop_.run();
-    }
-
     void expect_each_ended(int times) const {
         EXPECT_EQ(std::count(ends_.begin(), ends_.end(), times), std::ptrdiff_t{count});
     }
@@ -120,33 +98,21 @@ public:
     std::vector<std::byte> bytes_;
     std::size_t read_ = 0;
     std::size_t stopped_ = 0;
-    request_log requests_;
+    start_log requests_;
     context loop_{{.entries = entries}};
 };
 
-TEST_F(UringLeave, CancelsTheNewestReadFirst) {
+TEST_F(UringLeave, CancelsTheNewestReadFirstAndStartsTheOldestFirstAgain) {
     start_reads();
-    leave();
-    ASSERT_EQ(requests_.started().size(), count);
-    EXPECT_TRUE(std::equal(requests_.started().rbegin(), requests_.started().rend(),
-                           requests_.cancelled().begin(), requests_.cancelled().end()));
-}
-
-TEST_F(UringLeave, CancelsAsManyReadsAtATimeAsTheKernelForgetsAtATime) {
-    start_reads();
-    leave();
-    EXPECT_EQ(requests_.cancelled().size(), count);
-    EXPECT_GT(requests_.largest_batch(), 1);
-    EXPECT_LE(requests_.largest_batch(), 20); // task work that one system call runs
-}
-
-TEST_F(UringLeave, StartsTheOldestReadFirstAgain) {
-    start_reads();
-    const auto before = requests_.started();
-    leave();
-    requests_.clear();
+    leave(loop_);
+    const auto before = requests_.started;
+    EXPECT_EQ(before.size(), count);
+    EXPECT_EQ(std::vector(before.rbegin(), before.rend()), requests_.cancelled);
+    EXPECT_GT(requests_.largest_batch, 1);
+    EXPECT_LE(requests_.largest_batch, 20); // task work that one system call runs
+    requests_.started.clear();
     loop_.run_until_idle();
-    EXPECT_EQ(requests_.started(), before);
+    EXPECT_EQ(requests_.started, before);
 }
 
 TEST_F(UringLeave, StartsTheOldestReadFirstAgainAndThoseThatHadNoEntryAfterIt) {
@@ -155,13 +121,13 @@ TEST_F(UringLeave, StartsTheOldestReadFirstAgainAndThoseThatHadNoEntryAfterIt) {
         loop_.spawn(read_one(i, {}));
     }
     loop_.stop();
-    kernel_faults::current.load()->failing_submits = 1; // by the read that finds the queue full
+    requests_.faults.failing_submits = 1; // by the read that finds the queue full
     loop_.run();
-    const auto before = requests_.started();
+    const auto before = requests_.started;
     EXPECT_EQ(before.size(), entries);
-    requests_.clear();
+    requests_.started.clear();
     loop_.run_until_idle();
-    const auto& again = requests_.started();
+    const auto& again = requests_.started;
     ASSERT_EQ(again.size(), some);
     EXPECT_TRUE(std::equal(before.begin(), before.end(), again.begin()));
 }
@@ -172,9 +138,9 @@ TEST_F(UringLeave, CancelsTheOldestOperationOfWorkersFirstAndReadsAfterThem) {
         loop_.spawn(read_one(i, {}));
         loop_.spawn(sync_one(i + 1));
     }
-    leave();
+    leave(loop_);
     std::vector<std::uint64_t> expected;
-    const auto& starts = requests_.started();
+    const auto& starts = requests_.started;
     ASSERT_EQ(starts.size(), some);
     for (std::size_t i = 1; i < some; i += 2) {
         expected.push_back(starts[i]);
@@ -182,7 +148,7 @@ TEST_F(UringLeave, CancelsTheOldestOperationOfWorkersFirstAndReadsAfterThem) {
     for (std::size_t i = some; i != 0; i -= 2) {
         expected.push_back(starts[i - 2]);
     }
-    EXPECT_EQ(requests_.cancelled(), expected);
+    EXPECT_EQ(requests_.cancelled, expected);
     write_text(pipe_.writer, std::string(some / 2, 'x'));
     while (std::count(ends_.begin(), ends_.end(), 1) != std::ptrdiff_t{some}) {
         loop_.run_until_idle();
@@ -192,13 +158,13 @@ TEST_F(UringLeave, CancelsTheOldestOperationOfWorkersFirstAndReadsAfterThem) {
 
 TEST_F(UringLeave, LosesAndRepeatsNoRead) {
     start_reads();
-    leave();
-    leave(); // nothing is in flight
+    leave(loop_);
+    leave(loop_); // nothing is in flight
     loop_.run_until_idle();
     write_text(pipe_.writer, std::string(count / 2, 'x')); // which nobody has fetched yet
-    leave();
+    leave(loop_);
     loop_.run_until_idle();
-    leave();
+    leave(loop_);
     write_text(pipe_.writer, std::string(count / 2, 'x'));
     while (read_ != count) {
         loop_.run_until_idle();
@@ -211,7 +177,7 @@ TEST_F(UringLeave, LosesAndRepeatsNoRead) {
 TEST_F(UringLeave, LosesNoStopThatComesBetweenTwoRuns) {
     std::stop_source stop;
     start_reads(stop.get_token());
-    leave();
+    leave(loop_);
     stop.request_stop();
     loop_.run_until_idle();
     expect_each_ended(1);
@@ -222,18 +188,72 @@ TEST_F(UringLeave, LosesNoStopThatComesBetweenTwoRuns) {
 
 TEST_F(UringLeave, LosesNothingIfTheKernelFailsMeanwhile) {
     start_reads();
-    {
-        auto* const faults = kernel_faults::current.load();
-        faults->submits_fail_at_random = true;
-        leave();
-        faults->submits_fail_at_random = false;
-    }
+    requests_.faults.submits_fail_at_random = true;
+    leave(loop_);
+    requests_.faults.submits_fail_at_random = false;
     loop_.run_until_idle();
     write_text(pipe_.writer, std::string(count, 'x'));
     while (read_ != count) {
         loop_.run_until_idle();
     }
     expect_each_ended(1);
+}
+
+// ---- Without leaving
+
+TEST_F(UringLeave, IsNotNeededToHaveMoreOperationsThanEntries) {
+    // A ring with deferred task work completes so few operations at a time that they do not
+    // overflow. Completions of other rings do.
+    for (const bool defers : {true, false}) {
+        requests_.faults.unknown_flags = defers ? 0 : IORING_SETUP_DEFER_TASKRUN;
+        context loop({.entries = 4});
+        std::size_t done = 0;
+        const auto read = [&]() -> task<> {
+            std::array<std::byte, 1> byte{};
+            const auto got = co_await loop.read(pipe_.reader.get(), byte);
+            EXPECT_TRUE(got && *got == 1U);
+            if (++done == count) {
+                loop.stop();
+            }
+        };
+        for (std::size_t i = 0; i != count; ++i) {
+            loop.spawn(read());
+        }
+        loop.run_until_idle();
+        EXPECT_EQ(done, 0U);
+        const long before = overflows;
+        write_text(pipe_.writer, std::string(count, 'x')); // all complete at once
+        loop.run();
+        EXPECT_EQ(done, count);
+        EXPECT_EQ(read_text(pipe_.reader), "");
+        EXPECT_TRUE(defers || overflows > before);
+    }
+}
+
+TEST_F(UringLeave, IsNotNeededToCancelMoreOperationsThanEntries) {
+    std::stop_source stop;
+    start_reads(stop.get_token());
+    loop_.spawn(call([&] { stop.request_stop(); }));
+    yield_until([&] { return loop_.run_until_idle(), stopped_ == count; });
+    expect_each_ended(1);
+}
+
+TEST_F(UringLeave, IsNotNeededToCompleteMoreOperationsThanEntries) {
+    context loop({.entries = 4});
+    std::size_t done = 0;
+    const auto operate = [&]() -> task<> {
+        const auto got = co_await loop.nop();
+        EXPECT_TRUE(got);
+        if (++done == count) {
+            loop.stop();
+        }
+    };
+    for (std::size_t i = 0; i != count; ++i) {
+        loop.spawn(operate());
+    }
+    const long before = overflows;
+    loop.run();
+    EXPECT_GT(overflows, before);
 }
 
 } // namespace

@@ -116,64 +116,44 @@ TEST(UringRefusal, OfASeccompFilterIsTold) {
 
 // ---- io_uring_enter
 
-class UringEnterDeathTest : public testing::TestWithParam<int> {};
-
-/// Waits for a pipe that stays empty, while `forbid` makes the system calls fail.
+/// Expects that the program ends, and says why, once `forbid` makes the system call fail; it waits
+/// for a pipe that stays empty.
 template <class Forbid>
-void run_while(Forbid forbid) {
-    context loop(sleepy);
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    size_result got;
-    loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.run_until_idle();
-    ::alarm(20);
-    forbid();
-    loop.run();
-}
-
-TEST_P(UringEnterDeathTest, EndsTheProgramIfTheWaitFailsForGood) {
+void expect_end(int error, const char* hint, Forbid forbid) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    kernel_faults faults;
-    const auto forbid = [&] {
-        faults.wait_error = GetParam();
-        faults.early_waits = forever;
+    const auto run = [&] {
+        context loop(sleepy);
+        const file_pair pipe = make_pipe();
+        std::array<std::byte, 8> bytes{};
+        size_result got;
+        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        loop.run_until_idle();
+        ::alarm(20);
+        forbid();
+        loop.run();
     };
-    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
-                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()));
+    EXPECT_EXIT(run(), testing::KilledBySignal(SIGABRT),
+                std::string("tryst: io_uring_enter: ") + std::strerror(error) + hint);
 }
 
-TEST_P(UringEnterDeathTest, EndsTheProgramIfSubmissionsFailForGood) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    kernel_faults faults;
-    const auto forbid = [&] {
-        faults.submit_error = GetParam();
-        faults.failing_submits = forever;
-    };
-    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
-                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()));
+TEST(UringEnterDeathTest, EndsTheProgramIfTheCallFailsForGood) {
+    for (const int error : {EPERM, ENOSYS, EINVAL, ENOMEM}) {
+        kernel_faults faults;
+        faults.wait_error = error;
+        faults.submit_error = error;
+        expect_end(error, "", [&] { faults.early_waits = forever; });
+        expect_end(error, "", [&] { faults.failing_submits = forever; });
+    }
 }
 
-TEST_P(UringEnterDeathTest, EndsTheProgramIfASeccompFilterForbidsIt) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto forbid = [] {
-        if (!forbid_calls({__NR_io_uring_enter}, GetParam())) {
+TEST(UringEnterDeathTest, EndsTheProgramIfASeccompFilterForbidsIt) {
+    expect_end(EPERM, ".*seccomp filter", [] {
+        if (!forbid_calls({__NR_io_uring_enter}, EPERM)) {
             std::perror("seccomp");
             std::exit(1);
         }
-    };
-    EXPECT_EXIT(run_while(forbid), testing::KilledBySignal(SIGABRT),
-                std::string("tryst: io_uring_enter: ") + std::strerror(GetParam()) +
-                    ".*seccomp filter");
+    });
 }
-
-INSTANTIATE_TEST_SUITE_P(Errors, UringEnterDeathTest,
-                         testing::Values(EPERM, ENOSYS, EINVAL, ENOMEM), [](const auto& each) {
-                             return std::string(each.param == EPERM    ? "NotPermitted"
-                                                : each.param == ENOSYS ? "NoSuchCall"
-                                                : each.param == EINVAL ? "Invalid"
-                                                                       : "NoMemory");
-                         });
 
 // ---- fork
 
@@ -237,26 +217,18 @@ TEST_P(UringFork, LetsAChildDestroyTheContextOfItsParent) {
 
 TEST_P(UringFork, LetsAChildWakeItsOwnContextFromWithinTheLoopOfItsParent) {
     start();
-    loop_->spawn([]() -> tryst::task<> {
+    loop_->spawn(call([] {
         const int status = status_of([] {
-            context own{sleepy};
+            context_thread own(sleepy);
             std::atomic<int> rounds{0};
-            std::jthread runner([&] { own.run(); });
-            for (int i = 1; i != 1'000; ++i) { // in some of which the context sleeps
-                own.spawn([](std::atomic<int>& run) -> tryst::task<> {
-                    ++run;
-                    co_return;
-                }(rounds));
-                while (rounds != i) {
-                    std::this_thread::yield();
-                }
+            for (int i = 1; i != 100; ++i) { // in some of which the context sleeps
+                own->spawn(call([&rounds] { ++rounds; }));
+                yield_until([&] { return rounds == i; });
             }
-            own.stop();
             return 5;
         });
         EXPECT_EQ(status, 5);
-        co_return;
-    }());
+    }));
     loop_->run_until_idle();
     expect_unharmed();
 }
