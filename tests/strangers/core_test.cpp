@@ -8,7 +8,6 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -104,167 +103,129 @@ using stranger::item;
 using tryst::exchange_errc;
 using loop = tryst::basic_run_loop<stranger::clock>;
 
-/// Runs coroutines, and lets an hour pass.
-class on_loop {
-public:
-    void spawn(tryst::task<> work) { loop_.spawn(std::move(work)); }
-    void run() { loop_.run_until_idle(); }
+template <class Coroutine, class Make, class Result>
+Coroutine await(stranger::executor&, Make make_operation, std::optional<Result>& got) {
+    auto operation = make_operation();
+    got.emplace(co_await operation);
+}
+
+class Stranger : public ::testing::Test {
+protected:
+    template <class Make>
+    using outcome = std::optional<decltype(std::declval<Make&>()().wait())>;
+
+    void run() { on_.run_until_idle(); }
     void let_an_hour_pass() {
         time_ += 1h;
-        loop_.run_until_idle();
+        run();
     }
 
-private:
+    /// The result of a task's wait, after something happens.
+    template <class Make, class Happen>
+    auto in_task(Make make, Happen happen) {
+        outcome<Make> got;
+        {
+            loop destroyed{{}, stranger::clock{&time_}};
+            destroyed.spawn(await<tryst::task<>>(own_, make, got));
+            destroyed.run_until_idle();
+        }
+        on_.spawn(await<tryst::task<>>(own_, make, got));
+        run();
+        EXPECT_FALSE(got);
+        happen();
+        run();
+        return std::move(got).value();
+    }
+
+    /// The results of waits in a task, in a bare coroutine, on an executor, and by a thread.
+    template <class Make, class Happen>
+    auto in_each_context(Make make, Happen happen) {
+        std::vector<typename outcome<Make>::value_type> all;
+        all.push_back(in_task(make, happen));
+        outcome<Make> got;
+        await<stranger::coroutine>(own_, make, got);
+        EXPECT_FALSE(got);
+        happen();
+        all.push_back(std::move(got).value());
+        got.reset();
+        await<stranger::job>(own_, make, got);
+        EXPECT_FALSE(got);
+        happen();
+        own_.run();
+        all.push_back(std::move(got).value());
+        std::thread other([&] { got.emplace(tryst::sync_wait(make())); });
+        happen();
+        other.join();
+        all.push_back(std::move(got).value());
+        return all;
+    }
+
+    /// `make(limit...)` makes an operation that `partner` completes.
+    template <class Make, class Partner, class Close>
+    void expect_each_end(Make make, Partner partner, Close close) {
+        for (const auto& got : in_each_context([&] { return make(); }, partner)) {
+            EXPECT_TRUE(got);
+        }
+        const auto late = in_task([&] { return make(1h); }, [&] { let_an_hour_pass(); });
+        EXPECT_EQ(late.error(), exchange_errc::timed_out);
+        tryst::inplace_stop_source source;
+        const stranger::stop_token stop{source.get_token()};
+        const auto stopped = in_task([&] { return make(stop); }, [&] { source.request_stop(); });
+        EXPECT_EQ(stopped.error(), exchange_errc::cancelled);
+        EXPECT_EQ(tryst::sync_wait(make(stop)).error(), exchange_errc::cancelled);
+        EXPECT_EQ(in_task([&] { return make(); }, close).error(), exchange_errc::closed);
+    }
+
+    template <class... Policies>
+    void expect_exchanges() {
+        tryst::exchanger<item, Policies...> at;
+        expect_each_end([&](auto... limit) { return at.exchange(item{1}, limit...); },
+                        [&] {
+                            const auto swapped = tryst::sync_wait(at.exchange(item{4}));
+                            ASSERT_TRUE(swapped);
+                            EXPECT_EQ(swapped->number, 1);
+                        },
+                        [&] { at.close(); });
+        auto failed = at.try_exchange(item{5});
+        EXPECT_EQ(failed.returned().number, 5);
+        EXPECT_EQ(failed.value_or(item{2}).number, 2);
+    }
+
+    template <tryst::order Order, class... Policies>
+    void expect_sides() {
+        tryst::red_blue_exchanger<item, stranger::span, Order, Policies...> at;
+        const auto blue = [&] {
+            const auto met = tryst::sync_wait(at.blue(stranger::span("")));
+            ASSERT_TRUE(met);
+            EXPECT_EQ(met->number, 1);
+        };
+        expect_each_end([&](auto... limit) { return at.red(item{1}, limit...); }, blue,
+                        [&] { at.close(); });
+        tryst::synchronous_channel<item, Order, Policies...> to;
+        const auto send = [&] { ASSERT_TRUE(tryst::sync_wait(to.send(item{1}))); };
+        expect_each_end([&](auto... limit) { return to.receive(limit...); }, send,
+                        [&] { to.close(); });
+        EXPECT_EQ(to.try_send(item{2}).returned().number, 2);
+        EXPECT_FALSE(to.try_receive());
+    }
+
     std::chrono::steady_clock::time_point time_{};
-    loop loop_{{}, stranger::clock{&time_}};
+    stranger::executor own_;
+    loop on_{{}, stranger::clock{&time_}};
 };
 
-template <class Operation, class Result>
-tryst::task<> await(Operation make, std::optional<Result>& got) {
-    auto operation = make();
-    got.emplace(co_await operation);
-}
-
-template <class Operation, class Result>
-stranger::coroutine await_bare(Operation make, std::optional<Result>& got) {
-    auto operation = make();
-    got.emplace(co_await operation);
-}
-
-template <class Operation, class Result>
-stranger::job await_on(stranger::executor&, Operation make, std::optional<Result>& got) {
-    auto operation = make();
-    got.emplace(co_await operation);
-}
-
-template <class Make>
-using outcome = std::optional<decltype(std::declval<Make&>()().wait())>;
-
-/// What meets it and what ends it; `start` begins a wait.
-template <class Wait, class Limited, class Stopped, class Partner, class Close>
-void expect_each_end(Wait wait, Limited limited, Stopped stopped, Partner partner, Close close) {
-    outcome<Wait> got;
-    outcome<Limited> late;
-    tryst::inplace_stop_source source;
-    const auto stoppable = [&] { return stopped(stranger::stop_token{source.get_token()}); };
-    outcome<decltype(stoppable)> stop;
-    on_loop on;
-    on.spawn(await(wait, got));
-    on.run();
-    partner();
-    on.run();
-    ASSERT_TRUE(got && *got);
-
-    on.spawn(await(limited, late));
-    on.run();
-    ASSERT_FALSE(late);
-    on.let_an_hour_pass();
-    ASSERT_TRUE(late);
-    EXPECT_EQ(late->error(), exchange_errc::timed_out);
-
-    on.spawn(await(stoppable, stop));
-    on.run();
-    ASSERT_FALSE(stop);
-    source.request_stop();
-    on.run();
-    ASSERT_TRUE(stop);
-    EXPECT_EQ(stop->error(), exchange_errc::cancelled);
-
-    got.reset();
-    await_bare(wait, got);
-    ASSERT_FALSE(got);
-    partner();
-    ASSERT_TRUE(got && *got);
-
-    stranger::executor own;
-    got.reset();
-    await_on(own, wait, got);
-    ASSERT_FALSE(got);
-    partner();
-    own.run();
-    ASSERT_TRUE(got && *got);
-
-    {
-        on_loop destroyed;
-        destroyed.spawn(await(wait, got));
-        destroyed.run();
-        destroyed.spawn(await(limited, late));
-        destroyed.run();
-    }
-
-    EXPECT_EQ(tryst::sync_wait(stoppable()).error(), exchange_errc::cancelled);
-    got.reset();
-    std::thread other([&] { got.emplace(tryst::sync_wait(wait())); });
-    partner();
-    other.join();
-    ASSERT_TRUE(got && *got);
-
-    got.reset();
-    on.spawn(await(wait, got));
-    on.run();
-    close();
-    on.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->error(), exchange_errc::closed);
-}
-
-template <class... Policies>
-void expect_exchanges() {
-    tryst::exchanger<item, Policies...> at;
-    expect_each_end([&] { return at.exchange(item{1}); }, [&] { return at.exchange(item{2}, 1h); },
-                    [&](auto stop) { return at.exchange(item{3}, stop); },
-                    [&] {
-                        const auto swapped = tryst::sync_wait(at.exchange(item{4}));
-                        ASSERT_TRUE(swapped);
-                        EXPECT_EQ(swapped->number, 1);
-                    },
-                    [&] { at.close(); });
-    auto failed = at.try_exchange(item{5});
-    EXPECT_EQ(failed.returned().number, 5);
-}
-
-template <tryst::order Order, class... Policies>
-void expect_sides() {
-    tryst::red_blue_exchanger<item, stranger::span, Order, Policies...> at;
-    const auto blue = [&] {
-        const auto met = tryst::sync_wait(at.blue(stranger::span("")));
-        ASSERT_TRUE(met);
-        EXPECT_EQ(met->number, 1);
-    };
-    expect_each_end([&] { return at.red(item{1}); }, [&] { return at.red(item{2}, 1h); },
-                    [&](auto stop) { return at.red(item{3}, stop); }, blue, [&] { at.close(); });
-    tryst::synchronous_channel<item, Order, Policies...> to;
-    const auto send = [&] { ASSERT_TRUE(tryst::sync_wait(to.send(item{1}))); };
-    expect_each_end([&] { return to.receive(); }, [&] { return to.receive(1h); },
-                    [&](auto stop) { return to.receive(stop); }, send, [&] { to.close(); });
-    EXPECT_EQ(to.try_send(item{2}).returned().number, 2);
-    EXPECT_FALSE(to.try_receive());
-}
-
-TEST(Stranger, Exchanges) {
+TEST_F(Stranger, Exchanges) {
     expect_exchanges<>();
-}
-
-TEST(Stranger, ExchangesWithPolicies) {
     expect_exchanges<tryst::counted, tryst::traced<stranger::span>>();
 }
 
-TEST(Stranger, MeetsInTheOrderOfArrival) {
+TEST_F(Stranger, MeetsInEachOrder) {
     expect_sides<tryst::order::fifo>();
     expect_sides<tryst::order::fifo, tryst::counted, tryst::traced<stranger::span>>();
-}
-
-TEST(Stranger, MeetsTheLatest) {
     expect_sides<tryst::order::lifo>();
 }
 
-struct selected {
-    explicit operator bool() const noexcept { return code == std::error_code(); }
-    std::error_code error() const noexcept { return code; }
-    std::error_code code;
-};
-
-TEST(Stranger, Selects) {
+TEST_F(Stranger, Selects) {
     tryst::exchanger<item> swaps;
     stranger::channel to;
     stranger::channel from;
@@ -274,71 +235,33 @@ TEST(Stranger, Selects) {
         return select(swaps.exchange(item{1}), to.send(item{2}), from.receive(), sides.red(item{3}),
                       others.blue(item{4}), rest...);
     };
-    const auto select = [](auto&&... each) {
-        return tryst::select(std::forward<decltype(each)>(each)...);
+    const auto make = [&](auto... limit) {
+        return cases(
+            [](auto&&... each) { return tryst::select(std::forward<decltype(each)>(each)...); },
+            limit...);
     };
-    on_loop on;
-    tryst::inplace_stop_source stop;
-    const auto waiting = [&] { return cases(select, stranger::stop_token{stop.get_token()}); };
-    const auto limited = [&] {
-        return cases([](auto&&... each) {
-            return tryst::select(std::forward<decltype(each)>(each)..., 1h);
-        });
-    };
-    outcome<decltype(waiting)> got;
-    on.spawn(await(waiting, got));
-    on.run();
-    EXPECT_TRUE(to.try_receive());
-    on.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), 1U);
-    got.reset();
-    on.spawn(await(limited, got));
-    on.run();
-    EXPECT_TRUE(sides.try_blue(item{5}));
-    on.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), 3U);
-    got.reset();
-    on.spawn(await(limited, got));
-    on.run();
-    on.let_an_hour_pass();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), tryst::select_npos);
-    got.reset();
-    on.spawn(await(waiting, got));
-    on.run();
-    stop.request_stop();
-    on.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), tryst::select_npos);
-    got.reset();
-    await_bare(limited, got);
-    EXPECT_TRUE(from.try_send(item{6}));
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), 2U);
-    const auto polled = cases(
-        [](auto&&... each) { return tryst::try_select(std::forward<decltype(each)>(each)...); });
-    EXPECT_EQ(polled.index(), tryst::select_npos);
     const auto biased = [&] {
         return cases([](auto&&... each) {
             return tryst::select_biased(std::forward<decltype(each)>(each)...);
         });
     };
-    got.reset();
-    std::thread other([&] { got.emplace(tryst::sync_wait(biased())); });
-    EXPECT_TRUE(tryst::sync_wait(from.send(item{7})));
-    other.join();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), 2U);
+    const auto send = [&] { EXPECT_TRUE(tryst::sync_wait(from.send(item{7}))); };
+    for (const auto& got : in_each_context([&] { return make(); }, send)) {
+        EXPECT_EQ(got.index(), 2U);
+    }
+    EXPECT_EQ(in_task(biased, send).index(), 2U);
+    tryst::inplace_stop_source stop;
+    const auto stoppable = [&] { return make(stranger::stop_token{stop.get_token()}); };
+    EXPECT_EQ(in_task(stoppable, [&] { EXPECT_TRUE(to.try_receive()); }).index(), 1U);
+    EXPECT_EQ(in_task(stoppable, [&] { stop.request_stop(); }).index(), tryst::select_npos);
+    const auto limited = [&] { return make(1h); };
+    EXPECT_EQ(in_task(limited, [&] { EXPECT_TRUE(sides.try_blue(item{5})); }).index(), 3U);
+    EXPECT_EQ(in_task(limited, [&] { let_an_hour_pass(); }).index(), tryst::select_npos);
+    const auto polled = cases(
+        [](auto&&... each) { return tryst::try_select(std::forward<decltype(each)>(each)...); });
+    EXPECT_EQ(polled.index(), tryst::select_npos);
     const stranger::channels both{{std::addressof(to), std::addressof(from)}};
-    const auto any = [&] { return tryst::select_from(both, stranger::receive()); };
-    outcome<decltype(any)> first;
-    on.spawn(await(any, first));
-    on.run();
-    EXPECT_TRUE(from.try_send(item{8}));
-    on.run();
-    ASSERT_TRUE(first);
+    EXPECT_TRUE(in_task([&] { return tryst::select_from(both, stranger::receive()); }, send));
 }
 
 tryst::task<item> returns(int number) {
@@ -371,14 +294,13 @@ tryst::task<> joins(tryst::exchanger<item>& at, int& sum) {
     co_await tryst::sleep_for(1h, none);
 }
 
-TEST(Stranger, JoinsTasks) {
+TEST_F(Stranger, JoinsTasks) {
     tryst::exchanger<item> at;
     int sum = 0;
-    on_loop on;
-    on.spawn(joins(at, sum));
-    on.run();
+    on_.spawn(joins(at, sum));
+    run();
     EXPECT_EQ(sum, 2 + 3 + 7 + 4 + 6 + 7 + 7);
-    on.let_an_hour_pass();
+    let_an_hour_pass();
     EXPECT_EQ(tryst::sync_wait(returns(8)).number, 8);
     EXPECT_EQ(tryst::sync_wait(stranger::awaitable()).number, 7);
     tryst::run_loop plain;
@@ -387,12 +309,12 @@ TEST(Stranger, JoinsTasks) {
     EXPECT_EQ(joined.number, 7);
 }
 
-TEST(Stranger, RunsOnTheLoopOfAStranger) {
+TEST_F(Stranger, RunsOnTheLoopOfAStranger) {
     tryst::exchanger<item> at;
     tryst::loop_turns* turns = nullptr;
     tryst::loop_executor<stranger::loop_wake> on(turns);
     std::optional<tryst::exchange_result<item>> got;
-    on.spawn(await([&] { return at.exchange(item{1}, 1h); }, got));
+    on.spawn(await<tryst::task<>>(own_, [&] { return at.exchange(item{1}, 1h); }, got));
     turns->run_turn();
     EXPECT_TRUE(at.try_exchange(item{2}));
     turns->run_turn();
@@ -400,14 +322,8 @@ TEST(Stranger, RunsOnTheLoopOfAStranger) {
     EXPECT_EQ((*got)->number, 2);
     auto handle = on.spawn_future(returns(3));
     turns->run_turn();
-    on.spawn(await([&] { return at.exchange(item{3}); }, got));
+    on.spawn(await<tryst::task<>>(own_, [&] { return at.exchange(item{3}); }, got));
     turns->run_turn();
-}
-
-TEST(Stranger, ReplacesAFailure) {
-    tryst::exchanger<item> at;
-    auto failed = at.try_exchange(item{1});
-    EXPECT_EQ(failed.value_or(item{2}).number, 2);
 }
 
 } // namespace

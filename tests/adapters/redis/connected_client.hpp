@@ -20,18 +20,15 @@
 #include <utility>
 #include <vector>
 
-#ifdef TRYST_BOOST_ASIO
-#include <boost/asio/io_context.hpp>
-#else
-#include <asio/io_context.hpp>
-#endif
-
 namespace tryst::test {
 
 /// Replies with the number of its keys and all of its words.
 inline constexpr std::string_view echo_script =
     "local all = {#KEYS}; for _, key in ipairs(KEYS) do table.insert(all, key) end "
     "for _, word in ipairs(ARGV) do table.insert(all, word) end return all";
+
+/// Adds its word to the list that its key names, and replies with the length.
+inline constexpr std::string_view append_script = "return redis.call('rpush', KEYS[1], ARGV[1])";
 
 /// The channel of a `connected_client`.
 inline const std::string channel = "tryst:wake:process";
@@ -54,7 +51,7 @@ struct outcome {
 };
 
 /// A client with a thread, and a record of what it reported.
-class connected_client final : private redis::detail::client::observer {
+class connected_client : private redis::detail::client::observer {
 public:
     using client = redis::detail::client;
 
@@ -77,13 +74,13 @@ public:
     }
     connected_client(const connected_client&) = delete;
     connected_client& operator=(const connected_client&) = delete;
-    ~connected_client() {
+    virtual ~connected_client() {
         stop();
         work_.reset();
         thread_.join();
     }
 
-    client& operator*() { return *client_; }
+    client* operator->() { return client_.get(); }
 
     /// Runs `action` on the strand, and returns its result.
     template <class Action>
@@ -99,11 +96,9 @@ public:
     }
 
     /// Waits until `condition(record)`. @returns the record.
-    template <class Condition>
-    record wait_until(Condition condition) {
+    record wait_until(const std::function<bool(const record&)>& condition) {
         std::unique_lock lock(mutex_);
-        if (!changed_.wait_for(lock, std::chrono::minutes(4),
-                               [&] { return condition(std::as_const(record_)); })) {
+        if (!changed_.wait_for(lock, std::chrono::minutes(4), [&] { return condition(record_); })) {
             throw std::runtime_error("the client did not get there; its last error: " +
                                      record_.error);
         }
@@ -112,17 +107,21 @@ public:
     record wait_until_ready(int times = 1) {
         return wait_until([times](const record& seen) { return seen.ready >= times; });
     }
-    record wait_until_down() {
-        return wait_until([](const record& seen) { return seen.down >= 1; });
+    record wait_until_down(int times = 1) {
+        return wait_until([times](const record& seen) { return seen.down >= times; });
     }
-    record wait_until_lost(int times = 1) {
-        return wait_until([times](const record& seen) { return seen.lost >= times; });
+    record wait_until_lost() {
+        return wait_until([](const record& seen) { return seen.lost >= 1; });
+    }
+    /// The record as of now.
+    record seen() {
+        return wait_until([](const record&) { return true; });
     }
 
     /// Calls the script.
-    std::future<outcome>
-    call(const std::vector<std::string>& keys, const std::vector<std::string>& words,
-         redis::detail::client::when_moved then = redis::detail::client::when_moved::follow) {
+    std::future<outcome> call(const std::vector<std::string>& keys,
+                              const std::vector<std::string>& words,
+                              client::when_moved then = client::when_moved::follow) {
         auto promise = std::make_shared<std::promise<outcome>>();
         std::future<outcome> result = promise->get_future();
         redis::net::post(client_->strand(), [this, promise, keys, words, then] {
@@ -170,6 +169,17 @@ private:
     record record_;
     std::shared_ptr<client> client_;
     std::thread thread_;
+};
+
+/// The same, once it is connected.
+class ready_client : public connected_client {
+public:
+    explicit ready_client(redis::options chosen, std::string_view script = echo_script)
+        : connected_client(std::move(chosen), script) {
+        wait_until_ready();
+    }
+    explicit ready_client(const redis_server& server, std::string_view script = echo_script)
+        : ready_client(patient(server.unix_url()), script) {}
 };
 
 } // namespace tryst::test

@@ -6,17 +6,21 @@
 
 #include "adapters/redis/redis_server.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
-
-#include <poll.h>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace tryst::test {
 
 /// A string as Redis sends it.
-inline std::string bulk(const std::string& text) {
-    return '$' + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+inline std::string bulk(const std::string& word) {
+    return '$' + std::to_string(word.size()) + "\r\n" + word + "\r\n";
 }
 
 /// The reply to HELLO.
@@ -53,75 +57,64 @@ public:
     /// connection.
     using responder = std::function<std::optional<std::string>(const std::vector<std::string>&)>;
 
-    explicit fake_server(responder respond) : respond_(std::move(respond)) {
-        const sockaddr_un where = unix_address(path());
-        listener_ = checked_call(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-        checked_call(::bind(listener_, reinterpret_cast<const sockaddr*>(&where), sizeof where),
-                     "bind");
-        checked_call(::listen(listener_, 16), "listen");
-        checked_call(::pipe2(stop_.data(), O_CLOEXEC), "pipe2");
-        thread_ = std::thread([this] { run(); });
+    /// @param pause  before each 8 KiB that it reads.
+    explicit fake_server(responder respond, std::chrono::milliseconds pause = {})
+        : respond_(std::move(respond)), pause_(pause), acceptor_(context_, path()) {
+        accept();
+        thread_ = std::thread([this] { context_.run(); });
     }
     fake_server(const fake_server&) = delete;
     fake_server& operator=(const fake_server&) = delete;
     ~fake_server() {
-        ::close(stop_[1]);
+        context_.stop();
         thread_.join();
-        ::close(stop_[0]);
-        ::close(listener_);
     }
 
     std::string path() const { return directory_.file("fake.sock"); }
     std::string url() const { return "unix://" + path(); }
 
 private:
-    using reader_ptr = std::unique_ptr<redis::detail::reply_reader>;
+    struct connection {
+        explicit connection(local_stream::socket accepted) : socket(std::move(accepted)) {}
+        local_stream::socket socket;
+        redis::detail::reply_reader requests{std::size_t{64} << 20};
+    };
 
-    void run() {
-        std::map<int, reader_ptr> connections;
-        for (;;) {
-            std::vector<pollfd> watched{{stop_[0], POLLIN, 0}, {listener_, POLLIN, 0}};
-            for (const auto& [socket, reader] : connections) {
-                watched.push_back({socket, POLLIN, 0});
+    void accept() {
+        acceptor_.async_accept([this](redis::error_code failed, local_stream::socket accepted) {
+            if (!failed) {
+                serve(std::make_shared<connection>(std::move(accepted)));
             }
-            ::poll(watched.data(), watched.size(), -1);
-            if (watched[0].revents != 0) {
-                break;
-            }
-            for (std::size_t i = 2; i < watched.size(); ++i) {
-                if (watched[i].revents != 0 && !serve(watched[i].fd, *connections[watched[i].fd])) {
-                    ::close(watched[i].fd);
-                    connections.erase(watched[i].fd);
+            accept();
+        });
+    }
+
+    void serve(const std::shared_ptr<connection>& client) {
+        std::this_thread::sleep_for(pause_);
+        const std::span<char> space = client->requests.space();
+        client->socket.async_read_some(
+            redis::net::buffer(space.data(), std::min<std::size_t>(space.size(), 8192)),
+            [this, client](redis::error_code failed, std::size_t count) {
+                client->requests.add(count);
+                if (!failed && reply_to_all(*client)) {
+                    serve(client);
                 }
-            }
-            if (watched[1].revents != 0) {
-                const int accepted = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-                if (accepted != -1) {
-                    connections[accepted] =
-                        std::make_unique<redis::detail::reply_reader>(std::size_t{64} << 20);
-                }
-            }
-        }
-        for (const auto& [socket, reader] : connections) {
-            ::close(socket);
-        }
+            });
     }
 
     /// @returns whether the connection stays open.
-    bool serve(int socket, redis::detail::reply_reader& reader) {
-        const std::span<char> space = reader.space();
-        const ssize_t count = ::recv(socket, space.data(), space.size(), 0);
-        if (count <= 0) {
-            return false;
-        }
-        reader.add(static_cast<std::size_t>(count));
-        while (const redis::detail::reply* const command = reader.next()) {
+    bool reply_to_all(connection& client) {
+        while (const redis::detail::reply* const command = client.requests.next()) {
             std::vector<std::string> words;
             for (const redis::detail::reply& word : command->elements) {
                 words.emplace_back(word.text);
             }
             const std::optional<std::string> answer = respond_(words);
-            if (!answer || ::send(socket, answer->data(), answer->size(), MSG_NOSIGNAL) == -1) {
+            redis::error_code failed;
+            if (answer) {
+                redis::net::write(client.socket, redis::net::buffer(*answer), failed);
+            }
+            if (!answer || failed) {
                 return false;
             }
         }
@@ -129,9 +122,10 @@ private:
     }
 
     responder respond_;
+    std::chrono::milliseconds pause_;
     temporary_directory directory_;
-    int listener_ = -1;
-    std::array<int, 2> stop_{};
+    redis::net::io_context context_;
+    local_stream::acceptor acceptor_;
     std::thread thread_;
 };
 

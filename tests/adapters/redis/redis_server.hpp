@@ -5,35 +5,41 @@
 #pragma once
 
 #include "redis/resp.hpp"
+#include "redis/stream.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef TRYST_BOOST_ASIO
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/write.hpp>
+#else
+#include <asio/io_context.hpp>
+#include <asio/write.hpp>
+#endif
+
 namespace tryst::test {
+
+using local_stream = redis::net::local::stream_protocol;
 
 /// Returns `result` unless it is -1.
 inline int checked_call(int result, const char* call) {
@@ -70,29 +76,19 @@ private:
 /// Nobody listens there, but a server that sets SO_REUSEADDR may.
 class bound_port {
 public:
-    bound_port()
-        : socket_(checked_call(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")) {
-        const int yes = 1;
-        checked_call(::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes),
-                     "setsockopt");
-        sockaddr_in where{};
-        where.sin_family = AF_INET;
-        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t size = sizeof where;
-        auto* const generic = reinterpret_cast<sockaddr*>(&where);
-        checked_call(::bind(socket_, generic, size), "bind");
-        checked_call(::getsockname(socket_, generic, &size), "getsockname");
-        number_ = ntohs(where.sin_port);
+    bound_port() : socket_(context_, tcp::v4()) {
+        socket_.set_option(tcp::socket::reuse_address(true));
+        socket_.bind({redis::net::ip::address_v4::loopback(), 0});
     }
-    bound_port(const bound_port&) = delete;
-    bound_port& operator=(const bound_port&) = delete;
-    ~bound_port() { ::close(socket_); }
 
-    int number() const { return number_; }
+    std::string number() const { return std::to_string(socket_.local_endpoint().port()); }
+    std::string host_and_port() const { return "127.0.0.1:" + number(); }
 
 private:
-    int socket_;
-    int number_ = 0;
+    using tcp = redis::net::ip::tcp;
+
+    redis::net::io_context context_;
+    tcp::socket socket_;
 };
 
 /// A child process, killed at the end, also if this process dies first.
@@ -111,8 +107,8 @@ public:
         if (id_ == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             const int log = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-            if (::getppid() == parent && log != -1 && ::dup2(log, 1) != -1 &&
-                ::dup2(log, 2) != -1) {
+            if (::getppid() == parent && ::dup2(log, 1) != -1 && ::dup2(log, 2) != -1) {
+                ::close_range(3, ~0U, 0); // the sockets of this process
                 ::execvp(arguments[0], arguments.data());
             }
             ::_exit(127);
@@ -149,13 +145,6 @@ private:
     int status_ = 0;
 };
 
-inline sockaddr_un unix_address(const std::string& path) {
-    sockaddr_un where{};
-    where.sun_family = AF_UNIX;
-    path.copy(where.sun_path, sizeof where.sun_path - 1);
-    return where;
-}
-
 /// A reply's text: that of a string, error or number, or of its elements, each followed by a space.
 inline std::string text_of(const redis::detail::reply& from) {
     std::string all(from.text);
@@ -165,32 +154,42 @@ inline std::string text_of(const redis::detail::reply& from) {
     return all;
 }
 
-/// What a `redis_server` is to be.
-struct redis_settings {
-    std::vector<std::string> arguments = {}; ///< More arguments of redis-server.
-    std::string password = {}; ///< Of the user `default`.
-    bool tcp = false; ///< Whether to listen on a TCP port of 127.0.0.1, too.
-    bool tls = false; ///< Whether to listen with TLS on that port.
-};
-
-/// A redis-server of the test's own. It does not save its data, unless the arguments say so.
+/// A redis-server of the test's own, on a Unix socket and on a TCP port of 127.0.0.1. It does not
+/// save its data.
 class redis_server {
 public:
-    explicit redis_server(redis_settings settings = {}) : settings_(std::move(settings)) {
-        if (settings_.tls) {
+    enum class port_speaks : bool { plain, tls };
+
+    /// @param arguments  more arguments of redis-server.
+    explicit redis_server(const std::vector<std::string>& arguments = {},
+                          port_speaks what = port_speaks::plain) {
+        words_ = {"redis-server",       "--unixsocket", socket(), "--dir",
+                  directory_.file("."), "--save",       "",       "--bind",
+                  "127.0.0.1",          "--port"};
+        if (what == port_speaks::tls) {
             make_certificate("server");
             make_certificate("client");
+            words_.insert(words_.end(), {"0", "--tls-cert-file", certificate("server"),
+                                         "--tls-key-file", key("server"), "--tls-ca-cert-file",
+                                         certificate("client"), "--tls-port"});
         }
+        words_.push_back(port_.number());
+        words_.insert(words_.end(), arguments.begin(), arguments.end());
         start();
     }
 
     /// Starts the server again after `kill`, in the same directory and at the same addresses.
     void start() {
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-        while (!try_start()) {
+        process_ = std::make_unique<child_process>(words_, directory_.file("log"));
+        while (!answers()) {
+            if (process_->has_exited()) { // after a kill, the port may be in use for a moment
+                process_ = std::make_unique<child_process>(words_, directory_.file("log"));
+            }
             if (std::chrono::steady_clock::now() > limit) {
                 throw std::runtime_error("redis-server does not start: " + log());
             }
+            std::this_thread::sleep_for(std::chrono::milliseconds(2)); // polls
         }
     }
 
@@ -201,11 +200,10 @@ public:
     void resume() { process_->signal(SIGCONT); }
 
     std::string socket() const { return directory_.file("redis.sock"); }
-    /// The TCP port. Precondition: `tcp` or `tls` was set.
-    int port() const { return port_.number(); }
-    std::string host_and_port() const { return "127.0.0.1:" + std::to_string(port()); }
-    std::string unix_url() const { return "unix://" + credentials() + socket(); }
-    std::string tcp_url() const { return "redis://" + credentials() + host_and_port(); }
+    std::string port() const { return port_.number(); }
+    std::string host_and_port() const { return port_.host_and_port(); }
+    std::string unix_url() const { return "unix://" + socket(); }
+    std::string tcp_url() const { return "redis://" + host_and_port(); }
 
     std::string certificate(const std::string& name) const {
         return directory_.file(name + ".crt");
@@ -221,89 +219,28 @@ public:
     /// @returns the text of its reply: strings, errors, numbers, and the elements of an array, each
     /// followed by a space.
     std::string command(const std::vector<std::string>& words) const {
-        const int socket = checked_call(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-        const std::unique_ptr<const int, void (*)(const int*)> closer(
-            &socket, [](const int* open) { ::close(*open); });
-        const sockaddr_un where = unix_address(this->socket());
-        checked_call(::connect(socket, reinterpret_cast<const sockaddr*>(&where), sizeof where),
-                     "connect to redis-server");
-        redis::detail::reply_reader replies(std::size_t{64} << 20);
-        if (!settings_.password.empty()) {
-            execute(socket, replies, {"AUTH", settings_.password});
-        }
-        return execute(socket, replies, words);
-    }
-
-private:
-    static std::string execute(int socket, redis::detail::reply_reader& replies,
-                               const std::vector<std::string>& words) {
+        redis::net::io_context context;
+        local_stream::socket on(context);
+        on.connect(local_stream::endpoint(socket()));
         std::string request;
         redis::detail::append_command(request,
                                       std::vector<std::string_view>(words.begin(), words.end()));
-        for (std::string_view rest = request; !rest.empty();) {
-            const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
-            rest.remove_prefix(
-                static_cast<std::size_t>(checked_call(static_cast<int>(sent), "send")));
-        }
+        redis::net::write(on, redis::net::buffer(request));
+        redis::detail::reply_reader replies(std::size_t{64} << 20);
         for (;;) {
             if (const redis::detail::reply* const got = replies.next()) {
                 return text_of(*got);
             }
             const std::span<char> space = replies.space();
-            const ssize_t count = ::recv(socket, space.data(), space.size(), 0);
-            if (count <= 0) {
-                return "no reply";
-            }
-            replies.add(static_cast<std::size_t>(count));
+            replies.add(on.read_some(redis::net::buffer(space.data(), space.size())));
         }
     }
 
-    bool has_tcp() const { return settings_.tcp || settings_.tls; }
-
-    std::string credentials() const {
-        return settings_.password.empty() ? "" : ':' + settings_.password + '@';
-    }
-
-    /// @returns false if the server has ended.
-    bool try_start() {
-        const std::string port = has_tcp() ? std::to_string(port_.number()) : "0";
-        std::vector<std::string> words{"redis-server",
-                                       "--unixsocket",
-                                       socket(),
-                                       "--dir",
-                                       directory_.file("."),
-                                       "--save",
-                                       "",
-                                       "--bind",
-                                       "127.0.0.1",
-                                       "--logfile",
-                                       "",
-                                       "--port",
-                                       settings_.tls ? "0" : port};
-        if (settings_.tls) {
-            words.insert(words.end(), {"--tls-port", port, "--tls-cert-file", certificate("server"),
-                                       "--tls-key-file", key("server"), "--tls-ca-cert-file",
-                                       certificate("client")});
-        }
-        if (!settings_.password.empty()) {
-            words.insert(words.end(), {"--requirepass", settings_.password});
-        }
-        words.insert(words.end(), settings_.arguments.begin(), settings_.arguments.end());
-        process_ = std::make_unique<child_process>(words, directory_.file("log"));
-        while (!process_->has_exited()) {
-            if (answers()) {
-                return true;
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds(2)); // polls
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(50)); // polls
-        return false;
-    }
-
+private:
     bool answers() const {
         try {
             return command({"PING"}) == "PONG";
-        } catch (const std::system_error&) {
+        } catch (const std::exception&) {
             return false;
         }
     }
@@ -321,9 +258,9 @@ private:
         }
     }
 
-    redis_settings settings_;
     temporary_directory directory_;
     bound_port port_;
+    std::vector<std::string> words_; ///< That start the server.
     std::unique_ptr<child_process> process_;
 };
 

@@ -10,15 +10,21 @@
 #include <tryst/sync_wait.hpp>
 #include <tryst/task.hpp>
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
 namespace tryst::test {
 
 using namespace std::chrono_literals;
+using text = std::string;
+using errc = exchange_errc;
 
 /// A test that waits for so long has failed.
 inline constexpr auto long_time = 60s;
@@ -28,8 +34,9 @@ class process {
 public:
     explicit process(redis::options chosen)
         : connection(context, std::move(chosen)), thread_([this] { context.run(); }) {}
-    explicit process(const redis_server& server)
-        : process(redis::options::from_url(server.unix_url())) {}
+    /// @param settings  as in a URL: "lease=1s&max_item=100".
+    explicit process(const redis_server& server, const text& settings = "")
+        : process(redis::options::from_url(server.unix_url() + '?' + settings)) {}
     process(const process&) = delete;
     process& operator=(const process&) = delete;
     ~process() {
@@ -91,6 +98,26 @@ void wait_for_waiting(Remote& remote, std::size_t count) {
         const auto now = sync_wait(remote.statistics());
         return now && now->waiting + now->waiting_blue == count;
     });
+}
+
+/// Two processes, and a room in each.
+template <class Room = redis::remote_exchanger<text>>
+struct two_processes {
+    explicit two_processes(const redis_server& server, const text& settings = "")
+        : a(server, settings), b(server, settings) {}
+    process a;
+    process b;
+    Room at_a{a.connection, "room"};
+    Room at_b{b.connection, "room"};
+};
+
+/// Two parties meet through Redis.
+template <class Room>
+void expect_pair(Room& at_a, Room& at_b) {
+    waiting first(at_a.exchange("from a"));
+    wait_for_waiting(at_a, 1);
+    EXPECT_EQ(sync_wait(at_b.exchange("from b", long_time)), "from a");
+    EXPECT_EQ(first.get(), "from b");
 }
 
 } // namespace tryst::test

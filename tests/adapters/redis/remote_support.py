@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the fault tests: redis-servers and processes of their own, and the check of what happened."""
+"""Shared by the fault tests: servers and processes of their own, and the check of what happened."""
 
 import argparse
 import contextlib
 import os
 import random
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,141 +12,28 @@ import threading
 import time
 import unittest
 
+from redis_server import TIMEOUT, Redis, end_process, until
 from remote_history import History
-
-TIMEOUT = 60
+from remote_proxy import Proxy
 
 chosen = argparse.Namespace()
 
 
-def until(holds, what, limit=TIMEOUT):
-    """Waits until another process has made it true."""
-    end = time.monotonic() + limit
-    while True:
-        found = holds()
-        if found:
-            return found
-        assert time.monotonic() < end, f"it did not happen: {what}"
-        time.sleep(0.005)
+class Offer:
+    """An operation of a process."""
 
+    def __init__(self, node, name):
+        self.node, self.name = node, name
 
-def end_process(process):
-    """Kills a process, even a stopped one."""
-    if process.poll() is None:
-        process.kill()
-    process.wait(TIMEOUT)
-
-
-class Connection:
-    """A connection to a server on a Unix socket."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(TIMEOUT)
-        try:
-            self.socket.connect(path)
-        except OSError:
-            self.socket.close()
-            raise
-        self.file = self.socket.makefile("rb")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
-
-    def send(self, *words):
-        encoded = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        self.socket.sendall(b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in encoded))
-
-    def reply(self):
-        line = self.file.readline()
-        if not line:
-            raise OSError("redis-server closed the connection")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"-":
-            raise ValueError(rest.decode())
-        if kind == b"+":
-            return rest
-        if kind == b":":
-            return int(rest)
-        if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2]
-        return [self.reply() for _ in range(int(rest))]
-
-    def command(self, *words):
-        """Executes a command. Returns its reply; an error as an exception."""
-        self.send(*words)
-        return self.reply()
-
-
-class Redis:
-    """A redis-server in a directory of its own, on a Unix socket, and on a port if it must have replicas."""
-
-    def __init__(self, directory, name="redis", options=(), has_port=False, environment=None):
-        self.directory = os.path.join(directory, name)
-        os.mkdir(self.directory)
-        self.path = os.path.join(self.directory, "socket")
-        self.options = options
-        self.has_port = has_port
-        self.port = 0
-        self.environment = environment
-        self.process = None
-        self.start()
-
-    def start(self):
-        until(self._try_start, "redis-server starts")
-
-    def _try_start(self):
-        if self.has_port and not self.port:
-            with socket.socket() as free:
-                free.bind(("127.0.0.1", 0))
-                self.port = free.getsockname()[1]
-        with open(os.path.join(self.directory, "log"), "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                ["redis-server", "--unixsocket", self.path, "--dir", self.directory, "--save", "",
-                 "--bind", "127.0.0.1", "--port", str(self.port), "--repl-diskless-sync-delay", "0",
-                 "--repl-ping-replica-period", "1", *self.options],
-                stdout=log, stderr=log, env={**os.environ, **(self.environment or {})})
-        while self.process.poll() is None:
-            with contextlib.suppress(OSError, ValueError):  # ValueError: it loads its data
-                if self.command("PING") == b"PONG":
-                    return True
-            time.sleep(0.005)
-        self.port = 0  # another program took it
-        return False
-
-    def url(self):
-        return "unix://" + self.path
-
-    def command(self, *words):
-        """Executes a command. Returns its reply; an error as an exception."""
-        with Connection(self.path) as connection:
-            return connection.command(*words)
-
-    def info(self, name):
-        lines = self.command("INFO", "all").decode().split("\r\n")
-        return dict(line.split(":", 1) for line in lines if ":" in line)[name]
-
-    def waiting(self, room, kind="exchange"):
-        """The number of parties of this kind that wait in Redis."""
-        letter = {"exchange": "x", "red": "c", "blue": "c", "send": "s", "receive": "s"}[kind]
-        side = 2 if kind in ("blue", "receive") else 1
-        queue = self.command("HGET", f"tryst:2:{letter}:{{{room}}}", side)
-        return int.from_bytes(queue[:6], "little") if queue else 0
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def kill(self):
-        end_process(self.process)
-
-    def replicate(self, master):
-        """Becomes a replica, and waits until it has all that the master has now."""
-        self.command("REPLICAOF", "127.0.0.1", master.port)
-        until(lambda: self.info("master_link_status") == "up", "replication begins")
+    def end(self):
+        """Waits for the end. Returns its record, without the time."""
+        def find():
+            for line in self.node.lines():
+                words = line.split()
+                if line.endswith("\n") and words[1] in ("got", "returned", "in_doubt") and words[2] == self.name:
+                    return words[1:]
+            return None
+        return until(find, f"{self.name} ends")
 
 
 class Node:
@@ -174,29 +59,15 @@ class Node:
             self.is_done.set()
 
     def offer(self, kind="exchange", room="room", patience=-1):
-        """Begins an operation and returns its name. Patience is in milliseconds; -1: without limit."""
+        """Begins an operation. Patience is in milliseconds; -1: without limit."""
         self.offers += 1
         name = f"{self.name}-{self.offers}"
         self.process.stdin.write(f"offer {name} {kind} {room} {patience}\n")
         self.process.stdin.flush()
-        return name
-
-    def end_of(self, name):
-        """Waits for the end of an operation. Returns its record, without the time."""
-        def find():
-            for line in self.lines():
-                words = line.split()
-                if line.endswith("\n") and words[1] in ("got", "returned", "in_doubt") and \
-                        words[2] == name:
-                    return words[1:]
-            return None
-        return until(find, f"{name} ends")
+        return Offer(self, name)
 
     def has_worked(self):
         return self.operations == 0 or self.is_done.is_set() or self.process.poll() is not None
-
-    def signal(self, number):
-        self.process.send_signal(number)
 
     def kill(self):
         self.killed = True
@@ -236,7 +107,6 @@ class Scene(unittest.TestCase):
         return server
 
     def proxy(self, server):
-        from remote_proxy import Proxy
         proxy = Proxy(server.path + ".proxy", server.path)
         self.addCleanup(proxy.close)
         return proxy
@@ -255,36 +125,48 @@ class Scene(unittest.TestCase):
         self.addCleanup(clean_up)
         return node
 
-    def workers(self, url, count=3, operations=None, **more):
+    def workers(self, url, count=3, operations=None):
         """Starts processes that offer items at random."""
         if operations is None:
-            operations = self.operations() // count
-        return [self.node(url, seed=self.random.randrange(1 << 20), operations=operations, **more)
-                for _ in range(count)]
-
-    @staticmethod
-    def operations():
-        """How many operations of all processes make a scene."""
-        return chosen.operations
+            operations = chosen.operations // count
+        for _ in range(count):
+            self.node(url, seed=self.random.randrange(1 << 20), operations=operations)
 
     def all_worked(self):
         return all(node.has_worked() for node in self.nodes)
 
-    def while_working(self, disturb):
-        """Disturbs the processes at random until they have worked. Returns how often."""
-        count = 0
+    def disturbed(self, longest_pause, disturb):
+        """Disturbs the processes at random until they have worked. Returns the history, which is checked."""
         end = time.monotonic() + 10 * TIMEOUT
         while not self.all_worked():
             assert time.monotonic() < end, "the processes do not finish"
+            self.pause(longest_pause)
             disturb()
-            count += 1
-        return count
+        return self.check()
 
     def pause(self, longest):
         """Lets the processes work for a random time."""
         end = time.monotonic() + self.random.uniform(0, longest)
         while time.monotonic() < end and not self.all_worked():
             time.sleep(0.005)
+
+    def until_it_waits(self, offer, server, kind="exchange", room="room"):
+        """Waits until the only offer of its kind is in Redis. Returns it."""
+        until(lambda: server.waiting(room, kind) == 1, f"{offer.name} waits")
+        return offer
+
+    def assert_got(self, offer, partner):
+        self.assertEqual(offer.end()[:3], ["got", offer.name, partner.name])
+
+    def assert_met(self, first, second):
+        self.assert_got(second, first)
+        self.assert_got(first, second)
+
+    def assert_returned(self, offer, why):
+        self.assertEqual(offer.end(), ["returned", offer.name, why])
+
+    def assert_in_doubt(self, offer):
+        self.assertEqual(offer.end()[0], "in_doubt")
 
     def check(self):
         """Ends the processes, and checks what happened. Returns the history."""

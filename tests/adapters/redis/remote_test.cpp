@@ -3,11 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,55 +13,36 @@
 namespace tryst::test {
 namespace {
 
-using text = std::string;
-using errc = exchange_errc;
-
-TEST(RemoteExchanger, PairsTwoProcesses) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_exchanger<text> at_a(a.connection, "room");
-    redis::remote_exchanger<text> at_b(b.connection, "room");
-    waiting first(at_a.exchange("from a"));
-    wait_for_waiting(at_b, 1);
-    EXPECT_EQ(sync_wait(at_b.exchange("from b")), "from a");
-    EXPECT_EQ(first.get(), "from b");
-}
-
-TEST(RemoteExchanger, PairsPartiesOfOneProcessWithoutRedis) {
+TEST(RemoteExchangerWithoutRedis, RefusesAParty) {
     process a(redis::options::from_url("unix:///nowhere"));
     redis::remote_exchanger<text> room(a.connection, "room");
-    waiting first(room.exchange("one"));
-    std::optional<redis::remote_result<text>> second;
-    // A party that finds nobody is refused, because there is no Redis.
-    auto got = first.get();
+    const auto got = sync_wait(room.exchange("one"));
     EXPECT_EQ(got, errc::unavailable);
     EXPECT_EQ(got.returned(), "one");
     EXPECT_NE(got.reason().find("/nowhere"), text::npos) << got.reason();
 }
 
-TEST(RemoteExchanger, TimesOut) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    auto got = sync_wait(room.exchange("mine", 50ms));
-    EXPECT_EQ(got, errc::timed_out);
-    EXPECT_EQ(got.returned(), "mine");
-    wait_for_waiting(room, 0);
-}
+class RemoteExchanger : public testing::Test {
+protected:
+    redis_server server;
+    two_processes<> both{server};
+    redis::remote_exchanger<text>& at_a = both.at_a;
+    redis::remote_exchanger<text>& at_b = both.at_b;
+};
 
-TEST(RemoteExchanger, IsCancelled) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
+TEST_F(RemoteExchanger, TimesOutAndIsCancelled) {
+    const auto late = sync_wait(at_a.exchange("mine", 50ms));
+    EXPECT_EQ(late, errc::timed_out);
+    EXPECT_EQ(late.returned(), "mine");
+    wait_for_waiting(at_b, 0);
     std::stop_source stop;
-    waiting first(room.exchange("mine", stop.get_token()));
-    wait_for_waiting(room, 1);
+    waiting stopped(at_a.exchange("mine", stop.get_token()));
+    wait_for_waiting(at_b, 1);
     stop.request_stop();
-    auto got = first.get();
+    const auto got = stopped.get();
     EXPECT_EQ(got, errc::cancelled);
     EXPECT_EQ(got.returned(), "mine");
-    wait_for_waiting(room, 0);
+    wait_for_waiting(at_b, 0);
 }
 
 /// `make(limit...)` makes an operation that finds no partner.
@@ -83,49 +62,26 @@ void expect_limits(Make make) {
     EXPECT_EQ(sync_wait(make(stop, long_time)), errc::cancelled);
 }
 
-TEST(RemoteExchanger, TakesATimeAndAStopInEitherOrder) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    redis::remote_red_blue_exchanger<text, int> desk(a.connection, "desk");
-    redis::remote_channel<text> pipe(a.connection, "pipe");
-    expect_limits([&](auto... limit) { return room.exchange("mine", limit...); });
+TEST_F(RemoteExchanger, TakesATimeAndAStopInEitherOrder) {
+    redis::remote_red_blue_exchanger<text, int> desk(both.a.connection, "desk");
+    redis::remote_channel<text> pipe(both.a.connection, "pipe");
+    expect_limits([&](auto... limit) { return at_a.exchange("mine", limit...); });
     expect_limits([&](auto... limit) { return desk.red("red", limit...); });
     expect_limits([&](auto... limit) { return desk.blue(1, limit...); });
     expect_limits([&](auto... limit) { return pipe.send("sent", limit...); });
     expect_limits([&](auto... limit) { return pipe.receive(limit...); });
 }
 
-TEST(RemoteExchanger, BeginsADurationWhenItIsAwaited) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    auto work = room.exchange("mine", 50ms);
+TEST_F(RemoteExchanger, BeginsADurationWhenItIsAwaited) {
+    auto work = at_a.exchange("mine", 50ms);
     std::this_thread::sleep_for(60ms);
     const auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(sync_wait(std::move(work)), errc::timed_out);
     EXPECT_GE(std::chrono::steady_clock::now() - start, 50ms);
 }
 
-TEST(RemoteExchanger, TimesOutAndIsCancelledInATask) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    EXPECT_EQ(sync_wait(room.exchange("mine", 50ms)), errc::timed_out);
-    std::stop_source stop;
-    waiting<redis::remote_result<text>> first(room.exchange("mine", stop.get_token()));
-    wait_for_waiting(room, 1);
-    stop.request_stop();
-    EXPECT_EQ(first.get(), errc::cancelled);
-}
-
-TEST(RemoteExchanger, TriesOnce) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_exchanger<text> at_a(a.connection, "room");
-    redis::remote_exchanger<text> at_b(b.connection, "room");
-    auto alone = sync_wait(at_b.try_exchange("early"));
+TEST_F(RemoteExchanger, TriesOnce) {
+    const auto alone = sync_wait(at_b.try_exchange("early"));
     EXPECT_EQ(alone, errc::no_partner);
     EXPECT_EQ(alone.returned(), "early");
     waiting first(at_a.exchange("from a"));
@@ -134,16 +90,11 @@ TEST(RemoteExchanger, TriesOnce) {
     EXPECT_EQ(first.get(), "from b");
 }
 
-TEST(RemoteExchanger, ClosesInAllProcesses) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_exchanger<text> at_a(a.connection, "room");
-    redis::remote_exchanger<text> at_b(b.connection, "room");
+TEST_F(RemoteExchanger, ClosesInAllProcesses) {
     waiting first(at_a.exchange("mine"));
     wait_for_waiting(at_b, 1);
     at_b.close();
-    auto got = first.get();
+    const auto got = first.get();
     EXPECT_EQ(got, errc::closed);
     EXPECT_EQ(got.returned(), "mine");
     EXPECT_TRUE(at_a.is_closed());
@@ -153,20 +104,15 @@ TEST(RemoteExchanger, ClosesInAllProcesses) {
     EXPECT_EQ(sync_wait(at_c.exchange("later")), errc::closed);
 }
 
-TEST(RemoteExchanger, MeetsALocalPartnerWhileItsItemIsAbroad) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    waiting first(room.exchange("one"));
-    wait_for_waiting(room, 1);
-    EXPECT_EQ(sync_wait(room.exchange("two")), "one");
+TEST_F(RemoteExchanger, MeetsALocalPartnerWhileItsItemIsAbroad) {
+    waiting first(at_a.exchange("one"));
+    wait_for_waiting(at_b, 1);
+    EXPECT_EQ(sync_wait(at_a.exchange("two")), "one");
     EXPECT_EQ(first.get(), "two");
 }
 
-TEST(RemoteExchanger, PairsAnyNumberInOneProcess) {
-    const redis_server server;
-    process a(server);
-    redis::remote_exchanger<int> room(a.connection, "room");
+TEST_F(RemoteExchanger, PairsAnyNumberInOneProcess) {
+    redis::remote_exchanger<int> room(both.a.connection, "numbers");
     std::vector<std::unique_ptr<waiting<redis::remote_result<int>>>> all;
     for (int i = 0; i != 8; ++i) {
         all.push_back(std::make_unique<waiting<redis::remote_result<int>>>(room.exchange(i)));
@@ -178,56 +124,7 @@ TEST(RemoteExchanger, PairsAnyNumberInOneProcess) {
     EXPECT_EQ(sum, 28);
 }
 
-TEST(RemoteRedBlueExchanger, PairsColoursOfManyProcesses) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_red_blue_exchanger<text, int> at_a(a.connection, "desk");
-    redis::remote_red_blue_exchanger<text, int> at_b(b.connection, "desk");
-    waiting first(at_a.red("question 1"));
-    wait_for_waiting(at_a, 1);
-    waiting second(at_a.red("question 2"));
-    wait_for_waiting(at_a, 2);
-    EXPECT_EQ(sync_wait(at_b.blue(1)), "question 1");
-    EXPECT_EQ(first.get(), 1);
-    EXPECT_EQ(sync_wait(at_b.blue(2)), "question 2");
-    EXPECT_EQ(second.get(), 2);
-}
-
-TEST(RemoteChannel, SendsToAnotherProcess) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_channel<text> at_a(a.connection, "pipe");
-    redis::remote_channel<text> at_b(b.connection, "pipe");
-    waiting receiver(at_b.receive());
-    wait_for_waiting(at_a, 1);
-    EXPECT_TRUE(sync_wait(at_a.send("hello")));
-    EXPECT_EQ(receiver.get(), "hello");
-    auto nobody = sync_wait(at_a.send("again", 20ms));
-    EXPECT_EQ(nobody, errc::timed_out);
-    EXPECT_EQ(nobody.returned(), "again");
-}
-
-TEST(RemoteExchanger, IsInDoubtOneLeaseAfterTheServerHasGone) {
-    redis_server server;
-    redis::options chosen = redis::options::from_url(server.unix_url() + "?lease=300ms");
-    process a(chosen);
-    redis::remote_exchanger<text> room(a.connection, "room");
-    waiting first(room.exchange("mine"));
-    wait_for_waiting(room, 1);
-    server.kill();
-    auto got = first.get();
-    EXPECT_EQ(got, errc::in_doubt);
-    EXPECT_EQ(got.returned(), "mine");
-}
-
-TEST(RemoteExchanger, ExchangesLargeItems) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    redis::remote_exchanger<text> at_a(a.connection, "room");
-    redis::remote_exchanger<text> at_b(b.connection, "room");
+TEST_F(RemoteExchanger, ExchangesLargeItems) {
     const text large(1U << 20U, 'x');
     waiting first(at_a.exchange(large));
     wait_for_waiting(at_b, 1);
@@ -236,20 +133,41 @@ TEST(RemoteExchanger, ExchangesLargeItems) {
     EXPECT_EQ(first.get(), "small");
 }
 
-TEST(RemoteExchanger, AcceptsAnyBytesInNames) {
-    const redis_server server;
-    process a(server);
-    process b(server);
-    for (const text& name : {text("}{"), text("\0\n%", 3), text("\xff"), text(512, 'n')}) {
-        redis::remote_exchanger<text> at_a(a.connection, name);
-        redis::remote_exchanger<text> at_b(b.connection, name);
-        waiting first(at_a.exchange("a"));
-        EXPECT_EQ(sync_wait(at_b.exchange("b")), "a");
-        EXPECT_EQ(first.get(), "b");
+TEST_F(RemoteExchanger, AcceptsAnyBytesInNames) {
+    for (const text& name :
+         {text("room"), text("}{"), text("\0\n%", 3), text("\xff"), text(512, 'n')}) {
+        redis::remote_exchanger<text> here(both.a.connection, name);
+        redis::remote_exchanger<text> there(both.b.connection, name);
+        expect_pair(here, there);
     }
-    EXPECT_THROW(redis::remote_exchanger<text>(a.connection, ""), std::invalid_argument);
-    EXPECT_THROW(redis::remote_exchanger<text>(a.connection, text(513, 'n')),
+    EXPECT_THROW(redis::remote_exchanger<text>(both.a.connection, ""), std::invalid_argument);
+    EXPECT_THROW(redis::remote_exchanger<text>(both.a.connection, text(513, 'n')),
                  std::invalid_argument);
+}
+
+TEST(RemoteRedBlueExchanger, PairsColoursOfManyProcesses) {
+    const redis_server server;
+    two_processes<redis::remote_red_blue_exchanger<text, int>> both(server);
+    waiting first(both.at_a.red("question 1"));
+    wait_for_waiting(both.at_a, 1);
+    waiting second(both.at_a.red("question 2"));
+    wait_for_waiting(both.at_a, 2);
+    EXPECT_EQ(sync_wait(both.at_b.blue(1)), "question 1");
+    EXPECT_EQ(first.get(), 1);
+    EXPECT_EQ(sync_wait(both.at_b.blue(2)), "question 2");
+    EXPECT_EQ(second.get(), 2);
+}
+
+TEST(RemoteChannel, SendsToAnotherProcess) {
+    const redis_server server;
+    two_processes<redis::remote_channel<text>> both(server);
+    waiting receiver(both.at_b.receive());
+    wait_for_waiting(both.at_a, 1);
+    EXPECT_TRUE(sync_wait(both.at_a.send("hello")));
+    EXPECT_EQ(receiver.get(), "hello");
+    const auto nobody = sync_wait(both.at_a.send("again", 20ms));
+    EXPECT_EQ(nobody, errc::timed_out);
+    EXPECT_EQ(nobody.returned(), "again");
 }
 
 } // namespace

@@ -9,7 +9,8 @@ import tempfile
 import time
 import unittest
 
-from remote_support import Connection, Redis, end_process
+from redis_server import Connection, Redis, end_process
+
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../src/redis/rendezvous.lua")
 ROOM, TWO_SIDES = "tryst:2:x:{room}", "tryst:2:c:{room}"
 MINUTE = 60_000
