@@ -92,6 +92,12 @@ public:
         }
     }
 
+    /// One that waits withdraws, now.
+    void leave(std::size_t which) {
+        require(list_->withdraw(*guests_[which], records[which].side), "one does not wait");
+        end(*guests_[which], fate::gone);
+    }
+
     /// A thread that arrives `times` times, as so many parties.
     auto party(colour own, plan p = plan::waits, std::size_t times = 1) {
         const std::size_t first = count_;
@@ -368,6 +374,14 @@ void one_tries() {
     c.run(c.party(red, plan::tries), c.party(blue), c.party(red));
 }
 
+// A red that tries passes the cell of a blue that began earlier, but not the cell to which that
+// blue moves on. Otherwise it could go on for ever.
+void tries_once() {
+    crowd<queue> c;
+    the_checker().forbid_twice(reaches(step::passing_over));
+    c.run(c.party(red, plan::tries), c.party(blue));
+}
+
 template <class WaitList>
 void again_and_again() {
     crowd<WaitList> c;
@@ -539,6 +553,32 @@ void swept_one_and_reused() {
     c.require_first_met();
 }
 
+// Three blues wait in all segments that there is memory for, and two of them leave. The segment
+// that the red has found is swept, and used again for another blue, before the red has its ticket.
+void swept_one_and_tried_late() {
+    crowd<queue> c;
+    c.arrive(blue);
+    c.arrive(blue);
+    c.starve(1'000, true);
+    c.arrive(blue);
+    c.leave(0);
+    c.leave(1);
+    const auto late = c.party(blue);
+    const auto tries = c.party(red, plan::tries);
+    c.run(late, tries);
+    c.require_met(c.count() - 1, 2);
+}
+
+// The sweep is over. A red whose segment is gone may be late, when the next one has met a blue
+// behind it.
+void swept_before_two() {
+    crowd<queue> c;
+    leave_one(c, blue);
+    c.arrive(blue);
+    c.run(c.party(red), c.party(red));
+    c.require_first_met();
+}
+
 void swept_one_and_closed() {
     crowd<queue> c;
     leave_one(c, blue);
@@ -598,6 +638,17 @@ void two_poor() {
     use_first_segment(c);
     c.starve(4);
     run_threads(c.party(red), c.party(red));
+    come_afterwards(c);
+}
+
+// The second red keeps the last segment that there is memory for, when the blue comes. The first
+// may be about to append one with the blue's ticket.
+template <class WaitList>
+void three_poor() {
+    crowd<WaitList> c;
+    use_first_segment(c);
+    c.starve(2);
+    run_threads(c.party(red), c.party(red), c.party(blue));
     come_afterwards(c);
 }
 
@@ -713,10 +764,12 @@ public:
     }
 
     void append() {
-        const auto last = list_.find(list::ticket{1} << 40U, from_);
-        list_.append(last);
-        list_.advance(from_, last, 1);
+        const auto at = last();
+        list_.append(at);
+        list_.advance(from_, at, 1);
     }
+    list::place last() { return list_.find(list::ticket{1} << 40U, from_); }
+    void append_behind(list::place at) { list_.append(at); }
     void finish(list::ticket t) {
         cell_of(t).store(list::finished_cell, std::memory_order_release);
     }
@@ -776,6 +829,30 @@ void appended_late() {
         },
         [&] { list.append(); });
     list.require_there(3);
+}
+
+// All cells have been visited. The last segment stays, because the next one comes behind it.
+void last_stays() {
+    segments list(2, 1'000);
+    list.finish(0);
+    run_threads(
+        [&] {
+            list.finish(1);
+            list.tidy();
+        },
+        [&] { list.append(); });
+    list.require_there(2);
+}
+
+// Two append behind the same segment. The one that comes too late gives its segment back: there is
+// no memory for a fourth.
+void appended_twice() {
+    segments list(1, 1'000);
+    const auto last = list.last();
+    run_threads([&] { list.append_behind(last); }, [&] { list.append_behind(last); });
+    the_checker().starve(1'000, true);
+    list.append();
+    list.require_there(2);
 }
 
 // The other colour skips what is being swept. Not more than one of the segments is lost.
@@ -1232,6 +1309,8 @@ constexpr std::array all{
     scene{"fifo_quit_close", "dual queue: red withdraws twice; a close", quit_or_close<queue>},
     scene{"fifo_try", "dual queue: a red that only tries", one_tries<queue>,
           reaches(step::passing_over)},
+    scene{"fifo_try_once", "dual queue: a red that only tries, and one blue", tries_once,
+          reaches(step::passing_over)},
     scene{"fifo_ask_close", "dual queue: one party asks whether it is closed", one_asks<queue>},
     scene{"fifo_try_close", "dual queue: a red that only tries, and a close",
           one_tries_or_closes<queue>},
@@ -1274,6 +1353,10 @@ constexpr std::array all{
           reaches(step::recycling)},
     scene{"fifo_swept_one", "dual queue: one segment is swept, and a red in the way", swept_one,
           reaches(step::sweeping)},
+    scene{"fifo_swept_one_tried_late", "dual queue: it is used again, and a red tries",
+          swept_one_and_tried_late, reaches(step::sweeping)},
+    scene{"fifo_swept_before_two", "dual queue: one segment was swept, and two reds in the way",
+          swept_before_two},
     scene{"fifo_swept_one_of_red", "dual queue: the same with the colours swapped",
           swept_one_of_red, reaches(step::sweeping)},
     scene{"fifo_swept_one_tried", "dual queue: the same, reused; a red tries", swept_one_and_tried,
@@ -1287,6 +1370,8 @@ constexpr std::array all{
           reaches(step::sweeping)},
     scene{"fifo_poor", "dual queue, no memory at times: red and blue", poor_meet<queue>},
     scene{"fifo_poor_two", "dual queue, no memory at times: two reds", two_poor<queue>},
+    scene{"fifo_poor_three", "dual queue, no memory at times: two reds and a blue",
+          three_poor<queue>},
     scene{"fifo_starved", "dual queue, no memory for red and blue", starved<queue>},
     scene{"fifo_poor_try", "dual queue, no memory at times: a red, and a blue tries",
           poor_try<queue>},
@@ -1319,6 +1404,9 @@ constexpr std::array all{
     scene{"fifo_list_skipped", "segments: one sweeps, and the cursor moves past it",
           swept_and_skipped},
     scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
+    scene{"fifo_list_twice", "segments: two append behind the same one", appended_twice},
+    scene{"fifo_list_last", "segments: one appends, and one takes out all before", last_stays,
+          reaches(step::recycling)},
     scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
           reaches(step::recycling)},
     scene{"fifo_held", "dual queue, no more memory: one is held", held, reaches(step::recycling)},

@@ -328,6 +328,14 @@ void try_after_offer() {
     m.require_that_all_have_met();
 }
 
+/// An arrival meets the waiter that it sees in slot 0, however busy the arena is (I4).
+void waiter_first() {
+    meeting m(1, true);
+    m.bare(endless)();
+    the_checker().forbid(reaches(step::offer_in_arena));
+    m.run(m.loop({endless}));
+}
+
 void try_in_arena() {
     meeting m(1, true);
     m.run(m.thread(none), m.loop({endless}), m.loop({endless}));
@@ -457,6 +465,8 @@ constexpr std::array all{
           try_after_offer, reaches(step::claim_in_arena, step::completion_in_place)},
     scene{"try_in_arena", "try_exchange finds a waiter in the arena", try_in_arena,
           reaches(step::claim_in_arena)},
+    scene{"waiter_first", "a waiter in slot 0, and then a party that may offer in the arena",
+          waiter_first, reaches(step::claim_in_wait_list)},
 };
 
 } // namespace

@@ -2,7 +2,8 @@
  *
  * What dual_queue.pml and dual_stack.pml have in common: the parties, red and blue, their signals (I5), their
  * cancellers, the guard of withdrawals, closer and destroyer (protocol.hpp, waiter.hpp, arena.hpp); slot 0 only.
- * A step (`atomic`) is as in exchange.pml. The model that includes this defines afterwards
+ * A step (`atomic`) is one access to what is shared, and what its process does alone until the next.
+ * The model that includes this defines afterwards
  *
  *   LIST_LOCALS       the variables of whoever visits the wait list
  *   arrive_in_list(p) looks and applies the match; goes to met (with q), offered, shut, no_memory or nobody
