@@ -501,7 +501,7 @@ void checker::insert(unsigned atomic, std::size_t index, word value, std::memory
     thread& t = self();
     atomic_history& a = (*atomics_)[atomic];
     if (a.count == max_stores) {
-        fail("too many stores to one atomic");
+        fail("no end after " + std::to_string(max_stores) + " stores to one atomic: a livelock?");
     }
     auto* const place = a.stores.begin() + index;
     const bool last = index == a.count;
