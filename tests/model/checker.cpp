@@ -160,6 +160,7 @@ void checker::begin_execution() {
     spurious_ = limits_.spurious_failures;
     starve(0);
     forbidden_ = 0;
+    once_ = 0;
     cut_ = false;
     if (choices_.mode() == choices::how::random) {
         // Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi and Nagarakatte, "A
@@ -500,7 +501,7 @@ void checker::insert(unsigned atomic, std::size_t index, word value, std::memory
     thread& t = self();
     atomic_history& a = (*atomics_)[atomic];
     if (a.count == max_stores) {
-        fail("too many stores to one atomic");
+        fail("no end after " + std::to_string(max_stores) + " stores to one atomic: a livelock?");
     }
     auto* const place = a.stores.begin() + index;
     const bool last = index == a.count;
@@ -808,6 +809,7 @@ void checker::reached(std::size_t number, const char* name, site where) {
     if ((forbidden_ >> number & 1U) != 0) {
         fail(std::string("what must not happen here: ") + name);
     }
+    forbidden_ |= once_ & std::uint64_t{1} << number;
 }
 
 std::string checker::show_atomic(unsigned atomic) {

@@ -195,6 +195,8 @@ public:
     std::uint64_t reached() const noexcept { return reached_; }
     /// Those steps, a bit for each, fail the execution from now on.
     void forbid(std::uint64_t steps) noexcept { forbidden_ = steps; }
+    /// Each of those may be reached once from now on.
+    void forbid_twice(std::uint64_t steps) noexcept { once_ = steps; }
 
     /// In this execution, no weak compare-exchange and no sleep fails spuriously from now on.
     void forbid_spurious_failures() noexcept { spurious_ = 0; }
@@ -324,6 +326,7 @@ private:
     kernel kernel_;
     sigjmp_buf scheduler_{};
     std::uint64_t forbidden_ = 0; ///< Likewise, in this execution.
+    std::uint64_t once_ = 0; ///< Likewise: forbidden after the first time.
     std::uint64_t weakened_ = 0; ///< Operations that had a weaker order than the source says.
     std::uint64_t all_steps_ = 0; ///< Of all executions.
     std::uint64_t steps_at_last_watch_ = 0;

@@ -5,13 +5,17 @@
 #include "model/scenes.hpp"
 #include "support/bare_coroutine.hpp"
 
+#include <tryst/detail/platform/portable_sleep_word.hpp>
+#include <tryst/detail/run/parker.hpp>
 #include <tryst/detail/run/rundown.hpp>
 #include <tryst/redis/detail/arrivals.hpp>
 #include <tryst/tryst.hpp>
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -86,6 +90,80 @@ void stopped_twice() {
                 require(before == 1, "the stop was not seen");
             }
         });
+}
+
+// ---- A parker without a futex: on a mutex and a condition variable.
+
+class mutex {
+public:
+    void lock() noexcept {
+        // The model's mutex: acquires what the last unlock has released.
+        while (word_.value.exchange(1, std::memory_order_acquire) != 0) {
+            word_.sleep(1);
+        }
+    }
+    void unlock() noexcept { word_.store_and_wake(0); }
+
+private:
+    detail::sleep_word word_;
+};
+
+/// Orders nothing by itself.
+class condition {
+public:
+    template <class Ready>
+    void wait(std::unique_lock<mutex>& lock, Ready ready) noexcept {
+        wait_until(lock, detail::clock::time_point(std::chrono::nanoseconds(never)), ready);
+    }
+    template <class Ready>
+    void wait_until(std::unique_lock<mutex>& lock, detail::clock::time_point deadline,
+                    Ready ready) noexcept {
+        while (!ready() && detail::clock::now() < deadline) {
+            const auto seen = word_.value.load(std::memory_order_relaxed);
+            lock.unlock();
+            word_.sleep_until(seen, deadline);
+            lock.lock();
+        }
+    }
+    void notify_one() noexcept {
+        word_.store_and_wake(word_.value.load(std::memory_order_relaxed) + 1);
+    }
+
+private:
+    detail::sleep_word word_;
+};
+
+using portable_parker = detail::basic_parker<
+    detail::portable_sleep_word<detail::atomic<std::uint32_t>, mutex, condition>>;
+
+/// The owner destroys its parker as soon as it is awake.
+void parked_on_a_mutex() {
+    auto bed = std::make_unique<portable_parker>();
+    int before = 0;
+    run_threads(
+        [&] {
+            bed->park();
+            require(before == 1, "the wake-up was not seen");
+            bed.reset();
+        },
+        [&, at = bed.get()] {
+            before = 1;
+            at->unpark();
+        });
+}
+
+/// The same, with a deadline.
+void parked_on_a_mutex_until() {
+    auto bed = std::make_unique<portable_parker>();
+    run_threads(
+        [&] {
+            if (!bed->park_until(detail::clock::time_point(std::chrono::nanoseconds(2'000)))) {
+                bed->park(); // it is owed a token
+            }
+            bed.reset();
+        },
+        [at = bed.get()] { at->unpark(); },
+        [] { the_checker().os().advance(3'000, site::current()); });
 }
 
 /// A timer and a post come to a sleeping loop at the same time.
@@ -672,6 +750,9 @@ constexpr std::array all{
     scene{"posts", "two threads post to a loop that may sleep", posts},
     scene{"stopped", "a loop is destroyed as soon as it has stopped", stopped},
     scene{"stopped_twice", "one stop finds the other pending", stopped_twice, reaches(0)},
+    scene{"parked_on_a_mutex", "a parker without a futex is destroyed by its owner",
+          parked_on_a_mutex},
+    scene{"parked_on_a_mutex_until", "the same, with a deadline", parked_on_a_mutex_until},
     scene{"timer_and_post", "at a sleeping loop, at the same time", timer_and_post},
     scene{"timer_and_last_post", "the same, and the loop ends with the later", timer_and_last_post},
     scene{"executor_destroyed_after_posts",

@@ -29,7 +29,8 @@ struct scene {
     // If it is a line of scenes.txt:
     std::string_view venue = {};
     std::string_view words = {}; ///< What its actors do.
-    std::uint64_t never = 0; ///< Steps that no execution may reach.
+    std::uint64_t never = 0; ///< Steps that no execution may reach,
+    std::uint64_t once = 0; ///< or not more than once.
     bool firm = false; ///< Nothing fails spuriously.
 };
 

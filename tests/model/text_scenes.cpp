@@ -77,9 +77,14 @@ scene scene_of(std::string_view line) {
     made.words = take_until(line, " => ");
     made.firm = made.words.ends_with(" firm");
     made.words.remove_suffix(made.firm ? 5 : 0);
-    each_word(take_until(line, "never "),
-              [&](std::string_view name) { made.must_reach |= step_called(name); });
-    each_word(line, [&](std::string_view name) { made.never |= step_called(name); });
+    std::uint64_t* which = &made.must_reach;
+    each_word(line, [&](std::string_view name) {
+        if (name == "never" || name == "once") {
+            which = name == "never" ? &made.never : &made.once;
+        } else {
+            *which |= step_called(name);
+        }
+    });
     const bool bare = made.venue.starts_with("queue") || made.venue == "stack";
     made.body = bare ? play_wait_list : play_exchanges;
     return made;

@@ -141,6 +141,7 @@ public:
     crowd() : list_(new WaitList) {
         read(playing->words);
         the_checker().forbid(playing->never);
+        the_checker().forbid_twice(playing->once);
         for (std::size_t i = 0; i != count; ++i) {
             join(i);
             if (records[i].destroys) {
@@ -213,6 +214,11 @@ private:
             meet_all();
         } else if (word == "enough") {
             the_checker().starve(1'000, true);
+        } else if (word.starts_with("leave")) {
+            word.remove_prefix(5);
+            const unsigned who = take_number(word);
+            require(list_->withdraw(*guests_[who], records[who].side), "one does not wait");
+            end(*guests_[who], fate::gone);
         } else if (word.starts_with("fail") || word.starts_with("may_fail")) {
             const bool surely = word.front() == 'f';
             word.remove_prefix(surely ? 4 : 8);
@@ -396,10 +402,12 @@ public:
     }
 
     void append() {
-        const auto last = list_.find(list::ticket{1} << 40U, from_);
-        list_.append(last);
-        list_.advance(from_, last, 1);
+        const auto at = last();
+        list_.append(at);
+        list_.advance(from_, at, 1);
     }
+    list::place last() { return list_.find(list::ticket{1} << 40U, from_); }
+    void append_behind(list::place at) { list_.append(at); }
     void finish(list::ticket t) {
         cell_of(t).store(list::finished_cell, std::memory_order_release);
     }
@@ -461,6 +469,30 @@ void appended_late() {
     list.require_there(3);
 }
 
+// All cells have been visited. The last segment stays, because the next one comes behind it.
+void last_stays() {
+    segments list(2, 1'000);
+    list.finish(0);
+    run_threads(
+        [&] {
+            list.finish(1);
+            list.tidy();
+        },
+        [&] { list.append(); });
+    list.require_there(2);
+}
+
+// Two append behind the same segment. The one that comes too late gives its segment back: there is
+// no memory for a fourth.
+void appended_twice() {
+    segments list(1, 1'000);
+    const auto last = list.last();
+    run_threads([&] { list.append_behind(last); }, [&] { list.append_behind(last); });
+    the_checker().starve(1'000, true);
+    list.append();
+    list.require_there(2);
+}
+
 // The other colour skips what is being swept. Not more than one of the segments is lost.
 void swept_and_skipped() {
     segments list(7, 0);
@@ -509,6 +541,9 @@ constexpr std::array all{
     scene{"fifo_list_skipped", "segments: one sweeps, and the cursor moves past it",
           swept_and_skipped},
     scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
+    scene{"fifo_list_twice", "segments: two append behind the same one", appended_twice},
+    scene{"fifo_list_last", "segments: one appends, and one takes out all before", last_stays,
+          reaches(step::recycling)},
     scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
           reaches(step::recycling)},
 };

@@ -42,7 +42,7 @@ FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hp
          "task.hpp", "detail/run/join.hpp", "join_handle.hpp", "inplace_stop_token.hpp",
          "detail/meet/commitment.hpp", "detail/platform/thread_number.hpp")
 
-# Where parties of two colours wait. The model of their steps is in tests/spin, and the simulation has the code.
+# Where parties of two colours wait.
 WAIT_LISTS = ("detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp", "detail/meet/dual_stack.hpp",
          "detail/meet/node_pool.hpp")
 
@@ -631,6 +631,104 @@ def select() -> Iterator[Mutant]:
     yield mutant(cases, "a case that lost has no reason", "            this->result = lost;\n", "            static_cast<void>(lost);\n")
 
 
+def interleavings() -> Iterator[Mutant]:
+    """Mistakes that only certain orders of the parties' steps show."""
+    protocol, operation = "detail/meet/protocol.hpp", "detail/meet/operation.hpp"
+    slot, single_slot, signal = "detail/meet/slot.hpp", "detail/meet/single_slot.hpp", "detail/meet/signal.hpp"
+    commitment, parker = "detail/meet/commitment.hpp", "detail/run/parker.hpp"
+    queue, segments = "detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp"
+    stack, pool = "detail/meet/dual_stack.hpp", "detail/meet/node_pool.hpp"
+
+    # One slot, and the arena.
+    yield Mutant("S6: split into load and store", slot, "offered(word_.exchange(closed, std::memory_order_acq_rel));",
+                 "offered([this] {\n            const word was = word_.load(std::memory_order_acquire);\n"
+                 "            word_.store(closed, std::memory_order_release);\n            return was;\n        }());")
+    yield Mutant("a claim reads the waiter before its compare-exchange", single_slot, "        if (!claim(seen)) {\n",
+                 "        static_cast<void>(static_cast<const volatile waiter*>(slot::offered(seen))->place);\n"
+                 "        if (!claim(seen)) {\n")
+    yield Mutant("a failed claim is tried again without a look", single_slot, "        if (!claim(seen)) {\n",
+                 "        while (!claim(seen)) {\n        }\n        if (false) {\n")
+    yield Mutant("a completion does not set `done`", signal, "static_cast<bits>(seen | done)", "seen")
+    yield Mutant("a completion is made twice", protocol,
+                 "        const bool suspended = q.state.complete(arena_).is_parked();\n",
+                 "        q.state.complete(arena_);\n        const bool suspended = q.state.complete(arena_).is_parked();\n")
+    yield Mutant("an expired offer parks in the arena", protocol, "        if (arena::index_of(w.place) == 0) {\n            return",
+                 "        if (true) {\n            return")
+    yield Mutant("an offer in the arena never expires", operation, " && patience::lasts(this)) {", ") {")
+    yield Mutant("an arrival looks at its slot of the arena first", protocol, "        if constexpr (WaitList::eliminates) {\n"
+                 "            if (arena_.skips_list()) {\n", "        if constexpr (!WaitList::eliminates) {\n            if (arena_.has_grown()) {\n")
+    yield Mutant("limits come into force with an offer in the arena", operation,
+                 "            patience::begin(this);\n", "            base::start_limits();\n            patience::begin(this);\n",
+                 also=("            base::start_limits();\n            return protocol_->park(mine());\n",
+                       "            if (!is_limited(this->at)) {\n                base::start_limits();\n            }\n"
+                       "            return protocol_->park(mine());\n"))
+    yield Mutant("an expired offer resets its signal before it leaves its slot", protocol,
+                 "        if (!here.begin_move(", "        w.state.reset();\n        if (!here.begin_move(")
+    yield Mutant("an owner whose withdrawal failed does not say so", signal, "also_parked ? withdraw_failed | parked :",
+                 "also_parked ? parked :")
+
+    # Selections, and sleep.
+    yield Mutant("select: a selection is not held while it registers", commitment, "word_{held};", "word_{open};")
+    leave = ("        if (suspended && commitment_of(q).leave_parked != nullptr) {\n"
+             "            commitment_of(q).leave_parked(commitment_of(q));\n        }\n")
+    end = "        end_swap(suspended, q, moving);\n"
+    yield Mutant("select: a partner leaves the other lists after it has posted the owner", protocol, leave + end, end + leave)
+    yield Mutant("parker: an owner falls asleep although the token is there", parker, "word_.sleep(no_token);",
+                 "word_.sleep(word_.value.load(std::memory_order_relaxed));")
+
+    portable = "detail/platform/portable_sleep_word.hpp"
+    yield Mutant("portable sleep: a sleeper does not look for the token", portable,
+                 "changed_.wait(lock, [&] { return value.load(std::memory_order_relaxed) != seen; });",
+                 "changed_.wait(lock, [&, looks = true]() mutable { return looks ? looks = false : true; });")
+    yield Mutant("portable sleep: a sleeper does not wait until its waker has unlocked", portable,
+                 "void let_waker_finish() noexcept { const std::scoped_lock<Mutex> lock(mutex_); }",
+                 "void let_waker_finish() noexcept {}")
+
+    # The queue.
+    yield Mutant("Q6: split into load and store", queue, "cursor(own).fetch_add(one_ticket, std::memory_order_acquire);\n",
+                 "cursor(own).load(std::memory_order_acquire);\n"
+                 "            cursor(own).store(mine + one_ticket, std::memory_order_relaxed);\n")
+    yield Mutant("queue: a ticket of a closed cursor is used", queue,
+                 "            if (is_closed(mine)) {\n                return closed_to(own);\n            }\n            TRYST_TRACE(ticket);\n",
+                 "            TRYST_TRACE(ticket);\n")
+    yield Mutant("queue: a segment that another party has appended first is not released", segments,
+                 "std::memory_order_acq_rel, std::memory_order_relaxed)) {\n            segments_.release(n);\n",
+                 "std::memory_order_acq_rel, std::memory_order_relaxed)) {\n")
+    yield Mutant("queue: a try does not find its segment again after its ticket", queue,
+                 "            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket\n", "")
+    in_front = "            typename list::number n = list::at_front(front(own), t);\n            bool has_memory = true;\n"
+    finds = ("            if (n == list::none || list::is_first(t)) {\n                n = find(own, t, has_memory);\n            }\n"
+             "            if (n != list::none) {\n                if (const match_result found = visit(t, n, has_memory ? &w")
+    yield Mutant("queue: a party looks for void tickets before it finds its segment", queue, in_front + finds,
+                 "            const bool is_void = segments_.is_void(t);\n" + in_front
+                 + finds.replace("has_memory ?", "has_memory && !is_void ?"),
+                 also=("if (w != nullptr && !segments_.is_void(t)) {", "if (w != nullptr) {"))
+    yield Mutant("queue: a try reads the cursor of its partners again", queue, "distance(limit, mine)",
+                 "distance(hint(opposite(own)), mine)")
+    yield Mutant("queue: a party moves its cursor back to the segment that it has found", queue,
+                 "while (!is_closed(seen) && seen < target) {", "while (!is_closed(seen)) {")
+    yield Mutant("queue: the last segment is taken out", segments, "if (at.n == none || successor(seen.beyond) == none) {",
+                 "if (at.n == none) {")
+    yield Mutant("queue: a sweep releases a segment although the cursor is closed", segments,
+                 "return (now & 1U) == 0 && !is_before", "return !is_before",
+                 known="the closer may visit a cell of the segment that takes its place; but one colour has no ticket "
+                       "there, so the closer visits that cell anyway")
+
+    # The stack.
+    yield Mutant("D7: split into load and store", stack, "head_.exchange(closed, std::memory_order_acq_rel);\n",
+                 "head_.load(std::memory_order_acquire);\n        head_.store(closed, std::memory_order_release);\n")
+    yield Mutant("D4: split into load and store", stack,
+                 "        return emptied(n, popped, popped.content.exchange(free, std::memory_order_acq_rel));\n",
+                 "        const word was = popped.content.load(std::memory_order_acquire);\n"
+                 "        popped.content.store(free, std::memory_order_release);\n        return emptied(n, popped, was);\n")
+    yield Mutant("stack: a vacant node of the other colour is taken for a free one", stack,
+                 "            } else if (seen != free) {\n", "            } else if (false) {\n")
+    yield Mutant("stack: a vacant node does not tell its colour", stack, "return own == colour::red ? 1 : 2;",
+                 "return own == colour::red ? 1 : 1;")
+    yield Mutant("pool: changes of the head are not counted", pool, "return (((head >> Bits) + 1) << Bits) | n;",
+                 "return ((head >> Bits) << Bits) | n;")
+
+
 def executors() -> Iterator[Mutant]:
     """Executors on other loops."""
     file = "loop_executor.hpp"
@@ -664,5 +762,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS, "sim"),
             *queue(), *stack(), *elimination(), *pool()]

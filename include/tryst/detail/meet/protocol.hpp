@@ -77,7 +77,7 @@ enum class arrival : std::uint8_t {
  * signal, because nothing can cancel it: its completer only posts it. And if both parties run on
  * one loop, the signal needs no atomic step ([W7], docs/adr/0002).
  *
- * tests/spin/exchange.pml checks the protocol step by step, and tests/stress runs it under load.
+ * tests/model checks the protocol step by step, and tests/stress runs it under load.
  * The protocol does not provide fairness among parties that arrive at the same time, and does not
  * remember past partners.
  *

@@ -50,6 +50,8 @@ extern "C"
 extern "C" __declspec(dllimport) void __stdcall WakeByAddressSingle(void* address);
 #else
 #define TRYST_HAS_FUTEX 0
+#include <tryst/detail/platform/portable_sleep_word.hpp>
+
 #include <condition_variable>
 #include <mutex>
 #endif
@@ -257,37 +259,7 @@ public:
     void let_waker_finish() noexcept {}
 };
 #else
-class sleep_word {
-public:
-    atomic<std::uint32_t> value{0};
-
-    void sleep(std::uint32_t seen) noexcept {
-        std::unique_lock lock(mutex_);
-        // Relaxed: the mutex orders it.
-        changed_.wait(lock, [&] { return value.load(std::memory_order_relaxed) != seen; });
-    }
-
-    void sleep_until(std::uint32_t seen, clock::time_point deadline) noexcept {
-        std::unique_lock lock(mutex_);
-        // Relaxed: as above.
-        changed_.wait_until(lock, deadline,
-                            [&] { return value.load(std::memory_order_relaxed) != seen; });
-    }
-
-    void store_and_wake(std::uint32_t desired) noexcept {
-        const std::scoped_lock lock(mutex_);
-        // Relaxed: because of the mutex, everything before this is ordered before
-        // `let_waker_finish`.
-        value.store(desired, std::memory_order_relaxed);
-        changed_.notify_one();
-    }
-
-    void let_waker_finish() noexcept { const std::scoped_lock lock(mutex_); }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-};
+using sleep_word = portable_sleep_word<atomic<std::uint32_t>, std::mutex, std::condition_variable>;
 #endif
 
 } // namespace tryst::detail

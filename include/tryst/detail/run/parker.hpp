@@ -16,8 +16,11 @@ namespace tryst::detail {
  *
  * I14. Each token is taken by exactly one `park`. The users of a parker ensure that there is at
  *     most one `unpark` for each sleep, and that an owner that is owed a token takes it before the
- *     parker is destroyed. After its store, `unpark` uses only the address of the word. */
-class parker {
+ *     parker is destroyed. After its store, `unpark` uses only the address of the word.
+ *
+ * @tparam SleepWord  other than `sleep_word` in tests. */
+template <class SleepWord>
+class basic_parker {
 public:
     /// Blocks until the token is there, and takes it.
     void park() noexcept {
@@ -57,7 +60,9 @@ private:
         return true;
     }
 
-    sleep_word word_;
+    SleepWord word_;
 };
+
+using parker = basic_parker<sleep_word>;
 
 } // namespace tryst::detail
