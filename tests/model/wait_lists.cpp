@@ -53,7 +53,7 @@ struct actor {
     std::size_t end = 0;
     void* stage = nullptr; ///< Where it acts.
 };
-std::array<actor, 8> actors;
+std::array<actor, 10> actors;
 std::size_t actor_count = 0;
 
 std::span<actor> every_actor() {

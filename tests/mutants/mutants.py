@@ -18,8 +18,6 @@ class Mutant(NamedTuple):
     line: int = 0  # where `before` is; 0: it is there exactly once
     known: str = ""  # why nothing can find it; it must survive
     also: tuple[str, str] | None = None  # a second change, of what is there exactly once
-    # Who looks for it: the model checker and then the simulation; "sim"; "unit": the unit tests of the wait lists.
-    by: str = "model"
 
     def applied(self, text: str) -> str:
         if self.line == 0:
@@ -152,7 +150,7 @@ def label_before(lines: list[str], number: int) -> str:
     return "?"
 
 
-def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[Mutant]:
+def split(include: Path, files: tuple[str, ...]) -> Iterator[Mutant]:
     """Each compare-exchange, as a load and a store."""
     for file in files:
         lines = (include / file).read_text().splitlines()
@@ -163,7 +161,7 @@ def split(include: Path, files: tuple[str, ...], by: str = "model") -> Iterator[
                 nth = f" ({labels.count(label)})" if labels.count(label) > 1 else ""
                 hint = "a lost decision about the bound costs a collision, or an empty slot"
                 yield Mutant(f"{label}: split into load and store{nth}", file, found[0],
-                             "split_compare_exchange", number, known=hint if label[0] == "A" else "", by=by)
+                             "split_compare_exchange", number, known=hint if label[0] == "A" else "")
 
 
 def logic() -> Iterator[Mutant]:
@@ -330,17 +328,17 @@ def logic() -> Iterator[Mutant]:
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = on && on.retract(this);", "const bool queued = false;")
     yield Mutant("spent budget: a destroyed frame leaves its resumption in the queue", operation,
-                 "            this->executor.retract(this);\n", "", by="sim")
+                 "            this->executor.retract(this);\n", "")
     yield Mutant("spent budget: the limits stay in force", operation,
                  "                finish();\n                this->at = stage::resuming;\n",
-                 "                this->at = stage::resuming;\n", by="sim")
+                 "                this->at = stage::resuming;\n")
     yield Mutant("spent budget: the lists of a selection are not left", "detail/meet/selection.hpp",
                  "                finish();\n                at_ = stage::resuming;\n",
-                 "                at_ = stage::resuming;\n", by="sim")
+                 "                at_ = stage::resuming;\n")
     yield Mutant("spent budget: a late operation does not see the close", operation,
-                 "        if (!base::is_overdue(on) || protocol_->is_closed()) {", "        if (!base::is_overdue(on)) {", by="sim")
+                 "        if (!base::is_overdue(on) || protocol_->is_closed()) {", "        if (!base::is_overdue(on)) {")
     yield Mutant("spent budget: a late selection does not see the close", "detail/meet/selection.hpp",
-                 "{ ends = ends && !each.is_closed(); });", "{ static_cast<void>(each); });", by="sim")
+                 "{ ends = ends && !each.is_closed(); });", "{ static_cast<void>(each); });")
     timed_out = ("                strategy.step([&] { op.cancel(true); });\n"
                  "                strategy.sleep();\n            }\n")
     yield Mutant("a thread that timed out does not withdraw", blocking, timed_out, "            }\n")
@@ -378,9 +376,9 @@ def queue() -> Iterator[Mutant]:
     queue = "detail/meet/dual_queue.hpp"
     segments = "detail/meet/segment_list.hpp"
 
-    def mutant(name: str, before: str, after: str, by: str = "model", known: str = "", file: str = queue,
+    def mutant(name: str, before: str, after: str, known: str = "", file: str = queue,
                also: tuple[str, str] | None = None) -> Mutant:
-        return Mutant(f"queue: {name}", file, before, after, by=by, known=known, also=also)
+        return Mutant(f"queue: {name}", file, before, after, known=known, also=also)
 
     yield mutant("a step along the list is not checked", "            if (link_of(at.n) != link) {\n                continue;\n            }\n",
                  "", file=segments)
@@ -409,12 +407,12 @@ def queue() -> Iterator[Mutant]:
                  "            at = segments_.find(wanted, front(own)); // it may")
     yield mutant("a segment is released although a cell is not finished", "passed ? all_cells_are(finished_cell, at.n)",
                  "passed ? true", file=segments)
-    yield mutant("nobody recycles", "                if (is_free) {\n", "                if (is_free && !passed) {\n", "unit", file=segments)
+    yield mutant("nobody recycles", "                if (is_free) {\n", "                if (is_free && !passed) {\n", file=segments)
     yield mutant("a sealed segment is known by its number alone", "is_sealed(link_of(at.n)) && first_at(at.n) == at.first",
-                 "is_sealed(link_of(at.n))", "unit", file=segments)
+                 "is_sealed(link_of(at.n))", file=segments)
     yield mutant("nobody sweeps", "const bool sweeps = is_time_to_sweep();",
-                 "const bool sweeps = false;", "unit", file=segments)
-    yield mutant("what is swept is not released", "                if (is_free) {\n", "                if (is_free && passed) {\n", "unit",
+                 "const bool sweeps = false;", file=segments)
+    yield mutant("what is swept is not released", "                if (is_free) {\n", "                if (is_free && passed) {\n",
                  file=segments)
     yield mutant("a sweep does not look at the cells",
                  "is_far && all_cells_are(cancelled_cell, at.n)",
@@ -428,14 +426,14 @@ def queue() -> Iterator[Mutant]:
                  file=segments)
     yield mutant("a sweep comes near the cursor", "const bool is_far = before.n != none && !is_before(before.first, limit);", "const bool is_far = is_before(limit, at.first);",
                  known="only more segments stay until the destructor", file=segments)
-    yield mutant("a sweep may be the last", "left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;", "left = seen - 1;", "unit", file=segments)
+    yield mutant("a sweep may be the last", "left = seen == 1 ? (std::max)(min_growth, segments_.size() / 2) : seen - 1;", "left = seen - 1;", file=segments)
     yield mutant("a segment that was allocated late gets an old ticket",
                  "        if (link_of(last.n) != link) { // I9: `n` may have been that segment\n            segments_.release(n);\n"
                  "            return append_result::exists;\n        }\n", "", file=segments)
     yield mutant("nobody waits", "visit(t, n, has_memory ? &w : nullptr)", "visit(t, n, nullptr)")
     yield mutant("what is cancelled is taken for a waiter", "        if (seen > finished &&\n", "        if (seen != empty &&\n")
     yield mutant("a waiter forgets its place", "                w->place = list::cell_number(n, t);\n", "")
-    yield mutant("nobody leaves a cell", "        cell.store(finished, std::memory_order_release);\n", "", "unit")
+    yield mutant("nobody leaves a cell", "        cell.store(finished, std::memory_order_release);\n", "")
     yield mutant("an appended segment ends the search", "            at = segments_.find(wanted, front(own));\n        }\n        if (at.first",
                  "            break;\n        }\n        if (at.first")
     yield mutant("no ticket is made void", "                if (segments_.make_void(t + 1, at)) {\n                    return list::none;\n                }\n",
@@ -444,10 +442,10 @@ def queue() -> Iterator[Mutant]:
                  "                                                              std::memory_order_relaxed);\n",
                  "               link_of(last.n) == link;\n", file=segments)
     yield mutant("a party waits in a void cell", "if (w != nullptr && !segments_.is_void(t)) {", "if (w != nullptr) {")
-    yield mutant("an append keeps void ids", "is_before(next, after_void) ? after_void : next", "after_void == 0 ? after_void : next", "unit",
+    yield mutant("an append keeps void ids", "is_before(next, after_void) ? after_void : next", "after_void == 0 ? after_void : next",
                  file=segments)
     yield mutant("an append keeps the segment in which tickets become void", "load(std::memory_order_relaxed) + cell_count - 1);",
-                 "load(std::memory_order_relaxed));", "unit", file=segments)
+                 "load(std::memory_order_relaxed));", file=segments)
     yield mutant("a party without memory tries again", "            if (!has_memory) { // it takes no other ticket, because it would fail again\n"
                  "                return {match_result::out_of_memory};\n            }\n", "")
     yield mutant("no memory for a segment is not noticed", "        if (n == none) {\n            return append_result::out_of_memory;\n        }\n", "", file=segments)
@@ -472,16 +470,16 @@ def queue() -> Iterator[Mutant]:
 def stack() -> Iterator[Mutant]:
     file = "detail/meet/dual_stack.hpp"
 
-    def mutant(name: str, before: str, after: str, by: str = "sim", known: str = "",
+    def mutant(name: str, before: str, after: str, known: str = "",
                also: tuple[str, str] | None = None) -> Mutant:
-        return Mutant(f"stack: {name}", file, before, after, by=by, known=known, also=also)
+        return Mutant(f"stack: {name}", file, before, after, known=known, also=also)
 
     yield mutant("a place that was left is not used again", "            return false;\n        }\n        nodes_.release(n, its);\n        return true;",
-                 "            return false;\n        }\n        return true;", "unit")
+                 "            return false;\n        }\n        return true;")
     yield mutant("a place that was left is used twice",
                  "            return nullptr; // already released", "            nodes_.release(n, popped);\n            return nullptr; // already released")
     yield mutant("whom a partner has met keeps its node", "        nodes_.release(n, popped);\n        return was == disowned",
-                 "        return was == disowned", "unit")
+                 "        return was == disowned")
     yield mutant("an arrival pushes on the other colour",
                  "while ((head & closed) == 0 && (top_of(head) == pool::none || colour_of(head) == own)) {",
                  "while ((head & closed) == 0) {")
@@ -496,8 +494,7 @@ def stack() -> Iterator[Mutant]:
     yield mutant("close: a closer resumes one party while it holds another",
                  "            } while (!here.content.compare_exchange_weak(seen, free, std::memory_order_acq_rel,\n"
                  "                                                         std::memory_order_relaxed));\n",
-                 "                seen = here.content.exchange(free, std::memory_order_acq_rel);\n            } while (false);\n",
-                 "model", also=("                last = q;\n",
+                 "                seen = here.content.exchange(free, std::memory_order_acq_rel);\n            } while (false);\n", also=("                last = q;\n",
                                 "                if (last != nullptr) {\n                    complete(*last);\n                }\n"
                                 "                last = q;\n"))
     yield mutant("an arrival without memory waits nowhere", "            if (n == pool::none) {\n                return {match_result::out_of_memory};",
@@ -508,7 +505,7 @@ def elimination() -> Iterator[Mutant]:
     """Two colours in the arena."""
 
     def mutant(name: str, before: str, after: str, known: str = "") -> Mutant:
-        return Mutant(f"elimination: {name}", "detail/meet/protocol.hpp", before, after, by="sim", known=known)
+        return Mutant(f"elimination: {name}", "detail/meet/protocol.hpp", before, after, known=known)
 
     yield mutant("a party meets its own colour", "            } else if (slot::matches(W::side, offer)) {\n",
                  "            } else {\n")
@@ -539,12 +536,12 @@ def elimination() -> Iterator[Mutant]:
 
 def pool() -> Iterator[Mutant]:
     file = "detail/meet/node_pool.hpp"
-    yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "", by="sim")
+    yield Mutant("pool: a block that came too late is lost", file, "            delete[] made;\n", "")
     yield Mutant("pool: a failed allocation is not noticed", file,
-                 "        if (made == nullptr) {\n", "        if (made == nullptr && i > 31) {\n", by="sim")
+                 "        if (made == nullptr) {\n", "        if (made == nullptr && i > 31) {\n")
     yield Mutant("pool: no node comes back", file, "            if (free_.compare_exchange_weak(head, changed(head, n),",
-                 "            if (true || free_.compare_exchange_weak(head, changed(head, n),", by="unit")
-    yield Mutant("pool: blocks are left behind", file, "            delete[] to_memory(block", "            static_cast<void>(block", by="sim")
+                 "            if (true || free_.compare_exchange_weak(head, changed(head, n),")
+    yield Mutant("pool: blocks are left behind", file, "            delete[] to_memory(block", "            static_cast<void>(block")
 
 
 def select() -> Iterator[Mutant]:
@@ -746,9 +743,9 @@ def counters() -> Iterator[Mutant]:
                  "            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
                  "                observer_.ended(w, why);\n            }\n")
     yield Mutant("counters: a party that moves from the arena counts as one more", observer,
-                 "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n", by="sim")
+                 "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
     yield Mutant("counters: a stale waiter is not counted", protocol,
-                 "            observer_.ended(q, outcome::not_selected);\n", "", by="sim")
+                 "            observer_.ended(q, outcome::not_selected);\n", "")
     yield Mutant("counters: an end without a wait is no arrival", observer,
                  "            count(counted_event::wait, !ending.began.is_set());\n", "")
     yield Mutant("thread numbers: two threads get one number", numbers, "std::countr_one(seen)", "(seen == 0 ? 0 : 1)")
@@ -762,5 +759,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS, "sim"),
+    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS),
             *queue(), *stack(), *elimination(), *pool()]
