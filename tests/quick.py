@@ -19,6 +19,7 @@ from atomics import operations  # noqa: E402
 from mutants import concerns  # noqa: E402
 
 DEV, OPTIMISED, INCLUDE = TOP / "build/dev", TOP / "build/optimised", TOP / "include/tryst"
+LOOK, OUT_OF_TIME = 5, 124  # how long a scene may take, in seconds; what `timeout` returns then
 JOBS = 2 * (os.cpu_count() or 1)  # many tests wait more than they compute
 
 
@@ -65,7 +66,7 @@ def run(what: str, *commands: list[str | Path], environments: list[dict[str, str
     def one(command: list[str | Path], more: dict[str, str]) -> str:
         done = subprocess.run(command, cwd=TOP, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.stdout[-6000:] if done.returncode else ""
+        return done.stdout[-6000:] if done.returncode not in (0, OUT_OF_TIME) else ""
 
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         wrong = [text for text in pool.map(one, commands, environments or [{}] * len(commands)) if text]
@@ -107,15 +108,15 @@ def run_tests(folders: set[str]) -> None:
 
 
 def run_model(base: str, headers: list[str]) -> None:
-    """A short look at each scene that concerns the headers; at all, if only the scenes have changed."""
+    """A short look at each scene that concerns the headers, as far as it comes; at all, if only scenes have changed."""
     steps = [step for header in headers for step in steps_changed(base, header)]
     run("build the model checker", ["cmake", "--build", OPTIMISED, f"-j{os.cpu_count()}", "--target", "model_check"])
     checker = OPTIMISED / "tests/model/model_check"
     files = [os.path.relpath(header, "include/tryst") for header in headers]
     scenes = [line.split()[0] for line in output(checker, "--list").splitlines()]
     scenes = [scene for scene in scenes if not files or any(concerns(file, scene) for file in files)]
-    looks = [[checker, "--preemptions", "1", "--stale-reads", "1", "--stop", "--ignore-reach", *scenes[i::JOBS]]
-             for i in range(JOBS)]
+    looks = [["timeout", str(LOOK), checker, "--preemptions", "1", "--stale-reads", "1", "--ignore-reach", scene]
+             for scene in scenes]
     run(f"{len(scenes)} scenes" + (f" (steps {' '.join(steps)})" if steps else ""), *looks)
 
 
