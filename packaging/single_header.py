@@ -20,19 +20,20 @@ DIRECTIVE = re.compile(r"#\s*(if|endif)")
 DROPPED = ("#pragma once", "// SPDX-License-Identifier:")
 
 
-def lines(name: str, seen: set[str], standard: set[str]) -> Iterator[str]:
-    """The lines of <name> and of the headers of tryst that it includes. Those in `seen` are left out."""
+def lines(name: str, seen: dict[str, int], standard: set[str]) -> Iterator[str]:
+    """The lines of <name> and of the headers of tryst that it includes, except those in `seen`, which says under how many
+    conditions."""
     depth = 0
     for line in (TOP / "include" / name).read_text().splitlines():
         if directive := DIRECTIVE.match(line):
             depth += 1 if directive[1] == "if" else -1
         found = INCLUDE.match(line)
         if found and found[1].startswith("tryst/"):
-            if depth:
-                sys.exit(f"single_header.py: {name} includes <{found[1]}> under a condition")
             if found[1] not in seen:
-                seen.add(found[1])
+                seen[found[1]] = depth
                 yield from lines(found[1], seen, standard)
+            elif seen[found[1]] > depth:
+                sys.exit(f"single_header.py: {name} includes <{found[1]}>, which is under a condition above")
         elif found and not depth:
             standard.add(line)
         elif line == "/// @file":
@@ -50,7 +51,7 @@ def version() -> str:
 
 def single_header() -> str:
     standard: set[str] = set()
-    body = "\n".join(lines("tryst/tryst.hpp", {"tryst/tryst.hpp"}, standard))
+    body = "\n".join(lines("tryst/tryst.hpp", {"tryst/tryst.hpp": 0}, standard))
     licence = "".join(f"// {line}".rstrip() + "\n" for line in (TOP / "LICENSE").read_text().splitlines())
     text = "\n".join([
         "// SPDX-License-Identifier: MIT",
