@@ -8,7 +8,9 @@ bpftrace needs root and a kernel with uprobes. Where it has not, the scripts do 
 steps and arguments everywhere.
 """
 
+import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -84,18 +86,23 @@ class Bpftrace(unittest.TestCase):
             assert program.stdout and program.stdin
             self.assertEqual(program.stdout.readline(), "long\n")
             command = ["bpftrace", "-B", "line", "-p", str(program.pid), "-e", text, *arguments]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tracer:
-                assert tracer.stdout
-                said = ""
-                while not re.search(wanted, said):
-                    line = tracer.stdout.readline()
-                    self.assertNotEqual(line, "", said)
-                    said += line
-                tracer.send_signal(signal.SIGINT)
-                said += tracer.communicate()[0]
+            said = ""
+            while not re.search(wanted, said):  # on a busy machine, bpftrace may miss a probe when it attaches: again
+                said = self.traced(command, wanted)
             program.stdin.close()
             self.assertEqual(program.wait(), 0)
         return said
+
+    def traced(self, command: list[str], wanted: str) -> str:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as tracer:
+            assert tracer.stdout
+            said = b""
+            while not re.search(wanted, said.decode()) and select.select([tracer.stdout], [], [], 20)[0]:
+                data = os.read(tracer.stdout.fileno(), 4096)
+                self.assertNotEqual(data, b"", said)
+                said += data
+            tracer.send_signal(signal.SIGINT)
+            return (said + tracer.communicate()[0]).decode()
 
     def test_latencies_of_all_exchangers(self) -> None:
         said = self.shown("wait_latency.bt", "(a wait\n){6}")

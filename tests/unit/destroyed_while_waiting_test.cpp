@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <stop_token>
@@ -44,7 +45,8 @@ struct world {
     run_loop elsewhere;
     std::optional<places> met{std::in_place};
     manual_clock::dial dial;
-    std::optional<manual_loop> loop{std::in_place, run_loop_options{}, manual_clock(dial)};
+    std::unique_ptr<manual_loop> loop =
+        std::make_unique<manual_loop>(run_loop_options{}, manual_clock(dial));
 
     tracked item() { return {kept, 0}; }
     std::stop_token token() const { return stop.get_token(); }
