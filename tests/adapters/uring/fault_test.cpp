@@ -293,13 +293,13 @@ TEST(UringWait, MayEndEarlyAgainAndAgainWhileAThreadWakesTheContext) {
     tryst::exchanger<int> ex;
     int swaps = 0;
     {
-        context_thread loop(sleepy);
-        const auto swap = [&]() -> task<> {
+        const auto swap = [&]() -> task<> { // exists until the loop has ended
             for (int i = 0; i != rounds; ++i) {
                 const auto got = co_await ex.exchange(i);
                 swaps += got && *got == i ? 1 : 0;
             }
         };
+        context_thread loop(sleepy);
         loop->spawn(swap());
         for (int i = 0; i != rounds; ++i) {
             EXPECT_EQ(*tryst::sync_wait(ex.exchange(i)), i);
