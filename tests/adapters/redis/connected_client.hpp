@@ -51,7 +51,9 @@ struct outcome {
 };
 
 /// A client with a thread, and a record of what it reported.
-class connected_client : private redis::detail::client::observer {
+/// @tparam IsReady  the constructor waits until the client is connected.
+template <bool IsReady>
+class client_with_thread final : redis::detail::client::observer {
 public:
     using client = redis::detail::client;
 
@@ -65,16 +67,21 @@ public:
         std::vector<std::string> messages;
     };
 
-    explicit connected_client(redis::options chosen, std::string_view script = echo_script)
+    explicit client_with_thread(redis::options chosen, std::string_view script = echo_script)
         : client_(std::make_shared<client>(context_.get_executor(), std::move(chosen),
                                            std::vector<std::string>{channel}, script,
                                            static_cast<client::observer&>(*this))) {
         client_->start();
         thread_ = std::thread([this] { context_.run(); });
+        if (IsReady) {
+            wait_until_ready();
+        }
     }
-    connected_client(const connected_client&) = delete;
-    connected_client& operator=(const connected_client&) = delete;
-    virtual ~connected_client() {
+    explicit client_with_thread(const redis_server& server, std::string_view script = echo_script)
+        : client_with_thread(patient(server.unix_url()), script) {}
+    client_with_thread(const client_with_thread&) = delete;
+    client_with_thread& operator=(const client_with_thread&) = delete;
+    ~client_with_thread() {
         stop();
         work_.reset();
         thread_.join();
@@ -171,15 +178,7 @@ private:
     std::thread thread_;
 };
 
-/// The same, once it is connected.
-class ready_client : public connected_client {
-public:
-    explicit ready_client(redis::options chosen, std::string_view script = echo_script)
-        : connected_client(std::move(chosen), script) {
-        wait_until_ready();
-    }
-    explicit ready_client(const redis_server& server, std::string_view script = echo_script)
-        : ready_client(patient(server.unix_url()), script) {}
-};
+using connected_client = client_with_thread<false>;
+using ready_client = client_with_thread<true>;
 
 } // namespace tryst::test
