@@ -19,12 +19,15 @@ from atomics import operations  # noqa: E402
 from mutants import concerns  # noqa: E402
 
 DEV, OPTIMISED, INCLUDE = TOP / "build/dev", TOP / "build/optimised", TOP / "include/tryst"
-LOOK, OUT_OF_TIME = 5, 124  # how long a scene may take, in seconds; what `timeout` returns then
+OUT_OF_TIME = 124  # what `timeout` returns
 JOBS = 2 * (os.cpu_count() or 1)  # many tests wait more than they compute
 
 
 def output(*command: str | Path) -> str:
-    return subprocess.run(command, cwd=TOP, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"quick: {' '.join(map(str, command))}: {done.stderr}")
+    return done.stdout
 
 
 def changed_since(revision: str | None) -> tuple[str, list[str]]:
@@ -59,14 +62,18 @@ class Failed(Exception):
     pass
 
 
-def run(what: str, *commands: list[str | Path], environments: list[dict[str, str]] | None = None) -> None:
+def run(what: str, *commands: list[str | Path], environments: list[dict[str, str]] | None = None,
+        may_be_cut_short: bool = False) -> None:
     """Runs the commands at the same time. @throws Failed with the output of those that fail."""
     start = time.monotonic()
 
     def one(command: list[str | Path], more: dict[str, str]) -> str:
         done = subprocess.run(command, cwd=TOP, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.stdout[-6000:] if done.returncode not in (0, OUT_OF_TIME) else ""
+        if done.returncode == 0 or (may_be_cut_short and done.returncode == OUT_OF_TIME):
+            return ""
+        ends = "does not end" if done.returncode == OUT_OF_TIME else f"status {done.returncode}"
+        return f"{done.stdout[-6000:]}\n{' '.join(map(str, command))}: {ends}"
 
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         wrong = [text for text in pool.map(one, commands, environments or [{}] * len(commands)) if text]
@@ -99,7 +106,7 @@ def run_tests(folders: set[str]) -> None:
             continue
         stamps.append(stamp)
         for i in range(JOBS):
-            commands.append([DEV / program])
+            commands.append(["timeout", "120", DEV / program])
             environments.append({"GTEST_TOTAL_SHARDS": str(JOBS), "GTEST_SHARD_INDEX": str(i), "GTEST_BRIEF": "1",
                                  "GTEST_FILTER": suites_since(program, passed) or "*"})
     run(f"tests of {len(stamps)} programs", *commands, environments=environments)
@@ -115,9 +122,9 @@ def run_model(base: str, headers: list[str]) -> None:
     files = [os.path.relpath(header, "include/tryst") for header in headers]
     scenes = [line.split()[0] for line in output(checker, "--list").splitlines()]
     scenes = [scene for scene in scenes if not files or any(concerns(file, scene) for file in files)]
-    looks = [["timeout", str(LOOK), checker, "--preemptions", "1", "--stale-reads", "1", "--ignore-reach", scene]
+    looks = [["timeout", "5", checker, "--preemptions", "1", "--stale-reads", "1", "--ignore-reach", scene]
              for scene in scenes]
-    run(f"{len(scenes)} scenes" + (f" (steps {' '.join(steps)})" if steps else ""), *looks)
+    run(f"{len(scenes)} scenes" + (f" (steps {' '.join(steps)})" if steps else ""), *looks, may_be_cut_short=True)
 
 
 def main() -> int:
