@@ -34,7 +34,7 @@ protected:
     tryst::synchronous_channel<T> to;
     std::vector<int> numbers;
 };
-TYPED_TEST_SUITE(StrangeItemInAsio, stranger::items);
+TYPED_TEST_SUITE(StrangeItemInAsio, stranger::few_items);
 
 TYPED_TEST(StrangeItemInAsio, IsPassedToHandlers) {
     const auto store = [this](auto got) {

@@ -101,7 +101,7 @@ TEST(StrangerInSenders, Selects) {
 
 template <class T>
 class StrangeItemInSenders : public ::testing::Test {};
-TYPED_TEST_SUITE(StrangeItemInSenders, stranger::items);
+TYPED_TEST_SUITE(StrangeItemInSenders, stranger::few_items);
 
 template <class T>
 tryst::task<T> returns_item(T item) {

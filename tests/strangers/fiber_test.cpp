@@ -37,7 +37,7 @@ TEST(StrangerInFibers, Waits) {
 
 template <class T>
 class StrangeItemInFibers : public ::testing::Test {};
-TYPED_TEST_SUITE(StrangeItemInFibers, stranger::items);
+TYPED_TEST_SUITE(StrangeItemInFibers, stranger::few_items);
 
 TYPED_TEST(StrangeItemInFibers, IsExchangedAndSelected) {
     using stranger::make;

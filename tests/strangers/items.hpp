@@ -139,4 +139,8 @@ using items = ::testing::Types<std::any, holder, greedy, greedy_unique, std::fun
                                std::tuple<std::unique_ptr<int>, int>, std::variant<int, std::any>,
                                tryst::exchange_result<std::any>, tryst::exchange_errc>;
 
+/// One for each way to make an item from too much: for what takes long to compile.
+using few_items = ::testing::Types<holder, greedy_unique, std::function<int()>,
+                                   std::tuple<std::any>, tryst::exchange_result<std::any>>;
+
 } // namespace stranger

@@ -29,7 +29,7 @@ protected:
     }
     tryst::run_loop loop;
 };
-TYPED_TEST_SUITE(StrangeItem, stranger::items);
+TYPED_TEST_SUITE(StrangeItem, stranger::few_items);
 
 /// Awaits an operation of `make_operation`, and tells the number of the item that it got.
 template <class Make>
@@ -182,7 +182,11 @@ TYPED_TEST(StrangeItem, IsJoined) {
     EXPECT_EQ(number_of(this->loop.run(returns(make<TypeParam>(9)))), 9);
 }
 
-TYPED_TEST(StrangeItem, MayBeReplaced) {
+template <class T>
+class StrangeResult : public ::testing::Test {};
+TYPED_TEST_SUITE(StrangeResult, stranger::items);
+
+TYPED_TEST(StrangeResult, MayBeReplaced) {
     using result = tryst::exchange_result<TypeParam>;
     const auto failure = [] { return result(tryst::exchange_errc::closed, make<TypeParam>(1)); };
     const auto success = [] { return result(make<TypeParam>(2)); };
