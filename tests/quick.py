@@ -115,15 +115,15 @@ def run_tests(folders: set[str]) -> None:
 
 
 def run_model(base: str, headers: list[str]) -> None:
-    """A short look at each scene that concerns the headers, as far as it comes; at all, if only scenes have changed."""
+    """Executions of each scene that concerns the headers, at random; of all scenes, if only scenes have changed."""
     steps = [step for header in headers for step in steps_changed(base, header)]
     run("build the model checker", ["cmake", "--build", OPTIMISED, f"-j{os.cpu_count()}", "--target", "model_check"])
     checker = OPTIMISED / "tests/model/model_check"
     files = [os.path.relpath(header, "include/tryst") for header in headers]
     scenes = [line.split()[0] for line in output(checker, "--list").splitlines()]
     scenes = [scene for scene in scenes if not files or any(concerns(file, scene) for file in files)]
-    looks = [["timeout", "5", checker, "--preemptions", "1", "--stale-reads", "1", "--ignore-reach", scene]
-             for scene in scenes]
+    # They find more mutants than as many seconds of all executions with one preemption.
+    looks = [["timeout", "5", checker, "--random", "3000", "--ignore-reach", scene] for scene in scenes]
     run(f"{len(scenes)} scenes" + (f" (steps {' '.join(steps)})" if steps else ""), *looks, may_be_cut_short=True)
 
 
