@@ -2,24 +2,29 @@
 // Ends of life against ends of waits: exchangers and frames are destroyed at the moment when
 // partners, stops and expiries reach for them. Two threads to a race, for as long as
 // TRYST_STRESS_SECONDS says.
-#include "stress/race.hpp"
 #include "stress/step_counts.hpp"
 #include "support/bare_coroutine.hpp"
 #include "support/history.hpp"
-#include "support/insides.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/tryst.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <stop_token>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace tryst::test {
 namespace {
@@ -27,6 +32,32 @@ namespace {
 using namespace std::chrono_literals;
 using detail::step;
 using steady = std::chrono::steady_clock;
+
+/// Who keeps which log.
+enum party : std::uint8_t { waiter, partner, stopper, destroyer, parties };
+
+/// Lets two threads start at the same instant, again and again. Spinning, because a sleeper starts
+/// late.
+class starting_line {
+public:
+    void meet() noexcept {
+        const unsigned round = round_.load(std::memory_order_relaxed);
+        if (waiting_.fetch_add(1, std::memory_order_acq_rel) == 1) {
+            waiting_.store(0, std::memory_order_relaxed);
+            round_.store(round + 1, std::memory_order_release);
+            return;
+        }
+        for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
+            if (spins > 1000) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+private:
+    std::atomic<unsigned> round_{0};
+    std::atomic<int> waiting_{0};
+};
 
 constexpr long waiters_item = 1;
 constexpr long partners_item = 2;
@@ -84,19 +115,94 @@ detached_coroutine wait_with_deadline(one_waiter& r, std::chrono::microseconds p
     r.ended.store(true, std::memory_order_release);
 }
 
-class LifetimeStress : public Races<one_waiter> {
+/// A race is about an exchanger in which one party waits, or about the frame of that party.
+class LifetimeStress : public ::testing::Test {
 protected:
-    /// The offer is made, then the race starts, then the offer's turn is over.
-    void offer_in_arena(one_waiter& r) {
-        r.ex = std::make_unique<exchanger<tracked>>(1);
-        grow(*r.ex);
-        loop_.emplace();
-        loop_->spawn(wait_without_stop(r));
-        loop_->spawn([](starting_line& line) -> task<> {
-            line.meet();
-            co_return;
-        }(line_));
+    struct plan {
+        std::function<void(one_waiter&)> prepare; ///< Before the start, on the thread of `here`.
+        std::function<void(one_waiter&)> here;
+        std::function<void(one_waiter&)> there;
+        std::function<void(one_waiter&)> finish; ///< When both have ended, on the thread of `here`.
+        std::vector<detail::step> must_take{}; ///< Each at least once.
+        std::vector<std::string> must_see{}; ///< What `saw` was called with, likewise.
+    };
+
+    /// Runs `here` and `there` at once, over and over, each time on a new race, until the time is
+    /// up and all has happened that must.
+    void race_for_a_while(const plan& p) {
+        forget_steps();
+        std::atomic<one_waiter*> current{nullptr};
+        std::atomic<bool> over{false};
+        std::thread other([&] {
+            std::minstd_rand jitter(2);
+            while (line_.meet(), !over.load(std::memory_order_relaxed)) {
+                // Any order of magnitude up to some 100 us: what it takes depends on the race.
+                for (auto i = jitter() % (1U << jitter() % 12); i != 0; --i) {
+                    detail::spin_pause();
+                }
+                p.there(*current.load(std::memory_order_relaxed));
+                line_.meet();
+            }
+        });
+        const stress_time time;
+        while (!HasFailure() && time.goes_on([&] { return is_missing(p); })) {
+            {
+                one_waiter r(items_, record_);
+                current.store(&r, std::memory_order_relaxed);
+                p.prepare(r);
+                line_.meet();
+                p.here(r);
+                line_.meet();
+                p.finish(r);
+            }
+            EXPECT_EQ(record_.violations_at_rest(), "");
+            EXPECT_EQ(items_.alive.load(), 0);
+            if (!HasFailure()) {
+                record_.clear(); // nobody waits any more
+            }
+        }
+        over.store(true, std::memory_order_relaxed);
+        line_.meet();
+        other.join();
+        for (const auto taken : p.must_take) {
+            EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
+        }
+        for (const std::string& outcome : p.must_see) {
+            EXPECT_GT(seen_[outcome], 0) << outcome;
+        }
     }
+
+    /// On the thread of `here`.
+    void saw(const std::string& outcome) { ++seen_[outcome]; }
+
+    void wait_on_loop(task<> waiting) {
+        loop_.emplace();
+        loop_->spawn(std::move(waiting));
+        loop_->run_until_idle();
+    }
+
+    /// The loop will die with work in its queue.
+    void keep_loop_busy() {
+        loop_->spawn([](run_loop& busy) -> task<> {
+            while (true) {
+                co_await busy.schedule();
+            }
+        }(*loop_));
+    }
+
+    // They outlive the loop of a test that has failed, and the frames in it.
+    census items_;
+    history record_{parties};
+    starting_line line_;
+    std::optional<run_loop> loop_;
+
+private:
+    bool is_missing(const plan& p) {
+        return std::ranges::any_of(p.must_take, [](auto s) { return count_of(s) == 0; }) ||
+               std::ranges::any_of(p.must_see, [&](const auto& what) { return seen_[what] == 0; });
+    }
+
+    std::map<std::string, long> seen_;
 };
 
 TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWaiter) {
@@ -106,36 +212,6 @@ TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileAStopReachesForTheWait
          .there = exchange_and_destroy,
          .finish = [&](auto&) { loop_->run_until_idle(); },
          .must_take = {step::claim_in_wait_list, step::stop, step::late_stop, step::pinned}});
-}
-
-TEST_F(LifetimeStress, TheDestructorWaitsForAStopThatReachesForTheWaiter) {
-    race_for_a_while({.prepare = [&](auto& r) { wait_on_loop(wait_with_stop(r)); },
-                      .here = request_stop,
-                      .there = destroy,
-                      .finish = [&](auto&) { loop_->run_until_idle(); },
-                      .must_take = {step::stop, step::late_stop}});
-}
-
-TEST_F(LifetimeStress, TheExchangerMayBeDestroyedWhileABoundedOfferExpires) {
-    race_for_a_while({.prepare = [&](auto& r) { offer_in_arena(r); },
-                      .here = [&](auto&) { loop_->run_until_idle(); },
-                      .there = destroy,
-                      .finish =
-                          [&](auto& r) {
-                              loop_->run_until_idle();
-                              EXPECT_EQ(r.record.failed(exchange_errc::closed), 1U);
-                          },
-                      .must_take = {step::offer_in_arena, step::expiry},
-                      .here_starts = true});
-}
-
-TEST_F(LifetimeStress, APartnerMayDestroyTheExchangerWhileABoundedOfferExpires) {
-    race_for_a_while({.prepare = [&](auto& r) { offer_in_arena(r); },
-                      .here = [&](auto&) { loop_->run_until_idle(); },
-                      .there = exchange_and_destroy,
-                      .finish = [&](auto&) { loop_->run_until_idle(); },
-                      .must_take = {step::claim_in_wait_list, step::claim_in_arena, step::expiry},
-                      .here_starts = true});
 }
 
 TEST_F(LifetimeStress, AFrameMayBeDestroyedWhileAPartnerClaimsItsWaiter) {
@@ -194,30 +270,6 @@ TEST_F(LifetimeStress, ADeadlineAStopAndADestructorAgreeWhoEndsABareWait) {
          .must_see = {make_error_code(exchange_errc::timed_out).message(),
                       make_error_code(exchange_errc::cancelled).message(),
                       make_error_code(exchange_errc::closed).message()}});
-}
-
-TEST_F(LifetimeStress, AThreadThatSleepsMayBeStoppedAndPairedAtOnce) {
-    std::optional<std::thread> sleeper;
-    race_for_a_while({.prepare =
-                          [&](auto& r) {
-                              sleeper.emplace([&r] {
-                                  auto op = r.record[waiter].begin(
-                                      {.given = waiters_item, .stop = waiters_stop});
-                                  op.returned(sync_wait(r.exchange(r.stop.get_token())));
-                              });
-                              for (int i = 0; i != 20; ++i) {
-                                  std::this_thread::yield();
-                              }
-                          },
-                      .here = request_stop,
-                      .there = try_to_exchange,
-                      .finish =
-                          [&](auto& r) {
-                              sleeper->join();
-                              saw(r.record.exchanged() != 0 ? "exchanged" : "cancelled");
-                              destroy(r);
-                          },
-                      .must_see = {"exchanged", "cancelled"}});
 }
 
 } // namespace

@@ -90,21 +90,9 @@ using fate = history::fate;
 using way = history::way;
 using colour = history::colour;
 
-bool may_meet(colour a, colour b) noexcept {
-    return a == colour::any ? b == colour::any : b != colour::any && a != b;
-}
-
 /// The colour that may meet `c`.
 colour opposite(colour c) noexcept {
-    switch (c) {
-    case colour::red:
-        return colour::blue;
-    case colour::blue:
-        return colour::red;
-    case colour::any:
-        break;
-    }
-    return colour::any;
+    return c == colour::red ? colour::blue : c == colour::blue ? colour::red : colour::any;
 }
 
 bool failed_by(const record& r, exchange_errc why) noexcept {
@@ -125,27 +113,15 @@ std::string at(stamp when) {
     return when == history::never ? "the end" : std::to_string(when);
 }
 
-/// One operation in words.
-std::string told(const record& r) {
+} // namespace
+
+std::string in_words(const history::record& r) {
+    constexpr const char* colours[] = {"", "red, ", "blue, "};
+    constexpr const char* ways[] = {"", "overdue, ", "late, ", "trying, "};
     std::ostringstream out;
-    out << "the one that gave " << r.given << " (";
-    if (r.colour != colour::any) {
-        out << (r.colour == colour::red ? "red, " : "blue, ");
-    }
-    out << "channel " << r.channel << ", " << at(r.invoked) << " to " << at(r.returned) << ", ";
-    switch (r.way) {
-    case way::waits:
-        break;
-    case way::overdue:
-        out << "overdue, ";
-        break;
-    case way::late:
-        out << "late, ";
-        break;
-    case way::tries:
-        out << "trying, ";
-        break;
-    }
+    out << "the one that gave " << r.given << " (" << colours[static_cast<int>(r.colour)]
+        << "channel " << r.channel << ", " << at(r.invoked) << " to " << at(r.returned) << ", "
+        << ways[static_cast<int>(r.way)];
     if (r.selection != 0) {
         out << "selection " << r.selection << ", ";
     }
@@ -173,6 +149,8 @@ std::string told(const record& r) {
     return out.str();
 }
 
+namespace {
+
 /// Something that happens once, at an instant that is not known: a close, a stop. All that is known
 /// to precede it and to follow it must leave room for it.
 struct turning_point {
@@ -189,19 +167,14 @@ struct turning_point {
     }
 };
 
-/// What was requested, by its id. Few, as a rule: looked up for every operation.
-class turning_points {
-public:
-    void add(const history::ending& e) {
-        turning_point& p = points_[e.what];
-        p.earliest = std::min(p.earliest, e.invoked);
-        p.before = std::min(p.before, e.returned);
-    }
-    turning_point& operator[](std::uint64_t what) { return points_[what]; }
+/// What was requested, by its id.
+using turning_points = std::unordered_map<std::uint64_t, turning_point>;
 
-private:
-    std::unordered_map<std::uint64_t, turning_point> points_;
-};
+void add(turning_points& all, const history::ending& e) {
+    turning_point& p = all[e.what];
+    p.earliest = std::min(p.earliest, e.invoked);
+    p.before = std::min(p.before, e.returned);
+}
 
 /// When somebody waited, for certain.
 class cover {
@@ -226,7 +199,14 @@ private:
     std::vector<std::pair<stamp, stamp>> spans_; // both ends ascend
 };
 
-constexpr std::array colours{colour::any, colour::red, colour::blue};
+constexpr std::size_t colours = 3;
+
+std::string text_of(const record& r) {
+    return in_words(r);
+}
+std::string text_of(std::string_view text) {
+    return std::string(text);
+}
 
 class checker {
 public:
@@ -270,14 +250,11 @@ public:
 private:
     static constexpr std::size_t most_findings = 20;
 
-    static std::string in_words(const record& r) { return told(r); }
-    static std::string in_words(std::string_view text) { return std::string(text); }
-
     template <class... Parts>
     void report(std::string_view rule, const Parts&... parts) {
         if (++count_ <= most_findings) {
             findings_ += std::string(rule) + ": ";
-            ((findings_ += in_words(parts)), ...);
+            ((findings_ += text_of(parts)), ...);
             findings_ += '\n';
         }
     }
@@ -340,7 +317,7 @@ private:
         if (a.way != way::waits && b.way != way::waits) {
             report("R3 overlap", a, " met ", b, ", but neither of them offers");
         }
-        if (!may_meet(a.colour, b.colour)) {
+        if (b.colour != opposite(a.colour)) {
             report("R4 colours", a, " met one of the wrong colour, ", b);
         }
     }
@@ -513,7 +490,7 @@ private:
     }
 
     static std::string since(const turning_point& p) {
-        return p.witness == nullptr ? std::string() : ", which is known by " + told(*p.witness);
+        return p.witness == nullptr ? std::string() : ", which is known by " + in_words(*p.witness);
     }
 
     /// When it is certain that an operation waited.
@@ -571,8 +548,8 @@ private:
 
     void check_parked(const std::vector<stay>& stays) {
         struct places {
-            std::array<cover, colours.size()> covers;
-            std::array<const stay*, colours.size()> latest{};
+            std::array<cover, colours> covers;
+            std::array<const stay*, colours> latest{};
         };
         std::unordered_map<history::channel_id, places> channels;
         for (const stay& s : stays) {
@@ -621,7 +598,7 @@ private:
         }
         std::ranges::sort(
             all, {}, [](const served& s) { return std::pair(s.who->channel, s.who->invoked); });
-        using waiting = std::array<const stay*, colours.size()>; // the one that waits longest
+        using waiting = std::array<const stay*, colours>; // the one that waits longest
         std::unordered_map<history::channel_id, waiting> channels;
         auto next = stays.begin();
         for (const served& s : all) {
@@ -644,7 +621,7 @@ private:
 
     /// Nothing is under way any more.
     void check_waiting(std::optional<history::time_point> clock) {
-        using waiting = std::array<const record*, colours.size()>;
+        using waiting = std::array<const record*, colours>;
         std::unordered_map<history::channel_id, waiting> channels;
         for (std::size_t i = 0; i != operations_.size(); ++i) {
             const record& r = *operations_[i];
@@ -715,10 +692,10 @@ std::string history::check(bool at_rest, std::optional<time_point> clock) const 
             }
         }
         for (const ending& e : each->closes_) {
-            closes.add(e);
+            add(closes, e);
         }
         for (const ending& e : each->stops_) {
-            stops.add(e);
+            add(stops, e);
         }
     }
     return checker(std::move(operations), std::move(closes), std::move(stops),

@@ -41,31 +41,28 @@ inline long id_of(const tracked& item) noexcept {
 
 /* How to use it
  *
- *   history h(2);                                  // one log for each participant (thread,
- *   coroutine) history::log& log = h[0];
+ *   history h(2); // one log for each participant: a thread, a coroutine
+ *   history::log& log = h[0];
  *
- *   auto op = log.begin({.given = 7});             // just before the call; 7 is given only once
+ *   auto op = log.begin({.given = 7}); // just before the call; 7 is given only once
  *   op.returned(co_await ex.exchange(tracked(items, 7)));
  *
- *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3,
- *                        .deadline = loop.now() + 5ms, .relative = true});
- *   op.returned(co_await other.exchange(tracked(items, 8), 5ms, third.get_token()),
- *   loop.now());
+ *   auto op = log.begin({.given = 8, .channel = 1, .stop = 3, .deadline = loop.now() + 5ms,
+ *                        .relative = true});
+ *   op.returned(co_await other.exchange(tracked(items, 8), 5ms, third.get_token()), loop.now());
  *
  *   auto op = log.begin({.given = 9, .way = history::way::tries});
  *   op.returned(ex.try_exchange(tracked(items, 9)));
  *
- *   log.close(0, [&] { ex.close(); });             // a destructor, too: log.close(0, [&] {
- *   ex.reset(); }) log.stop(3, [&] { third.request_stop(); });
+ *   log.close(0, [&] { ex.close(); }); // a destructor, too
+ *   log.stop(3, [&] { third.request_stop(); });
  *
- *   const auto now = h.tick();                     // only where it is certain, as in a simulation
- *   that op.parked(now);                                // once all loops are idle: `op` is in the
- *   wait list
+ *   op.parked(h.tick()); // once all loops of a simulation are idle: it is in the wait list
  *
- *   h.set_fifo(1);                                 // channel 1 serves its waiters in their order
- *   op.queued(h.tick());                           // the call has suspended: it is in the queue
+ *   h.set_fifo(1); // channel 1 serves its waiters in their order
+ *   op.queued(h.tick()); // the call has suspended: it is in the queue
  *
- *   const auto both = h.tick();                    // a selection: one operation for each case
+ *   const auto both = h.tick(); // a selection: one operation for each case
  *   auto a = log.begin({.given = 10, .selection = both});
  *   auto b = log.begin({.given = 11, .channel = 1, .selection = both});
  *   auto got = co_await select(ex.exchange(tracked(items, 10)),
@@ -73,7 +70,7 @@ inline long id_of(const tracked& item) noexcept {
  *   a.returned(got.get<0>());
  *   b.returned(got.get<1>());
  *
- *   EXPECT_EQ(h.violations_at_rest(), "");         // if nothing runs any more; else violations()
+ *   EXPECT_EQ(h.violations_at_rest(), ""); // if nothing runs any more; else violations()
  *
  * An `operation` that is destroyed before it has `returned` was abandoned: its frame was destroyed
  * while it waited. An `operation` that still exists is pending. A log has no lock, and one party at
@@ -121,7 +118,7 @@ inline long id_of(const tracked& item) noexcept {
  * began; if it has waited, it may overlook all of them, because its own partner may be late. An
  * operation that is withdrawn or destroyed must be served in its order only as long as it was seen
  * parked: a partner that was about to claim it may be late, and does not hold up others. Each
- * violation that is reported of a queue is one; one impossible history in three hundred is not
+ * violation that is reported of a queue is one; one impossible history in two hundred is not
  * noticed. */
 class history {
 public:
@@ -354,5 +351,8 @@ private:
     std::vector<std::unique_ptr<log>> logs_;
     std::vector<channel_id> fifo_;
 };
+
+/// All that is known of an operation.
+std::string in_words(const history::record& r);
 
 } // namespace tryst::test

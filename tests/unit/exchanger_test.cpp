@@ -58,39 +58,18 @@ TEST(Exchanger, HasTheCapacityThatItWasGiven) {
     }
 }
 
-TEST(ExchangerClose, IsOffUntilCalledAndThenFinal) {
-    exchanger<int> ex;
-    EXPECT_FALSE(ex.is_closed());
-    for (int i = 0; i != 2; ++i) {
-        ex.close();
-        EXPECT_TRUE(ex.is_closed());
-        EXPECT_EQ(ex.try_exchange(1).error(), exchange_errc::closed);
-    }
-}
-
-/// Counts an exchange that fails because of the close.
-template <bool Red, class WaitList>
-task<> meet_closed(short_exchanger<WaitList, int>& ex, int& refused) {
-    if constexpr (Red) {
-        auto got = co_await ex.red(1);
-        refused += got.error() == exchange_errc::closed ? 1 : 0;
-    } else {
-        auto got = co_await ex.blue(2);
-        refused += got.error() == exchange_errc::closed ? 1 : 0;
-    }
-}
-
 TEST(RedBlueCloseWithArena, RefusesLaterArrivals) {
-    using stack = detail::dual_stack;
-    short_exchanger<stack, int> ex(1);
+    short_exchanger<detail::dual_stack, int> ex(1);
     arena_of(ex.inside()).grow();
     ex.close();
     run_loop loop;
-    int refused = 0;
-    loop.spawn(meet_closed<true, stack>(ex, refused));
-    loop.spawn(meet_closed<false, stack>(ex, refused));
+    received<int> red;
+    received<int> blue;
+    loop.spawn(party(red, [&] { return ex.red(1); }));
+    loop.spawn(party(blue, [&] { return ex.blue(2); }));
     loop.run_until_idle();
-    EXPECT_EQ(refused, 2);
+    EXPECT_EQ(red, exchange_errc::closed);
+    EXPECT_EQ(blue, exchange_errc::closed);
     arena_of(ex.inside()).grow();
     EXPECT_EQ(ex.inside().spread(), 0U);
 }
@@ -230,37 +209,6 @@ static_assert(stoppable_token<std::stop_token>);
 static_assert(!stoppable_token<std::stop_source>);
 static_assert(!stoppable_token<int>);
 
-TEST(ExchangeStop, OfOneTokenCancelsAllItsOperations) {
-    std::array<exchanger<int>, 3> ex;
-    std::stop_source stop;
-    run_loop loop;
-    std::array<received<int>, 3> got;
-    loop.spawn(party(got[0], [&] { return ex[0].exchange(1, stop.get_token()); }));
-    loop.spawn(party(got[1], [&] { return ex[1].exchange(2, 1h, stop.get_token()); }));
-    const auto bare = bare_party(got[2], [&] { return ex[2].exchange(3, stop.get_token()); });
-    loop.run_until_idle();
-    stop.request_stop();
-    loop.run_until_idle();
-    for (const received<int>& each : got) {
-        ASSERT_TRUE(each);
-        EXPECT_EQ(each->error(), exchange_errc::cancelled);
-    }
-}
-
-TEST(ExchangeStop, OfOneTokenHeldByBothPartnersLetsThemSwap) {
-    exchanger<int> ex;
-    std::stop_source stop;
-    run_loop loop;
-    received<int> first;
-    received<int> second;
-    loop.spawn(party(first, [&] { return ex.exchange(1, stop.get_token()); }));
-    loop.spawn(party(second, [&] { return ex.exchange(2, stop.get_token()); }));
-    loop.run_until_idle();
-    stop.request_stop();
-    EXPECT_EQ(first, 2);
-    EXPECT_EQ(second, 1);
-}
-
 TEST(ExchangeStop, ThatIsImpossibleChangesNothing) {
     exchanger<int> ex;
     run_loop loop;
@@ -277,58 +225,6 @@ TEST(ExchangeStop, ThatIsImpossibleChangesNothing) {
     EXPECT_EQ(never, 2);
     EXPECT_EQ(orphaned, 1);
     EXPECT_EQ(sync_wait(ex.exchange(3, 1ms, std::stop_token())).error(), exchange_errc::timed_out);
-}
-
-// ---- Pairs.
-
-task<> meet(meeting& ex, tracked mine, std::vector<long>& partners) {
-    const auto id = static_cast<std::size_t>(mine.id());
-    auto got = co_await ex.exchange(std::move(mine));
-    partners[id] = got ? got->id() : -1;
-}
-
-TEST(Pairs, OfAnyNumberFormOnOneLoop) {
-    for (const std::size_t participants : {1U, 2U, 3U, 64U, 65U, 1'000U, 1'001U}) {
-        for (const int slots : {0, 1, 3}) {
-            SCOPED_TRACE(participants);
-            census items;
-            meeting ex(3);
-            grow(ex, slots);
-            std::vector<long> partners(participants, -2);
-            run_loop loop;
-            for (std::size_t id = 0; id != participants; ++id) {
-                loop.spawn(meet(ex, tracked(items, static_cast<long>(id)), partners));
-            }
-            loop.run_until_idle();
-            EXPECT_EQ(waits_in_list(ex), participants % 2 == 1);
-            ex.close();
-            loop.run_until_idle();
-            std::size_t left_out = 0;
-            for (std::size_t id = 0; id != participants; ++id) {
-                if (partners[id] == -1) {
-                    ++left_out;
-                    continue;
-                }
-                const auto partner = static_cast<std::size_t>(partners[id]);
-                ASSERT_LT(partner, participants);
-                EXPECT_NE(partner, id);
-                EXPECT_EQ(partners[partner], static_cast<long>(id));
-            }
-            EXPECT_EQ(left_out, participants % 2);
-            EXPECT_EQ(items.alive, 0);
-        }
-    }
-}
-
-TEST(TryExchange, NeverMeetsAnotherTry) {
-    exchanger<int> ex(2);
-    grow(ex, 2);
-    for (const int item : {1, 2, 3}) {
-        auto got = ex.try_exchange(item);
-        EXPECT_EQ(got.error(), exchange_errc::no_partner);
-        EXPECT_EQ(got.returned(), item);
-        EXPECT_FALSE(waits_in_list(ex) || waits_in_arena(ex));
-    }
 }
 
 } // namespace

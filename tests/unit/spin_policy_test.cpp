@@ -58,33 +58,6 @@ struct for_ever {
     void slept(ns) {}
 };
 
-/// Polls up to the limit after a short sleep, whoever has ended it.
-struct after_short_sleeps : halving {
-    bool probes = false;
-    unsigned short_sleeps = 0;
-    unsigned distance = 1;
-
-    unsigned begin(partners_seen) { return probes ? limit : bound; }
-    void found(unsigned polls) {
-        halving::found(polls);
-        if (std::exchange(probes, false)) {
-            distance = 1;
-        }
-    }
-    void in_vain() {
-        halving::in_vain();
-        if (std::exchange(probes, false)) {
-            distance = std::min(2 * distance, 64U);
-        }
-    }
-    void slept(ns slept_for) {
-        if (slept_for < 200'000 && ++short_sleeps >= distance) {
-            short_sleeps = 0;
-            probes = true;
-        }
-    }
-};
-
 // ---- The scenes.
 
 struct scene {
@@ -196,7 +169,6 @@ TEST(SpinPolicy, PollsNoLongerThanBeforeForMessagesThatNobodyOwes) {
         EXPECT_EQ(share_for_messages<current>(interval), share_for_messages<halving>(interval));
     }
     EXPECT_LT(share_for_messages<current>(1 * ms), 0.005);
-    EXPECT_GT(share_for_messages<after_short_sleeps>(30 * us), 0.9);
 }
 
 TEST(SpinPolicy, LetsAnIdleLoopSleep) {

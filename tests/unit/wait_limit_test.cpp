@@ -18,11 +18,9 @@
 
 #include <array>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 namespace {
@@ -78,53 +76,40 @@ std::error_code failure_of(tryst::when_any_result<Result> got) {
 
 // ---- The operations
 
-struct exchanging {
-    auto operator()(places& at, auto... limit) const {
-        return at.swaps.exchange(at.item(), std::move(limit)...);
-    }
+constexpr auto exchanging = [](places& at, auto... limit) {
+    return at.swaps.exchange(at.item(), std::move(limit)...);
 };
-struct as_red {
-    auto operator()(places& at, auto... limit) const {
-        return at.sides.red(at.item(), std::move(limit)...);
-    }
+constexpr auto as_red = [](places& at, auto... limit) {
+    return at.sides.red(at.item(), std::move(limit)...);
 };
-struct as_blue {
-    auto operator()(places& at, auto... limit) const {
-        return at.sides.blue(at.item(), std::move(limit)...);
-    }
+constexpr auto as_blue = [](places& at, auto... limit) {
+    return at.sides.blue(at.item(), std::move(limit)...);
 };
-struct sending {
-    auto operator()(places& at, auto... limit) const {
-        return at.line.send(at.item(), std::move(limit)...);
-    }
+constexpr auto sending = [](places& at, auto... limit) {
+    return at.line.send(at.item(), std::move(limit)...);
 };
-struct receiving {
-    auto operator()(places& at, auto... limit) const {
-        return at.line.receive(std::move(limit)...);
-    }
+constexpr auto receiving = [](places& at, auto... limit) {
+    return at.line.receive(std::move(limit)...);
 };
-struct selecting {
-    auto operator()(places& at, auto... limit) const {
-        return tryst::select(at.swaps.exchange(at.item()), at.line.receive(), std::move(limit)...);
-    }
+constexpr auto selecting = [](places& at, auto... limit) {
+    return tryst::select(at.swaps.exchange(at.item()), at.line.receive(), std::move(limit)...);
 };
-struct selecting_in_order {
-    auto operator()(places& at, auto... limit) const {
-        return tryst::select_biased(at.line.send(at.item()), std::move(limit)...);
-    }
+constexpr auto selecting_in_order = [](places& at, auto... limit) {
+    return tryst::select_biased(at.line.send(at.item()), std::move(limit)...);
 };
-struct selecting_from {
-    auto operator()(places& at, auto... limit) const {
-        return tryst::select_from(
-            at.lines, [](auto& each) { return each.receive(); }, std::move(limit)...);
-    }
+constexpr auto selecting_from = [](places& at, auto... limit) {
+    return tryst::select_from(
+        at.lines, [](auto& each) { return each.receive(); }, std::move(limit)...);
 };
-struct any {
-    auto operator()(places& at, auto... limit) const {
-        return tryst::when_any(
-            [&at](auto stop) { return at.swaps.exchange(at.item(), std::move(stop)); },
-            std::move(limit)...);
-    }
+constexpr auto any = [](places& at, auto... limit) {
+    return tryst::when_any(
+        [&at](auto stop) { return at.swaps.exchange(at.item(), std::move(stop)); },
+        std::move(limit)...);
+};
+
+template <auto Call>
+struct operation {
+    static constexpr auto call = Call;
 };
 
 template <class Operation>
@@ -134,7 +119,7 @@ protected:
     void start(Limit... limit) {
         got_.reset();
         loop_->spawn([](WaitLimit& self, Limit... until) -> task<> {
-            auto got = co_await Operation()(self.at_, std::move(until)...);
+            auto got = co_await Operation::call(self.at_, std::move(until)...);
             self.got_ = failure_of(std::move(got));
         }(*this, std::move(limit)...));
         loop_.advance(0ms);
@@ -168,45 +153,26 @@ protected:
     std::optional<std::error_code> got_;
 };
 
-using operations = ::testing::Types<exchanging, as_red, as_blue, sending, receiving, selecting,
-                                    selecting_in_order, selecting_from, any>;
+using operations =
+    ::testing::Types<operation<exchanging>, operation<as_red>, operation<as_blue>,
+                     operation<sending>, operation<receiving>, operation<selecting>,
+                     operation<selecting_in_order>, operation<selecting_from>, operation<any>>;
 TYPED_TEST_SUITE(WaitLimit, operations);
 
-TYPED_TEST(WaitLimit, MayBeADuration) {
+TYPED_TEST(WaitLimit, MayBeATimeOrAStopOrBothInEitherOrder) {
+    std::stop_source first;
     this->expect_timeout(5ms);
-    this->expect_timeout(std::chrono::duration<double>(0.005));
-    this->expect_timeout(std::chrono::duration<short, std::milli>(5));
+    this->expect_timeout(this->loop_.now() + 5ms, first.get_token());
+    this->expect_timeout(first.get_token(), 5ms);
     this->start(0ms);
     EXPECT_EQ(this->got_, exchange_errc::timed_out);
-}
-
-TYPED_TEST(WaitLimit, MayBeATimePoint) {
-    this->expect_timeout(this->loop_.now() + 5ms);
-    this->expect_timeout(
-        std::chrono::time_point_cast<std::chrono::duration<long, std::micro>>(this->loop_.now()) +
-        5ms);
-    this->start(this->loop_.now());
-    EXPECT_EQ(this->got_, exchange_errc::timed_out);
-}
-
-TYPED_TEST(WaitLimit, MayBeAStop) {
-    std::stop_source standard;
-    this->expect_stop(standard, standard.get_token());
-    this->start(standard.get_token()); // which was requested before
-    EXPECT_EQ(this->got_, exchange_errc::cancelled);
-    tryst::inplace_stop_source inplace;
-    this->expect_stop(inplace, inplace.get_token());
-}
-
-TYPED_TEST(WaitLimit, MayBeATimeAndAStopInEitherOrder) {
-    std::stop_source first;
-    this->expect_timeout(5ms, first.get_token());
-    this->expect_timeout(first.get_token(), 5ms);
-    this->expect_timeout(this->loop_.now() + 5ms, first.get_token());
-    this->expect_timeout(first.get_token(), this->loop_.now() + 5ms);
     this->expect_stop(first, 5ms, first.get_token());
+    this->start(first.get_token()); // which was requested before
+    EXPECT_EQ(this->got_, exchange_errc::cancelled);
     tryst::inplace_stop_source second;
-    this->expect_stop(second, second.get_token(), this->loop_.now() + 1h);
+    this->expect_stop(second, second.get_token());
+    tryst::inplace_stop_source third;
+    this->expect_stop(third, third.get_token(), this->loop_.now() + 1h);
 }
 
 TYPED_TEST(WaitLimit, MayBeAnythingThatNeverEnds) {
@@ -223,9 +189,24 @@ TYPED_TEST(WaitLimit, MayBeAnythingThatNeverEnds) {
 
 TYPED_TEST(WaitLimit, HoldsOnAThreadToo) {
     const auto start = steady_clock::now();
-    auto got = tryst::sync_wait(TypeParam()(this->at_, 2ms, std::stop_token()));
+    auto got = tryst::sync_wait(TypeParam::call(this->at_, 2ms, std::stop_token()));
     EXPECT_EQ(failure_of(std::move(got)), exchange_errc::timed_out);
     EXPECT_GE(steady_clock::now() - start, 2ms);
+}
+
+// All operations have their types of limits from the same place.
+using WaitLimitOfAnExchange = WaitLimit<operation<exchanging>>;
+
+TEST_F(WaitLimitOfAnExchange, MayBeATimeOfAnyType) {
+    expect_timeout(std::chrono::duration<double>(0.005));
+    expect_timeout(std::chrono::duration<short, std::milli>(5));
+    using microseconds = std::chrono::duration<long, std::micro>;
+    expect_timeout(std::chrono::time_point_cast<microseconds>(loop_.now()) + 5ms);
+    std::stop_source stop;
+    expect_timeout(5ms, stop.get_token());
+    expect_timeout(stop.get_token(), loop_.now() + 5ms);
+    start(loop_.now());
+    EXPECT_EQ(got_, exchange_errc::timed_out);
 }
 
 } // namespace

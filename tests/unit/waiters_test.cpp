@@ -6,6 +6,7 @@
 #include "support/joined_coroutine.hpp"
 #include "support/limited.hpp"
 #include "support/loop_thread.hpp"
+#include "support/queue_executor.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/run_loop.hpp>
@@ -17,7 +18,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -187,25 +187,8 @@ TEST(WaitersOnOneLoop, AreQueuedByThePartnerWhichGoesOnAtOnce) {
 
 // ---- A coroutine whose promise names its executor.
 
-struct sworn_coroutine {
-    class promise_type {
-    public:
-        template <class... Rest>
-        explicit promise_type(executor_ref home, Rest&&... /*rest*/) noexcept : executor_(home) {}
-        sworn_coroutine get_return_object() noexcept { return {}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-        executor_ref executor() const noexcept { return executor_; }
-
-    private:
-        executor_ref executor_;
-    };
-};
-
 template <class... Limit>
-sworn_coroutine swap_at(executor_ref /*home*/, exchanger<int>& ex, executor_ref& went_on_at,
+bound_coroutine swap_at(executor_ref /*home*/, exchanger<int>& ex, executor_ref& went_on_at,
                         Limit... limit) {
     auto got = co_await ex.exchange(1, limit...);
     EXPECT_EQ(got, 2);
@@ -220,8 +203,8 @@ TEST(Waiters, GoOnOnTheExecutorThatTheirPromiseNames) {
             run_loop loop;
             executor_ref went_on_at;
             // Called here, on no executor, it starts here.
-            timed ? swap_at(loop.executor(), ex, went_on_at, 1h)
-                  : swap_at(loop.executor(), ex, went_on_at);
+            const auto waiting = timed ? swap_at(loop.executor(), ex, went_on_at, 1h)
+                                       : swap_at(loop.executor(), ex, went_on_at);
             loop.run_until_idle();
             ASSERT_EQ(ex.try_exchange(2), 1);
             EXPECT_FALSE(went_on_at) << "it does not go on here";

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+// Every kind of party and every way to end a wait, against each other: where pairs swap, where
+// colours meet in each order, and where parties select among all that; for as long as
+// TRYST_STRESS_SECONDS says (default 5). What they did must have been possible, no item may be
+// lost, no party may wait forever, and every path must be taken.
+#include "stress/any_operation.hpp"
+#include "stress/play.hpp"
+#include "stress/step_counts.hpp"
+#include "support/short_exchanger.hpp"
+
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tryst::test {
+namespace {
+
+using detail::step;
+
+// ---- What the parties choose from, and the steps that they must take.
+
+enum class choice : std::uint8_t { pairs, colours, selections };
+
+struct pairs {
+    using coloured = red_blue_exchanger<tracked>; // unused
+    static constexpr choice choices = choice::pairs;
+    static constexpr bool fifo = true;
+    static constexpr std::array steps{
+        step::claim_in_wait_list,  step::claim_in_arena, step::offer_in_arena,
+        step::completion_in_place, step::expiry,         step::growth,
+        step::shrinkage,           step::stop,           step::own_stop};
+};
+
+struct fifo_colours {
+    using coloured = red_blue_exchanger<tracked>;
+    static constexpr choice choices = choice::colours;
+    static constexpr bool fifo = true;
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::completion_in_place,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::vacancy,
+                                      step::recycling};
+};
+
+/// Segments end after every other cell.
+struct short_fifo_colours : fifo_colours {
+    using coloured = short_queue_exchanger<tracked>;
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::completion_in_place,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::vacancy,
+                                      step::recycling,
+                                      step::sweeping};
+};
+
+struct lifo_colours {
+    using coloured = red_blue_exchanger<tracked, tracked, order::lifo>;
+    static constexpr choice choices = choice::colours;
+    static constexpr bool fifo = false;
+    static constexpr std::array steps{step::claim_in_wait_list,
+                                      step::claim_in_arena,
+                                      step::offer_in_arena,
+                                      step::expiry,
+                                      step::growth,
+                                      step::shrinkage,
+                                      step::stop,
+                                      step::own_stop,
+                                      step::completion_in_place,
+                                      step::vacancy,
+                                      step::refill};
+};
+
+struct selections {
+    using coloured = red_blue_exchanger<tracked>;
+    static constexpr choice choices = choice::selections;
+    static constexpr bool fifo = true;
+    static constexpr std::array steps{step::commit, step::stale_claim, step::held_selection,
+                                      step::stop};
+};
+
+/// Three exchangers, one with two colours, and a channel: the channels 0 to 4 of the history.
+template <class Venue>
+struct meeting {
+    static constexpr history::channel_id sides_id = 3;
+    static constexpr history::channel_id line_id = 4;
+
+    explicit meeting(std::size_t participants)
+        : record(participants + 1), left(static_cast<std::ptrdiff_t>(participants)) {
+        if (Venue::fifo) {
+            record.set_fifo(sides_id);
+        }
+        record.set_fifo(line_id);
+    }
+
+    census items;
+    std::array<exchanger<tracked>, 3> ex;
+    typename Venue::coloured sides;
+    synchronous_channel<tracked> line;
+    stop_button button;
+    history record; ///< The last log is for the thread that presses and closes.
+    std::latch left;
+    std::atomic<unsigned> tide{10}; ///< How many in 20 are red now.
+    std::atomic<bool> third_is_closed{false};
+    std::atomic<bool> over{false};
+
+    // Of all scenes.
+    static inline std::atomic<long> selections_begun{0};
+    static inline std::atomic<long> cases_begun{0};
+};
+
+enum class role : std::uint8_t { swaps, red, blue, sends, receives };
+
+/// What one case gives, and where.
+template <class Venue, role Role>
+struct place {
+    meeting<Venue>* s;
+    long id;
+    history::channel_id channel;
+
+    history::call call() const {
+        using enum history::colour;
+        return {.given = id,
+                .channel = channel,
+                .colour = Role == role::swaps                        ? any
+                          : Role == role::red || Role == role::sends ? red
+                                                                     : blue};
+    }
+
+    template <class... Limits>
+    auto operation(Limits... limits) const {
+        if constexpr (Role == role::swaps) {
+            return s->ex.at(channel).exchange(item(), std::move(limits)...);
+        } else if constexpr (Role == role::red) {
+            return s->sides.red(item(), std::move(limits)...);
+        } else if constexpr (Role == role::blue) {
+            return s->sides.blue(item(), std::move(limits)...);
+        } else if constexpr (Role == role::sends) {
+            return s->line.send(item(), std::move(limits)...);
+        } else {
+            return s->line.receive(std::move(limits)...);
+        }
+    }
+
+    auto tried() const {
+        if constexpr (Role == role::swaps) {
+            return s->ex.at(channel).try_exchange(item());
+        } else if constexpr (Role == role::red) {
+            return s->sides.try_red(item());
+        } else {
+            return s->sides.try_blue(item());
+        }
+    }
+
+    tracked item() const { return {s->items, id}; }
+};
+
+/// Chooses and records what one participant does.
+template <class Venue>
+class chooser {
+public:
+    chooser(meeting<Venue>& s, std::size_t number)
+        : s_(&s), log_(&s.record[number]), random_(number), next_(first_item(number)) {}
+
+    /// Sometimes, an attempt that does not wait.
+    bool has_tried() {
+        if (random_.roll() != 0) {
+            return false;
+        }
+        common_ = {.way = history::way::tries};
+        if constexpr (Venue::choices == choice::selections) {
+            common_.selection = s_->record.tick();
+            const auto receiver = some<role::receives>();
+            const auto swapper = some<role::swaps>();
+            begin_all(receiver, swapper);
+            end_all(try_select(receiver.operation(), swapper.operation()));
+        } else if constexpr (Venue::choices == choice::pairs) {
+            try_one(some<role::swaps>());
+        } else {
+            is_red() ? try_one(some<role::red>()) : try_one(some<role::blue>());
+        }
+        return true;
+    }
+
+    std::unique_ptr<any_operation> choose() {
+        using enum role;
+        if constexpr (Venue::choices == choice::pairs) {
+            return one(some<swaps>());
+        } else if constexpr (Venue::choices == choice::colours) {
+            return is_red() ? one(some<red>()) : one(some<blue>());
+        } else {
+            switch (random_.roll() % 10) {
+            case 0:
+                return one(some<swaps>());
+            case 1:
+                return is_red() ? one(some<red>()) : one(some<blue>());
+            case 2:
+                return is_red() ? one(some<sends>()) : one(some<receives>());
+            case 3:
+                return several(exchanger_at(0), exchanger_at(1));
+            case 4:
+                return several(exchanger_at(1), exchanger_at(0));
+            case 5:
+                return several(some<red>(), some<receives>());
+            case 6:
+                return several(some<sends>(), some<swaps>(), some<blue>());
+            case 7:
+                return several(some<receives>(), some<swaps>(), some<red>());
+            case 8:
+                return several(exchanger_at(0), exchanger_at(0)); // one takes part
+            default:
+                return from_range();
+            }
+        }
+    }
+
+    /// The operation has suspended its coroutine, on an executor where nobody else could have
+    /// resumed it. So it has its place in a queue, if it is one case.
+    void has_suspended() {
+        if (common_.selection == 0) {
+            entries_.front().queued(s_->record.tick());
+        }
+    }
+
+private:
+    bool is_red() { return random_.roll() < s_->tide.load(std::memory_order_relaxed); }
+
+    place<Venue, role::swaps> exchanger_at(history::channel_id which) {
+        return {s_, next_++, which};
+    }
+
+    template <role Role>
+    place<Venue, Role> some() {
+        if constexpr (Role != role::swaps) {
+            constexpr bool has_colour = Role == role::red || Role == role::blue;
+            return {s_, next_++, has_colour ? s_->sides_id : s_->line_id};
+        } else if constexpr (Venue::choices == choice::pairs) {
+            return exchanger_at(0);
+        } else {
+            const bool all = !s_->third_is_closed.load(std::memory_order_relaxed);
+            return exchanger_at(random_.roll() % (all ? 3 : 2));
+        }
+    }
+
+    template <class... Cases>
+    void begin_all(const Cases&... cases) {
+        entries_.clear();
+        const auto begin = [this](history::call call) {
+            call.stop = common_.stop;
+            call.deadline = common_.deadline;
+            call.relative = common_.relative;
+            call.way = common_.way;
+            call.selection = common_.selection;
+            entries_.push_back(log_->begin(call));
+        };
+        (begin(cases.call()), ...);
+        if (common_.selection != 0) {
+            s_->selections_begun.fetch_add(1, std::memory_order_relaxed);
+            s_->cases_begun.fetch_add(sizeof...(cases), std::memory_order_relaxed);
+        }
+    }
+
+    template <class... Results>
+    void end_all(const select_result<Results...>& got) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (entries_[I].returned(got.template get<I>()), ...);
+        }(std::index_sequence_for<Results...>());
+    }
+
+    void limit_by_stop(wait_limits& limits) {
+        stop_button::wire wire = s_->button.current();
+        limits.stop = std::move(wire.token);
+        common_.stop = wire.source;
+    }
+
+    /// Chooses the limits.
+    wait_limits some_limits() {
+        wait_limits limits;
+        const unsigned roll = random_.roll();
+        if (roll < 6) {
+            limit_by_stop(limits);
+        }
+        if (roll >= 3 && roll < 8) {
+            limits.patience = random_.patience();
+            common_.way = *limits.patience > 0us ? history::way::waits : history::way::overdue;
+            common_.deadline = steady::now() + *limits.patience;
+            common_.relative = true;
+        }
+        return limits;
+    }
+
+    template <class Case>
+    void try_one(Case single) {
+        begin_all(single);
+        entries_.front().returned(single.tried());
+    }
+
+    template <class Case>
+    std::unique_ptr<any_operation> one(Case single) {
+        common_ = {};
+        const wait_limits limits = some_limits();
+        begin_all(single);
+        return make_operation(
+            limits, [&](auto... each) { return single.operation(each...); },
+            [this](const auto& got) { entries_.front().returned(got); });
+    }
+
+    template <class... Cases>
+    std::unique_ptr<any_operation> several(Cases... cases) {
+        common_ = {.selection = s_->record.tick()};
+        const wait_limits limits = some_limits();
+        begin_all(cases...);
+        const auto fair = [&](auto... each) { return select(cases.operation()..., each...); };
+        const auto biased = [&](auto... each) {
+            return select_biased(cases.operation()..., each...);
+        };
+        const auto end = [this](const auto& got) { this->end_all(got); };
+        return random_.roll() % 2 == 0 ? make_operation(limits, fair, end)
+                                       : make_operation(limits, biased, end);
+    }
+
+    std::unique_ptr<any_operation> from_range() {
+        common_ = {.selection = s_->record.tick()};
+        wait_limits limits;
+        limit_by_stop(limits);
+        const std::array all{exchanger_at(1), some<role::swaps>(), exchanger_at(0)};
+        begin_all(all[0], all[1], all[2]);
+        const auto select_among = [&](auto... each) {
+            return select_from(all, [](const auto& at) { return at.operation(); }, each...);
+        };
+        return make_operation(limits, select_among, [this](auto&& got) {
+            for (std::size_t i = 0; i != got.size(); ++i) {
+                entries_[i].returned(got[i]);
+            }
+        });
+    }
+
+    meeting<Venue>* s_;
+    history::log* log_;
+    dice random_;
+    long next_;
+    history::call common_; ///< What the cases have in common.
+    std::vector<history::operation> entries_;
+};
+
+/// Awaits what its party has chosen, and tells it when the coroutine has suspended.
+template <class Venue>
+class watched {
+public:
+    explicit watched(chooser<Venue>& party) : party_(&party), operation_(party.choose()) {}
+
+    bool await_ready() noexcept { return operation_->await_ready(); }
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        const bool stays_here = executor_of(coroutine).alone_here();
+        chooser<Venue>& party = *party_; // in the coroutine, which may be gone soon
+        if (!operation_->await_suspend(coroutine)) {
+            return false;
+        }
+        if (stays_here) {
+            party.has_suspended();
+        }
+        return true;
+    }
+
+    void await_resume() { operation_->await_resume(); }
+
+private:
+    chooser<Venue>* party_;
+    std::unique_ptr<any_operation> operation_;
+};
+
+template <class Coroutine, class Venue>
+Coroutine coroutine_party(meeting<Venue>& s, std::size_t number) {
+    {
+        chooser<Venue> mine(s, number);
+        while (!s.over.load(std::memory_order_relaxed)) {
+            if (!mine.has_tried()) {
+                watched<Venue> next(mine);
+                co_await next;
+            }
+        }
+    }
+    s.left.count_down();
+}
+
+template <class Venue>
+void thread_party(meeting<Venue>& s, std::size_t number) {
+    {
+        chooser<Venue> mine(s, number);
+        while (!s.over.load(std::memory_order_relaxed)) {
+            if (!mine.has_tried()) {
+                mine.choose()->wait();
+            }
+        }
+    }
+    s.left.count_down();
+}
+
+/// Presses the stop button for a moment, while the tide turns.
+template <class Venue>
+void press_for(meeting<Venue>& s, history::log& log, std::chrono::milliseconds time) {
+    constexpr std::array tides{10U, 2U, 18U, 10U, 0U, 20U, 10U};
+    unsigned i = 0;
+    for (const auto end = steady::now() + time; steady::now() < end; ++i) {
+        s.tide.store(tides.at(i / 16 % tides.size()), std::memory_order_relaxed);
+        s.button.press(log);
+        std::this_thread::yield();
+    }
+}
+
+/// Closes one exchanger after a moment, and later all.
+template <class Venue>
+void press_and_close(meeting<Venue>& s, history::log& log) {
+    press_for(s, log, 20ms);
+    s.third_is_closed.store(true, std::memory_order_relaxed);
+    log.close(2, [&s] { s.ex[2].close(); });
+    press_for(s, log, 20ms);
+    s.over.store(true, std::memory_order_relaxed);
+    log.close(0, [&s] { s.ex[0].close(); });
+    log.close(1, [&s] { s.ex[1].close(); });
+    log.close(s.sides_id, [&s] { s.sides.close(); });
+    log.close(s.line_id, [&s] { s.line.close(); });
+}
+
+template <class Venue>
+class ExchangeStress : public ::testing::Test {};
+struct venue_names {
+    template <class Venue>
+    static std::string GetName(int /*index*/) { // NOLINT(readability-identifier-naming)
+        return std::is_same_v<Venue, pairs>                ? "pairs"
+               : std::is_same_v<Venue, fifo_colours>       ? "fifo"
+               : std::is_same_v<Venue, short_fifo_colours> ? "short_fifo"
+               : std::is_same_v<Venue, lifo_colours>       ? "lifo"
+                                                           : "selections";
+    }
+};
+using venues = ::testing::Types<pairs, fifo_colours, short_fifo_colours, lifo_colours, selections>;
+TYPED_TEST_SUITE(ExchangeStress, venues, venue_names);
+
+TYPED_TEST(ExchangeStress, ConservesEveryItemHoweverTheWaitsEnd) {
+    using scene_type = meeting<TypeParam>;
+    forget_steps();
+    scene_type::selections_begun = scene_type::cases_begun = 0;
+    tally all;
+    const stress_time time;
+    const auto some_are_missing = [&] {
+        return !all.is_complete() ||
+               std::ranges::any_of(TypeParam::steps, [](step s) { return count_of(s) == 0; });
+    };
+    while (time.goes_on(some_are_missing) && !::testing::Test::HasFailure()) {
+        play<scene_type>({.loops = 2, .coroutines = 8}, all);
+        play<scene_type>({.loops = 2, .coroutines = 3, .bare = 3, .threads = 2}, all);
+        play<scene_type>({.loops = 1, .coroutines = 2, .bare = 1, .threads = 1}, all);
+        play<scene_type>({.loops = 0, .bare = 2, .threads = 3}, all);
+        if constexpr (TypeParam::choices == choice::colours) {
+            play<scene_type>({.loops = 2, .coroutines = 150, .threads = 1}, all);
+        }
+    }
+    expect_exchanges_and_all_failures(all);
+    for (const auto taken : TypeParam::steps) {
+        EXPECT_GT(count_of(taken), 0) << "step " << static_cast<int>(taken);
+    }
+    if constexpr (TypeParam::choices == choice::selections) {
+        EXPECT_GT(all.not_selected, 0U);
+        // Each case waits in one list, where it is claimed at most once: so there is no livelock in
+        // which parties hand a case back and claim it again. And each selection is decided once.
+        EXPECT_LE(count_of(step::stale_claim), scene_type::cases_begun);
+        EXPECT_LE(count_of(step::commit), scene_type::selections_begun);
+    }
+}
+
+} // namespace
+} // namespace tryst::test
