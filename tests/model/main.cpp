@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/checker.hpp"
 #include "model/scenes.hpp"
+#include "support/step_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -111,7 +112,8 @@ std::string show_steps(std::uint64_t set, const scene& of) {
     for (; set != 0; set &= set - 1) {
         const auto step = static_cast<std::size_t>(std::countr_zero(set));
         text += text.empty() ? "" : ", ";
-        text += of.venue.empty() ? std::to_string(step) : std::string(name_of_step(step));
+        text +=
+            of.venue.empty() ? std::to_string(step) : std::string(tryst::test::step_names[step]);
     }
     return text;
 }
