@@ -199,9 +199,9 @@ void checker::execute(void (*scene)()) {
 void checker::run(std::size_t number) {
     running_ = number;
     thread& t = self();
-    t.fresh = false;
+    // A thread that has come to its first step has not begun: another may begin instead.
+    t.yielded = std::exchange(t.fresh, false) && limits_.any_first;
     t.settling = false;
-    t.yielded = false;
     for (std::size_t i = 0; i != thread_count_; ++i) {
         if (i != number) {
             threads_[i]->alone = false;
@@ -223,7 +223,7 @@ bool checker::enabled(const thread& t) const {
            (t.ready == nullptr || t.ready(t.context));
 }
 
-bool checker::known_state() {
+bool checker::known_state(bool is_free) {
     if (choices_.mode() != choices::how::exhaustive || choices_.repeating()) {
         return false;
     }
@@ -233,8 +233,7 @@ bool checker::known_state() {
         state ^= mix(i + 1, t.history + (t.alone ? 1 : 0) + (t.generous ? 2 : 0));
     }
     if (limits_.preemptions) {
-        const thread& t = self();
-        state = mix(state, enabled(t) && !t.yielded && !t.generous ? running_ : nobody);
+        state = mix(state, is_free ? nobody : running_);
     }
     // Whoever came here at a lower cost, or the same, has explored at least as much.
     const unsigned preemptions = limits_.preemptions ? preemptions_ : 0;
@@ -302,7 +301,7 @@ std::size_t checker::schedule() {
     if (!free && limits_.preemptions && preemptions_ >= *limits_.preemptions) {
         count = 1;
     }
-    if (known_state()) {
+    if (known_state(free)) {
         cut_ = true;
         return nobody;
     }

@@ -38,6 +38,9 @@ struct weakening {
 struct bounds {
     std::optional<unsigned> preemptions; ///< At most so many in one execution; nothing: no bound.
     std::optional<unsigned> stale_reads; ///< Likewise, of values that are not the latest.
+    /// Any thread may make the first step. Otherwise the one that was started last does, or there
+    /// is a preemption.
+    bool any_first = false;
     bool bare_posts = false; ///< Posts order nothing but the memory of what they resume.
     unsigned spurious_failures = 1; ///< Of weak compare-exchanges and of sleeps, in one execution.
     std::uint64_t random_executions = 0; ///< If not 0, explores so many at random instead of all.
@@ -271,7 +274,8 @@ private:
     /// Who makes the next step; `nobody` at the end.
     std::size_t schedule();
     std::size_t pick(const std::array<std::uint8_t, max_threads>& who, std::size_t count);
-    bool known_state();
+    /// @param is_free  whether any thread may make the next step, and it is no preemption.
+    bool known_state(bool is_free);
     report failed(void (*scene)(), const std::vector<std::uint8_t>& taken);
 
     thread& self() noexcept { return *threads_[running_]; }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The scenes and the library's headers are compiled with -fsanitize=thread, but not linked with
-/// its runtime: the calls that the compiler puts before each access to memory come here. So do new
-/// and delete, and failed assertions.
+/// its runtime: the calls that the compiler puts before each access to memory come here. So do
+/// failed assertions, and new and delete.
 #include "model/checker.hpp"
+#include "support/new_operators.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+#include <string>
 
 namespace {
 
@@ -20,11 +22,15 @@ void enter(access kind, const void* address, std::size_t size) {
     }
 }
 
-void* allocate(std::size_t size, std::size_t alignment) {
+} // namespace
+
+namespace tryst::test {
+
+void* new_block(std::size_t size, std::size_t alignment) {
     if (checker* const c = checker::of_this_thread()) {
         return c->allocate(size, alignment);
     }
-    alignment = alignment < alignof(std::max_align_t) ? alignof(std::max_align_t) : alignment;
+    alignment = std::max(alignment, alignof(std::max_align_t));
     void* const block =
         std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
     if (block == nullptr) {
@@ -33,12 +39,12 @@ void* allocate(std::size_t size, std::size_t alignment) {
     return block;
 }
 
-void* try_allocate(std::size_t size, std::size_t alignment) {
+void* try_new_block(std::size_t size, std::size_t alignment) noexcept {
     checker* const c = checker::of_this_thread();
-    return c != nullptr ? c->try_allocate(size, alignment) : allocate(size, alignment);
+    return c != nullptr ? c->try_allocate(size, alignment) : new_block(size, alignment);
 }
 
-void release(void* block) {
+void delete_block(void* block) noexcept {
     checker* const c = checker::of_this_thread();
     if (c != nullptr && c->memory().contains(block)) {
         c->release(block);
@@ -47,7 +53,7 @@ void release(void* block) {
     }
 }
 
-} // namespace
+} // namespace tryst::test
 
 // The names are the compiler's.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
@@ -124,35 +130,3 @@ unsigned char __tsan_atomic8_load(const volatile unsigned char* address, int /*o
 }
 }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
-
-void* operator new(std::size_t size) {
-    return allocate(size, 0);
-}
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
-    return try_allocate(size, 0);
-}
-void* operator new[](std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
-    return try_allocate(size, 0);
-}
-void* operator new[](std::size_t size, std::align_val_t alignment,
-                     const std::nothrow_t& /*unused*/) noexcept {
-    return try_allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* block) noexcept {
-    release(block);
-}
-void operator delete(void* block, std::size_t /*size*/) noexcept {
-    release(block);
-}
-void operator delete(void* block, std::align_val_t /*alignment*/) noexcept {
-    release(block);
-}
-void operator delete(void* block, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-    release(block);
-}
-void operator delete(void* block, const std::nothrow_t& /*unused*/) noexcept {
-    release(block);
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/checker.hpp"
 #include "model/scenes.hpp"
+#include "support/step_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,7 @@ void usage(std::FILE* to) {
         "       model_check [OPTION...] SCENE...\n"
         "SCENE is a name, or a text as in scenes.txt, without a name: 'slot Ls Ln stop'.\n"
         "  -p, --preemptions N   at most N preemptions in an execution (default: no bound)\n"
+        "  -f, --any-first       any thread may begin; else it is the last one, or a preemption\n"
         "  -S, --stale-reads N   at most N reads of values that are not the latest\n"
         "  -b, --bare-posts      posts order nothing but the frame that they resume\n"
         "  -a, --all K           all scenes of K parties that exchange\n"
@@ -111,7 +113,8 @@ std::string show_steps(std::uint64_t set, const scene& of) {
     for (; set != 0; set &= set - 1) {
         const auto step = static_cast<std::size_t>(std::countr_zero(set));
         text += text.empty() ? "" : ", ";
-        text += of.venue.empty() ? std::to_string(step) : std::string(name_of_step(step));
+        text +=
+            of.venue.empty() ? std::to_string(step) : std::string(tryst::test::step_names[step]);
     }
     return text;
 }
@@ -157,10 +160,11 @@ bool check(const scene& s, const bounds& limits, const char* replayed, bool igno
         std::printf("  %s\n", found.failure.empty() ? "no failure" : found.failure.c_str());
         if (!found.replay.empty()) {
             std::printf(
-                "  again: model_check%s%s%s --replay %s '%s'\n",
+                "  again: model_check%s%s%s%s --replay %s '%s'\n",
                 limits.preemptions ? (" -p " + std::to_string(*limits.preemptions)).c_str() : "",
                 limits.stale_reads ? (" -S " + std::to_string(*limits.stale_reads)).c_str() : "",
-                limits.bare_posts ? " -b" : "", found.replay.c_str(), std::string(s.name).c_str());
+                limits.any_first ? " -f" : "", limits.bare_posts ? " -b" : "", found.replay.c_str(),
+                std::string(s.name).c_str());
         }
     }
     std::fflush(stdout);
@@ -171,6 +175,7 @@ bool check(const scene& s, const bounds& limits, const char* replayed, bool igno
 
 int main(int argc, char** argv) {
     constexpr std::array options{option{"preemptions", required_argument, nullptr, 'p'},
+                                 option{"any-first", no_argument, nullptr, 'f'},
                                  option{"stale-reads", required_argument, nullptr, 'S'},
                                  option{"bare-posts", no_argument, nullptr, 'b'},
                                  option{"all", required_argument, nullptr, 'a'},
@@ -190,10 +195,13 @@ int main(int argc, char** argv) {
     const auto scenes = all_scenes();
     std::vector<std::string> chosen;
     for (int c = 0;
-         (c = ::getopt_long(argc, argv, "p:S:ba:r:s:R:iw:xlh", options.data(), nullptr)) != -1;) {
+         (c = ::getopt_long(argc, argv, "p:fS:ba:r:s:R:iw:xlh", options.data(), nullptr)) != -1;) {
         switch (c) {
         case 'p':
             limits.preemptions = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));
+            break;
+        case 'f':
+            limits.any_first = true;
             break;
         case 'S':
             limits.stale_reads = static_cast<unsigned>(std::strtoul(optarg, nullptr, 10));

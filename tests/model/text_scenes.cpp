@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads scenes.txt.
 #include "model/scenes.hpp"
-
-#include <tryst/detail/platform/trace.hpp>
+#include "support/step_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,41 +19,13 @@ constexpr std::string_view text =
 #include "model/scenes.txt"
     ;
 
-/// As detail::step.
-constexpr std::array<std::string_view, detail::step_count> steps{"claim_in_wait_list",
-                                                                 "claim_in_arena",
-                                                                 "completion_in_place",
-                                                                 "offer_in_arena",
-                                                                 "another_turn",
-                                                                 "expiry",
-                                                                 "growth",
-                                                                 "shrinkage",
-                                                                 "stop",
-                                                                 "late_stop",
-                                                                 "own_stop",
-                                                                 "pinned",
-                                                                 "withdrawing",
-                                                                 "completing",
-                                                                 "vacancy",
-                                                                 "refill",
-                                                                 "disowning",
-                                                                 "ticket",
-                                                                 "passing_over",
-                                                                 "recycling",
-                                                                 "sweeping",
-                                                                 "commit",
-                                                                 "stale_claim",
-                                                                 "held_selection",
-                                                                 "wait_start",
-                                                                 "wait_end"};
-
 std::uint64_t step_called(std::string_view name) {
-    const auto* const found = std::ranges::find(steps, name);
-    if (found == steps.end()) {
+    const auto* const found = std::ranges::find(test::step_names, name);
+    if (found == std::end(test::step_names)) {
         std::fprintf(stderr, "scenes.txt: no step %s\n", std::string(name).c_str());
         std::exit(2);
     }
-    return reaches(found - steps.begin());
+    return reaches(found - test::step_names);
 }
 
 /// The words of a text before its word `mark`, which it loses with them.
@@ -66,10 +37,6 @@ std::string_view take_until(std::string_view& rest, std::string_view mark) {
 }
 
 } // namespace
-
-std::string_view name_of_step(std::size_t step) {
-    return steps.at(step);
-}
 
 scene scene_of(std::string_view line) {
     scene made{.name = take_until(line, " "), .about = line, .body = nullptr};

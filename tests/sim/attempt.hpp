@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Makes one operation of any kind, and records it. A coroutine awaits it; a thread calls `wait`.
+/// Makes one exchange or selection, of any exchangers, and records it. A coroutine awaits it; a
+/// thread calls `wait`.
 #pragma once
 
+#include "sim/memory.hpp"
 #include "sim/scene.hpp"
 
 #include <tryst/exchange_operation.hpp>
+#include <tryst/select.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace tryst::sim {
 
@@ -58,36 +63,183 @@ private:
     alignas(Operations...) std::array<std::byte, std::max({sizeof(Operations)...})> room_;
 };
 
-class attempt {
-    using colour = detail::colour;
-    template <class Side>
-    using plain = exchange_operation<Side, detail::limits<false>>;
-    template <class Side>
-    using stoppable = exchange_operation<Side, detail::limits<false, detail::stop_token>>;
-    template <class Side>
-    using timed = exchange_operation<Side, detail::limits<true>>;
-    template <class Side>
-    using limited = exchange_operation<Side, detail::limits<true, detail::stop_token>>;
+/// The records of an operation's cases; null if there are not so many.
+using case_records = std::array<record*, wish::most>;
 
+/// What the cases of a selection are made from.
+struct given_cases {
+    scene& s;
+    const wish& what;
+    case_records& records; ///< To be filled in.
+};
+
+/// The cases of a selection, in the place of a `case_tuple`, of which there would have to be one
+/// for each combination of exchangers.
+class any_cases {
     template <class... Sides>
-    using all_of =
-        some_operation<plain<Sides>..., stoppable<Sides>..., timed<Sides>..., limited<Sides>...>;
-    template <class WaitList, colour Colour>
-    using side = detail::side<WaitList, item, item, Colour>;
-    using counting = detail::observer<counted>;
+    using one_of = std::variant<std::monostate, detail::selection_case<Sides>...>;
+    using any_case = of_all_sides<one_of>::type;
 
 public:
-    attempt(scene& s, meeting& where, const wish& what) : scene_(&s) {
-        item mine = s.make_item();
-        record_ = &s.begin(where, what, mine.id());
-        where.ex.visit([&](auto& ex) { make(ex, what, std::move(mine)); });
+    using result = any_cases*;
+
+    /// Begins all cases in the scene.
+    explicit any_cases(const given_cases& given) : scene_(&given.s), size_(given.what.size) {
+        {
+            const memory::reserve unfailing;
+            order_.resize(size_);
+        }
+        for (std::size_t i = 0; i != size_; ++i) {
+            item mine = scene_->make_item();
+            records_.at(i) = &scene_->begin(given.what, i, mine.id(), records_[0]);
+            given.what.where.at(i)->ex.as(given.what.colours.at(i), mine,
+                                          [&](auto make, auto) { put(i, make()); });
+        }
+        given.records = records_;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    std::vector<std::size_t>& numbers() noexcept {
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        return order_;
+    }
+    detail::waiter& first() noexcept {
+        detail::waiter* found = nullptr;
+        visit(0, [&](detail::waiter& w) {
+            found = &w;
+            return true;
+        });
+        return *found;
+    }
+
+    template <class F>
+    bool visit(std::size_t i, F&& f) {
+        return std::visit(
+            [&]<class Case>(Case& each) {
+                if constexpr (std::is_same_v<Case, std::monostate>) {
+                    return false;
+                } else {
+                    return f(each);
+                }
+            },
+            cases_.at(i));
+    }
+
+    template <class F>
+    void for_each(F f) {
+        for (std::size_t i = 0; i != size_; ++i) {
+            visit(i, [&](auto& each) {
+                f(each);
+                return false;
+            });
+        }
+    }
+
+    template <class F>
+    bool register_each(detail::poll_order polled, F& f) {
+        polled.sort(numbers(), [this](std::size_t of) {
+            const void* where = nullptr;
+            visit(of, [&](auto& each) {
+                where = each.where();
+                return true;
+            });
+            return where;
+        });
+        for (const std::size_t i : order_) {
+            if (visit(i, f)) {
+                return true;
+            }
+        }
+        records_[0]->arrived = true; // from now on exchangers may be destroyed
+        return false;
+    }
+
+    result take_result(const detail::waiter* /*selected*/, detail::outcome lost) noexcept {
+        lost_ = lost;
+        return this;
+    }
+
+    /// Enters the results in the scene. Precondition: `take_result` was called.
+    void end() {
+        for (std::size_t i = 0; i != size_; ++i) {
+            visit(i, [&](auto& each) {
+                scene_->ended(*records_.at(i), each.take_result(lost_));
+                return true;
+            });
+        }
+    }
+
+private:
+    template <class Operation>
+    void put(std::size_t i, Operation operation) {
+        using side = typename detail::side_of<Operation>::type;
+        cases_.at(i).emplace<detail::selection_case<side>>(
+            std::move(detail::operation_access::of(operation)));
+    }
+
+    scene* scene_;
+    std::size_t size_;
+    std::vector<std::size_t> order_; ///< Of registration.
+    case_records records_{};
+    detail::outcome lost_{};
+    std::array<any_case, wish::most> cases_;
+};
+
+/// @tparam IsSmall  as in `case_tuple` and `case_array`.
+template <bool IsSmall>
+struct sized_cases : any_cases {
+    using any_cases::any_cases;
+    static constexpr bool is_small = IsSmall;
+};
+
+/// As `select_operation`.
+template <bool IsSmall, class Limits>
+class select_any : public detail::selection<sized_cases<IsSmall>, Limits> {
+    using core = detail::selection<sized_cases<IsSmall>, Limits>;
+
+public:
+    using core::core;
+
+    bool await_ready() noexcept { return core::try_match(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+        return core::template start<resume>(executor_of(coroutine), coroutine.address());
+    }
+    any_cases& await_resume() noexcept { return *core::take_result(); }
+    any_cases& wait() noexcept {
+        detail::thread_wait_strategy strategy;
+        return *detail::blocking_wait(static_cast<core&>(*this), strategy);
+    }
+
+private:
+    static void resume(executor_node* node) noexcept {
+        std::coroutine_handle<>::from_address(core::client_of(node)).resume();
+    }
+};
+
+class attempt {
+public:
+    attempt(scene& s, const wish& what) : scene_(&s) {
+        const given_cases given{s, what, records_};
+        if (what.size == 1) {
+            item mine = s.make_item();
+            records_[0] = &s.begin(what, 0, mine.id(), nullptr);
+            what.where[0]->ex.as(what.colours[0], mine,
+                                 [&](auto make, auto) { limit(what, make); });
+        } else if (what.is_small) {
+            limit(what, [&](auto... more) { return select<true>(what, given, more...); });
+        } else {
+            limit(what, [&](auto... more) { return select<false>(what, given, more...); });
+        }
     }
     attempt(const attempt&) = delete;
     attempt& operator=(const attempt&) = delete;
     ~attempt() {
         operation_.reset();
-        if (!record_->ended) {
-            scene_->abandoned(*record_);
+        for (record* const each : records_) {
+            if (each != nullptr && !each->ended) {
+                scene_->abandoned(*each);
+            }
         }
     }
 
@@ -97,15 +249,23 @@ public:
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        record& known = *record_; // outlives us
-        known.frame = where_ ? nullptr : coroutine.address();
+        const case_records known = records_; // outlives us
+        for (record* const each : known) {
+            if (each != nullptr) {
+                each->frame = where_ ? nullptr : coroutine.address();
+            }
+        }
         scene& s = *scene_;
         const bool suspended =
             operation_->visit([&](auto& op) noexcept { return op.await_suspend(coroutine); });
-        if (suspended) {
-            s.suspended(known);
+        for (record* const each : known) {
+            if (suspended && each != nullptr) {
+                s.suspended(*each);
+            }
         }
-        known.arrived = true;
+        if (known[1] == nullptr) { // a selection says when it has arrived
+            known[0]->arrived = true;
+        }
         return suspended;
     }
 
@@ -119,9 +279,9 @@ public:
     }
 
     long wait() {
-        tell_when_waiting(&record_->arrived);
+        tell_when_waiting(records_[1] == nullptr ? &records_[0]->arrived : nullptr);
         return operation_->visit([&](auto& op) {
-            auto result = op.wait();
+            auto&& result = op.wait();
             tell_when_waiting(nullptr);
             return end(result);
         });
@@ -130,42 +290,44 @@ public:
 private:
     template <class T, class Own>
     long end(const exchange_result<T, Own>& result) {
-        scene_->ended(*record_, result);
+        scene_->ended(*records_[0], result);
         if constexpr (!std::is_void_v<T>) {
             return result ? result->id() : 0;
         }
         return 0;
     }
+    long end(any_cases& results) {
+        results.end();
+        return 0;
+    }
 
     /// Makes the operation that has these limits.
-    template <class Endless, class Lasting, class Until>
-    void limit(const wish& what, Endless endless, Lasting lasting, Until until) {
+    template <class Make>
+    void limit(const wish& what, Make make) {
+        const bool stops = what.stop != nullptr;
+        const detail::stop_token stop = stops ? stop_token(*what.stop->source) : stop_token();
         const detail::clock::time_point deadline(what.patience);
         switch (what.how) {
         case wish::way::tries:
             fail("a try does not wait");
         case wish::way::waits:
-            if (what.stop != nullptr) {
-                build([&] { return endless(record_->stop); });
-            } else {
-                build([&] { return endless(); });
-            }
+            stops ? build([&] { return make(stop); }) : build([&] { return make(); });
             break;
         case wish::way::waits_for:
-            if (what.stop != nullptr) {
-                build([&] { return lasting(what.patience, record_->stop); });
-            } else {
-                build([&] { return lasting(what.patience); });
-            }
+            stops ? build([&] { return make(what.patience, stop); })
+                  : build([&] { return make(what.patience); });
             break;
         case wish::way::waits_until:
-            if (what.stop != nullptr) {
-                build([&] { return until(deadline, record_->stop); });
-            } else {
-                build([&] { return until(deadline); });
-            }
+            stops ? build([&] { return make(deadline, stop); })
+                  : build([&] { return make(deadline); });
             break;
         }
+    }
+
+    template <bool IsSmall, class... Limit>
+    static auto select(const wish& what, const given_cases& given, Limit... limit) {
+        return select_any<IsSmall, detail::limits_of<Limit...>>(what.is_biased, given,
+                                                                std::move(limit)...);
     }
 
     template <class Make>
@@ -174,55 +336,39 @@ private:
         operation_->emplace(make);
     }
 
-    template <without_colours Exchanger>
-    void make(Exchanger& ex, const wish& what, item&& mine) {
-        limit(
-            what, [&](auto... more) { return ex.exchange(std::move(mine), more...); },
-            [&](auto... more) { return ex.exchange(std::move(mine), more...); },
-            [&](auto... more) { return ex.exchange(std::move(mine), more...); });
-    }
-    template <class Exchanger>
-    void make(Exchanger& ex, const wish& what, item&& mine) {
-        if (what.colour == history::colour::red) {
-            limit(
-                what, [&](auto... more) { return ex.red(std::move(mine), more...); },
-                [&](auto... more) { return ex.red(std::move(mine), more...); },
-                [&](auto... more) { return ex.red(std::move(mine), more...); });
-        } else {
-            limit(
-                what, [&](auto... more) { return ex.blue(std::move(mine), more...); },
-                [&](auto... more) { return ex.blue(std::move(mine), more...); },
-                [&](auto... more) { return ex.blue(std::move(mine), more...); });
-        }
-    }
-    void make(item_channel& ex, const wish& what, item&& mine) {
-        if (what.colour == history::colour::red) {
-            limit(
-                what, [&](auto... more) { return ex.send(std::move(mine), more...); },
-                [&](auto... more) { return ex.send(std::move(mine), more...); },
-                [&](auto... more) { return ex.send(std::move(mine), more...); });
-        } else {
-            limit(
-                what, [&](auto... more) { return ex.receive(more...); },
-                [&](auto... more) { return ex.receive(more...); },
-                [&](auto... more) { return ex.receive(more...); });
-        }
-    }
+    using stop_limit = detail::stop_token;
+    template <class... Sides>
+    using any_operation =
+        some_operation<exchange_operation<Sides, detail::limits<false>>...,
+                       exchange_operation<Sides, detail::limits<false, stop_limit>>...,
+                       exchange_operation<Sides, detail::limits<true>>...,
+                       exchange_operation<Sides, detail::limits<true, stop_limit>>...,
+                       select_any<true, detail::limits<false>>,
+                       select_any<true, detail::limits<false, stop_limit>>,
+                       select_any<true, detail::limits<true>>,
+                       select_any<true, detail::limits<true, stop_limit>>,
+                       select_any<false, detail::limits<false>>,
+                       select_any<false, detail::limits<false, stop_limit>>,
+                       select_any<false, detail::limits<true>>,
+                       select_any<false, detail::limits<true, stop_limit>>>;
 
     scene* scene_;
-    record* record_ = nullptr;
     executor_ref where_ = current_executor();
-    std::optional<all_of<
-        detail::side<detail::single_slot, item>, side<detail::dual_queue, colour::red>,
-        side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
-        side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
-        side<detail::dual_stack, colour::blue>,
-        detail::side<detail::dual_queue, item, void, colour::red>,
-        detail::side<detail::dual_queue, void, item, colour::blue>,
-        detail::side<detail::single_slot, item, item, colour::none, counting>,
-        detail::side<detail::dual_stack, item, item, colour::red, counting>,
-        detail::side<detail::dual_stack, item, item, colour::blue, counting>>>
-        operation_;
+    case_records records_{};
+    std::optional<of_all_sides<any_operation>::type> operation_;
 };
+
+/// Exchanges or selects, but does not wait.
+inline void try_once(scene& s, const wish& what) {
+    if (what.size == 1) {
+        s.try_once(*what.where[0], what.colours[0]);
+        return;
+    }
+    case_records records{};
+    const given_cases given{s, what, records};
+    detail::selection<sized_cases<true>, detail::limits<false>> polled(what.is_biased, given);
+    polled.try_once(detail::outcome::no_partner);
+    polled.take_result()->end();
+}
 
 } // namespace tryst::sim

@@ -17,7 +17,7 @@ struct campaign {
 };
 
 /// Runs the seeds, some of them twice, and for some all k-th allocations failing in turn; stops at
-/// the first failure. Progress goes to stderr.
+/// the first failure.
 /// @returns whether no seed has failed and, if there were enough seeds, each step of the protocol
 /// was taken.
 bool run(const campaign& c);

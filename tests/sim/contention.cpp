@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <bitset>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -210,15 +212,14 @@ void run_parties(bool on_loops, std::size_t number, Design& design, progress& al
     } else if (on_loops) {
         run_loop loop;
         std::vector<task<>> tasks;
-        for (std::size_t i = 0; i != coroutines; ++i) {
-            tasks.push_back(i % 2 == 0 ? take_part<true>(design, all)
-                                       : take_part<false>(design, all));
+        for (std::size_t i = 0; i != coroutines / 2; ++i) {
+            tasks.push_back(take_part<true>(design, all));
+            tasks.push_back(take_part<false>(design, all));
         }
         loop.run(when_all(std::move(tasks)));
-    } else if (number % 2 == 0) {
-        take_part_in_thread<true>(design, all);
     } else {
-        take_part_in_thread<false>(design, all);
+        number % 2 == 0 ? take_part_in_thread<true>(design, all)
+                        : take_part_in_thread<false>(design, all);
     }
 }
 
@@ -253,32 +254,22 @@ contention count(std::string_view kind, std::string_view name, std::size_t parti
     return made;
 }
 
-/// The constants of detail/platform/atomic.hpp, as long as it lives.
-class as_on_real_machines {
-public:
-    as_on_real_machines() { swap(); }
-    as_on_real_machines(const as_on_real_machines&) = delete;
-    as_on_real_machines& operator=(const as_on_real_machines&) = delete;
-    ~as_on_real_machines() { swap(); }
-
-private:
-    void swap() {
-        std::swap(detail::spin_pauses, pauses_);
-        std::swap(detail::spin_rounds, rounds_);
-        std::swap(detail::most_completions, completions_);
-        std::swap(detail::lone_patience, patience_);
-    }
-
-    int pauses_ = 128;
-    int rounds_ = 16;
-    std::uint8_t completions_ = 64;
-    std::chrono::nanoseconds patience_{3'000};
-};
+/// Exchanges the simulation's constants for those of detail/platform/atomic.hpp, or back.
+void swap_constants() {
+    static int pauses = 128;
+    static int rounds_of_spins = 16;
+    static std::uint8_t completions = 64;
+    static std::chrono::nanoseconds patience{3'000};
+    std::swap(detail::spin_pauses, pauses);
+    std::swap(detail::spin_rounds, rounds_of_spins);
+    std::swap(detail::most_completions, completions);
+    std::swap(detail::lone_patience, patience);
+}
 
 } // namespace
 
 std::vector<contention> count_contention(std::size_t most) {
-    const as_on_real_machines constants;
+    swap_constants();
     std::vector<contention> all;
     for (const std::string_view kind : {"loops", "threads"}) {
         for (std::size_t parties = 2; parties <= most; parties *= 2) {
@@ -292,7 +283,16 @@ std::vector<contention> count_contention(std::size_t most) {
             all.push_back(count<ticket>(kind, "a fetch-and-add", parties));
         }
     }
+    swap_constants();
     return all;
+}
+
+void print_contention() {
+    std::puts("kind,design,parties,hottest line,all lines,failed");
+    for (const contention& each : count_contention(128)) {
+        std::printf("%s,%s,%zu,%.2f,%.1f,%.2f\n", each.kind.data(), each.design.data(),
+                    each.parties, each.hottest, each.all, each.failed);
+    }
 }
 
 } // namespace tryst::sim

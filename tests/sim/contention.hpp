@@ -24,4 +24,7 @@ struct contention {
 /// @param most  parties, at most 128.
 std::vector<contention> count_contention(std::size_t most);
 
+/// Prints them, as comma-separated values.
+void print_contention();
+
 } // namespace tryst::sim

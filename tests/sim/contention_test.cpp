@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 
 namespace tryst::sim {
 namespace {
 
 constexpr std::size_t most = 64;
+using names = std::initializer_list<std::string_view>;
 
 const contention& at(std::string_view kind, std::string_view design, std::size_t parties) {
     static const std::vector<contention> all = count_contention(most);
@@ -23,6 +25,19 @@ double hottest(std::string_view kind, std::string_view design, std::size_t parti
     return at(kind, design, parties).hottest;
 }
 
+/// Calls `test(kind, design, parties)` for all of these, with at least so many parties.
+template <class Test>
+void for_each(names kinds, names designs, std::size_t least, Test test) {
+    for (const std::string_view kind : kinds) {
+        for (const std::string_view design : designs) {
+            for (std::size_t parties = least; parties <= most; parties *= 2) {
+                SCOPED_TRACE(testing::Message() << kind << ' ' << design << ' ' << parties);
+                test(kind, design, parties);
+            }
+        }
+    }
+}
+
 TEST(SimContention, IsSeenInOneSlot) {
     for (const std::string_view kind : {"loops", "threads"}) {
         EXPECT_GT(hottest(kind, "one slot", most), 3 * hottest(kind, "one slot", 2)) << kind;
@@ -30,56 +45,39 @@ TEST(SimContention, IsSeenInOneSlot) {
 }
 
 TEST(SimContention, LoopsPairTheirPartiesInTheirOwnSlots) {
-    for (const std::string_view design : {"arena", "counted", "lifo"}) {
-        for (std::size_t parties = 2; parties <= most; parties *= 2) {
-            EXPECT_LT(at("loops", design, parties).all, 1) << design << ' ' << parties;
-        }
-    }
+    for_each({"loops"}, {"arena", "counted", "lifo"}, 2,
+             [](auto... which) { EXPECT_LT(at(which...).all, 1); });
 }
 
 TEST(SimContention, ThreadsSpreadOverTheArena) {
-    for (const std::string_view design : {"arena", "counted", "lifo"}) {
-        for (const std::size_t parties : {std::size_t{16}, most}) {
-            EXPECT_LT(5 * hottest("threads", design, parties),
-                      hottest("threads", "one slot", parties))
-                << design << ' ' << parties;
-        }
-    }
+    for_each({"threads"}, {"arena", "counted", "lifo"}, 16, [](auto kind, auto design, auto n) {
+        EXPECT_LT(5 * hottest(kind, design, n), hottest(kind, "one slot", n));
+    });
 }
 
 TEST(SimContention, NoFormIsHotterThanAMutex) {
-    for (const std::string_view kind : {"loops", "threads"}) {
-        for (const std::string_view design : {"arena", "counted", "fifo", "lifo"}) {
-            for (std::size_t parties = 4; parties <= most; parties *= 2) {
-                EXPECT_LT(hottest(kind, design, parties), hottest(kind, "a mutex", parties))
-                    << kind << ' ' << design << ' ' << parties;
-            }
-        }
-    }
+    for_each({"loops", "threads"}, {"arena", "counted", "fifo", "lifo"}, 4,
+             [](auto kind, auto design, auto n) {
+                 EXPECT_LT(hottest(kind, design, n), hottest(kind, "a mutex", n));
+             });
 }
 
 TEST(SimContention, StrictOrderMovesItsCursorsHardlyMoreThanABareCounter) {
-    for (std::size_t parties = 2; parties <= most; parties *= 2) {
-        EXPECT_LT(hottest("loops", "fifo", parties),
-                  1.2 * hottest("loops", "a fetch-and-add", parties))
-            << parties;
-    }
+    for_each({"loops"}, {"fifo"}, 2, [](auto kind, auto design, auto n) {
+        EXPECT_LT(hottest(kind, design, n), 1.2 * hottest(kind, "a fetch-and-add", n));
+    });
 }
 
 TEST(SimContention, SelectionsMoveASlotHardlyMoreThanExchangesDo) {
-    for (const std::string_view kind : {"loops", "threads"}) {
-        for (std::size_t parties = 2; parties <= most; parties *= 2) {
-            EXPECT_LT(hottest(kind, "select", parties), 1.5 * hottest(kind, "one slot", parties))
-                << kind << ' ' << parties;
-        }
-    }
+    for_each({"loops", "threads"}, {"select"}, 2, [](auto kind, auto design, auto n) {
+        EXPECT_LT(hottest(kind, design, n), 1.5 * hottest(kind, "one slot", n));
+    });
 }
 
 TEST(SimContention, CountersMoveFewLines) {
-    for (std::size_t parties = 2; parties <= most; parties *= 2) {
-        EXPECT_LT(at("threads", "counted", parties).all, at("threads", "arena", parties).all + 6)
-            << parties;
-    }
+    for_each({"threads"}, {"counted"}, 2, [](auto kind, auto design, auto n) {
+        EXPECT_LT(at(kind, design, n).all, at(kind, "arena", n).all + 6);
+    });
 }
 
 } // namespace

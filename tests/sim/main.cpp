@@ -6,12 +6,14 @@
 #include "sim/play.hpp"
 #include "sim/storm.hpp"
 
-#include <cerrno>
+#include <array>
+#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <getopt.h>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -19,8 +21,7 @@ namespace {
 
 using namespace tryst::sim;
 
-void print_usage(std::FILE* to) {
-    std::fputs(R"(usage: simulation [OPTION...]
+constexpr auto usage = R"(usage: simulation [OPTION...]
 
   --seeds N            how many seeds to run (10000; 1 after --seed)
   --seed S             the first of them (1)
@@ -30,134 +31,94 @@ void print_usage(std::FILE* to) {
   --fail-allocation K  the K-th allocation fails, whatever the seed says; 0: none does; one process
   --storm              instead: end 100,000 waits at once; it must cost 10 times as much as 10,000
   --contention         instead: count the cache lines that move for each exchange
-)",
-               to);
-}
+)";
 
-enum option : std::uint8_t {
-    help = 1,
-    seeds,
-    seed,
-    jobs,
-    trace,
-    accesses,
-    fail_allocation,
-    storm,
-    lines
-};
-
-std::uint64_t number_of(const char* text) {
-    char* end = nullptr;
-    errno = 0;
-    const std::uint64_t number = std::strtoull(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0') {
-        std::fprintf(stderr, "sim: not a number: %s\n", text);
-        std::exit(2);
+std::uint64_t number_of(const std::string& text) {
+    if (text.empty() || text.find_first_not_of("0123456789") != text.npos) {
+        throw std::invalid_argument("not a number: " + text);
     }
-    return number;
+    return std::stoull(text);
 }
 
 /// One after the other, in this process, as for a debugger. @returns whether all went well.
 bool run_here(const campaign& c, long failing_allocation) {
-    for (std::uint64_t i = 0; i != c.seeds; ++i) {
-        const std::uint64_t seed = c.first_seed + i;
+    for (std::uint64_t seed = c.first_seed; seed != c.first_seed + c.seeds; ++seed) {
         const report told = play(tryst::sim::random(seed), failing_allocation);
         if (!told.failure.empty()) {
-            std::printf("sim: seed %llu fails: %s\n", static_cast<unsigned long long>(seed),
-                        told.failure.c_str());
+            std::printf("sim: seed %" PRIu64 " fails: %s\n", seed, told.failure.c_str());
             return false;
         }
-        std::printf("seed %llu: %zu operations, %zu exchanged, %llu accesses, digest %016llx\n",
-                    static_cast<unsigned long long>(seed), told.operations, told.exchanged,
-                    static_cast<unsigned long long>(told.steps),
-                    static_cast<unsigned long long>(told.digest));
+        std::printf("seed %" PRIu64 ": %zu operations, %zu exchanged, %" PRIu64
+                    " accesses, digest %016" PRIx64 "\n",
+                    seed, told.operations, told.exchanged, told.steps, told.digest);
     }
     return true;
 }
 
-/// As comma-separated values.
-void print_contention() {
-    std::puts("kind,design,parties,hottest line,all lines,failed");
-    for (const contention& each : count_contention(128)) {
-        std::printf("%s,%s,%zu,%.2f,%.1f,%.2f\n", each.kind.data(), each.design.data(),
-                    each.parties, each.hottest, each.all, each.failed);
-    }
-}
-
-int run_with(int argc, char** argv) {
-    static constexpr ::option options[]{
-        {"help", no_argument, nullptr, help},
-        {"seeds", required_argument, nullptr, seeds},
-        {"seed", required_argument, nullptr, seed},
-        {"jobs", required_argument, nullptr, jobs},
-        {"trace", no_argument, nullptr, trace},
-        {"accesses", no_argument, nullptr, accesses},
-        {"fail-allocation", required_argument, nullptr, fail_allocation},
-        {"storm", no_argument, nullptr, storm},
-        {"contention", no_argument, nullptr, lines},
-        {},
-    };
+/// @returns whether all went well.
+bool run_with(int argc, char** argv) {
+    static constexpr std::array options{option{"help", no_argument, nullptr, 'h'},
+                                        option{"seeds", required_argument, nullptr, 'n'},
+                                        option{"seed", required_argument, nullptr, 's'},
+                                        option{"jobs", required_argument, nullptr, 'j'},
+                                        option{"trace", no_argument, nullptr, 't'},
+                                        option{"accesses", no_argument, nullptr, 'a'},
+                                        option{"fail-allocation", required_argument, nullptr, 'k'},
+                                        option{"storm", no_argument, nullptr, 'x'},
+                                        option{"contention", no_argument, nullptr, 'c'},
+                                        option{}};
     campaign c;
     c.program = argv[0];
     c.jobs = std::thread::hardware_concurrency();
+    bool seeds_given = false;
     bool here = false;
     long failing_allocation = -1;
-    bool seeds_given = false;
-    bool seed_given = false;
-    for (int chosen = 0; (chosen = ::getopt_long(argc, argv, "", options, nullptr)) != -1;) {
+    for (int chosen = 0; (chosen = ::getopt_long(argc, argv, "", options.data(), nullptr)) != -1;) {
         switch (chosen) {
-        case help:
-            print_usage(stdout);
-            return 0;
-        case seeds:
+        case 'h':
+            std::fputs(usage, stdout);
+            return true;
+        case 'n':
             c.seeds = number_of(optarg);
             seeds_given = true;
             break;
-        case seed:
+        case 's':
             c.first_seed = number_of(optarg);
-            seed_given = true;
+            c.seeds = seeds_given ? c.seeds : 1;
             break;
-        case jobs:
+        case 'j':
             c.jobs = static_cast<unsigned>(number_of(optarg));
             break;
-        case trace:
-            set_trace(trace_of::events);
+        case 't':
+        case 'a':
+            set_trace(chosen == 't' ? trace_of::events : trace_of::accesses);
             here = true;
             break;
-        case accesses:
-            set_trace(trace_of::accesses);
-            here = true;
-            break;
-        case fail_allocation:
+        case 'k':
             failing_allocation = static_cast<long>(number_of(optarg));
             here = true;
             break;
-        case storm:
-            return run_storms() ? 0 : 1;
-        case lines:
+        case 'x':
+            return run_storms();
+        case 'c':
             print_contention();
-            return 0;
+            return true;
         default:
-            print_usage(stderr);
-            return 2;
+            throw std::invalid_argument(usage);
         }
     }
     if (optind != argc) {
-        print_usage(stderr);
-        return 2;
-    }
-    if (seed_given && !seeds_given) {
-        c.seeds = 1;
+        throw std::invalid_argument(usage);
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 0); // a crash must not swallow the trace
-    return (here ? run_here(c, failing_allocation) : run(c)) ? 0 : 1;
+    return here ? run_here(c, failing_allocation) : run(c);
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     try {
-        return run_with(argc, argv);
+        return run_with(argc, argv) ? 0 : 1;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "sim: %s\n", error.what());
         return 2;

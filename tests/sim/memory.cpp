@@ -3,6 +3,7 @@
 
 #include "sim/scheduler.hpp"
 #include "support/fiber.hpp" // TRYST_TEST_ASAN
+#include "support/new_operators.hpp"
 
 #include <algorithm>
 #include <array>
@@ -152,14 +153,6 @@ void* allocate(std::size_t size, std::size_t aligned) {
     return place;
 }
 
-void* try_to_allocate(std::size_t size, std::size_t aligned) noexcept {
-    try {
-        return allocate(size, aligned);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-
 void release(void* place) noexcept {
     if (h.mapping == nullptr || place < h.mapping || place >= h.mapping + mapping_size) {
         std::free(place);
@@ -255,56 +248,22 @@ outside::~outside() {
 
 } // namespace tryst::sim::memory
 
-namespace memory = tryst::sim::memory;
+namespace tryst::test {
 
-// All forms, because a sanitizer supplies each that is missing.
-void* operator new(std::size_t size) {
-    return memory::allocate(size, alignof(std::max_align_t));
+void* new_block(std::size_t size, std::size_t alignment) {
+    return sim::memory::allocate(size, alignment);
 }
-void* operator new[](std::size_t size) {
-    return memory::allocate(size, alignof(std::max_align_t));
+
+void* try_new_block(std::size_t size, std::size_t alignment) noexcept {
+    try {
+        return sim::memory::allocate(size, alignment);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-    return memory::allocate(size, static_cast<std::size_t>(alignment));
+
+void delete_block(void* block) noexcept {
+    sim::memory::release(block);
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-    return memory::allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
-    return memory::try_to_allocate(size, alignof(std::max_align_t));
-}
-void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
-    return memory::try_to_allocate(size, alignof(std::max_align_t));
-}
-void* operator new(std::size_t size, std::align_val_t alignment,
-                   const std::nothrow_t& /*tag*/) noexcept {
-    return memory::try_to_allocate(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment,
-                     const std::nothrow_t& /*tag*/) noexcept {
-    return memory::try_to_allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* place) noexcept {
-    memory::release(place);
-}
-void operator delete[](void* place) noexcept {
-    memory::release(place);
-}
-void operator delete(void* place, std::size_t /*size*/) noexcept {
-    memory::release(place);
-}
-void operator delete[](void* place, std::size_t /*size*/) noexcept {
-    memory::release(place);
-}
-void operator delete(void* place, std::align_val_t /*alignment*/) noexcept {
-    memory::release(place);
-}
-void operator delete[](void* place, std::align_val_t /*alignment*/) noexcept {
-    memory::release(place);
-}
-void operator delete(void* place, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-    memory::release(place);
-}
-void operator delete[](void* place, std::size_t /*size*/, std::align_val_t /*alignment*/) noexcept {
-    memory::release(place);
-}
+
+} // namespace tryst::test

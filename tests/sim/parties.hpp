@@ -6,7 +6,6 @@
 
 #include "sim/attempt.hpp"
 #include "sim/scene.hpp"
-#include "sim/selection.hpp"
 #include "support/bare_coroutine.hpp"
 
 #include <tryst/sync_wait.hpp>
@@ -68,25 +67,16 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
     const scene::presence here = created.begin();
     for (std::size_t i = 0; i != operations; ++i) {
         s.perhaps_disturb();
-        meeting* const where = s.choose_meeting();
-        if (where == nullptr) {
+        const wish what = s.make_wish(has_timers());
+        if (what.size == 0) {
             break;
         }
-        if (s.selects()) {
-            const selection_wish what = s.make_selection(*where, has_timers());
-            if (what.limits.how == wish::way::tries) {
-                try_select_once(s, what);
-                continue;
-            }
-            selection_attempt one(s, what);
-            co_await one;
-        } else {
-            const wish what = s.make_wish(*where, has_timers());
-            if (what.how == wish::way::tries) {
-                s.try_once(*where, what.colour);
-                continue;
-            }
-            attempt one(s, *where, what);
+        if (what.how == wish::way::tries) {
+            try_once(s, what);
+            continue;
+        }
+        {
+            attempt one(s, what);
             static_cast<void>(co_await one);
         }
         if (moves && current_executor() && choices().one_in(3)) {
@@ -103,7 +93,7 @@ Coroutine one_of_circle(scene& s, meeting& where, scene::presence created) {
     const scene::presence here = created.begin();
     long partner = 0;
     {
-        attempt one(s, where, s.make_wish_to_wait(where, has_timers()));
+        attempt one(s, s.make_wish_to_wait(where, has_timers()));
         partner = co_await one;
     }
     s.returned_from_circle(where, partner);
@@ -156,25 +146,14 @@ inline void thread_party(scene& s, std::size_t operations) {
     const scene::presence here(s);
     for (std::size_t i = 0; i != operations; ++i) {
         s.perhaps_disturb();
-        meeting* const where = s.choose_meeting();
-        if (where == nullptr) {
+        const wish what = s.make_wish(true);
+        if (what.size == 0) {
             break;
         }
-        if (s.selects()) {
-            const selection_wish what = s.make_selection(*where, true);
-            if (what.limits.how == wish::way::tries) {
-                try_select_once(s, what);
-            } else {
-                selection_attempt one(s, what);
-                sync_wait(one);
-            }
-            continue;
-        }
-        const wish what = s.make_wish(*where, true);
         if (what.how == wish::way::tries) {
-            s.try_once(*where, what.colour);
+            try_once(s, what);
         } else {
-            attempt one(s, *where, what);
+            attempt one(s, what);
             static_cast<void>(sync_wait(one));
         }
     }
@@ -184,7 +163,7 @@ inline void thread_of_circle(scene& s, meeting& where) {
     const scene::presence here(s);
     long partner = 0;
     {
-        attempt one(s, where, s.make_wish_to_wait(where, true));
+        attempt one(s, s.make_wish_to_wait(where, true));
         partner = sync_wait(one);
     }
     s.returned_from_circle(where, partner);

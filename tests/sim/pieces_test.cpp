@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The parts of the simulation: choices, threads, clock, sleep, stops and memory.
+// What no run of the simulation would miss, if it did not happen: that threads interleave, how runs
+// end, spurious wake-ups, stops, addresses; and that a seed repeats itself.
 #include "sim/memory.hpp"
 #include "sim/platform.hpp"
+#include "sim/play.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/stop_token.hpp"
 
@@ -13,9 +15,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <new>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,149 +36,82 @@ pace every_access() {
     return how;
 }
 
-verdict run_once(const std::function<void()>& play, std::uint64_t seed = 1) {
-    return run(random(seed), every_access(), play, 100'000);
+/// @returns the failure.
+std::string run_once(const std::function<void()>& play, std::uint64_t seed = 1,
+                     const pace& how = every_access()) {
+    return run(random(seed), how, play, 100'000).failure;
 }
 
-// ---- Choices.
+void join_all(std::initializer_list<thread_id> threads) {
+    for (const thread_id each : threads) {
+        join(each);
+    }
+}
 
 TEST(SimRandom, TakesOneByteForAChoiceAndGoesOnAsSeedZero) {
-    constexpr std::array<std::uint8_t, 4> bytes{0, 1, 200, 255};
-    random choices{bytes};
-    for (const std::uint8_t byte : bytes) {
-        EXPECT_EQ(choices.below(256), byte);
-    }
-    EXPECT_EQ(choices.next(), random(0).next());
-}
-
-TEST(SimRandom, ReachesTheFirstAndTheLastChoiceWithBytes) {
     constexpr std::array<std::uint8_t, 2> bytes{0, 255};
-    for (const std::size_t n : std::array<std::size_t, 5>{2, 3, 100, 1'000, 1'000'000}) {
+    for (const std::size_t n : {2U, 3U, 256U, 1'000'000U}) {
         random choices{bytes};
         EXPECT_EQ(choices.below(n), 0U);
         EXPECT_EQ(choices.below(n), n - 1);
+        EXPECT_EQ(choices.next(), random(0).next());
     }
 }
-
-// ---- Threads.
 
 TEST(SimScheduler, InterleavesThreadsBetweenTwoAccesses) {
     std::uint64_t lost = 0;
     for (std::uint64_t seed = 1; seed != some_seeds; ++seed) {
         int sum = 0;
-        const verdict ended = run_once(
-            [&] {
-                atomic<int> counter;
-                const auto increment = [&] {
-                    const int seen = counter.load(std::memory_order_relaxed);
-                    counter.store(seen + 1, std::memory_order_relaxed);
-                };
-                const thread_id first = start("first", increment);
-                const thread_id second = start("second", increment);
-                join(first);
-                join(second);
-                sum = counter.peek();
-            },
-            seed);
-        ASSERT_EQ(ended.failure, "");
+        const auto play = [&] {
+            atomic<int> counter;
+            const auto increment = [&] {
+                const int seen = counter.load(std::memory_order_relaxed);
+                counter.store(seen + 1, std::memory_order_relaxed);
+            };
+            join_all({start("first", increment), start("second", increment)});
+            sum = counter.peek();
+        };
+        ASSERT_EQ(run_once(play, seed), "");
         lost += sum == 1 ? 1 : 0;
     }
     EXPECT_GT(lost, some_seeds / 10);
     EXPECT_LT(lost, some_seeds * 9 / 10);
 }
 
-TEST(SimScheduler, ReportsADeadlock) {
-    const verdict ended = run_once([] {
-        detail::sleep_word bed;
-        bed.sleep(0);
-    });
-    EXPECT_EQ(ended.failure, "a deadlock: no thread is left to wake main");
-}
-
-TEST(SimScheduler, ReportsALivelock) {
-    const verdict ended = run_once([] { detail::yield_until([] { return false; }); });
-    EXPECT_EQ(ended.failure, "this does not end");
-}
-
-TEST(SimScheduler, GoesOnWithTheNextRunAfterAFailure) {
-    const verdict failed = run_once([] {
-        start("other", [] { detail::yield_until([] { return false; }); });
+TEST(SimScheduler, SaysWhyARunFailsAndGoesOnWithTheNext) {
+    const auto spin = [] { detail::yield_until([] { return false; }); };
+    int* lost = nullptr;
+    const auto fail_beside_another = [&] {
+        start("other", spin);
         detail::yield_thread();
         fail("on purpose");
-    });
-    EXPECT_EQ(failed.failure, "on purpose");
-    EXPECT_EQ(run_once([] {}).failure, "");
-}
-
-TEST(SimScheduler, GivesEachThreadItsOwnThreadLocals) {
-    std::vector<int> values;
-    const verdict ended = run_once([&] {
-        const auto count = [&] {
-            const int value = ++detail::per_thread<int>();
-            const memory::outside real;
-            values.push_back(value);
-        };
-        count();
-        count();
-        join(start("other", count));
-    });
-    EXPECT_EQ(ended.failure, "");
-    EXPECT_EQ(values, (std::vector{1, 2, 1}));
-}
-
-TEST(SimScheduler, WaitsUntilNobodyElseCanGoOn) {
-    bool other_ran = false;
-    const verdict ended = run_once([&] {
+    };
+    const auto sleep_for_ever = [] {
         detail::sleep_word bed;
-        const thread_id other = start("other", [&] {
-            bed.sleep_until(0, sim_clock::now() + 1s);
-            other_ran = true;
-            bed.sleep(0);
-        });
-        until_quiet();
-        if (!other_ran) {
-            fail("the other could have gone on");
-        }
-        bed.store_and_wake(1);
-        join(other);
-    });
-    EXPECT_EQ(ended.failure, "");
-}
-
-// ---- Time.
-
-TEST(SimClock, MovesToTheNextDeadlineWhenAllSleep) {
-    sim_clock::duration slept{};
-    const verdict ended = run_once([&] {
-        const auto begin = sim_clock::now();
-        detail::sleep_word bed;
-        bed.sleep_until(0, begin + 3s);
-        slept = sim_clock::now() - begin;
-    });
-    EXPECT_EQ(ended.failure, "");
-    EXPECT_GE(slept, 3s);
-    EXPECT_LT(slept, 4s);
+        bed.sleep(0);
+    };
+    EXPECT_EQ(run_once(fail_beside_another), "on purpose");
+    EXPECT_EQ(run_once(sleep_for_ever), "a deadlock: no thread is left to wake main");
+    EXPECT_EQ(run_once(spin), "this does not end");
+    EXPECT_TRUE(run_once([&] { lost = new int(0); }).starts_with("1 blocks of memory were not"));
+    EXPECT_NE(lost, nullptr);
+    EXPECT_EQ(run_once([] {}), "");
 }
 
 TEST(SimClock, WakesAllWhoseDeadlinesAreTheSame) {
     for (std::uint64_t seed = 1; seed != some_seeds; ++seed) {
         std::vector<sim_clock::time_point> woken;
-        const verdict ended = run_once(
-            [&] {
-                detail::sleep_word bed;
-                const auto deadline = sim_clock::now() + 1s;
-                const auto nap = [&, deadline] {
-                    bed.sleep_until(0, deadline);
-                    const memory::outside real;
-                    woken.emplace_back(now());
-                };
-                const thread_id first = start("first", nap);
-                const thread_id second = start("second", nap);
-                join(first);
-                join(second);
-            },
-            seed);
-        ASSERT_EQ(ended.failure, "");
+        const auto play = [&] {
+            detail::sleep_word bed;
+            const auto deadline = sim_clock::now() + 1s;
+            const auto nap = [&, deadline] {
+                bed.sleep_until(0, deadline);
+                const memory::outside real;
+                woken.emplace_back(now());
+            };
+            join_all({start("first", nap), start("second", nap)});
+        };
+        ASSERT_EQ(run_once(play, seed), "");
         ASSERT_EQ(woken.size(), 2);
         ASSERT_EQ(woken[0], woken[1]);
     }
@@ -191,175 +127,139 @@ struct interrupting_clock {
     }
 };
 
+// Of the library: there is no other clock that stands still between two looks.
 TEST(RunLoopSleep, DoesNotLastLongerForAnInterruptionBetweenTwoLooksAtTheClock) {
     sim_clock::duration late{};
-    const verdict ended = run_once([&] {
-        struct alarm : timer_node {
-            basic_run_loop<interrupting_clock>* loop;
-        } timer{{}, nullptr};
-        basic_run_loop<interrupting_clock> loop({.max_spins = 0});
-        timer.loop = &loop;
+    const auto play = [&] {
+        struct alarm : timer_node, executor_node {
+            basic_run_loop<interrupting_clock> loop{{.max_spins = 0}};
+        } timer;
         timer.deadline = sim_clock::now() + 100s;
-        timer.fire = [](timer_node* node) noexcept { static_cast<alarm*>(node)->loop->stop(); };
-        struct start : executor_node {
-            alarm* timer;
-        } begin{{}, &timer};
-        begin.run = [](executor_node* node) noexcept {
-            alarm& armed = *static_cast<start*>(node)->timer;
-            armed.loop->executor().arm(&armed);
+        timer.fire = [](timer_node* node) noexcept { static_cast<alarm*>(node)->loop.stop(); };
+        timer.run = [](executor_node* node) noexcept {
+            auto& self = *static_cast<alarm*>(node);
+            self.loop.executor().arm(&self);
         };
-        loop.post(&begin);
-        loop.run();
+        timer.loop.post(&timer);
+        timer.loop.run();
         late = sim_clock::now() - timer.deadline;
-    });
-    EXPECT_EQ(ended.failure, "");
+    };
+    EXPECT_EQ(run_once(play), "");
     // It wakes up for its deadline, and looks at the clock once more.
     EXPECT_LT(late, 100s);
-}
-
-// ---- Sleep.
-
-TEST(SimSleepWord, DoesNotSleepIfTheWordHasChanged) {
-    const verdict ended = run_once([] {
-        detail::sleep_word bed;
-        bed.store_and_wake(1);
-        bed.sleep(0);
-    });
-    EXPECT_EQ(ended.failure, "");
 }
 
 TEST(SimSleepWord, WakesSpuriouslyIfThePaceSaysSo) {
     pace restless = every_access();
     restless.spurious = 2;
-    const verdict ended = run(random(1), restless, [] {
+    const auto play = [] {
         detail::sleep_word bed;
         const thread_id other = start("other", [&] { bed.sleep(0); });
-        while (true) {
+        while (!has_ended(other)) {
             detail::spin_pause();
-            if (has_ended(other)) {
-                break;
-            }
         }
-    });
-    EXPECT_EQ(ended.failure, "");
+    };
+    EXPECT_EQ(run_once(play, 1, restless), "");
 }
 
-// ---- Stops.
-
-TEST(SimStopCallback, RunsOnTheThreadThatRequests) {
-    thread_id ran_on = max_threads;
-    const verdict ended = run_once([&] {
-        const stop_source source;
-        const stop_callback<std::function<void()>> callback(source.get_token(),
-                                                            [&] { ran_on = current_thread(); });
-        join(start("requester", [&] { source.request_stop(); }));
-    });
-    EXPECT_EQ(ended.failure, "");
-    EXPECT_EQ(ran_on, 1);
-}
-
-TEST(SimStopCallback, RunsAtOnceIfTheStopWasRequestedBefore) {
-    bool ran = false;
-    const verdict ended = run_once([&] {
-        const stop_source source;
-        source.request_stop();
-        const stop_callback<std::function<void()>> callback(source.get_token(),
-                                                            [&] { ran = true; });
-    });
-    EXPECT_EQ(ended.failure, "");
-    EXPECT_TRUE(ran);
-}
+using callback = stop_callback<std::function<void()>>;
 
 TEST(SimStopCallback, DoesNotDieWhileItRunsOnAnotherThread) {
     int met = 0;
     for (std::uint64_t seed = 1; seed != some_seeds; ++seed) {
-        const verdict ended = run_once(
-            [&] {
-                const stop_source source;
-                bool running = false;
-                const auto callback = [&] {
-                    running = true;
-                    for (int i = 0; i != 5; ++i) {
-                        detail::spin_pause();
-                    }
-                    running = false;
-                };
-                std::optional<stop_callback<std::function<void()>>> registered;
-                registered.emplace(source.get_token(), callback);
-                const thread_id other = start("requester", [&] { source.request_stop(); });
-                for (std::size_t i = choices().below(5); i != 0; --i) {
+        const auto play = [&] {
+            stop_source source;
+            bool running = false;
+            const auto take_long = [&] {
+                running = true;
+                for (int i = 0; i != 5; ++i) {
                     detail::spin_pause();
                 }
-                met += running ? 1 : 0;
-                registered.reset();
-                if (running) {
-                    fail("the callback is still running");
-                }
-                join(other);
-            },
-            seed);
-        ASSERT_EQ(ended.failure, "");
+                running = false;
+            };
+            std::optional<callback> registered;
+            registered.emplace(stop_token(source), take_long);
+            const thread_id other = start("requester", [&] { source.request_stop(); });
+            for (std::size_t i = choices().below(5); i != 0; --i) {
+                detail::spin_pause();
+            }
+            met += running ? 1 : 0;
+            registered.reset();
+            if (running) {
+                fail("the callback is still running");
+            }
+            join(other);
+        };
+        ASSERT_EQ(run_once(play, seed), "");
     }
     EXPECT_GT(met, 0);
 }
 
 TEST(SimStopCallback, MayDieInItself) {
-    const verdict ended = run_once([] {
-        const stop_source source;
-        std::optional<stop_callback<std::function<void()>>> registered;
-        registered.emplace(source.get_token(), [&] { registered.reset(); });
+    const auto play = [] {
+        stop_source source;
+        std::optional<callback> registered;
+        registered.emplace(stop_token(source), [&] { registered.reset(); });
         source.request_stop();
-    });
-    EXPECT_EQ(ended.failure, "");
-}
-
-// ---- Memory.
-
-TEST(SimMemory, FailsAtTheChosenAllocation) {
-    int made = 0;
-    const verdict ended = run_once([&] {
-        memory::fail_at(3);
-        try {
-            for (; made != 5; ++made) {
-                // Called by name, because compilers may leave out new-expressions.
-                ::operator delete(::operator new(1));
-            }
-        } catch (const std::bad_alloc&) {
-            memory::fail_at(0);
+        if (registered) {
+            fail("it was not called");
         }
-    });
-    EXPECT_EQ(ended.failure, "");
-    EXPECT_EQ(made, 2);
-}
-
-TEST(SimMemory, ReportsALeak) {
-    int* lost = nullptr;
-    const verdict ended = run_once([&] { lost = new int(0); });
-    EXPECT_NE(ended.failure.find("1 blocks of memory were not freed"), std::string::npos);
-    EXPECT_NE(lost, nullptr);
+    };
+    EXPECT_EQ(run_once(play), "");
 }
 
 TEST(SimMemory, UsesAnAddressAgainAtOnceLaterOrNever) {
     for (const auto how : {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
-        std::vector<std::uintptr_t> places;
+        std::uintptr_t places[3] = {};
         pace same = every_access();
         same.addresses = how;
-        const verdict ended = run(random(1), same, [&] {
+        const auto play = [&] {
+            const auto address = [](const auto& of) {
+                return reinterpret_cast<std::uintptr_t>(of.get());
+            };
             auto first = std::make_unique<int>(0);
             auto second = std::make_unique<int>(0);
-            const auto of_first = reinterpret_cast<std::uintptr_t>(first.get());
-            const auto of_second = reinterpret_cast<std::uintptr_t>(second.get());
+            places[0] = address(first);
+            places[1] = address(second);
             first.reset();
             second.reset();
-            const auto third = std::make_unique<int>(0);
-            const memory::outside real;
-            places = {of_first, of_second, reinterpret_cast<std::uintptr_t>(third.get())};
-        });
-        ASSERT_EQ(ended.failure, "");
-        ASSERT_EQ(places.size(), 3);
+            places[2] = address(std::make_unique<int>(0));
+        };
+        ASSERT_EQ(run_once(play, 1, same), "");
         EXPECT_EQ(places[2] == places[0], how == memory::reuse::late);
         EXPECT_EQ(places[2] == places[1], how == memory::reuse::at_once);
     }
+}
+
+TEST(SimPlay, ASeedRepeatsItselfWhateverRanBefore) {
+    constexpr std::uint64_t seeds = 100;
+    std::vector<std::uint64_t> digests;
+    for (std::uint64_t seed = 0; seed != seeds; ++seed) {
+        const report told = play(random(seed));
+        ASSERT_EQ(told.failure, "") << "seed " << seed;
+        digests.push_back(told.digest);
+    }
+    for (std::uint64_t seed = seeds; seed-- != 0;) {
+        EXPECT_EQ(play(random(seed)).digest, digests[seed]) << "seed " << seed;
+    }
+    EXPECT_EQ(std::set(digests.begin(), digests.end()).size(), seeds);
+}
+
+TEST(SimPlay, TheSameBytesMakeTheSameRun) {
+    constexpr std::array<std::uint8_t, 6> bytes{7, 77, 177, 99, 9, 200};
+    const report told = play(random(bytes), -1, crowd::medium);
+    EXPECT_EQ(told.failure, "");
+    EXPECT_EQ(play(random(bytes), -1, crowd::medium).digest, told.digest);
+}
+
+TEST(SimPlay, AnAllocationThatFailsIsAnotherRun) {
+    const report whole = play(random(1), 0);
+    const report poor = play(random(1), 1);
+    EXPECT_EQ(whole.failure, "");
+    EXPECT_EQ(poor.failure, "");
+    EXPECT_FALSE(whole.allocation_failed);
+    EXPECT_TRUE(poor.allocation_failed);
+    EXPECT_NE(whole.digest, poor.digest);
 }
 
 } // namespace

@@ -67,38 +67,35 @@ pace choose_pace(random& dice, bool large) {
     return how;
 }
 
+struct range {
+    std::size_t least;
+    std::size_t most; ///< 0: there are none.
+};
+
+/// The numbers of a large and of a medium crowd, in the order of the choices.
+constexpr struct {
+    std::size_t plot::* number;
+    range if_large;
+    range if_medium;
+} numbers[] = {
+    {&plot::loops, {1, 6}, {1, 3}},           {&plot::meetings, {1, 8}, {1, 3}},
+    {&plot::coroutines, {100, 600}, {2, 30}}, {&plot::families, {0, 3}, {0, 2}},
+    {&plot::victims, {0, 9}, {0, 3}},         {&plot::bare, {0, 3}, {0, 3}},
+    {&plot::threads, {0, 5}, {0, 3}},         {&plot::thread_tasks, {0, 0}, {0, 1}},
+    {&plot::operations, {1, 3}, {1, 5}},      {&plot::circles, {0, 5}, {0, 2}},
+    {&plot::buttons, {1, 20}, {1, 4}},        {&plot::cancellers, {0, 2}, {0, 2}},
+    {&plot::late_spawners, {0, 2}, {0, 1}},
+};
+
 plot choose_plot(random& dice, long failing_allocation, crowd largest) {
     plot p;
     const std::size_t size = largest == crowd::large ? dice.below(8) : dice.between(2, 7);
     const bool large = size <= 1;
-    const bool medium = size == 2 || size == 3;
-    if (large) {
-        p.loops = dice.between(1, 6);
-        p.meetings = dice.between(1, 8);
-        p.coroutines = dice.between(100, 600);
-        p.families = dice.below(4);
-        p.victims = dice.below(10);
-        p.bare = dice.below(4);
-        p.threads = dice.below(6);
-        p.operations = dice.between(1, 3);
-        p.circles = dice.below(6);
-        p.buttons = dice.between(1, 20);
-        p.cancellers = dice.below(3);
-        p.late_spawners = dice.below(3);
-    } else if (medium) {
-        p.loops = dice.between(1, 3);
-        p.meetings = dice.between(1, 3);
-        p.coroutines = dice.between(2, 30);
-        p.families = dice.below(3);
-        p.victims = dice.below(4);
-        p.bare = dice.below(4);
-        p.threads = dice.below(4);
-        p.thread_tasks = dice.below(2);
-        p.operations = dice.between(1, 5);
-        p.circles = dice.below(3);
-        p.buttons = dice.between(1, 4);
-        p.cancellers = dice.below(3);
-        p.late_spawners = dice.below(2);
+    if (size <= 3) {
+        for (const auto& [number, if_large, if_medium] : numbers) {
+            const range& from = large ? if_large : if_medium;
+            p.*number = from.most == 0 ? 0 : dice.between(from.least, from.most);
+        }
     } else {
         p.loops = dice.below(3);
         p.meetings = dice.below(2);
@@ -183,6 +180,7 @@ public:
         for (std::size_t i = 1; i != told.failed.size(); ++i) {
             told.failed.at(i) = all.failed(static_cast<exchange_errc>(i));
         }
+        told.allocation_failed = memory::has_failed();
     }
 
 private:
@@ -541,10 +539,7 @@ private:
 report play(random choices, long failing_allocation, crowd largest) {
     const plot p = choose_plot(choices, failing_allocation, largest);
     report told;
-    const verdict ended = run(choices, p.how, [&] {
-        stage(p).play(told);
-        told.allocation_failed = memory::has_failed();
-    });
+    const verdict ended = run(choices, p.how, [&] { stage(p).play(told); });
     static_cast<verdict&>(told) = ended;
     return told;
 }

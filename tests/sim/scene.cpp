@@ -42,7 +42,7 @@ meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
 
 void scene::add_button() {
     const memory::reserve unfailing;
-    buttons.push_back({stop_source(), ++last_stop_, false});
+    renew(buttons.emplace_back());
 }
 
 looper& scene::add_loop(run_loop_options options) {
@@ -86,17 +86,38 @@ history::colour scene::choose_colour(meeting& where) noexcept {
     return choices().below(8) < where.reds ? history::colour::red : history::colour::blue;
 }
 
-wish scene::make_wish(meeting& where, bool timers) noexcept {
-    if (temper.trying != 0 && choices().one_in(temper.trying)) {
-        return {.how = wish::way::tries, .colour = choose_colour(where)};
+wish scene::make_wish(bool timers) noexcept {
+    meeting* const first = choose_meeting();
+    if (first == nullptr) {
+        return {.size = 0};
     }
-    return make_wish_to_wait(where, timers);
+    random& dice = choices();
+    const bool selects = temper.selecting != 0 && dice.one_in(temper.selecting);
+    wish made{.how = wish::way::tries, .where = {first}};
+    if (temper.trying != 0 && dice.one_in(temper.trying)) {
+        made.colours[0] = choose_colour(*first);
+    } else {
+        made = make_wish_to_wait(*first, timers);
+    }
+    if (selects) {
+        made.size = dice.between(2, wish::most);
+        made.is_biased = dice.one_in(2);
+        made.is_small = dice.one_in(2);
+    }
+    for (std::size_t i = 1; i < made.size; ++i) {
+        made.where.at(i) = choose_meeting();
+        // Not on both sides of one exchanger.
+        const auto before = std::ranges::find(made.where, made.where.at(i)) - made.where.begin();
+        const auto same = static_cast<std::size_t>(before);
+        made.colours.at(i) = same != i ? made.colours.at(same) : choose_colour(*made.where.at(i));
+    }
+    return made;
 }
 
 wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     random& dice = choices();
-    wish made;
-    made.colour = choose_colour(where);
+    wish made{.where = {&where}};
+    made.colours[0] = choose_colour(where);
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
@@ -115,65 +136,32 @@ wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     return made;
 }
 
-bool scene::selects() noexcept {
-    return temper.selecting != 0 && choices().one_in(temper.selecting);
-}
-
-selection_wish scene::make_selection(meeting& first, bool timers) noexcept {
-    selection_wish made{.limits = make_wish(first, timers),
-                        .size = choices().between(2, selection_wish::most),
-                        .where = {&first},
-                        .colours = {},
-                        .is_biased = choices().one_in(2),
-                        .is_small = choices().one_in(2)};
-    made.colours[0] = made.limits.colour;
-    for (std::size_t i = 1; i != made.size; ++i) {
-        made.where.at(i) = choose_meeting();
-        // Not on both sides of one exchanger.
-        const auto before = std::ranges::find(made.where, made.where.at(i)) - made.where.begin();
-        const auto same = static_cast<std::size_t>(before);
-        made.colours.at(i) = same != i ? made.colours.at(same) : choose_colour(*made.where.at(i));
-    }
-    return made;
-}
-
-record& scene::begin(meeting& where, const wish& what, long given) {
-    return begin(where, what, given, 0);
-}
-
-record& scene::begin_case(const selection_wish& what, std::size_t i, long given, record* lead) {
-    if (i == 0) {
+record& scene::begin(const wish& what, std::size_t i, long given, record* lead) {
+    meeting& where = *what.where.at(i);
+    const bool selects = what.size != 1;
+    if (selects && i == 0) {
         ++last_selection_;
         note("selects between {} cases:", static_cast<long>(what.size));
     }
-    wish each = what.limits;
-    each.colour = what.colours.at(i);
-    record& op = begin(*what.where.at(i), each, given, last_selection_);
-    op.lead = lead == nullptr ? &op : lead;
-    op.is_double = std::find(what.where.begin(), what.where.begin() + i, what.where.at(i)) !=
-                   what.where.begin() + i;
-    return op;
-}
-
-record& scene::begin(meeting& where, const wish& what, long given,
-                     history::selection_id selection) {
     const memory::reserve unfailing;
     record& op = records_.emplace_back();
     op.given = given;
     op.where = &where;
-    op.colour = what.colour;
+    op.colour = what.colours.at(i);
     op.home = loop_of(current_executor());
-    op.lead = &op;
-    op.selects = selection != 0;
+    op.lead = lead == nullptr ? &op : lead;
+    op.selects = selects;
+    op.is_double =
+        std::find(what.where.begin(), what.where.begin() + i, &where) != what.where.begin() + i;
     ++where.begun;
     history::call call{.given = given,
                        .channel = where.id,
                        .way =
                            what.how == wish::way::tries ? history::way::tries : history::way::waits,
-                       .colour = what.colour,
-                       .selection = selection};
+                       .colour = op.colour,
+                       .selection = selects ? last_selection_ : 0};
     if (what.stop != nullptr) {
-        op.stop = what.stop->source.get_token();
+        op.stop = stop_token(*what.stop->source);
         call.stop = what.stop->id;
     }
     if (what.how == wish::way::waits_for || what.how == wish::way::waits_until) {
@@ -189,7 +177,7 @@ record& scene::begin(meeting& where, const wish& what, long given,
     }
     op.place = under_way_.size();
     under_way_.push_back(&op);
-    note("gives {} to exchanger {} as {}", given, where.id, static_cast<long>(what.colour));
+    note("gives {} to exchanger {} as {}", given, where.id, static_cast<long>(op.colour));
     if (what.stop != nullptr) {
         note("  until stop {}", static_cast<long>(call.stop));
     }
@@ -246,20 +234,7 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
         waits = certain && where.ex.somebody_waits();
     }
     const std::uint64_t before = turns();
-    where.ex.visit([&]<class Exchanger>(Exchanger& ex) {
-        if constexpr (without_colours<Exchanger>) {
-            end(ex.try_exchange(std::move(mine)));
-        } else if constexpr (std::is_same_v<Exchanger, item_channel>) {
-            if (as == history::colour::red) {
-                end(ex.try_send(std::move(mine)));
-            } else {
-                end(ex.try_receive());
-            }
-        } else {
-            end(as == history::colour::red ? ex.try_red(std::move(mine))
-                                           : ex.try_blue(std::move(mine)));
-        }
-    });
+    where.ex.as(as, mine, [&](auto, auto try_now) { end(try_now()); });
     if (no_partner && waits && turns() == before) {
         fail("a try has not taken the partner that was waiting");
     }
@@ -288,7 +263,7 @@ void scene::press(button& which) {
     if (std::exchange(which.used, true)) {
         renew(which);
     }
-    const stop_source pressed = which.source;
+    stop_source& pressed = *which.source;
     const history::stop_id id = which.id;
     if (choices().one_in(2)) {
         renew(which);
@@ -315,7 +290,7 @@ void scene::perhaps_disturb() {
 
 void scene::renew(button& which) {
     const memory::reserve unfailing;
-    which = {stop_source(), ++last_stop_, false};
+    which = {&sources_.emplace_back(), ++last_stop_, false};
 }
 
 void scene::close(meeting& where) {

@@ -9,7 +9,6 @@
 #include "sim/scheduler.hpp"
 #include "sim/stop_token.hpp"
 #include "sim/venue.hpp"
-#include "support/history.hpp"
 
 #include <tryst/run_loop.hpp>
 
@@ -24,8 +23,6 @@
 #include <vector>
 
 namespace tryst::sim {
-
-using test::history;
 
 /// An exchanger, and what may be done with it.
 struct meeting {
@@ -58,9 +55,9 @@ struct looper {
     int posters = 0; ///< How many threads are posting to it.
 };
 
-/// A stop source. It is renewed after use: at once, or before the next use.
+/// A stop source. Another takes its place after use: at once, or before the next use.
 struct button {
-    stop_source source;
+    stop_source* source = nullptr;
     history::stop_id id = 0;
     bool used = false;
 };
@@ -88,22 +85,15 @@ struct record {
     bool has_arrived() const noexcept { return ended || lead->arrived; }
 };
 
-/// What a party is going to do.
+/// What a party is going to do: an exchange, or a selection between several.
 struct wish {
     enum class way : std::uint8_t { waits, waits_for, waits_until, tries };
-
-    way how = way::waits;
-    history::colour colour = history::colour::any;
-    button* stop = nullptr;
-    instant patience{0}; // or the deadline
-};
-
-/// A selection that a party is going to make.
-struct selection_wish {
     static constexpr std::size_t most = 3;
 
-    wish limits; ///< Its colour has no meaning.
-    std::size_t size = 0;
+    way how = way::waits;
+    button* stop = nullptr;
+    instant patience{0}; ///< Or the deadline.
+    std::size_t size = 1; ///< How many cases there are.
     std::array<meeting*, most> where{};
     std::array<history::colour, most> colours{};
     bool is_biased = false;
@@ -143,21 +133,15 @@ public:
 
     // ---- What parties do.
 
-    /// @returns some open public meeting; null if there is none.
-    meeting* choose_meeting() noexcept;
     /// @param timers  false: of all deadlines, only past ones are possible.
-    wish make_wish(meeting& where, bool timers) noexcept;
+    /// @returns a wish of size 0 if no exchanger is open.
+    wish make_wish(bool timers) noexcept;
     wish make_wish_to_wait(meeting& where, bool timers) noexcept;
-    /// Whether the next operation is a selection.
-    bool selects() noexcept;
-    /// @param first  the place of one of its cases.
-    selection_wish make_selection(meeting& first, bool timers) noexcept;
     item make_item() noexcept { return {items, ++last_item_}; }
 
-    record& begin(meeting& where, const wish& what, long given);
-    /// Case `i` of a selection.
+    /// Begins case `i`.
     /// @param lead  the first case; null if this is it.
-    record& begin_case(const selection_wish& what, std::size_t i, long given, record* lead);
+    record& begin(const wish& what, std::size_t i, long given, record* lead);
     template <class T, class Own>
     void ended(record& op, const exchange_result<T, Own>& result) {
         if (op.ended) {
@@ -221,8 +205,8 @@ public:
     const history& told() const noexcept { return history_; }
 
 private:
+    meeting* choose_meeting() noexcept; ///< Open and public; null if there is none.
     history::colour choose_colour(meeting& where) noexcept;
-    record& begin(meeting& where, const wish& what, long given, history::selection_id selection);
     template <class T, class Own>
     static void tell(long given, const exchange_result<T, Own>& result) {
         if (!result) {
@@ -239,6 +223,7 @@ private:
 
     history history_{1};
     std::deque<record> records_;
+    std::deque<stop_source> sources_;
     std::vector<record*> under_way_;
     long last_item_ = 0;
     history::stop_id last_stop_ = 0;

@@ -3,8 +3,7 @@
 
 #include "sim/memory.hpp"
 #include "support/fiber.hpp"
-
-#include <tryst/detail/platform/trace.hpp>
+#include "support/step_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,17 +49,16 @@ constexpr std::size_t stack_size = std::size_t{1} << 20U;
 constexpr std::size_t stack_size = std::size_t{1} << 18U;
 #endif
 
-static_assert(step_kinds == static_cast<unsigned>(detail::step::wait_end) + 1,
-              "one counter for each step");
+static_assert(step_kinds == detail::step_count);
 
+// Kept from run to run:
+std::array<std::unique_ptr<test::fiber>, max_threads> fibers;
+std::array<std::uint64_t, step_kinds> all_steps_taken{};
+trace_of traced = trace_of::nothing;
+std::uint64_t runs = 0;
+
+/// What belongs to one run.
 struct world {
-    // Kept from run to run:
-    std::array<std::unique_ptr<test::fiber>, max_threads> fibers;
-    std::array<std::uint64_t, step_kinds> times_taken{};
-    trace_of trace = trace_of::nothing;
-    std::uint64_t run = 0;
-
-    // Of one run:
     bool on_fiber = false;
     random choose{0};
     pace how;
@@ -71,8 +69,8 @@ struct world {
     std::uint64_t decisions = 0;
     std::uint64_t turns = 0; // of all threads
     std::int64_t lowest_rank = 0;
-    instant time{0};
-    std::int64_t turn = forever; // accesses in this turn, gone and to go
+    instant time = start_of_time;
+    std::int64_t turn = 0; // accesses in this turn, gone and to go
     std::int64_t until_choice = 0; // as inside::until_decision, if each access is printed
     std::uint64_t steps = 0; // before this turn
     std::uint64_t step_limit = 0;
@@ -103,7 +101,7 @@ void set_turn(std::int64_t length) noexcept {
 
 void new_turn() noexcept {
     w.until_choice = static_cast<std::int64_t>(w.choose.between(1, 2 * w.how.mean_turn - 1));
-    set_turn(w.trace == trace_of::accesses ? 1 : w.until_choice);
+    set_turn(traced == trace_of::accesses ? 1 : w.until_choice);
 }
 
 // ---- The trace.
@@ -224,7 +222,7 @@ void hold_up(thread& t) noexcept {
 /// Lets `w.next` run instead; or a thread that `run_all_threads` chooses, if that is `nobody`.
 void leave() noexcept {
     set_turn(0);
-    w.fibers[w.current]->leave();
+    fibers[w.current]->leave();
 }
 
 void let_other_run() noexcept {
@@ -311,7 +309,7 @@ void run_all_threads() {
         mix(next);
         mix(w.steps);
         w.on_fiber = true;
-        w.fibers[next]->enter();
+        fibers[next]->enter();
         w.on_fiber = false;
         set_turn(0);
     }
@@ -323,26 +321,14 @@ void run_all_threads() {
 
 verdict run(const random& choices, const pace& how, const std::function<void()>& play,
             std::uint64_t step_limit) {
-    ++w.run;
+    ++runs;
+    w = {};
     w.choose = choices;
     w.how = how;
-    w.threads.clear();
-    w.threads.reserve(max_threads);
-    w.awake.clear();
-    w.awake.reserve(max_threads);
-    w.current = 0;
-    w.next = nobody;
-    w.decisions = 0;
-    w.turns = 0;
-    w.lowest_rank = 0;
-    w.time = start_of_time;
-    w.turn = inside::until_decision = 0;
-    w.steps = 0;
     w.step_limit = step_limit;
-    w.digest = 0;
-    w.failure.clear();
-    w.over = false;
-    w.by_the_test = 0;
+    w.threads.reserve(max_threads);
+    w.awake.reserve(max_threads);
+    inside::until_decision = 0;
     memory::begin(how.addresses);
     start("main", play);
     run_all_threads();
@@ -381,10 +367,10 @@ thread_id start(std::string name, std::function<void()> body) {
     t.name.assign(name.data(), name.size());
     t.body = std::move(body);
     t.rank = static_cast<std::int64_t>(w.choose.below(1U << 20U));
-    if (w.fibers[id] == nullptr) {
-        w.fibers[id] = std::make_unique<test::fiber>(stack_size);
+    if (fibers[id] == nullptr) {
+        fibers[id] = std::make_unique<test::fiber>(stack_size);
     }
-    w.fibers[id]->prepare(run_thread, reinterpret_cast<void*>(id));
+    fibers[id]->prepare(run_thread, reinterpret_cast<void*>(id));
     set_awake(id);
     return id;
 }
@@ -442,7 +428,7 @@ std::uint64_t turns() noexcept {
 }
 
 std::uint64_t run_number() noexcept {
-    return w.run;
+    return runs;
 }
 
 instant now() noexcept {
@@ -521,78 +507,20 @@ void step_taken(unsigned step) noexcept {
     if (w.by_the_test != 0) {
         return;
     }
-    ++w.times_taken[step];
+    ++all_steps_taken[step];
     if (!w.on_fiber) {
         return;
     }
-    if (w.trace != trace_of::nothing) {
+    if (traced != trace_of::nothing) {
         print_prefix();
-        std::printf("  %s\n", name_of_step(step));
+        std::printf("  %s\n", test::step_names[step].data());
     }
     mix(step);
     linger();
 }
 
 std::uint64_t times_taken(unsigned step) noexcept {
-    return w.times_taken[step];
-}
-
-const char* name_of_step(unsigned step) noexcept {
-    switch (static_cast<detail::step>(step)) {
-    case detail::step::claim_in_wait_list:
-        return "claims a partner in the wait list";
-    case detail::step::claim_in_arena:
-        return "claims a partner in the arena";
-    case detail::step::completion_in_place:
-        return "completes it in place";
-    case detail::step::offer_in_arena:
-        return "offers itself in the arena";
-    case detail::step::another_turn:
-        return "waits another turn in the arena";
-    case detail::step::expiry:
-        return "its offer has expired";
-    case detail::step::growth:
-        return "the arena grows";
-    case detail::step::shrinkage:
-        return "the arena shrinks";
-    case detail::step::stop:
-        return "a stop withdraws a waiter";
-    case detail::step::late_stop:
-        return "a stop is too late for its waiter";
-    case detail::step::own_stop:
-        return "finds a stop when it parks";
-    case detail::step::pinned:
-        return "completes over a withdrawal";
-    case detail::step::withdrawing:
-        return "is about to withdraw";
-    case detail::step::completing:
-        return "completes a waiter";
-    case detail::step::vacancy:
-        return "finds the place of a withdrawn waiter";
-    case detail::step::refill:
-        return "reuses the place of a withdrawn waiter";
-    case detail::step::disowning:
-        return "disowns a vacant place of the other colour";
-    case detail::step::ticket:
-        return "takes a ticket";
-    case detail::step::passing_over:
-        return "passes over a party that is on its way";
-    case detail::step::recycling:
-        return "recycles a segment";
-    case detail::step::sweeping:
-        return "sweeps out a segment";
-    case detail::step::commit:
-        return "decides for a case of a selection";
-    case detail::step::stale_claim:
-        return "claims a waiter of a selection that is decided";
-    case detail::step::held_selection:
-        return "waits for the registration of a selection";
-    case detail::step::wait_start:
-        return "is about to offer its waiter";
-    case detail::step::wait_end:
-        return "ends its wait";
-    }
-    return "takes an unknown step";
+    return all_steps_taken[step];
 }
 
 // ---- The trace.
@@ -602,19 +530,19 @@ void note(sentence what, long a, long b, long c) noexcept {
     mix(static_cast<std::uint64_t>(a));
     mix(static_cast<std::uint64_t>(b));
     mix(static_cast<std::uint64_t>(c));
-    if (w.trace != trace_of::nothing) {
+    if (traced != trace_of::nothing) {
         print_note(what.text, {a, b, c});
     }
 }
 
 void set_trace(trace_of what) noexcept {
-    w.trace = what;
+    traced = what;
 }
 
 // ---- Accesses.
 
 void inside::decide(const char* what, const std::source_location& where) noexcept {
-    if (w.trace == trace_of::accesses) {
+    if (traced == trace_of::accesses) {
         print_access(what, where);
         if (--w.until_choice > 0) {
             set_turn(1);

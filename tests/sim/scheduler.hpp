@@ -132,7 +132,6 @@ void step_taken(unsigned step) noexcept;
 /// How often each step was taken, over all runs.
 inline constexpr unsigned step_kinds = 26;
 std::uint64_t times_taken(unsigned step) noexcept;
-const char* name_of_step(unsigned step) noexcept;
 
 // ---- The trace.
 

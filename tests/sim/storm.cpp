@@ -29,22 +29,7 @@ using namespace std::chrono_literals;
 /// How all waits are ended.
 enum class ending : std::uint8_t { stop, deadline, close, destruction_of_loops };
 
-constexpr std::array endings{ending::stop, ending::deadline, ending::close,
-                             ending::destruction_of_loops};
-
-const char* name_of(ending how) {
-    switch (how) {
-    case ending::stop:
-        return "one stop";
-    case ending::deadline:
-        return "one deadline";
-    case ending::close:
-        return "closes";
-    case ending::destruction_of_loops:
-        return "destruction of the loops";
-    }
-    return "";
-}
+constexpr std::array names{"one stop", "one deadline", "closes", "destruction of the loops"};
 
 constexpr std::size_t loop_count = 4;
 
@@ -53,7 +38,11 @@ struct each_alone {
     static constexpr const char* name = "apart";
     std::deque<exchanger<int>> all;
 
-    exchanger<int>& next() { return all.emplace_back(std::size_t{0}); }
+    auto next() {
+        return [&at = all.emplace_back(std::size_t{0})](auto... limit) {
+            return at.exchange(0, limit...);
+        };
+    }
     void close() {
         for (exchanger<int>& each : all) {
             each.close();
@@ -67,7 +56,9 @@ struct all_together {
     static constexpr const char* name = Order == order::fifo ? "fifo" : "lifo";
     red_blue_exchanger<int, int, Order> all;
 
-    auto& next() { return all; }
+    auto next() {
+        return [this](auto... limit) { return all.red(0, limit...); };
+    }
     void close() { all.close(); }
 };
 
@@ -75,32 +66,21 @@ template <class Meetings>
 struct crowd {
     Meetings meetings;
     std::array<std::optional<run_loop>, loop_count> loops;
-    stop_source stop;
+    std::optional<stop_source> stop{std::in_place};
     detail::clock::time_point deadline{2h};
     std::size_t returned = 0;
     std::size_t nodes = 0;
 };
 
-template <class Meetings>
-task<> wait_at(crowd<Meetings>& all, exchanger<int>& where, ending how) {
+/// @param wait  makes the operation, with these limits.
+template <class Meetings, class Wait>
+task<> wait_at(crowd<Meetings>& all, Wait wait, ending how) {
     if (how == ending::stop) {
-        static_cast<void>(co_await where.exchange(0, all.stop.get_token()));
+        static_cast<void>(co_await wait(stop_token(*all.stop)));
     } else if (how == ending::deadline) {
-        static_cast<void>(co_await where.exchange(0, all.deadline));
+        static_cast<void>(co_await wait(all.deadline));
     } else {
-        static_cast<void>(co_await where.exchange(0));
-    }
-    ++all.returned;
-}
-
-template <class Meetings, order Order>
-task<> wait_at(crowd<Meetings>& all, red_blue_exchanger<int, int, Order>& where, ending how) {
-    if (how == ending::stop) {
-        static_cast<void>(co_await where.red(0, all.stop.get_token()));
-    } else if (how == ending::deadline) {
-        static_cast<void>(co_await where.red(0, all.deadline));
-    } else {
-        static_cast<void>(co_await where.red(0));
+        static_cast<void>(co_await wait());
     }
     ++all.returned;
 }
@@ -127,7 +107,7 @@ template <class Meetings>
 void end_all(crowd<Meetings>& all, ending how) {
     switch (how) {
     case ending::stop:
-        all.stop.request_stop();
+        all.stop->request_stop();
         break;
     case ending::deadline:
         while (now() < all.deadline.time_since_epoch()) {
@@ -160,7 +140,7 @@ void storm_again(crowd<Meetings>& all, std::size_t count, ending how) {
     reset_loops();
     const std::size_t first = memory::in_use();
     for (int i = 1; i != storms; ++i) {
-        all.stop = stop_source();
+        all.stop.emplace();
         all.deadline += 2h;
         let_wait(all, count, how);
         end_all(all, how);
@@ -208,7 +188,8 @@ cost measure(std::size_t count, ending how) {
     const auto each = static_cast<double>(again ? storms * count : count);
     std::printf(
         "%8zu waits, %-5s, ended by %-24s %6.2f accesses and %.2f nodes each; %7.1f ms in all\n",
-        count, Meetings::name, name_of(how), static_cast<double>(ended.steps) / each,
+        count, Meetings::name, names.at(static_cast<std::size_t>(how)),
+        static_cast<double>(ended.steps) / each,
         static_cast<double>(nodes) / static_cast<double>(count), wall.count());
     return {ended.steps, nodes};
 }
@@ -218,7 +199,8 @@ bool is_linear() {
     constexpr std::size_t small = 10'000;
     constexpr std::size_t large = 10 * small;
     bool linear = true;
-    for (const ending how : endings) {
+    for (std::size_t i = 0; i != names.size(); ++i) {
+        const auto how = static_cast<ending>(i);
         const cost of_small = measure<Meetings>(small, how);
         const cost of_large = measure<Meetings>(large, how);
         // A logarithm would already show: log(large) / log(small) is 1.25.

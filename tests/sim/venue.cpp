@@ -8,6 +8,9 @@ namespace tryst::sim {
 
 void venue::make(kind which, std::size_t capacity) {
     what_ = which;
+    if (which == kind::counted || which == kind::counted_lifo) {
+        counters_ = std::make_unique<counters>(choices().between(0, 2));
+    }
     switch (which) {
     case kind::plain:
         owned_ = std::make_unique<plain_exchanger>(capacity);
@@ -25,11 +28,9 @@ void venue::make(kind which, std::size_t capacity) {
         owned_ = std::make_unique<item_channel>();
         break;
     case kind::counted:
-        counters_ = std::make_unique<counters>(choices().between(0, 2));
         owned_ = std::make_unique<counted_exchanger>(capacity, *counters_);
         break;
     case kind::counted_lifo:
-        counters_ = std::make_unique<counters>(choices().between(0, 2));
         owned_ = std::make_unique<counted_lifo_exchanger>(capacity, *counters_);
         break;
     }

@@ -3,6 +3,7 @@
 /// An exchanger of any kind: without colours, with two colours, or a channel.
 #pragma once
 
+#include "support/history.hpp"
 #include "support/short_exchanger.hpp"
 #include "support/tracked.hpp"
 
@@ -29,9 +30,28 @@ using item_channel = synchronous_channel<item>;
 using counted_exchanger = exchanger<item, counted>;
 using counted_lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 
-template <class Exchanger>
-concept without_colours =
-    std::is_same_v<Exchanger, plain_exchanger> || std::is_same_v<Exchanger, counted_exchanger>;
+using test::history;
+
+/// `Of` with the sides of all these exchangers.
+template <template <class...> class Of>
+class of_all_sides {
+    template <class WaitList, detail::colour Colour, class... Observer>
+    using side = detail::side<WaitList, item, item, Colour, Observer...>;
+    using colour = detail::colour;
+    using counting = detail::observer<counted>;
+
+public:
+    using type =
+        Of<side<detail::single_slot, colour::none>, side<detail::dual_queue, colour::red>,
+           side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
+           side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
+           side<detail::dual_stack, colour::blue>,
+           detail::side<detail::dual_queue, item, void, colour::red>,
+           detail::side<detail::dual_queue, void, item, colour::blue>,
+           side<detail::single_slot, colour::none, counting>,
+           side<detail::dual_stack, colour::red, counting>,
+           side<detail::dual_stack, colour::blue, counting>>;
+};
 
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
@@ -67,6 +87,29 @@ public:
                 }
             },
             owned_);
+    }
+
+    /// Calls `use(make, try_now)` for a party of this colour that brings `mine`: `make(more...)`
+    /// makes its operation, and `try_now()` tries once.
+    template <class Use>
+    void as(history::colour who, item& mine, Use use) {
+        const bool red = who == history::colour::red;
+        visit([&]<class Exchanger>(Exchanger& ex) {
+            if constexpr (requires { ex.exchange(std::move(mine)); }) {
+                use([&](auto... more) { return ex.exchange(std::move(mine), more...); },
+                    [&] { return ex.try_exchange(std::move(mine)); });
+            } else if constexpr (requires { ex.receive(); }) {
+                red ? use([&](auto... more) { return ex.send(std::move(mine), more...); },
+                          [&] { return ex.try_send(std::move(mine)); })
+                    : use([&](auto... more) { return ex.receive(more...); },
+                          [&] { return ex.try_receive(); });
+            } else {
+                red ? use([&](auto... more) { return ex.red(std::move(mine), more...); },
+                          [&] { return ex.try_red(std::move(mine)); })
+                    : use([&](auto... more) { return ex.blue(std::move(mine), more...); },
+                          [&] { return ex.try_blue(std::move(mine)); });
+            }
+        });
     }
 
     void close() {
