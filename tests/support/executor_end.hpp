@@ -76,12 +76,6 @@ inline task<> own_a_scope(synchronous_channel<int>& channel) {
     co_await scope.join();
 }
 
-inline task<> hop(run_loop& loop, bool& ran) {
-    EXPECT_TRUE(loop.running_here());
-    co_await loop.schedule();
-    ran = true;
-}
-
 /// Where the work of a scope is when the scope ends.
 enum class work_state { not_started, queued, waiting, sleeping, closed, stopped, selected };
 
@@ -169,138 +163,14 @@ inline task<> destroy_amid_the_queue(std::vector<std::size_t> numbers, executor_
 template <class Subject>
 class executor_end {
 public:
-    template <class Function>
-    static void during_the_end(Subject& subject, Function function) {
-        bool called = false;
-        auto& on = subject.on();
-        on.spawn(wait_with(at_end([&called, &on, function]() mutable {
-            called = true;
-            function(on);
-        })));
-        subject.settle();
-        subject.end();
-        EXPECT_TRUE(called);
-    }
-
-    static void has_no_current_executor() {
-        Subject subject;
-        during_the_end(subject, [](auto& on) {
-            EXPECT_FALSE(current_executor());
-            EXPECT_FALSE(detail::may_block());
-            EXPECT_FALSE(on.executor().running_here());
-        });
-        EXPECT_FALSE(current_executor());
-        EXPECT_TRUE(detail::may_block());
-    }
-
-    static void is_not_adopted() {
-        synchronous_channel<int> channel;
-        Subject subject;
-        during_the_end(subject, [&channel](auto&) { send_alone(channel, 1); });
-        const auto received = channel.try_receive(); // resumes the sender
-        ASSERT_TRUE(received);
-        EXPECT_EQ(*received, 1);
-    }
-
-    static void serves_no_deadline() {
-        synchronous_channel<int> channel;
-        std::promise<bool> end;
-        auto timed_out = end.get_future();
-        Subject subject;
-        during_the_end(subject, [&](auto&) { time_out_alone(channel, std::move(end)); });
-        EXPECT_TRUE(timed_out.get());
-    }
-
-    static void frees_what_is_spawned() {
-        census kept;
-        {
-            Subject subject;
-            during_the_end(subject, [&](auto& on) { spawn_at_end(on, kept, 3); });
-        }
-        EXPECT_EQ(kept.created, 3);
-        EXPECT_EQ(kept.alive, 0);
-    }
-
-    static void discards_what_is_posted() {
-        bool ran = false;
-        struct node : executor_node {
-            bool* ran;
-        } posted{{}, &ran};
-        posted.run = [](executor_node* self) noexcept { *static_cast<node*>(self)->ran = true; };
-        Subject subject;
-        during_the_end(subject, [&](auto& on) { on.executor().post(&posted); });
-        EXPECT_FALSE(ran);
-    }
-
-    static void lets_a_coroutine_go_that_schedules_itself() {
-        Subject subject;
-        during_the_end(subject, [](auto& on) {
-            const bare_coroutine scheduled = schedule_alone(on.executor());
-        });
-    }
-
-    static void ends_a_scope() {
-        synchronous_channel<int> channel;
-        Subject subject;
-        subject.on().spawn(own_a_scope(channel));
-        subject.settle();
-        subject.end();
-        EXPECT_TRUE(channel.try_receive());
-    }
-
-    /// In a task of it, another executor ends, and uses it.
-    static void may_contain_another_end() {
-        synchronous_channel<int> channel;
-        census kept;
-        {
-            Subject outer;
-            during_the_end(outer, [&](auto& on_outer) {
-                Subject inner;
-                during_the_end(inner, [&](auto& on_inner) {
-                    spawn_at_end(on_outer, kept, 2);
-                    spawn_at_end(on_inner, kept, 2);
-                    send_alone(channel, 1);
-                });
-                EXPECT_FALSE(current_executor());
-                send_alone(channel, 2);
-            });
-        }
-        EXPECT_EQ(kept.created, 4);
-        EXPECT_EQ(kept.alive, 0);
-        EXPECT_TRUE(channel.try_receive());
-        EXPECT_TRUE(channel.try_receive());
-    }
-
-    /// A frame that is destroyed runs a loop.
-    static void may_run_another_loop() {
-        Subject subject;
-        during_the_end(subject, [](auto&) {
-            run_loop loop;
-            bool ran = false;
-            loop.spawn(hop(loop, ran));
-            loop.run_until_idle();
-            EXPECT_TRUE(ran);
-            EXPECT_FALSE(current_executor());
-        });
-    }
-
-    /// However long the queue is, because work must not block the executor for long.
-    static void finds_queued_work_without_a_search() {
-        using enum work_state;
-        for (const auto state :
-             {not_started, queued, waiting, sleeping, closed, stopped, selected}) {
-            Subject subject;
-            subject.on().spawn(end_amid_the_queue(state, subject.on().executor()));
-            subject.settle();
-            subject.end();
-        }
-        for (const auto& order :
-             {std::vector<std::size_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}}) {
-            Subject subject;
-            subject.on().spawn(destroy_amid_the_queue(order, subject.on().executor()));
-            subject.settle();
-            subject.end();
-        }
+    static void check() {
+        finds_queued_work_without_a_search();
+        has_no_current_executor();
+        serves_no_wait_that_begins_then();
+        discards_what_is_posted_then();
+        ends_a_scope();
+        may_contain_another_end();
+        may_run_another_loop();
     }
 
 #ifndef NDEBUG
@@ -318,20 +188,108 @@ public:
     }
 #endif
 
-    static void check() {
-        finds_queued_work_without_a_search();
-        has_no_current_executor();
-        is_not_adopted();
-        serves_no_deadline();
-        frees_what_is_spawned();
-        discards_what_is_posted();
-        lets_a_coroutine_go_that_schedules_itself();
-        ends_a_scope();
-        may_contain_another_end();
-        may_run_another_loop();
+private:
+    template <class Function>
+    static void during_the_end(Function function) {
+        Subject subject;
+        bool called = false;
+        auto& on = subject.on();
+        on.spawn(wait_with(at_end([&called, &on, function]() mutable {
+            called = true;
+            function(on);
+        })));
+        subject.settle();
+        subject.end();
+        EXPECT_TRUE(called);
     }
 
-private:
+    /// Ends an executor on which the task that `make` makes has begun.
+    template <class Make>
+    static void end_after(Make make) {
+        Subject subject;
+        subject.on().spawn(make(subject.on().executor()));
+        subject.settle();
+        subject.end();
+    }
+
+    /// However long the queue is, because work must not block the executor for long.
+    static void finds_queued_work_without_a_search() {
+        using enum work_state;
+        for (const auto state :
+             {not_started, queued, waiting, sleeping, closed, stopped, selected}) {
+            end_after([&](executor_ref on) { return end_amid_the_queue(state, on); });
+        }
+        for (const auto& order :
+             {std::vector<std::size_t>{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}}) {
+            end_after([&](executor_ref on) { return destroy_amid_the_queue(order, on); });
+        }
+    }
+
+    static void has_no_current_executor() {
+        during_the_end([](auto& on) {
+            EXPECT_FALSE(current_executor());
+            EXPECT_FALSE(detail::may_block());
+            EXPECT_FALSE(on.executor().running_here());
+        });
+        EXPECT_FALSE(current_executor());
+        EXPECT_TRUE(detail::may_block());
+    }
+
+    static void serves_no_wait_that_begins_then() {
+        synchronous_channel<int> channel;
+        std::promise<bool> end;
+        auto timed_out = end.get_future();
+        during_the_end([&](auto&) {
+            send_alone(channel, 1);
+            time_out_alone(channel, std::move(end));
+        });
+        EXPECT_TRUE(timed_out.get());
+        EXPECT_EQ(channel.try_receive(), 1); // resumes the sender, which has not adopted it
+    }
+
+    static void discards_what_is_posted_then() {
+        executor_node posted{};
+        posted.run = [](executor_node*) noexcept { ADD_FAILURE() << "run"; };
+        during_the_end([&](auto& on) {
+            on.executor().post(&posted);
+            const bare_coroutine scheduled = schedule_alone(on.executor());
+        });
+    }
+
+    static void ends_a_scope() {
+        synchronous_channel<int> channel;
+        end_after([&](executor_ref) { return own_a_scope(channel); });
+        EXPECT_TRUE(channel.try_receive());
+    }
+
+    /// In a task of it, another executor ends, and uses it.
+    static void may_contain_another_end() {
+        synchronous_channel<int> channel;
+        census kept;
+        during_the_end([&](auto& on_outer) {
+            during_the_end([&](auto& on_inner) {
+                spawn_at_end(on_outer, kept, 2);
+                spawn_at_end(on_inner, kept, 2);
+                send_alone(channel, 1);
+            });
+            EXPECT_FALSE(current_executor());
+            send_alone(channel, 2);
+        });
+        EXPECT_EQ(kept.created, 4);
+        EXPECT_EQ(kept.alive, 0);
+        EXPECT_TRUE(channel.try_receive());
+        EXPECT_TRUE(channel.try_receive());
+    }
+
+    /// A frame that is destroyed runs a loop.
+    static void may_run_another_loop() {
+        during_the_end([](auto&) {
+            run_loop loop;
+            loop.run(loop.schedule());
+            EXPECT_FALSE(current_executor());
+        });
+    }
+
     static task<> end_own(Subject& subject, executor_ref on, bool at_the_start) {
         if (!at_the_start) {
             co_await on.schedule();

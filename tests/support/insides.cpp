@@ -1,26 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "support/insides.hpp"
 
-#include "support/opened.hpp"
-
-#include <type_traits>
+#include <memory>
 
 namespace tryst::test {
 
-constexpr members<int> members_of(std::type_identity<int> of) noexcept;
-constexpr members<tracked> members_of(std::type_identity<tracked> of) noexcept;
+using protocol = detail::protocol<detail::single_slot>;
 
-template struct opened<int, &exchanger<int>::protocol_, &protocol::arena_>;
-template struct opened<tracked, &exchanger<tracked>::protocol_, &protocol::arena_>;
+/// An explicit instantiation may name private members ([temp.spec.general]). Each defines a
+/// function that is declared below.
+template <class T, std::unique_ptr<protocol> exchanger<T>::* Inside>
+struct opened {
+    friend protocol& inside_of(exchanger<T>& ex) noexcept { return *(ex.*Inside); }
+};
+template <arena protocol::* Arena>
+struct opened_protocol {
+    friend arena& slots_of(protocol& inside) noexcept { return inside.*Arena; }
+};
+
+protocol& inside_of(exchanger<int>& ex) noexcept;
+protocol& inside_of(exchanger<tracked>& ex) noexcept;
+arena& slots_of(protocol& inside) noexcept;
+
+template struct opened<int, &exchanger<int>::protocol_>;
+template struct opened<tracked, &exchanger<tracked>::protocol_>;
+template struct opened_protocol<&protocol::arena_>;
 
 arena& arena_of(protocol& inside) noexcept {
-    return inside.*members_of(std::type_identity<int>()).slots;
+    return slots_of(inside);
 }
 arena& arena_of(exchanger<int>& ex) noexcept {
-    return arena_of(*(ex.*members_of(std::type_identity<int>()).inside));
+    return slots_of(inside_of(ex));
 }
 arena& arena_of(exchanger<tracked>& ex) noexcept {
-    return arena_of(*(ex.*members_of(std::type_identity<tracked>()).inside));
+    return slots_of(inside_of(ex));
 }
 
 } // namespace tryst::test

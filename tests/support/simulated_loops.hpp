@@ -48,7 +48,6 @@ public:
         std::uint64_t turns = 0;
         std::uint64_t sleeps = 0;
         time used = 0; ///< Of a processor.
-        time latency = 0; ///< Sum, of messages from outside.
     };
 
     explicit simulated_loops(placement where, const loop_costs& costs = {})
@@ -65,10 +64,7 @@ public:
     }
 
     /// Posts a message from outside.
-    void post(std::size_t to) {
-        loops_[to].posted_at = now_;
-        deliver(to, nullptr);
-    }
+    void post(std::size_t to) { deliver(to, nullptr); }
     /// From now on, a message comes from outside at this interval.
     void post_each(time interval, std::size_t to) {
         interval_ = interval;
@@ -116,7 +112,6 @@ private:
         time left = 0; ///< Of the activity.
         time polled = 0;
         time mail_at = never; ///< When it can see its mail.
-        time posted_at = 0;
         time ready_at = never;
         time slept_at = 0;
         detail::partners_seen seen;
@@ -175,7 +170,6 @@ private:
         case activity::turn: {
             ++l.done.turns;
             ++total_turns_;
-            l.done.latency += now_ - l.posted_at;
             const bool wakes = l.partner && loops_[*l.partner].is == state::asleep;
             if (l.partner) {
                 deliver(*l.partner, &l);

@@ -66,110 +66,67 @@ task<> exchange_once(world& w) {
 /// A task that waits once; `mark` shows how long its frame lives.
 struct wait_kind {
     const char* name;
-    task<> (*begin)(world& w, tracked mark);
     void (world::*wake)(); ///< Ends the wait.
+    task<> (*begin)(world& w, tracked mark);
     bool wakes_from_anywhere = true; ///< Also on another thread.
 };
 
+/// Awaits what `Make` makes, for ever.
+template <class Make>
+task<> wait(world& w, tracked) {
+    static_cast<void>(co_await Make()(w));
+    ADD_FAILURE() << "resumed";
+}
+template <class Make>
+constexpr wait_kind waits(const char* name, void (world::*wake)(), Make) {
+    return {name, wake, wait<Make>};
+}
+task<> join_in(world& w, tracked) {
+    task_scope scope;
+    scope.spawn(exchange_once(w));
+    co_await scope.join();
+    ADD_FAILURE() << "joined";
+}
+
 const wait_kind wait_kinds[]{
-    {"exchange",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await w.met->ex.exchange(w.item()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_exchange},
-    {"exchange in the arena",
-     [](world& w, tracked) -> task<> {
-         grow(w.met->ex);
-         static_cast<void>(co_await w.met->ex.exchange(w.item()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_exchange},
-    {"exchange with a deadline",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await w.met->ex.exchange(w.item(), 1h));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_exchange},
-    {"exchange with a deadline and a stop",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await w.met->ex.exchange(w.item(), 1h, w.token()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::request_stop},
-    {"send",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await w.met->channel.send(w.item()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_receive},
-    {"receive with a deadline and a stop",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await w.met->channel.receive(1h, w.token()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::request_stop},
-    {"select",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await select(w.met->channel.receive(), w.met->unused.send(w.item())));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_send},
-    {"select with a deadline and a stop",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(
-             co_await select(w.met->channel.receive(), w.met->unused.receive(), 1h, w.token()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::request_stop},
-    {"sleep",
-     [](world&, tracked) -> task<> {
-         static_cast<void>(co_await sleep_for(1h));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::nothing},
-    {"sleep with a stop",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await sleep_for(1h, w.token()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::request_stop},
-    {"schedule elsewhere, whence it is to come home",
-     [](world& w, tracked) -> task<> {
-         static_cast<void>(co_await hop(w.elsewhere, 1));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::finish_elsewhere, false}, // a frame must not be destroyed while it runs there
-    {"when_all",
-     [](world& w, tracked) -> task<> {
-         co_await when_all(exchange_once(w), keep(w.item()), sleep_for(1h));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::come_to_exchange},
-    {"when_any",
-     [](world& w, tracked) -> task<> {
-         tracked mine = w.item();
-         static_cast<void>(co_await when_any(
-             [&](auto stop) { return w.met->ex.exchange(std::move(mine), stop); }, 1h, w.token()));
-         ADD_FAILURE() << "resumed";
-     },
-     &world::request_stop},
-    {"join",
-     [](world& w, tracked) -> task<> {
-         task_scope scope;
-         scope.spawn(exchange_once(w));
-         co_await scope.join();
-         ADD_FAILURE() << "joined";
-     },
-     &world::come_to_exchange},
-    {"a handle",
-     [](world& w, tracked) -> task<> {
-         auto handle = w.elsewhere.spawn_future(give(w.item()));
-         static_cast<void>(co_await handle);
-         ADD_FAILURE() << "resumed";
-     },
-     &world::finish_elsewhere},
+    waits("exchange in the arena", &world::come_to_exchange,
+          [](world& w) {
+              grow(w.met->ex);
+              return w.met->ex.exchange(w.item());
+          }),
+    waits("exchange", &world::come_to_exchange,
+          [](world& w) { return w.met->ex.exchange(w.item()); }),
+    waits("exchange with a deadline", &world::come_to_exchange,
+          [](world& w) { return w.met->ex.exchange(w.item(), 1h); }),
+    waits("exchange with a deadline and a stop", &world::request_stop,
+          [](world& w) { return w.met->ex.exchange(w.item(), 1h, w.token()); }),
+    waits("send", &world::come_to_receive, [](world& w) { return w.met->channel.send(w.item()); }),
+    waits("receive with a deadline and a stop", &world::request_stop,
+          [](world& w) { return w.met->channel.receive(1h, w.token()); }),
+    waits("select", &world::come_to_send,
+          [](world& w) { return select(w.met->channel.receive(), w.met->unused.send(w.item())); }),
+    waits("select with a deadline and a stop", &world::request_stop,
+          [](world& w) {
+              return select(w.met->channel.receive(), w.met->unused.receive(), 1h, w.token());
+          }),
+    waits("sleep", &world::nothing, [](world&) { return sleep_for(1h); }),
+    waits("sleep with a stop", &world::request_stop,
+          [](world& w) { return sleep_for(1h, w.token()); }),
+    waits("when_all", &world::come_to_exchange,
+          [](world& w) { return when_all(exchange_once(w), keep(w.item()), sleep_for(1h)); }),
+    waits("when_any", &world::request_stop,
+          [](world& w) {
+              return when_any([&w](auto stop) { return w.met->ex.exchange(w.item(), stop); }, 1h,
+                              w.token());
+          }),
+    waits("a handle", &world::finish_elsewhere,
+          [](world& w) { return w.elsewhere.spawn_future(give(w.item())); }),
+    {"schedule elsewhere, whence it is to come home", &world::finish_elsewhere,
+     wait<decltype([](world& w) { return hop(w.elsewhere, 1); })>,
+     false}, // a frame must not be destroyed while it runs there
+    {"join", &world::come_to_exchange, join_in},
 };
+constexpr const wait_kind& in_the_arena = wait_kinds[0];
 
 /// How far the wait has come.
 enum class moment { unstarted, first_turn, waiting, due, woken };
@@ -260,8 +217,8 @@ TEST_P(DestroyedWhileWaiting, LeavesNothing) {
 
 TEST(DestroyedWhileWaitingInTheArena, IsWhatTheTableMeans) {
     world w;
-    w.loop->spawn(wait_kinds[1].begin(w, w.item()));
-    advance_to(moment::first_turn, w, wait_kinds[1]);
+    w.loop->spawn(in_the_arena.begin(w, w.item()));
+    advance_to(moment::first_turn, w, in_the_arena);
     EXPECT_TRUE(waits_in_arena(w.met->ex));
 }
 

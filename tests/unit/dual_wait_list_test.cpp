@@ -224,7 +224,7 @@ TEST(DualQueue, ServesArrivalsAroundEachPowerOfTwo) {
     }
 }
 
-/// Names private members, as support/opened.hpp does.
+/// Names private members, as support/insides.cpp does.
 template <auto Blue, auto Segments, auto VoidUntil>
 struct opened {
     /// As if the blues before this ticket had come without memory.

@@ -5,6 +5,7 @@
 #include <tryst/tryst.hpp>
 
 #include "support/bare_coroutine.hpp"
+#include "support/parties.hpp"
 #include "support/queue_executor.hpp"
 #include "support/works.hpp"
 
@@ -68,25 +69,6 @@ TEST(CurrentExecutor, IsThatOfTheInnermostScope) {
     EXPECT_FALSE(current_executor());
 }
 
-TEST(CurrentExecutor, IsTheInnermostLoopThatRuns) {
-    run_loop outer;
-    run_loop inner;
-    std::vector<executor_ref> seen;
-    const auto look = [&]() -> task<> {
-        seen.push_back(current_executor());
-        co_return;
-    };
-    const auto nest = [&]() -> task<> {
-        co_await look();
-        inner.run(look());
-        co_await look();
-        std::thread([] { EXPECT_FALSE(current_executor()); }).join();
-    };
-    outer.run(nest());
-    EXPECT_EQ(seen, (std::vector{outer.executor(), inner.executor(), outer.executor()}));
-    EXPECT_FALSE(current_executor());
-}
-
 /// Gives its coroutine the answer of `executor_of`, without suspending it.
 struct ask_executor {
     executor_ref answer{};
@@ -142,19 +124,6 @@ bare_coroutine log_after_schedule(executor_ref there, std::string& log, char nam
     log += name;
 }
 
-TEST(Schedule, GoesOnByWayOfTheQueueAndInItsOrder) {
-    queue_executor queue;
-    std::string log;
-    const bare_coroutine a = log_after_schedule(queue.ref(), log, 'a');
-    const bare_coroutine b = log_after_schedule(queue.ref(), log, 'b');
-    EXPECT_EQ(log, "ab");
-    queue.run_one();
-    EXPECT_EQ(log, "aba");
-    queue.run_one();
-    EXPECT_EQ(log, "abab");
-    EXPECT_TRUE(a.done() && b.done());
-}
-
 TEST(Schedule, OfADestroyedCoroutineIsForgottenThoughItIsTheLastInTheQueue) {
     run_loop loop;
     std::string log;
@@ -179,46 +148,35 @@ TEST(Schedule, OfADestroyedCoroutineIsForgottenThoughItIsTheLastInTheQueue) {
 // ---- An exchange of a coroutine whose promise names its executor
 
 struct report {
-    std::optional<exchange_result<int>> got;
+    received<int> got;
     std::thread::id where;
     executor_ref current;
 };
 
-bound_coroutine exchange_on(executor_ref, exchanger<int>& ex, report& out) {
-    auto got = co_await ex.exchange(1);
-    out.got.emplace(std::move(got));
-    out.current = current_executor();
-}
-bound_coroutine limited_exchange_on(executor_ref, exchanger<int>& ex,
-                                    std::chrono::microseconds patience, report& out) {
-    auto got = co_await ex.exchange(1, patience);
-    out.got.emplace(std::move(got));
+template <class... Limit>
+bound_coroutine exchange_on(executor_ref, exchanger<int>& ex, report& out, Limit... limit) {
+    out.got.emplace(co_await ex.exchange(1, limit...));
     out.where = std::this_thread::get_id();
     out.current = current_executor();
 }
 
-TEST(ExchangeOnAnExecutor, ResumesByPostingToWhatThePromiseNames) {
-    for (const bool on_a_loop : {false, true}) { // which the promise overrules
-        SCOPED_TRACE(on_a_loop);
-        queue_executor queue;
-        run_loop loop;
-        exchanger<int> ex;
-        report waiter;
-        std::optional<bound_coroutine> waiting;
-        const auto begin = [&] { waiting.emplace(exchange_on(queue.ref(), ex, waiter)); };
-        const auto begin_on_loop = [&]() -> task<> {
-            begin();
-            co_return;
-        };
-        on_a_loop ? loop.run(begin_on_loop()) : begin();
-        EXPECT_EQ(loop.run(swap(ex, 2)), 1);
-        EXPECT_FALSE(waiter.got) << "resumed inline instead of being posted";
-        ASSERT_EQ(queue.size(), 1U);
-        queue.run_one();
-        EXPECT_TRUE(waiting->done());
-        EXPECT_EQ(**waiter.got, 2);
-        EXPECT_FALSE(waiter.current) << "resumed on the loop";
-    }
+TEST(ExchangeOnAnExecutor, ResumesByPostingToWhatThePromiseNamesThoughItBeginsOnALoop) {
+    queue_executor queue;
+    run_loop loop;
+    exchanger<int> ex;
+    report waiter;
+    std::optional<bound_coroutine> waiting;
+    const auto begin = [&]() -> task<> {
+        waiting.emplace(exchange_on(queue.ref(), ex, waiter));
+        co_return;
+    };
+    loop.run(begin());
+    EXPECT_EQ(loop.run(swap(ex, 2)), 1);
+    EXPECT_FALSE(waiter.got) << "resumed inline instead of being posted";
+    ASSERT_EQ(queue.size(), 1U);
+    queue.run_one();
+    EXPECT_EQ(waiter.got, 2);
+    EXPECT_FALSE(waiter.current) << "resumed on the loop";
 }
 
 TEST(ExchangeOnAnExecutor, WithoutTimersKeepsDeadlinesByTheTimerThread) {
@@ -226,7 +184,7 @@ TEST(ExchangeOnAnExecutor, WithoutTimersKeepsDeadlinesByTheTimerThread) {
     exchanger<int> ex;
     report late;
     const auto start = std::chrono::steady_clock::now();
-    const bound_coroutine waiting = limited_exchange_on(queue.ref(), ex, 2ms, late);
+    const bound_coroutine waiting = exchange_on(queue.ref(), ex, late, 2ms);
     while (!waiting.done()) {
         queue.run_one(); // waits for the timer thread to post
     }
@@ -234,13 +192,13 @@ TEST(ExchangeOnAnExecutor, WithoutTimersKeepsDeadlinesByTheTimerThread) {
     EXPECT_EQ(late.where, std::this_thread::get_id()) << "resumed by the timer thread itself";
     EXPECT_GE(std::chrono::steady_clock::now() - start, 2ms);
     report in_time;
-    const bound_coroutine met = limited_exchange_on(queue.ref(), ex, 24h, in_time);
+    const bound_coroutine met = exchange_on(queue.ref(), ex, in_time, 24h);
     EXPECT_TRUE(ex.try_exchange(2));
     EXPECT_FALSE(met.done()) << "resumed inline instead of being posted";
     while (!met.done()) {
         queue.run_one();
     }
-    EXPECT_EQ(**in_time.got, 2);
+    EXPECT_EQ(in_time.got, 2);
 }
 
 TEST(ExchangeOnAnExecutor, ThatIsALoopButNotThisThreadsKeepsDeadlinesToo) {
@@ -249,7 +207,7 @@ TEST(ExchangeOnAnExecutor, ThatIsALoopButNotThisThreadsKeepsDeadlinesToo) {
     exchanger<int> ex;
     report waiter;
     const auto start = std::chrono::steady_clock::now();
-    const bound_coroutine waiting = limited_exchange_on(loop.executor(), ex, 2ms, waiter);
+    const bound_coroutine waiting = exchange_on(loop.executor(), ex, waiter, 2ms);
     while (!waiter.got) {
         loop.run_until_idle();
         std::this_thread::yield();
@@ -288,29 +246,20 @@ public:
 TEST_F(BareCoroutine, DoesNotStayOnTheLoopThatEndsItsWait) {
     struct way {
         const char* name;
-        task<> (*end_wait)(BareCoroutine&);
+        void (*end_wait)(BareCoroutine&);
     };
-    const way ways[]{{"a partner",
-                      [](BareCoroutine& it) -> task<> {
-                          const int got = co_await swap(it.first, 1);
-                          EXPECT_EQ(got, 10);
-                      }},
-                     {"a stop",
-                      [](BareCoroutine& it) -> task<> {
-                          it.stop.request_stop();
-                          co_return;
-                      }},
-                     {"a close", [](BareCoroutine& it) -> task<> {
-                          it.first.close();
-                          co_return;
-                      }}};
+    const way ways[]{
+        {"a partner", [](BareCoroutine& it) { EXPECT_EQ(it.first.try_exchange(1), 10); }},
+        {"a stop", [](BareCoroutine& it) { it.stop.request_stop(); }},
+        {"a close", [](BareCoroutine& it) { it.first.close(); }}};
     for (const way& each : ways) {
         SCOPED_TRACE(each.name);
         run_loop loop;
         wait_twice();
         const auto end_and_look = [&]() -> task<> {
-            co_await each.end_wait(*this);
+            each.end_wait(*this);
             EXPECT_EQ(current_executor(), loop.executor()) << "it was not restored";
+            co_return;
         };
         loop.run(end_and_look());
         expect_second_wait_inline();

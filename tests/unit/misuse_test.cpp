@@ -45,16 +45,24 @@ TEST_P(Misuse, EndsTheProgram) {
     EXPECT_DEATH(GetParam().commit(), GetParam().message);
 }
 
-template <class Body>
-void run_on_a_loop(Body body) {
-    run_loop loop;
-    loop.spawn(body(loop));
-    loop.run_until_idle();
+/// Calls `function` in a task on `loop`.
+template <class Function>
+void call_on(run_loop& loop, Function function) {
+    const auto body = [&]() -> task<> {
+        function();
+        co_return;
+    };
+    loop.run(body());
 }
 
 constexpr misuse exceptions[]{
     {"AnExceptionLeavesATask",
-     [] { run_on_a_loop([](run_loop&) { return fail("left the task"); }); }, "left the task"},
+     [] {
+         run_loop loop;
+         loop.spawn(fail("left the task"));
+         loop.run_until_idle();
+     },
+     "left the task"},
     {"AnExceptionLeavesWorkOfAScope",
      [] {
          run_loop loop;
@@ -101,35 +109,27 @@ void destroy_own_task(bool at_the_start) {
 constexpr misuse assertions[]{
     {"ALoopRunsWithinItself",
      [] {
-         run_on_a_loop([](run_loop& loop) -> task<> {
-             loop.run_until_idle();
-             co_return;
-         });
+         run_loop loop;
+         call_on(loop, [&] { loop.run_until_idle(); });
      },
      "not within itself"},
     {"ALoopRunsATaskWithinItself",
      [] {
-         run_on_a_loop([](run_loop& loop) -> task<> {
-             static_cast<void>(loop.run(give(1)));
-             co_return;
-         });
+         run_loop loop;
+         call_on(loop, [&] { static_cast<void>(loop.run(give(1))); });
      },
      "not within itself"},
     {"SyncWaitForATaskOnALoopsThread",
      [] {
-         run_on_a_loop([](run_loop&) -> task<> {
-             static_cast<void>(sync_wait(give(1)));
-             co_return;
-         });
+         run_loop loop;
+         call_on(loop, [] { static_cast<void>(sync_wait(give(1))); });
      },
      "must not block"},
     {"SyncWaitForAnExchangeOnALoopsThread",
      [] {
-         run_on_a_loop([](run_loop&) -> task<> {
-             exchanger<int> ex;
-             static_cast<void>(sync_wait(ex.exchange(1)));
-             co_return;
-         });
+         run_loop loop;
+         exchanger<int> ex;
+         call_on(loop, [&] { static_cast<void>(sync_wait(ex.exchange(1))); });
      },
      "must not block"},
     {"ABareCoroutineBlocksThePartnerThatResumesIt",
@@ -142,15 +142,12 @@ constexpr misuse assertions[]{
      "must not block"},
     {"ATaskIsAwaitedTwice",
      [] {
-         run_on_a_loop([](run_loop&) -> task<> {
-             task<int> work = give(1);
-             co_await work.when_ready();
-             co_await work.when_ready();
-         });
+         task<int> work = give(1);
+         sync_wait(work.when_ready());
+         sync_wait(work.when_ready());
      },
      "awaited only once"},
-    {"AnEmptyTaskIsAwaited", [] { run_on_a_loop([](run_loop&) -> task<> { co_await task<>(); }); },
-     "awaited only once"},
+    {"AnEmptyTaskIsAwaited", [] { sync_wait(task<>()); }, "awaited only once"},
     {"ATaskDestroysItselfAtItsStart", [] { destroy_own_task(true); }, "a task destroyed itself"},
     {"ATaskDestroysItselfLater", [] { destroy_own_task(false); }, "a task destroyed itself"},
     {"AHandleIsAwaitedTwice",
@@ -167,11 +164,7 @@ constexpr misuse assertions[]{
          run_loop loop;
          task_scope scope(loop);
          run_loop other;
-         const auto spawn = [](task_scope& into) -> task<> {
-             into.spawn(task<>());
-             co_return;
-         };
-         other.run(spawn(scope));
+         call_on(other, [&] { scope.spawn(task<>()); });
      },
      "on its own executor"},
     {"AScopeIsJoinedOnAnotherExecutor",
@@ -232,57 +225,30 @@ struct way_to_the_end {
     const char* name;
     task<> (*go)(owner& own); ///< Each makes the work run in another way before it destroys.
 };
+/// Awaits what `Make` makes before that.
+template <class Make>
+constexpr way_to_the_end after(const char* name, Make) {
+    return {name, [](owner& own) -> task<> {
+                static_cast<void>(co_await Make()(own));
+                own.scope.reset();
+            }};
+}
 constexpr way_to_the_end ways_to_the_end[]{
     {"at its start", end},
-    {"after a schedule",
-     [](owner& own) -> task<> {
-         co_await own.loop.schedule();
-         own.scope.reset();
-     }},
-    {"after an exchange",
-     [](owner& own) -> task<> {
-         static_cast<void>(co_await own.ex.exchange(1));
-         own.scope.reset();
-     }},
-    {"after a select",
-     [](owner& own) -> task<> {
-         static_cast<void>(co_await select(own.ex.exchange(1)));
-         own.scope.reset();
-     }},
-    {"after a sleep",
-     [](owner& own) -> task<> {
-         static_cast<void>(co_await sleep_for(1ns));
-         own.scope.reset();
-     }},
+    after("a schedule", [](owner& own) { return own.loop.schedule(); }),
+    after("an exchange", [](owner& own) { return own.ex.exchange(1); }),
+    after("a select", [](owner& own) { return select(own.ex.exchange(1)); }),
+    after("a sleep", [](owner&) { return sleep_for(1ns); }),
+    after("a task that was suspended", [](owner& own) { return turns(own.loop, 2); }),
+    after("a task that was not", [](owner& own) { return turns(own.loop, 0); }),
+    after("when_all", [](owner& own) { return when_all(turns(own.loop, 1), turns(own.loop, 2)); }),
+    after("when_any",
+          [](owner& own) {
+              return when_any([&own](auto stop) { return own.ex.exchange(1, stop); });
+          }),
+    after("a handle", [](owner& own) { return own.loop.spawn_future(turns(own.loop, 2)); }),
     {"in a task that it awaits", [](owner& own) -> task<> { co_await end(own); }},
-    {"after a task that was suspended",
-     [](owner& own) -> task<> {
-         co_await turns(own.loop, 2);
-         own.scope.reset();
-     }},
-    {"after a task that was not",
-     [](owner& own) -> task<> {
-         co_await turns(own.loop, 0);
-         own.scope.reset();
-     }},
-    {"after when_all",
-     [](owner& own) -> task<> {
-         co_await when_all(turns(own.loop, 1), turns(own.loop, 2));
-         own.scope.reset();
-     }},
     {"in when_all", [](owner& own) -> task<> { co_await when_all(turns(own.loop, 1), end(own)); }},
-    {"after when_any",
-     [](owner& own) -> task<> {
-         auto wait = [&own](auto stop) { return own.ex.exchange(1, stop); };
-         static_cast<void>(co_await when_any(std::move(wait)));
-         own.scope.reset();
-     }},
-    {"after the work of a handle",
-     [](owner& own) -> task<> {
-         auto handle = own.loop.spawn_future(turns(own.loop, 2));
-         co_await handle;
-         own.scope.reset();
-     }},
     {"in a coroutine that it resumes inline",
      [](owner& own) -> task<> {
          std::optional<bare_coroutine> inner;

@@ -69,7 +69,7 @@ struct interrupted_node {
 template <class Pool>
 using head = tryst::detail::atomic<std::uint64_t> Pool::*;
 
-/// Names the head of a pool, which is private, as support/opened.hpp does.
+/// Names the head of a pool, which is private, as support/insides.cpp does.
 template <class Pool, head<Pool> Head>
 struct opened {
     friend constexpr head<Pool> head_of(std::type_identity<Pool> /*of*/) noexcept { return Head; }

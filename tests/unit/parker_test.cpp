@@ -12,13 +12,12 @@
 static_assert(TRYST_HAS_FUTEX == 0);
 #endif
 
+namespace tryst::test {
 namespace {
 
-using tryst::detail::parker;
-using clock = tryst::detail::clock;
+using detail::clock;
+using detail::parker;
 using namespace std::chrono_literals;
-
-} // namespace
 
 TEST(Parker, ATokenThatCameFirstEndsTheParkAtOnce) {
     parker bed;
@@ -105,3 +104,6 @@ TEST(Parker, MayBeDestroyedByTheSleeperAsSoonAsItIsAwake) {
     }
     waker.join();
 }
+
+} // namespace
+} // namespace tryst::test

@@ -7,31 +7,21 @@
 #include <tryst/sync_wait.hpp>
 
 #include "support/loop_thread.hpp"
+#include "support/works.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <thread>
 #include <vector>
 
+namespace tryst::test {
 namespace {
 
-using tryst::exchange_errc;
-using tryst::exchanger;
-using tryst::run_loop;
-using tryst::run_loop_options;
-using tryst::task;
-using tryst::test::loop_thread;
 using namespace std::chrono_literals;
-
-constexpr run_loop_options sleep_at_once{.max_spins = 0};
-
-task<> increment(int& count) {
-    ++count;
-    co_return;
-}
 
 task<> ping_pong(run_loop& a, run_loop& b, int rounds, int& hops) {
     for (int i = 0; i != rounds; ++i) {
@@ -44,38 +34,30 @@ task<> ping_pong(run_loop& a, run_loop& b, int rounds, int& hops) {
     a.stop();
 }
 
-void pass_a_task_back_and_forth(run_loop_options options) {
+TEST(RunLoopWakeUp, PassesATaskBackAndForthBetweenLoopsThatSleepAtOnceOrSpinFirst) {
     constexpr int rounds = 3'000;
-    run_loop a(options);
-    run_loop b(options);
-    int hops = 0; // not atomic: posting must order the two threads
-    a.spawn(ping_pong(a, b, rounds, hops));
-    std::thread other([&b] { b.run(); });
-    a.run();
-    other.join();
-    EXPECT_EQ(hops, 2 * rounds);
-}
-
-} // namespace
-
-TEST(RunLoopWakeUp, PassesATaskBackAndForthBetweenLoopsThatSleepAtOnce) {
-    pass_a_task_back_and_forth(sleep_at_once);
-}
-
-TEST(RunLoopWakeUp, PassesATaskBackAndForthBetweenLoopsThatSpinFirst) {
-    pass_a_task_back_and_forth({});
+    for (const run_loop_options options : {sleep_at_once, run_loop_options{}}) {
+        run_loop a(options);
+        run_loop b(options);
+        int hops = 0; // not atomic: posting must order the two threads
+        a.spawn(ping_pong(a, b, rounds, hops));
+        std::thread other([&b] { b.run(); });
+        a.run();
+        other.join();
+        EXPECT_EQ(hops, 2 * rounds);
+    }
 }
 
 TEST(RunLoopWakeUp, LosesNoTaskOfManyThatSpawnAtOnce) {
     constexpr int spawners = 3;
     constexpr int each = 1'000;
-    int count = 0; // not atomic: only the loop's thread counts
+    std::vector<int> log; // only the loop's thread writes it
     loop_thread thread(sleep_at_once);
     std::vector<std::thread> threads;
     for (int i = 0; i != spawners; ++i) {
         threads.emplace_back([&] {
             for (int n = 0; n != each; ++n) {
-                thread->spawn(increment(count));
+                thread->spawn(append(log, n));
             }
         });
     }
@@ -83,7 +65,7 @@ TEST(RunLoopWakeUp, LosesNoTaskOfManyThatSpawnAtOnce) {
         spawner.join();
     }
     thread.join();
-    EXPECT_EQ(count, spawners * each);
+    EXPECT_EQ(log.size(), std::size_t{spawners * each});
 }
 
 TEST(RunLoopWakeUp, WakesForMailThoughItSleepsOnADeadline) {
@@ -91,14 +73,15 @@ TEST(RunLoopWakeUp, WakesForMailThoughItSleepsOnADeadline) {
     loop_thread thread(sleep_at_once);
     exchanger<int> ex;
     int matched = 0;
-    thread->spawn([](exchanger<int>& ex, int& matched) -> task<> {
+    const auto meet = [&]() -> task<> {
         for (int i = 0; i != rounds; ++i) {
             auto got = co_await ex.exchange(1, 24h);
             matched += got ? 1 : 0;
         }
-    }(ex, matched));
+    };
+    thread->spawn(meet());
     for (int i = 0; i != rounds; ++i) {
-        EXPECT_EQ(*tryst::sync_wait(ex.exchange(2)), 1);
+        EXPECT_EQ(*sync_wait(ex.exchange(2)), 1);
     }
     thread.join();
     EXPECT_EQ(matched, rounds);
@@ -109,16 +92,15 @@ TEST(RunLoopWakeUp, WakesForADeadlineButNeverBeforeIt) {
         run_loop loop(options);
         exchanger<int> ex;
         bool timed_out = false;
-        loop.spawn([](run_loop& loop, exchanger<int>& ex, bool& timed_out) -> task<> {
+        const auto time_out = [&]() -> task<> {
             for (const auto patience : {1us, 300us, 3000us}) {
                 const auto start = std::chrono::steady_clock::now();
                 auto got = co_await ex.exchange(1, patience);
                 timed_out = got.error() == exchange_errc::timed_out;
                 EXPECT_GE(std::chrono::steady_clock::now() - start, patience);
             }
-            loop.stop();
-        }(loop, ex, timed_out));
-        loop.run();
+        };
+        loop.run(time_out());
         EXPECT_TRUE(timed_out);
     }
 }
@@ -144,3 +126,6 @@ TEST(RunLoopStop, LetsTheLoopBeDestroyedAsSoonAsRunHasReturned) {
         stopper.join();
     }
 }
+
+} // namespace
+} // namespace tryst::test

@@ -191,29 +191,27 @@ struct await_kind {
     const char* name;
     task<> (*await)(run_loop& there); ///< Ends on `there`, all or most of it.
 };
+template <class Make>
+constexpr await_kind awaits(const char* name, Make) {
+    return {name, [](run_loop& there) -> task<> { static_cast<void>(co_await Make()(there)); }};
+}
 constexpr await_kind await_kinds[]{
-    {"a task", [](run_loop& there) -> task<> { static_cast<void>(co_await hop(there, 1)); }},
-    {"when_all",
-     [](run_loop& there) -> task<> {
-         static_cast<void>(co_await when_all(hop(there, 1), give(2), hop(there, 3)));
-     }},
-    {"when_all of a vector",
-     [](run_loop& there) -> task<> {
-         std::vector<task<int>> work;
-         work.push_back(hop(there, 1));
-         work.push_back(give(2));
-         static_cast<void>(co_await when_all(std::move(work)));
-     }},
-    {"when_any",
-     [](run_loop& there) -> task<> {
-         const auto work = [&](auto) { return hop(there, 1); };
-         static_cast<void>(co_await when_any(work, work));
-     }},
-    {"a handle",
-     [](run_loop& there) -> task<> {
-         auto handle = there.spawn_future(give(1));
-         static_cast<void>(co_await handle);
-     }},
+    awaits("a task", [](run_loop& there) { return hop(there, 1); }),
+    awaits("when_all",
+           [](run_loop& there) { return when_all(hop(there, 1), give(2), hop(there, 3)); }),
+    awaits("when_all of a vector",
+           [](run_loop& there) {
+               std::vector<task<int>> work;
+               work.push_back(hop(there, 1));
+               work.push_back(give(2));
+               return when_all(std::move(work));
+           }),
+    awaits("when_any",
+           [](run_loop& there) {
+               const auto work = [&there](auto) { return hop(there, 1); };
+               return when_any(work, work);
+           }),
+    awaits("a handle", [](run_loop& there) { return there.spawn_future(give(1)); }),
     {"join",
      [](run_loop& there) -> task<> {
          const auto leave = [](run_loop& to) -> task<> { co_await to.schedule(); };

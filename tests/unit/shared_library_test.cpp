@@ -106,45 +106,40 @@ TYPED_TEST(SharedLibraryOn, Exchanges) {
     EXPECT_EQ(theirs, 2);
 }
 
-TYPED_TEST(SharedLibraryOn, IsDestroyedWithTasksOfTheLibrary) {
-    for (const bool starts : {false, true}) {
-        for (const bool in_library : {false, true}) {
-            exchanger<int> at;
-            int theirs = 0;
-            auto loop = this->with.make();
-            auto held = std::make_shared<const int>(1);
-            exchange_in_library(*loop, at, theirs, held);
-            if (starts) {
-                this->with.run(*loop);
-                // Its resumption is in the queue of the executor.
-                EXPECT_TRUE(at.try_exchange(2));
-            }
-            if (in_library) {
-                destroy_in_library(std::move(loop));
-            } else {
-                loop.reset();
-            }
-            EXPECT_EQ(held.use_count(), 1) << "started: " << starts << ", " << in_library;
-            EXPECT_EQ(theirs, 0);
-        }
-    }
+task<> exchange(exchanger<int>& at, int& theirs, token /*held*/) {
+    const auto got = co_await at.exchange(1);
+    theirs = got ? *got : -1;
 }
 
-TYPED_TEST(SharedLibraryOn, DestroysTasksOfTheProgram) {
+/// A task of the program or of the library, in an executor that the one or the other destroys.
+TYPED_TEST(SharedLibraryOn, IsDestroyedWithItsTasks) {
     for (const bool starts : {false, true}) {
-        exchanger<int> at;
-        auto loop = this->with.make();
-        auto held = std::make_shared<const int>(1);
-        loop->spawn([](exchanger<int>& ex, token /*own*/) -> task<> {
-            const auto got = co_await ex.exchange(1);
-            (void)got;
-        }(at, held));
-        if (starts) {
-            this->with.run(*loop);
-            EXPECT_TRUE(at.try_exchange(2));
+        for (const bool task_of_library : {false, true}) {
+            for (const bool in_library : {false, true}) {
+                SCOPED_TRACE(testing::Message() << starts << task_of_library << in_library);
+                exchanger<int> at;
+                int theirs = 0;
+                auto loop = this->with.make();
+                auto held = std::make_shared<const int>(1);
+                if (task_of_library) {
+                    exchange_in_library(*loop, at, theirs, held);
+                } else {
+                    loop->spawn(exchange(at, theirs, held));
+                }
+                if (starts) {
+                    this->with.run(*loop);
+                    // Its resumption is in the queue of the executor.
+                    EXPECT_TRUE(at.try_exchange(2));
+                }
+                if (in_library) {
+                    destroy_in_library(std::move(loop));
+                } else {
+                    loop.reset();
+                }
+                EXPECT_EQ(held.use_count(), 1);
+                EXPECT_EQ(theirs, 0);
+            }
         }
-        destroy_in_library(std::move(loop));
-        EXPECT_EQ(held.use_count(), 1) << "started: " << starts;
     }
 }
 

@@ -4,7 +4,6 @@
 #include <tryst/sleep.hpp>
 #include <tryst/sync_wait.hpp>
 
-#include "support/loop_thread.hpp"
 #include "support/manual_clock.hpp"
 #include "support/works.hpp"
 
@@ -12,7 +11,6 @@
 
 #include <chrono>
 #include <future>
-#include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -34,11 +32,6 @@ task<> serve(std::stop_token stop, int& stopped) {
         EXPECT_TRUE(passed);
     }
     ++stopped;
-}
-
-task<> park_in(exchanger<tracked>& ex, tracked item) {
-    auto got = co_await ex.exchange(std::move(item));
-    ADD_FAILURE() << "resumed after its scope was destroyed: " << got.error().message();
 }
 
 // ---- join
@@ -65,16 +58,6 @@ TEST(TaskScope, IsJoinedWhenItsWorkHasFinishedAndMayBeUsedAgain) {
     };
     sync_wait(body());
     EXPECT_EQ(log, (std::vector{1, 2, 3, 4}));
-}
-
-TEST(TaskScope, IsUsedByAPlainThreadBeforeItsLoopRuns) {
-    run_loop loop;
-    task_scope scope(loop);
-    std::vector<int> log;
-    scope.spawn(append(log, 1));
-    EXPECT_TRUE(log.empty());
-    loop.run(scope.join());
-    EXPECT_EQ(log, std::vector{1});
 }
 
 TEST(TaskScope, IsNotJoinedIfOthersSpawnBeforeTheJoinerRuns) {
@@ -158,62 +141,7 @@ TEST(TaskScope, SpawnsNothingAfterItsClose) {
     EXPECT_EQ(log, std::vector{1});
 }
 
-// ---- Destruction, beside that in destroyed_while_waiting_test.cpp
-
-TEST(TaskScopeDestruction, ByAnExceptionBetweenSpawnAndJoin) {
-    census kept;
-    exchanger<tracked> ex;
-    const auto body = [&]() -> task<> {
-        task_scope scope;
-        scope.spawn(park_in(ex, tracked(kept, 1)));
-        auto failing = scope.spawn_future(fail("before the join"));
-        co_await failing;
-        co_await scope.join();
-    };
-    EXPECT_EQ(message_of([&] { sync_wait(body()); }), "before the join");
-    EXPECT_EQ(kept.alive, 0);
-}
-
-TEST(TaskScopeDestruction, ByOtherWorkOfItsExecutor) {
-    for (const int turns_before : {0, 3}) { // before its work has started, and after
-        SCOPED_TRACE(turns_before);
-        census kept;
-        exchanger<tracked> ex;
-        run_loop loop;
-        auto scope = std::make_unique<task_scope>(loop);
-        const auto end = [&]() -> task<> {
-            co_await turns(loop, turns_before);
-            scope.reset();
-            co_await turns(loop, 3);
-        };
-        loop.spawn(end());
-        scope->spawn(park_in(ex, tracked(kept, 1)));
-        scope->spawn(turns(loop, 1'000));
-        loop.run_until_idle();
-        EXPECT_EQ(scope, nullptr);
-        EXPECT_EQ(kept.alive, 0);
-    }
-}
-
-TEST(TaskScopeDestruction, AtTheRequestOfItsOwnWork) {
-    census kept;
-    run_loop loop;
-    auto scope = std::make_unique<task_scope>(loop);
-    const auto end = [&]() -> task<> {
-        scope.reset();
-        co_return;
-    };
-    const auto request = [&](tracked) -> task<> {
-        co_await loop.schedule();
-        loop.spawn(end());
-        static_cast<void>(co_await sleep_for(24h));
-        ADD_FAILURE() << "resumed";
-    };
-    scope->spawn(request(tracked(kept, 1)));
-    loop.run_until_idle();
-    EXPECT_EQ(scope, nullptr);
-    EXPECT_EQ(kept.alive, 0);
-}
+// ---- Destruction, beside that in destroyed_while_waiting_test.cpp and support/executor_end.hpp
 
 task<> join_work_that_stops_the_loop(run_loop& loop, tracked) {
     task_scope scope;
@@ -255,6 +183,7 @@ TEST(JoinHandle, IsAwaitedBeforeOrAfterTheWorkHasEnded) {
         auto slow = loop.spawn_future(give<std::string>("text"));
         auto failing = loop.spawn_future(fail("late"));
         auto nothing = loop.spawn_future(turns(loop, 3));
+        static_cast<void>(loop.spawn_future(fail("unseen")));
         const std::string text = co_await std::move(slow);
         EXPECT_EQ(text, "text");
         co_await nothing;
@@ -266,26 +195,7 @@ TEST(JoinHandle, IsAwaitedBeforeOrAfterTheWorkHasEnded) {
     loop.run(body());
 }
 
-TEST(JoinHandle, IsAwaitedOrDroppedWhileTheWorkEndsOnAnotherThread) {
-    loop_thread thread(sleep_at_once);
-    run_loop loop;
-    for (int i = 0; i != 1'000; ++i) {
-        std::latch begun(1);
-        const auto work = [](std::latch& started) -> task<std::string> {
-            started.count_down();
-            co_return std::string(100, 'x');
-        };
-        auto handle = thread->spawn_future(work(begun));
-        begun.wait();
-        if (i % 3 == 0) {
-            EXPECT_EQ(sync_wait(handle).size(), 100U);
-        } else if (i % 3 == 1) {
-            EXPECT_EQ(loop.run(handle).size(), 100U);
-        }
-    }
-}
-
-TEST(JoinHandle, MayBeDropped) {
+TEST(JoinHandle, MayBeDroppedWhichDoesNotEndTheWork) {
     census kept;
     run_loop loop;
     int ran = 0;
@@ -294,21 +204,19 @@ TEST(JoinHandle, MayBeDropped) {
         ++ran;
         co_return tracked(kept, 1);
     };
-    static_cast<void>(loop.spawn_future(work())); // before it starts
-    {
-        const auto handle = loop.spawn_future(work());
-        loop.run(turns(loop, 1));
-    }
-    loop.run_until_idle();
-    EXPECT_EQ(ran, 2) << "dropping a handle does not end the work";
-    EXPECT_EQ(kept.alive, 0);
-    {
-        const auto handle = loop.spawn_future(work());
+    for (const int turns_before : {-1, 0, 9}) { // before it starts, while it waits, after its end
+        SCOPED_TRACE(turns_before);
+        {
+            const auto handle = loop.spawn_future(work());
+            if (turns_before >= 0) {
+                loop.run(turns(loop, turns_before));
+            }
+            EXPECT_EQ(kept.alive, turns_before == 9 ? 1 : 0);
+        }
         loop.run_until_idle();
-        EXPECT_EQ(kept.alive, 1);
+        EXPECT_EQ(std::exchange(ran, 0), 1);
+        EXPECT_EQ(kept.alive, 0);
     }
-    EXPECT_EQ(ran, 3);
-    EXPECT_EQ(kept.alive, 0);
 }
 
 task<int> sleep_with(tracked) {
@@ -370,23 +278,6 @@ TEST(JoinHandle, MayBeDestroyedOrAssignedToWhileItsWorkIsAwaited) {
         loop.run_until_idle();
         EXPECT_EQ(log, std::vector{work_ends ? 7 : -1});
     }
-}
-
-TEST(JoinHandle, OfAScopeIsDroppedOrAwaitedBeforeTheJoin) {
-    std::vector<int> log;
-    const auto body = [&]() -> task<> {
-        task_scope scope;
-        auto one = scope.spawn_future(give(1));
-        auto two = scope.spawn_future(give(2));
-        static_cast<void>(scope.spawn_future(fail("unseen"))); // its exception is dropped, too
-        const int second = co_await two;
-        log.push_back(second);
-        const int first = co_await one;
-        log.push_back(first);
-        co_await scope.join();
-    };
-    sync_wait(body());
-    EXPECT_EQ(log, (std::vector{2, 1}));
 }
 
 } // namespace

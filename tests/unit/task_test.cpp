@@ -148,25 +148,5 @@ TEST(Task, CanBeAwaitedByAnyCoroutineWithoutALoop) {
     EXPECT_EQ(got, 9);
 }
 
-task<int> depth_of_nest(int n) {
-    if (n == 0) {
-        co_return 0;
-    }
-    const int rest = co_await depth_of_nest(n - 1);
-    co_return 1 + rest;
-}
-
-TEST(Task, AwaitsALongRowAndADeepNestOfTasks) {
-    const auto row = []() -> task<int> {
-        int sum = 0;
-        for (int i = 0; i != 500; ++i) {
-            sum += co_await give(i);
-        }
-        co_return sum;
-    };
-    EXPECT_EQ(run(row()), 500 * 499 / 2);
-    EXPECT_EQ(run(depth_of_nest(300)), 300);
-}
-
 } // namespace
 } // namespace tryst::test

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A party that always finds a waiting partner lets other work run.
+// A party that always finds a waiting partner lets other work run. Whether it loses anything then:
+// tests/sim, whose parties have a budget of three.
 #include <tryst/detail/run/turn_budget.hpp>
 
 #include "support/bare_coroutine.hpp"
 #include "support/manual_clock.hpp"
-#include "support/tracked.hpp"
+#include "support/queue_executor.hpp"
 #include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
@@ -17,8 +18,6 @@
 #include <stop_token>
 #include <system_error>
 #include <thread>
-#include <type_traits>
-#include <utility>
 
 namespace tryst::test {
 namespace {
@@ -87,21 +86,7 @@ TEST(TurnBudgetOfExchanges, LetsOthersRun) {
     const std::stop_source source;
     expect_budget_for_exchanges([&] { return ex.exchange(1); });
     expect_budget_for_exchanges([&] { return ex.exchange(1, 1h, source.get_token()); });
-}
-
-template <class Order>
-class TurnBudgetOfOrder : public ::testing::Test {};
-using orders = ::testing::Types<std::integral_constant<order, order::fifo>,
-                                std::integral_constant<order, order::lifo>>;
-TYPED_TEST_SUITE(TurnBudgetOfOrder, orders);
-
-TYPED_TEST(TurnBudgetOfOrder, LetsOthersRun) {
-    red_blue_exchanger<int, int, TypeParam::value> ex;
-    const auto red = [&] { return ex.red(1); };
-    const auto blue = [&] { return ex.blue(1); };
-    EXPECT_EQ(operations_before_others(red, blue), budget);
-    EXPECT_EQ(operations_before_others(blue, red), budget);
-    synchronous_channel<int, TypeParam::value> where;
+    channel where;
     const auto send = [&] { return where.send(1); };
     const auto receive = [&] { return where.receive(); };
     EXPECT_EQ(operations_before_others(send, receive), budget);
@@ -229,85 +214,6 @@ TEST_F(TurnBudget, LeavesAStopItsPrecedence) {
     EXPECT_EQ(why, exchange_errc::cancelled);
 }
 
-// ---- A party that has its partner, and is queued
-
-template <class Make>
-task<> repeat_and_count(Make make, int& begun) {
-    while (true) {
-        ++begun;
-        auto got = co_await make();
-        if (!got) {
-            co_return;
-        }
-    }
-}
-/// Ends the loop then. @returns how many operations have begun.
-template <class Make>
-int end_loop_while_queued(Make make) {
-    int begun = 0;
-    run_loop loop;
-    loop.spawn(repeat_and_count(make, begun));
-    loop.stop();
-    loop.run();
-    EXPECT_EQ(begun, budget + 1);
-    return begun;
-}
-
-TEST(TurnBudgetAtTheEndOfALoop, LosesNoItemOfAnExchange) {
-    census kept;
-    {
-        synchronous_channel<tracked> where;
-        const waiting_partners partners([&] { return where.receive(); });
-        const int begun = end_loop_while_queued([&] { return where.send(tracked(kept, 1)); });
-        int others = 0;
-        while (where.try_send(tracked(kept, -1))) {
-            ++others;
-        }
-        EXPECT_EQ(begun + others, all_partners); // each took exactly one partner
-    }
-    EXPECT_EQ(kept.alive, 0);
-}
-
-TEST(TurnBudgetAtTheEndOfALoop, LosesNoItemOfASelection) {
-    census kept;
-    {
-        synchronous_channel<tracked> where;
-        synchronous_channel<tracked> other;
-        const waiting_partners partners([&] { return where.send(tracked(kept, 0)); });
-        end_loop_while_queued([&] { return select(where.receive(), other.receive()); });
-        const auto late = other.try_send(tracked(kept, 1)); // no waiter was left behind
-        EXPECT_FALSE(late);
-    }
-    EXPECT_EQ(kept.alive, 0);
-}
-
-template <class Make>
-bare_coroutine repeat_for_ever(Make make) {
-    while (true) {
-        const auto got = co_await make();
-        if (!got) {
-            co_return;
-        }
-    }
-}
-template <class Make>
-void destroy_while_queued(Make make) {
-    run_loop loop;
-    const auto begin_and_destroy = [&]() -> task<> {
-        const auto party = repeat_for_ever(make); // until its budget is spent
-        co_return;
-    };
-    loop.run(begin_and_destroy());
-    loop.run_until_idle();
-}
-
-TEST(TurnBudgetOfADestroyedParty, DoesNotResumeIt) {
-    channel where;
-    const waiting_partners partners([&] { return where.send(1); });
-    destroy_while_queued([&] { return where.receive(); });
-    destroy_while_queued([&] { return select(where.receive()); });
-}
-
 // ---- Parties that are not on a loop
 
 TEST_F(TurnBudget, DoesNotHoldUpACoroutineWithoutAnExecutor) {
@@ -339,42 +245,18 @@ TEST(TurnBudgetOfAnInlineResumption, IsNotExceeded) {
     EXPECT_EQ(done_inline, all_partners);
 }
 
-/// An executor that runs its nodes without `next_batch`.
-class plain_executor {
-public:
-    executor_ref ref() noexcept {
-        static constexpr executor_vtable vtable{
-            .post =
-                [](void* self, executor_node* node) noexcept {
-                    static_cast<plain_executor*>(self)->nodes_.push_back(node);
-                },
-            .serial = true};
-        return {this, &vtable};
-    }
-    /// @returns the number of nodes that it ran.
-    int run() {
-        const executor_scope here(ref());
-        int count = 0;
-        for (; !nodes_.empty(); ++count) {
-            executor_node* const node = nodes_.front();
-            nodes_.pop_front();
-            node->run(node);
-        }
-        return count;
-    }
-
-private:
-    std::deque<executor_node*> nodes_;
-};
-
 TEST_F(TurnBudget, BeginsAnewOnAnExecutorWithoutBatches) {
-    plain_executor executor;
+    queue_executor queue;
     const auto send = [&]() -> bare_coroutine {
-        co_await executor.ref().schedule();
+        co_await queue.ref().schedule();
         co_await send_all(where, done);
     };
     const auto party = send();
-    const int nodes = executor.run();
+    const executor_scope here(queue.ref());
+    int nodes = 0;
+    for (; queue.size() != 0; ++nodes) {
+        queue.run_one();
+    }
     EXPECT_EQ(done, all_partners);
     EXPECT_GE(nodes, all_partners / (budget + 1));
     EXPECT_LE(nodes, all_partners / budget + 2);

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -98,20 +97,6 @@ TEST(WhenAll, GoesOnInTheSameTurnIfItsLastTaskEndsAtHome) {
     loop.spawn(body());
     EXPECT_EQ(loop.run_until_idle(), 1U);
     EXPECT_EQ(done, 1);
-}
-
-TEST(WhenAll, PairsAThousandTasks) {
-    exchanger<int> ex;
-    std::vector<task<int>> work;
-    for (int i = 0; i != 1'000; ++i) {
-        work.push_back(swap(ex, i));
-    }
-    const std::vector<int> got = sync_wait(when_all(std::move(work)));
-    for (int i = 0; i != 1'000; ++i) {
-        const int partner = got[static_cast<std::size_t>(i)];
-        EXPECT_NE(partner, i);
-        EXPECT_EQ(got[static_cast<std::size_t>(partner)], i);
-    }
 }
 
 TEST(WhenAll, MayBeNested) {

@@ -59,21 +59,6 @@ TEST_F(WhenAny, ReturnsAllResultsAndTheIndexOfTheFirst) {
     EXPECT_EQ(done, 1);
 }
 
-TEST_F(WhenAny, StopsTheOthersWhenAPartnerCame) {
-    const auto body = [&]() -> task<> {
-        auto got = co_await when_any(exchanging(), sleeping(1h));
-        EXPECT_EQ(got.index(), 0U);
-        EXPECT_EQ(*got.get<0>(), 2);
-        EXPECT_FALSE(got.get<1>()) << "the sleep was stopped";
-        ++done;
-    };
-    loop->spawn(body());
-    loop->run_until_idle();
-    EXPECT_EQ(*ex.try_exchange(2), 1);
-    loop->run_until_idle();
-    EXPECT_EQ(done, 1);
-}
-
 TEST_F(WhenAny, LosesNoItemIfBothTakePlace) {
     // Both partners come before the loop runs: a `select` would take only one of them.
     census kept;

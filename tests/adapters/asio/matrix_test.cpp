@@ -37,7 +37,7 @@
 #include <utility>
 #include <vector>
 
-// Gives access to the private list of waiters: see support/opened.hpp.
+// Gives access to the private list of waiters: see support/insides.cpp.
 namespace {
 
 template <tryst::order Order>
