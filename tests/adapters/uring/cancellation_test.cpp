@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The limits of each operation. Ends every operation that can wait, in every way; and each that need
-// not wait, at any moment.
+// The limits of each operation. Ends every operation that can wait, in every way; and each that
+// need not wait, at any moment.
 #include <tryst/uring/limits.hpp>
 
 #include "adapters/uring/harness.hpp"
