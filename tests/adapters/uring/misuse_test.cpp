@@ -10,7 +10,6 @@
 
 #include <csignal>
 #include <string>
-#include <utility>
 
 #include <unistd.h>
 
@@ -56,13 +55,13 @@ TEST(UringMisuseDeathTest, NamesAnOperationThatIsAwaitedElsewhere) {
         const char* name;
         void (*misuse)(context& owner);
     } cases[] = {{"read", await_read}, {"timeout", await_timeout}, {"next", await_stream}};
-    for (const auto& [name, misuse] : cases) {
-        const auto await = [&, misuse = misuse] {
+    for (const auto& each : cases) {
+        const auto misuse = [&each] {
             context owner;
-            misuse(owner);
+            each.misuse(owner);
         };
-        EXPECT_EXIT(await(), testing::KilledBySignal(SIGABRT),
-                    std::string("tryst: await an operation on its own context: .*") + name);
+        EXPECT_EXIT(misuse(), testing::KilledBySignal(SIGABRT),
+                    std::string("tryst: await an operation on its own context: .*") + each.name);
     }
 }
 
