@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace tryst::test {
 namespace {
@@ -13,80 +15,49 @@ using redis::address;
 using redis::options;
 using std::chrono::milliseconds;
 
-TEST(RedisOptions, HaveDefaults) {
-    const options read = options::from_url("redis://example.org");
-    EXPECT_EQ(read.hosts, std::vector<address>({{.host = "example.org", .port = 6379}}));
-    EXPECT_EQ(read.user, "");
-    EXPECT_EQ(read.password, "");
-    EXPECT_EQ(read.database, 0u);
-    EXPECT_FALSE(read.tls.enabled);
-    EXPECT_TRUE(read.tls.verify);
-    EXPECT_EQ(read.connect_timeout, milliseconds(2000));
-    EXPECT_EQ(read.request_timeout, milliseconds(2000));
-    EXPECT_EQ(read.backoff_min, milliseconds(50));
-    EXPECT_EQ(read.backoff_max, milliseconds(2000));
-    EXPECT_EQ(read.key_prefix, "tryst");
-    EXPECT_EQ(read.published_item, 4096u);
-    EXPECT_EQ(options().hosts, std::vector<address>({{.host = "localhost", .port = 6379}}));
+/// All options, in the order of their declaration.
+std::string listed(const options& all) {
+    std::ostringstream text;
+    for (const address& each : all.hosts) {
+        text << each.text() << ' ';
+    }
+    text << "user=" << all.user << " password=" << all.password << " db=" << all.database;
+    if (all.tls.enabled) {
+        text << " ca=" << all.tls.ca_file << " cert=" << all.tls.cert_file
+             << " key=" << all.tls.key_file << " verify=" << all.tls.verify
+             << " name=" << all.tls.server_name;
+    }
+    for (const milliseconds each :
+         {all.connect_timeout, all.request_timeout, all.backoff_min, all.backoff_max, all.lease}) {
+        text << ' ' << each.count();
+    }
+    text << ' ' << all.key_prefix << ' ' << all.max_item << ' ' << all.published_item;
+    return text.str();
 }
 
-TEST(RedisOptions, ReadEveryPartOfAUrl) {
-    const options read =
-        options::from_url("redis://ada:secret@example.org:1234/5?connect_timeout=1s&"
-                          "request_timeout=250ms&backoff_min=5ms&backoff_max=7s&prefix=a%26b&"
-                          "lease=100ms&max_item=5000000000&published_item=0");
-    EXPECT_EQ(read.hosts, std::vector<address>({{.host = "example.org", .port = 1234}}));
-    EXPECT_EQ(read.user, "ada");
-    EXPECT_EQ(read.password, "secret");
-    EXPECT_EQ(read.database, 5u);
-    EXPECT_EQ(read.connect_timeout, milliseconds(1000));
-    EXPECT_EQ(read.request_timeout, milliseconds(250));
-    EXPECT_EQ(read.backoff_min, milliseconds(5));
-    EXPECT_EQ(read.backoff_max, milliseconds(7000));
-    EXPECT_EQ(read.key_prefix, "a&b");
-    EXPECT_EQ(read.lease, milliseconds(100));
-    EXPECT_EQ(read.max_item, 5'000'000'000U);
-    EXPECT_EQ(read.published_item, 0u);
-}
-
-TEST(RedisOptions, ReadOneTimeoutForBoth) {
-    const options read = options::from_url("redis://a?timeout=3s");
-    EXPECT_EQ(read.connect_timeout, milliseconds(3000));
-    EXPECT_EQ(read.request_timeout, milliseconds(3000));
-}
-
-TEST(RedisOptions, ReadSeveralHosts) {
-    const options read = options::from_url("redis://a,b:1,[::1],[fe80::1]:2/");
-    EXPECT_EQ(read.hosts, std::vector<address>({{.host = "a"},
-                                                {.host = "b", .port = 1},
-                                                {.host = "::1"},
-                                                {.host = "fe80::1", .port = 2}}));
-}
-
-TEST(RedisOptions, DecodeUserAndPassword) {
-    const options read = options::from_url("redis://a%3Ab:p%40%2f%25:@c");
-    EXPECT_EQ(read.user, "a:b");
-    EXPECT_EQ(read.password, "p@/%:");
-    EXPECT_EQ(options::from_url("redis://:secret@a").user, "");
-    EXPECT_EQ(options::from_url("redis://:secret@a").password, "secret");
-}
-
-TEST(RedisOptions, ReadAUnixSocket) {
-    const options read = options::from_url("unix://:secret@/run/a%20b.sock?db=2");
-    EXPECT_EQ(read.hosts, std::vector<address>({{.path = "/run/a b.sock"}}));
-    EXPECT_EQ(read.password, "secret");
-    EXPECT_EQ(read.database, 2u);
-}
-
-TEST(RedisOptions, ReadTheSettingsOfTls) {
-    const options read = options::from_url(
-        "rediss://a?ca_file=/ca.pem&cert_file=/c.pem&key_file=/k.pem&verify=false&server_name=b");
-    EXPECT_TRUE(read.tls.enabled);
-    EXPECT_EQ(read.tls.ca_file, "/ca.pem");
-    EXPECT_EQ(read.tls.cert_file, "/c.pem");
-    EXPECT_EQ(read.tls.key_file, "/k.pem");
-    EXPECT_FALSE(read.tls.verify);
-    EXPECT_EQ(read.tls.server_name, "b");
+TEST(RedisOptions, AreReadFromAUrl) {
+    const std::string rest = " 2000 2000 50 2000 10000 tryst 1048576 4096"; // the defaults
+    const std::string nobody = " user= password= db=0";
+    const std::pair<const char*, std::string> cases[] = {
+        {"redis://example.org", "example.org:6379" + nobody + rest},
+        {"redis://ada:secret@example.org:1234/5?connect_timeout=1s&request_timeout=250ms&"
+         "backoff_min=5ms&backoff_max=7s&prefix=a%26b&lease=100ms&max_item=5000000000&"
+         "published_item=0",
+         "example.org:1234 user=ada password=secret db=5 1000 250 5 7000 100 a&b 5000000000 0"},
+        {"redis://a?timeout=3s", // is that of connecting and of requests
+         "a:6379" + nobody + " 3000 3000 50 2000 10000 tryst 1048576 4096"},
+        {"redis://a,b:1,[::1],[fe80::1]:2/", "a:6379 b:1 [::1]:6379 [fe80::1]:2" + nobody + rest},
+        {"redis://a%3Ab:p%40%2f%25:@c", "c:6379 user=a:b password=p@/%: db=0" + rest},
+        {"redis://:secret@a", "a:6379 user= password=secret db=0" + rest},
+        {"unix://:secret@/run/a%20b.sock?db=2", "/run/a b.sock user= password=secret db=2" + rest},
+        {"rediss://a?ca_file=/ca.pem&cert_file=/c.pem&key_file=/k.pem&verify=false&server_name=b",
+         "a:6379" + nobody + " ca=/ca.pem cert=/c.pem key=/k.pem verify=0 name=b" + rest},
+        {"rediss://a", "a:6379" + nobody + " ca= cert= key= verify=1 name=" + rest},
+    };
+    for (const auto& [url, expected] : cases) {
+        EXPECT_EQ(listed(options::from_url(url)), expected);
+    }
+    EXPECT_EQ(listed(options()), "localhost:6379" + nobody + rest);
 }
 
 TEST(RedisAddress, IsWrittenAsInAUrl) {

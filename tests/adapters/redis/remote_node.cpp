@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT One process of the fault tests (remote_faults_test.py): offers
-// numbered items in rooms, and keeps a record of each offer and its end. Each record is appended to
-// the log in one write, so that the log of a killed process is complete up to its death.
+// SPDX-License-Identifier: MIT
+// One process of the fault tests (remote_faults_test.py): offers numbered items in rooms, and keeps
+// a record of each offer and its end. Each record is appended to the log in one write, so that the
+// log of a killed process is complete up to its death.
 //
 // usage: remote_node URL LOG NAME [LEASE_MS [FORMAT [SEED OPERATIONS WORKERS]]]
 //
@@ -14,9 +15,9 @@
 //     TIME returned ID WHY
 //     TIME in_doubt ID WHY
 //     TIME end
-#include <tryst/exchanger.hpp>
 #include <tryst/redis.hpp>
 #include <tryst/run_loop.hpp>
+#include <tryst/sleep.hpp>
 #include <tryst/task.hpp>
 
 #include <atomic>
@@ -57,6 +58,11 @@ struct item_codec {
         return std::string(bytes.substr(begin.size()));
     }
 };
+
+/// Each `exchange_errc` in a record.
+constexpr const char* errors[] = {"",           "timed_out",     "cancelled",    "closed",
+                                  "no_partner", "out_of_memory", "not_selected", "unavailable",
+                                  "in_doubt"};
 
 /// Larger than what Redis publishes.
 constexpr std::size_t large = 10'000;
@@ -148,27 +154,11 @@ private:
         return found;
     }
 
-    static std::string_view word(tryst::exchange_errc why) {
-        using enum tryst::exchange_errc;
-        switch (why) {
-        case timed_out:
-            return "timed_out";
-        case cancelled:
-            return "cancelled";
-        case closed:
-            return "closed";
-        case no_partner:
-            return "no_partner";
-        case unavailable:
-            return "unavailable";
-        default:
-            return "unknown";
-        }
-    }
-
     /// @returns why there was no exchange; 0 if there was one.
     template <class Result>
-    tryst::exchange_errc record(const offer& what, Result got, const std::string& item) const {
+    tryst::task<tryst::exchange_errc> record_end(const offer& what, const std::string& item,
+                                                 tryst::task<Result> work) const {
+        const auto got = co_await std::move(work);
         if (got) {
             std::string partner;
             if constexpr (!std::is_void_v<typename Result::value_type>) {
@@ -181,21 +171,19 @@ private:
                 }
             }
             log_.write("got " + what.id + partner);
-            return {};
+            co_return tryst::exchange_errc{};
         }
         const auto why = static_cast<tryst::exchange_errc>(got.error().value());
+        std::string end = why == tryst::exchange_errc::in_doubt
+                              ? "in_doubt " + what.id + ' ' + got.reason()
+                              : "returned " + what.id + ' ' + errors[got.error().value()];
         if constexpr (requires { got.returned(); }) {
             if (got.returned() != item) {
-                log_.write("returned " + what.id + " another_item");
-                return why;
+                end = "returned " + what.id + " another_item";
             }
         }
-        if (why == tryst::exchange_errc::in_doubt) {
-            log_.write("in_doubt " + what.id + ' ' + got.reason());
-        } else {
-            log_.write("returned " + what.id + ' ' + std::string(word(why)));
-        }
-        return why;
+        log_.write(end);
+        co_return why;
     }
 
     tryst::task<tryst::exchange_errc> run(offer what, std::shared_ptr<place> where) {
@@ -205,10 +193,9 @@ private:
         }
         log_.write("offer " + what.id + ' ' + what.kind + ' ' + what.room + ' ' +
                    std::to_string(what.patience));
-        using time = std::chrono::steady_clock::time_point;
-        const time deadline = what.patience < 0
-                                  ? time::max()
-                                  : std::chrono::steady_clock::now() + milliseconds(what.patience);
+        const auto now = std::chrono::steady_clock::now();
+        const auto deadline = what.patience < 0 ? std::chrono::steady_clock::time_point::max()
+                                                : now + milliseconds(what.patience);
         const bool once = what.patience == 0;
         auto& [exchange, colours, channel] = *where;
         const auto operation = [&](auto limited, auto tried) {
@@ -233,13 +220,6 @@ private:
         co_return why;
     }
 
-    template <class Result>
-    tryst::task<tryst::exchange_errc> record_end(const offer& what, const std::string& item,
-                                                 tryst::task<Result> work) const {
-        auto got = co_await std::move(work);
-        co_return record(what, std::move(got), item);
-    }
-
     tryst::task<> make_and_count(offer what) {
         auto where = place_of(what.room);
         auto running = run(std::move(what), std::move(where));
@@ -247,15 +227,8 @@ private:
         release();
     }
 
-    tryst::task<> pause(milliseconds time) {
-        auto sleep = nobody_.exchange(0, time);
-        const auto slept = co_await sleep;
-        static_cast<void>(slept);
-    }
-
     tryst::task<> stop_later(std::stop_source stop, milliseconds time) {
-        auto sleep = pause(time);
-        co_await std::move(sleep);
+        static_cast<void>(co_await tryst::sleep_for(time));
         stop.request_stop();
         release();
     }
@@ -294,8 +267,7 @@ private:
                 places_.erase(name + '.' + std::to_string(seen));
                 ++closes;
             } else if (why == tryst::exchange_errc::unavailable) {
-                auto sleep = pause(milliseconds(5));
-                co_await std::move(sleep);
+                static_cast<void>(co_await tryst::sleep_for(milliseconds(5)));
             }
         }
         if (--workers_ == 0) {
@@ -308,7 +280,6 @@ private:
     std::string name_;
     redis::net::io_context context_;
     redis::connection connection_;
-    tryst::exchanger<int> nobody_;
     tryst::run_loop loop_;
     std::atomic<int> active_ = 1; ///< Tasks; and one while commands may come.
     // Used by tasks only.

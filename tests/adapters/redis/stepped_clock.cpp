@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT Preloaded into redis-server: its wall clock is the system's plus a
-// number of seconds, an int64_t in the file that TRYST_CLOCK names. Whoever writes the file steps
-// the clock. (libfaketime does not start in front of jemalloc.)
+// SPDX-License-Identifier: MIT
+// Preloaded into redis-server: its wall clock is the system's plus a number of seconds, an int64_t
+// in the file that TRYST_CLOCK names. Whoever writes the file steps the clock. (libfaketime does
+// not start in front of jemalloc.)
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operations and exchanges between contexts allocate nothing. A program of its own, because it
-// counts all allocations.
+// Operations allocate nothing. A program of its own, because it counts all allocations.
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/operations.hpp"
 #include "support/counted_memory.hpp"
@@ -10,10 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <chrono>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 namespace {
@@ -48,7 +45,7 @@ TEST(UringAllocation, DoesNotHappenInOperations) {
         SCOPED_TRACE(name);
         expect_no_allocations(loop, [&] { return make(with, loop, 1us, token); });
     });
-    for_each_deed([&](const char* name, auto make, auto) {
+    for_each_deed([&](const char* name, auto, auto make) {
         SCOPED_TRACE(name);
         expect_no_allocations(loop, [&] { return make(at, loop, token, 1h); });
     });
@@ -58,33 +55,6 @@ TEST(UringAllocation, DoesNotHappenInOperations) {
     expect_no_allocations(loop, [&] { return loop.read(file, bytes, 0, 1h, token); });
     expect_no_allocations(loop, [&] { return loop.timeout(1us, token); });
     expect_no_allocations(loop, [&] { return loop.close(descriptor(::dup(file)), token); });
-}
-
-TEST(UringAllocation, DoesNotHappenInExchangesBetweenContexts) {
-    tryst::exchanger<int> ex;
-    const std::stop_source stop;
-    const auto swap = [&](context& home) -> task<> {
-        static_cast<void>(co_await ex.exchange(0)); // now both run
-        const long before = allocations;
-        int count = 0;
-        for (int i = 0; i != rounds; ++i) {
-            const auto plain = co_await ex.exchange(i);
-            const auto stoppable = co_await ex.exchange(i, stop.get_token());
-            const auto timed = co_await ex.exchange(i, 1h);
-            count += plain && stoppable && timed ? 1 : 0;
-        }
-        const long allocated = allocations - before;
-        static_cast<void>(co_await ex.exchange(0)); // before one thread ends
-        EXPECT_EQ(count, rounds);
-        EXPECT_EQ(allocated, 0);
-        home.stop();
-    };
-    context here;
-    context there;
-    here.spawn(swap(here));
-    there.spawn(swap(there));
-    const std::jthread other([&] { there.run(); });
-    here.run();
 }
 
 TEST(UringAllocation, DoesNotHappenInBuffers) {

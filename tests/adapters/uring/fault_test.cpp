@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // tryst::uring on kernels that are old or short of memory, interrupt operations, or report errors.
-#include "adapters/uring/battery.hpp"
 #include "adapters/uring/harness.hpp"
 #include "adapters/uring/kernel_faults.hpp"
 
@@ -14,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <stop_token>
@@ -21,9 +21,10 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include <fcntl.h>
 #include <liburing.h>
+#include <poll.h>
 #include <unistd.h>
 
 namespace {
@@ -34,9 +35,202 @@ using tryst::task;
 using tryst::uring::current_position;
 using tryst::uring::result;
 
-using size_result = std::optional<result<std::size_t>>;
-
 constexpr int forever = 1 << 30;
+
+// ---- Every feature of a context, once, for kernels of all ages
+
+task<> use_files(context& loop) {
+    const auto nop = co_await loop.nop();
+    EXPECT_TRUE(nop);
+
+    const auto opened = co_await loop.openat(AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600);
+    EXPECT_TRUE(opened) << opened.message();
+    if (!opened) {
+        co_return;
+    }
+    const int file = opened->get();
+    const auto written = co_await loop.write(file, bytes_of("0123456789"), 0);
+    EXPECT_TRUE(written && *written == 10U);
+    const auto over = co_await loop.write(file, bytes_of("xx"), 4);
+    EXPECT_TRUE(over && *over == 2U);
+    const auto synced = co_await loop.fsync(file);
+    EXPECT_TRUE(synced) << synced.message();
+    std::array<std::byte, 5> bytes{};
+    const auto read = co_await loop.read(file, bytes, 3);
+    EXPECT_TRUE(read && *read == 5U);
+    EXPECT_EQ(text_of(bytes), "3xx67");
+
+    tryst::uring::buffer_pool pool(1, 100);
+    static_cast<void>(loop.register_buffers(pool)); // or without, on an old kernel
+    const auto buffer = pool.acquire();
+    const auto fixed_read = co_await loop.read_fixed(file, buffer, buffer.bytes().first(4), 0);
+    EXPECT_TRUE(fixed_read && *fixed_read == 4U);
+    EXPECT_EQ(text_of(buffer.bytes().first(4)), "0123");
+    const auto fixed = co_await loop.write_fixed(file, buffer, buffer.bytes().first(4), 6);
+    EXPECT_TRUE(fixed && *fixed == 4U);
+
+    auto copy = descriptor(::dup(file));
+    const int number = copy.get();
+    const auto closed = co_await loop.close(std::move(copy));
+    EXPECT_TRUE(closed) << closed.message();
+    EXPECT_FALSE(is_open(number));
+
+    const auto missing = co_await loop.openat(AT_FDCWD, "/nowhere/at/all", O_RDONLY);
+    EXPECT_EQ(missing.error(), std::errc::no_such_file_or_directory);
+}
+
+task<> answer(context& loop, int port) {
+    const auto peer = co_await loop.accept(port);
+    EXPECT_TRUE(peer) << peer.message();
+    std::array<std::byte, 16> bytes{};
+    for (;;) {
+        const auto got = co_await loop.recv(peer->get(), bytes);
+        EXPECT_TRUE(got) << got.message();
+        if (!got || *got == 0) {
+            co_return;
+        }
+        const auto sent = co_await loop.send(peer->get(), std::span(bytes).first(*got));
+        EXPECT_TRUE(sent) << sent.message();
+    }
+}
+
+task<> ask(context& loop, const listener& port) {
+    const descriptor socket = listener::make_socket();
+    const auto connected = co_await loop.connect(socket.get(), port.address(), port.size());
+    EXPECT_TRUE(connected) << connected.message();
+    for (int i = 0; i != 10; ++i) {
+        const std::string text = "hello " + std::to_string(i);
+        const auto sent = co_await loop.send(socket.get(), bytes_of(text));
+        EXPECT_TRUE(sent && *sent == text.size());
+        const auto ready = co_await loop.poll(socket.get(), POLLIN);
+        EXPECT_TRUE(ready && (*ready & POLLIN) != 0);
+        std::array<std::byte, 16> bytes{};
+        const auto got = co_await loop.recv(socket.get(), bytes);
+        EXPECT_TRUE(got);
+        EXPECT_EQ(text_of(std::span(bytes).first(*got)), text);
+    }
+}
+
+task<> use_sockets(context& loop) {
+    const listener port;
+    co_await tryst::when_all(answer(loop, port.get()), ask(loop, port));
+}
+
+task<> use_streams(context& loop) {
+    const listener port;
+    const file_pair pair = make_sockets();
+    {
+        tryst::uring::accept_stream connections(loop, port.get());
+        for (int i = 0; i != 5; ++i) {
+            const descriptor client = port.connect();
+            const auto peer = co_await connections.next();
+            EXPECT_TRUE(peer) << peer.message();
+        }
+        const auto nobody = co_await connections.next(1ms);
+        EXPECT_EQ(nobody.error(), std::errc::timed_out);
+    }
+    try {
+        tryst::uring::recv_stream pieces(loop, pair.reader.get(), 4, 16);
+        for (int i = 0; i != 10; ++i) {
+            write_text(pair.writer, "piece");
+            const auto got = co_await pieces.next();
+            EXPECT_TRUE(got) << got.message();
+            if (got) {
+                EXPECT_EQ(text_of(got->bytes()), "piece");
+            }
+        }
+        const auto nothing = co_await pieces.next(1ms);
+        EXPECT_EQ(nothing.error(), std::errc::timed_out);
+    } catch (const std::system_error& error) { // no rings of buffers before Linux 5.19
+        EXPECT_EQ(error.code(), std::errc::invalid_argument);
+    }
+}
+
+task<> use_limits(context& loop) {
+    const file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    const auto late = co_await loop.read(pipe.reader.get(), bytes, current_position, 1ms);
+    EXPECT_EQ(late.error(), std::errc::timed_out);
+    const auto woken = co_await loop.timeout(1ms);
+    EXPECT_TRUE(woken);
+    std::stop_source stop;
+    {
+        const std::jthread stopper([&stop] { stop.request_stop(); });
+        const auto stopped =
+            co_await loop.read(pipe.reader.get(), bytes, current_position, stop.get_token());
+        EXPECT_EQ(stopped.error(), std::errc::operation_canceled);
+    }
+    const std::jthread writer([&pipe] { write_text(pipe.writer, "word"); });
+    const auto got = co_await loop.read(pipe.reader.get(), bytes);
+    EXPECT_TRUE(got && *got == 4U);
+}
+
+task<> use_all(context& loop) {
+    co_await use_files(loop);
+    co_await use_sockets(loop);
+    co_await use_streams(loop);
+    co_await use_limits(loop);
+    loop.stop();
+}
+
+void swap_between_two() {
+    constexpr int rounds = 100;
+    tryst::exchanger<int> ex;
+    const auto swap = [&ex](context& loop) -> task<> {
+        for (int i = 0; i != rounds; ++i) {
+            const auto got = co_await ex.exchange(i);
+            EXPECT_TRUE(got && *got == i);
+        }
+        loop.stop();
+    };
+    context first(sleepy);
+    context second(sleepy);
+    first.spawn(swap(first));
+    second.spawn(swap(second));
+    const std::jthread other([&second] { second.run(); });
+    first.run();
+}
+
+/// Many reads of one byte, while the loop is stopped again and again.
+void have_many_and_go_on_after_stops() {
+    constexpr std::size_t count = 200;
+    const file_pair pipe = make_pipe();
+    context loop({.entries = 4});
+    std::size_t done = 0;
+    const auto read = [&]() -> task<> {
+        std::array<std::byte, 1> byte{};
+        const auto got = co_await loop.read(pipe.reader.get(), byte);
+        EXPECT_TRUE(got && *got == 1U);
+        if (++done == count) {
+            loop.stop();
+        }
+    };
+    for (std::size_t i = 0; i != count; ++i) {
+        loop.spawn(read());
+    }
+    loop.run_until_idle();
+    for (int i = 0; i != 5; ++i) {
+        leave(loop);
+        write_text(pipe.writer, "x");
+    }
+    write_text(pipe.writer, std::string(count - 5, 'x'));
+    loop.run();
+    EXPECT_EQ(done, count);
+}
+
+/// Makes contexts and runs operations of each kind there, with and without partners, deadlines and
+/// stops. Fails the test if anything is wrong.
+void run_battery() {
+    const long before = count_open();
+    for (const unsigned spins : {0U, 100U}) {
+        context loop({.entries = 16, .max_spins = spins});
+        loop.spawn(use_all(loop));
+        loop.run();
+    }
+    swap_between_two();
+    have_many_and_go_on_after_stops();
+    EXPECT_EQ(count_open(), before);
+}
 
 // ---- Set-up
 
@@ -231,14 +425,12 @@ TEST(UringSubmit, MayFailWhileTheRingIsFull) {
 
 TEST(UringSubmit, MayFailAtAnyTimeWhileTheLoopIsLeftOrAFrameDestroyed) {
     for (int failures = 0; failures != 12; ++failures) {
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 4> bytes{};
         kernel_faults faults;
-        std::array<size_result, 3> got;
+        std::array<waiting_read, 3> reads;
         {
             context loop({.entries = 1, .max_spins = 0});
-            for (size_result& each : got) {
-                loop.spawn(party(each, [&] { return loop.read(pipe.reader.get(), bytes); }));
+            for (waiting_read& each : reads) {
+                each.start(loop);
             }
             loop.run_until_idle();
             faults.failing_submits = failures;
@@ -247,18 +439,18 @@ TEST(UringSubmit, MayFailAtAnyTimeWhileTheLoopIsLeftOrAFrameDestroyed) {
             loop.run_until_idle();
             faults.failing_submits = failures;
         }
-        write_text(pipe.writer, "word");
-        EXPECT_EQ(read_text(pipe.reader), "word") << failures;
-        EXPECT_FALSE(got[0] || got[1] || got[2]);
+        for (const waiting_read& each : reads) {
+            write_text(each.pipe.writer, "word");
+            EXPECT_EQ(read_text(each.pipe.reader), "word") << failures;
+            EXPECT_FALSE(each.got);
+        }
     }
 }
 
 TEST(UringSubmit, MayFailWhileThePollOfTheEventfdFillsTheRing) {
     for (int failures = 0; failures != 8; ++failures) {
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 4> bytes{};
         kernel_faults faults;
-        size_result got;
+        waiting_read read;
         context loop({.entries = 1, .max_spins = 0});
         faults.on_request = [&](const io_uring_sqe& entry) {
             if (entry.opcode == IORING_OP_READ) {
@@ -269,10 +461,35 @@ TEST(UringSubmit, MayFailWhileThePollOfTheEventfdFillsTheRing) {
             }
             return 0;
         };
-        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        read.start(loop);
         loop.run();
-        EXPECT_FALSE(got);
+        EXPECT_FALSE(read.got);
         faults.failing_submits = 0;
+    }
+}
+
+TEST(UringSubmit, MayFailBeforeASleep) {
+    for (int failures = 0; failures != 12; ++failures) {
+        kernel_faults faults;
+        std::atomic<bool> submitted{false};
+        faults.on_request = [&](const io_uring_sqe& entry) {
+            submitted = submitted || (entry.opcode == IORING_OP_NOP && is_operation(entry));
+            return 0;
+        };
+        waiting_read read;
+        std::optional<result<>> done;
+        context loop({.entries = 1, .max_spins = 0});
+        loop.spawn(call([&] { faults.failing_submits = failures; }));
+        read.start(loop);
+        loop.spawn(party_that_stops(loop, done, [&] { return loop.nop(); })); // finds no entry
+        std::jthread other([&] {
+            yield_until([&] { return asleep == 1 || submitted; });
+            if (!submitted) {
+                ADD_FAILURE() << "sleeps, but has not submitted all; failures: " << failures;
+                loop.stop();
+            }
+        });
+        loop.run();
     }
 }
 
@@ -331,10 +548,8 @@ TEST_P(UringLostCompletions, EndTheProgramRatherThanHaveItWaitForEver) {
     const auto lose = [] {
         kernel_faults faults;
         context loop(sleepy);
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 8> bytes{};
-        size_result got;
-        loop.spawn(party(got, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        waiting_read read;
+        read.start(loop);
         loop.run_until_idle();
         faults.wait_error = EBADR;
         faults.submit_error = EBADR;
@@ -370,8 +585,7 @@ TEST(UringInterruption, IsNotSeenByAnyOperationThatMayStartAgain) {
 TEST(UringInterruption, OfACancelledOperationEndsIt) {
     kernel_faults faults;
     context loop(sleepy);
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
+    waiting_read read;
     std::stop_source stop;
     faults.on_request = [&](const io_uring_sqe& entry) {
         if (entry.opcode != IORING_OP_READ) {
@@ -380,10 +594,10 @@ TEST(UringInterruption, OfACancelledOperationEndsIt) {
         stop.request_stop(); // on the loop, before the interruption is seen
         return -EINTR;
     };
-    const auto got = run_one(loop, [&] {
-        return loop.read(pipe.reader.get(), bytes, current_position, stop.get_token());
-    });
-    EXPECT_EQ(got.error(), std::errc::operation_canceled);
+    read.start(loop, stop.get_token());
+    loop.run();
+    ASSERT_TRUE(read.got);
+    EXPECT_EQ(read.got->error(), std::errc::operation_canceled);
 }
 
 TEST(UringInterruption, EndsAConnect) {
@@ -409,9 +623,10 @@ TEST(UringClose, IsMadeOnceWhateverItReturns) {
         const int number = file.get();
         descriptor someone_elses;
         const auto close_and_open = [&](descriptor mine) -> task<> {
-            const auto closing = co_await loop.close(std::move(mine));
-            EXPECT_EQ(closing.error().value(), -answer);
-            someone_elses = make_file();
+            auto closing = loop.close(std::move(mine));
+            const auto got = co_await closing;
+            EXPECT_EQ(got.error().value(), -answer);
+            someone_elses = make_file(); // before the operation is destroyed
         };
         loop.spawn(close_and_open(std::move(file)));
         loop.run_until_idle();
@@ -424,14 +639,12 @@ TEST(UringClose, ClosesAFileForWhichTheRingHadNoRoom) {
     kernel_faults faults;
     descriptor file = make_file();
     const int number = file.get();
-    const file_pair pipe = make_pipe();
-    std::array<std::byte, 4> bytes{};
-    size_result read;
+    waiting_read read;
     std::optional<result<>> closed;
     {
         context loop({.entries = 1, .max_spins = 0});
         faults.failing_submits = forever;
-        loop.spawn(party(read, [&] { return loop.read(pipe.reader.get(), bytes); }));
+        read.start(loop);
         loop.spawn(party(closed, [&] { return loop.close(std::move(file)); }));
         loop.run_until_idle();
         EXPECT_TRUE(is_open(number));
@@ -454,57 +667,6 @@ TEST(UringErrors, AreTheResultOfTheOperation) {
         EXPECT_EQ(faults.failed, 1);
         EXPECT_TRUE(run_one(loop, [&] { return loop.read(file.get(), bytes, 0); }));
     }
-}
-
-TEST(UringErrors, ShortCountsAreTheResult) {
-    kernel_faults faults;
-    faults.on_request = [](io_uring_sqe& entry) {
-        if (entry.opcode == IORING_OP_READ || entry.opcode == IORING_OP_WRITE) {
-            entry.len = 2;
-        }
-        return 0;
-    };
-    context loop(sleepy);
-    const descriptor file = make_file("word");
-    std::array<std::byte, 4> bytes{};
-    const auto got = run_one(loop, [&] { return loop.read(file.get(), bytes, 0); });
-    ASSERT_TRUE(got);
-    EXPECT_EQ(*got, 2U);
-    const auto put = run_one(loop, [&] { return loop.write(file.get(), bytes_of("abcd"), 0); });
-    ASSERT_TRUE(put);
-    EXPECT_EQ(*put, 2U);
-    EXPECT_EQ(content_of(file), "abrd");
-}
-
-TEST(UringErrors, AFileClosedUnderAnOperationDoesNotKeepItFromItsStop) {
-    context loop(sleepy);
-    file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    std::stop_source stop;
-    size_result got;
-    loop.spawn(party_that_stops(loop, got, [&] {
-        return loop.read(pipe.reader.get(), bytes, current_position, stop.get_token());
-    }));
-    loop.run_until_idle();
-    pipe.reader.reset();
-    stop.request_stop();
-    loop.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->error(), std::errc::operation_canceled);
-}
-
-TEST(UringErrors, AFileClosedUnderAnOperationIsGoneWhenTheLoopGoesOn) {
-    context loop(sleepy);
-    file_pair pipe = make_pipe();
-    std::array<std::byte, 8> bytes{};
-    size_result got;
-    loop.spawn(party_that_stops(loop, got, [&] { return loop.read(pipe.reader.get(), bytes); }));
-    loop.stop();
-    loop.run(); // cancels the operation and queues it again
-    pipe.reader.reset();
-    loop.run();
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->error(), std::errc::bad_file_descriptor);
 }
 
 // ---- Wakes between rings
@@ -566,6 +728,30 @@ TEST_F(UringMessage, ThatFailsIsReplacedEvenIfItsSenderStops) {
     EXPECT_EQ(failed, 1);
 }
 
+TEST_F(UringMessage, ThatFailsLateIsReplacedBeforeItsSenderLeaves) {
+    // A receive in its place fails when the peer closes without having read what was sent to it.
+    file_pair pair = make_sockets();
+    write_text(pair.reader, "unread");
+    std::array<std::byte, 1> byte{};
+    faults.on_request = [&](io_uring_sqe& entry) {
+        if (entry.opcode == IORING_OP_MSG_RING) {
+            const std::uint64_t user_data = entry.user_data;
+            io_uring_prep_recv(&entry, pair.reader.get(), byte.data(), byte.size(), 0);
+            entry.user_data = user_data;
+        }
+        return 0;
+    };
+    const long writes = eventfd_writes;
+    sender.run(call([&] {
+        call_target();
+        EXPECT_EQ(eventfd_writes, writes);
+        pair.writer.reset();
+    }));
+    EXPECT_EQ(eventfd_writes - writes, 1);
+    sender.run_until_idle(); // or the target would sleep for ever
+    until_ran();
+}
+
 TEST_F(UringMessage, ThatFailsIsTriedAgainOnlyIfTheKernelKnowsIt) {
     for (const int each : message_errors) {
         failed = 0;
@@ -581,6 +767,22 @@ TEST_F(UringMessage, ThatFailsIsTriedAgainOnlyIfTheKernelKnowsIt) {
             EXPECT_LE(failed, 2); // once for each
         }
     }
+}
+
+TEST_F(UringMessage, IsSentByTheOuterContextAfterANestedRun) {
+    context inner;
+    sender.run(call([&] {
+        error = -EINVAL; // so the inner context sends no other message
+        inner.run(call([&] {
+            call_target();
+            until_ran();
+        }));
+        error = 0;
+        until_asleep();
+        const long sent = messages;
+        call_target();
+        EXPECT_EQ(messages - sent, 1);
+    }));
 }
 
 TEST_F(UringMessage, ThatCannotBeSubmittedIsReplacedAtOnce) {

@@ -85,27 +85,33 @@ inline void write_text(const descriptor& file, std::string_view text) {
     EXPECT_EQ(::write(file.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-/// Reads at most `size` bytes without waiting. @returns the empty string if there is no data.
-inline std::string read_text(const descriptor& file, std::size_t size = 4096) {
+/// Calls `body` while operations on `file` do not wait.
+template <class Body>
+auto without_waiting(const descriptor& file, Body body) {
     const int flags = ::fcntl(file.get(), F_GETFL);
     ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
-    std::string text(size, '\0');
-    const ssize_t got = ::read(file.get(), text.data(), size);
+    const auto result = body();
     ::fcntl(file.get(), F_SETFL, flags);
+    return result;
+}
+
+/// Reads at most `size` bytes without waiting. @returns the empty string if there is no data.
+inline std::string read_text(const descriptor& file, std::size_t size = 4096) {
+    std::string text(size, '\0');
+    const ssize_t got =
+        without_waiting(file, [&] { return ::read(file.get(), text.data(), size); });
     text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
     return text;
 }
 
 /// Writes until the file is full. @returns the number of bytes written.
 inline std::size_t fill(const descriptor& file) {
-    const int flags = ::fcntl(file.get(), F_GETFL);
-    ::fcntl(file.get(), F_SETFL, flags | O_NONBLOCK);
     const std::string text(4096, 'x');
+    const auto write = [&] { return ::write(file.get(), text.data(), text.size()); };
     std::size_t size = 0;
-    for (ssize_t written = 0; (written = ::write(file.get(), text.data(), text.size())) > 0;) {
+    for (ssize_t written = 0; (written = without_waiting(file, write)) > 0;) {
         size += static_cast<std::size_t>(written);
     }
-    ::fcntl(file.get(), F_SETFL, flags);
     return size;
 }
 
@@ -251,6 +257,25 @@ auto run_one(context& loop, Make make) {
     loop.run();
     return std::move(*got);
 }
+
+/// A read of a pipe that is empty, so it waits.
+struct waiting_read {
+    /// Awaits it on `loop`, and stops that.
+    void start(context& loop, const uring::limits& until = {}) {
+        loop.spawn(party_that_stops(loop, got, [this, &loop, until] {
+            return loop.read(pipe.reader.get(), bytes, uring::current_position, until);
+        }));
+    }
+    void expect_word() const {
+        ASSERT_TRUE(got);
+        ASSERT_TRUE(*got) << got->message();
+        EXPECT_EQ(text_of(std::span(bytes).first(**got)), "word");
+    }
+
+    file_pair pipe = make_pipe();
+    std::array<std::byte, 8> bytes{};
+    std::optional<uring::result<std::size_t>> got;
+};
 
 /// Stops the loop when its turn comes.
 inline task<> stop_loop(context& loop) {

@@ -227,6 +227,9 @@ int eventfd(unsigned count, int flags) noexcept {
 
 int eventfd_write(int file, eventfd_t value) {
     tryst::test::eventfd_writes.fetch_add(1, std::memory_order_relaxed);
+    if (faults() != nullptr && faults()->before_wake) {
+        faults()->before_wake();
+    }
     static const auto next = original<decltype(eventfd_write)>("eventfd_write");
     return next(file, value);
 }

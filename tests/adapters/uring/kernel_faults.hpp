@@ -60,6 +60,7 @@ public:
     bool submits_fail_at_random = false; ///< One in three fails with `submit_error`.
     std::atomic<int> early_waits{0}; ///< This many more submit, but return `wait_error` at once.
     std::atomic<int> wait_error{EINTR};
+    std::function<void()> before_wake; ///< Called by each thread that is about to write an eventfd.
 
     // ---- The ring.
     bool claims_work = false; ///< It always says that there is task work.

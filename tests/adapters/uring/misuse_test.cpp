@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <optional>
+#include <string>
 
 #include <unistd.h>
 
@@ -20,11 +20,8 @@
 namespace {
 
 using namespace tryst::test;
-using tryst::task;
-using tryst::uring::result;
 
-/// Awaits an operation of `owner` on `elsewhere`, whose `run` or `run_until_idle` ends the program
-/// or returns.
+/// Awaits on `elsewhere` an operation of another context, which ends the program, or returns.
 template <class Loop, class Make>
 void await_elsewhere(Loop& elsewhere, Make make) {
     ::alarm(20);
@@ -33,41 +30,39 @@ void await_elsewhere(Loop& elsewhere, Make make) {
     elsewhere.run_until_idle();
 }
 
-TEST(UringMisuseDeathTest, NamesAnOperationThatIsAwaitedOnAnotherContext) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        context owner;
-        context other;
-        const file_pair pipe = make_pipe();
-        std::array<std::byte, 4> bytes{};
-        await_elsewhere(other, [&] { return owner.read(pipe.reader.get(), bytes); });
-    };
-    EXPECT_EXIT(misuse(), testing::KilledBySignal(SIGABRT),
-                "tryst: await an operation on its own context: .*read");
+void await_read(context& owner) {
+    context other;
+    const file_pair pipe = make_pipe();
+    std::array<std::byte, 4> bytes{};
+    await_elsewhere(other, [&] { return owner.read(pipe.reader.get(), bytes); });
 }
 
-TEST(UringMisuseDeathTest, NamesATimeoutThatIsAwaitedOnAnotherLoop) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        context owner;
-        tryst::run_loop other;
-        await_elsewhere(other, [&] { return owner.timeout(std::chrono::hours(1)); });
-    };
-    EXPECT_EXIT(misuse(), testing::KilledBySignal(SIGABRT),
-                "tryst: await an operation on its own context: .*timeout");
+void await_timeout(context& owner) {
+    tryst::run_loop other;
+    await_elsewhere(other, [&] { return owner.timeout(std::chrono::hours(1)); });
 }
 
-TEST(UringMisuseDeathTest, NamesAStreamThatIsAwaitedOnAnotherContext) {
+void await_stream(context& owner) {
+    context other;
+    const listener port;
+    tryst::uring::accept_stream connections(owner, port.get());
+    await_elsewhere(other, [&] { return connections.next(); });
+}
+
+TEST(UringMisuseDeathTest, NamesAnOperationThatIsAwaitedElsewhere) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto misuse = [] {
-        context owner;
-        context other;
-        const listener port;
-        tryst::uring::accept_stream connections(owner, port.get());
-        await_elsewhere(other, [&] { return connections.next(); });
-    };
-    EXPECT_EXIT(misuse(), testing::KilledBySignal(SIGABRT),
-                "tryst: await an operation on its own context: .*next");
+    const struct {
+        const char* name;
+        void (*misuse)(context& owner);
+    } cases[] = {{"read", await_read}, {"timeout", await_timeout}, {"next", await_stream}};
+    for (const auto& each : cases) {
+        const auto misuse = [&each] {
+            context owner;
+            each.misuse(owner);
+        };
+        EXPECT_EXIT(misuse(), testing::KilledBySignal(SIGABRT),
+                    std::string("tryst: await an operation on its own context: .*") + each.name);
+    }
 }
 
 } // namespace

@@ -11,9 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <system_error>
-#include <type_traits>
-#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -152,70 +149,48 @@ struct workplace {
     descriptor made; ///< By the operation.
 };
 
-/// Calls `visit(name, make, is_done)` for each operation but `close`, which is done in any case.
+/// Calls `visit(name, is_done, make)` for each operation but `close`, which is done in any case.
+/// `is_done(at)` says whether it has had an effect; null: nobody can tell.
 template <class Visit>
 void for_each_deed(Visit visit) {
     const auto cannot_tell = nullptr;
+    const auto has_status = [](const workplace& at) { return at.status.stx_mask != 0; };
+    const auto has_no_old = [](const workplace& at) { return !at.here.has("old"); };
+    const auto has_new = [](const workplace& at) { return at.here.has("new"); };
+    const auto has_content = [](const workplace& at) { return !content_of(at.file).empty(); };
     const auto has_made_file = [](const workplace& at) { return count_open() != at.open_before; };
-    visit(
-        "nop", [](workplace&, context& loop, auto... limit) { return loop.nop(limit...); },
-        cannot_tell);
-    visit(
-        "fsync",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.fsync(at.file.get(), false, limit...);
-        },
-        cannot_tell);
-    visit(
-        "openat",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.openat(at.here.get(), "old", O_RDONLY, 0, limit...);
-        },
-        has_made_file);
-    visit(
-        "statx",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.statx(at.here.get(), "old", 0, STATX_TYPE, &at.status, limit...);
-        },
-        [](const workplace& at) { return at.status.stx_mask != 0; });
-    visit(
-        "unlinkat",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.unlinkat(at.here.get(), "old", 0, limit...);
-        },
-        [](const workplace& at) { return !at.here.has("old"); });
-    visit(
-        "renameat",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.renameat(at.here.get(), "old", at.here.get(), "new", 0, limit...);
-        },
-        [](const workplace& at) { return at.here.has("new"); });
-    visit(
-        "mkdirat",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.mkdirat(at.here.get(), "new", 0700, limit...);
-        },
-        [](const workplace& at) { return at.here.has("new"); });
-    visit(
-        "fallocate",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.fallocate(at.file.get(), 0, 0, 10, limit...);
-        },
-        [](const workplace& at) { return !content_of(at.file).empty(); });
-    visit(
-        "shutdown",
-        [](workplace& at, context& loop, auto... limit) {
-            return loop.shutdown(at.sockets.writer.get(), SHUT_WR, limit...);
-        },
-        [](const workplace& at) {
-            return ::send(at.sockets.writer.get(), "x", 1, MSG_NOSIGNAL) < 0;
-        });
-    visit(
-        "socket",
-        [](workplace&, context& loop, auto... limit) {
-            return loop.socket(AF_INET, SOCK_STREAM, 0, limit...);
-        },
-        has_made_file);
+    const auto cannot_send = [](const workplace& at) {
+        return ::send(at.sockets.writer.get(), "x", 1, MSG_NOSIGNAL) < 0;
+    };
+    visit("nop", cannot_tell,
+          [](workplace&, context& loop, auto... limit) { return loop.nop(limit...); });
+    visit("fsync", cannot_tell, [](workplace& at, context& loop, auto... limit) {
+        return loop.fsync(at.file.get(), false, limit...);
+    });
+    visit("openat", has_made_file, [](workplace& at, context& loop, auto... limit) {
+        return loop.openat(at.here.get(), "old", O_RDONLY, 0, limit...);
+    });
+    visit("statx", has_status, [](workplace& at, context& loop, auto... limit) {
+        return loop.statx(at.here.get(), "old", 0, STATX_TYPE, &at.status, limit...);
+    });
+    visit("unlinkat", has_no_old, [](workplace& at, context& loop, auto... limit) {
+        return loop.unlinkat(at.here.get(), "old", 0, limit...);
+    });
+    visit("renameat", has_new, [](workplace& at, context& loop, auto... limit) {
+        return loop.renameat(at.here.get(), "old", at.here.get(), "new", 0, limit...);
+    });
+    visit("mkdirat", has_new, [](workplace& at, context& loop, auto... limit) {
+        return loop.mkdirat(at.here.get(), "new", 0700, limit...);
+    });
+    visit("fallocate", has_content, [](workplace& at, context& loop, auto... limit) {
+        return loop.fallocate(at.file.get(), 0, 0, 10, limit...);
+    });
+    visit("shutdown", cannot_send, [](workplace& at, context& loop, auto... limit) {
+        return loop.shutdown(at.sockets.writer.get(), SHUT_WR, limit...);
+    });
+    visit("socket", has_made_file, [](workplace&, context& loop, auto... limit) {
+        return loop.socket(AF_INET, SOCK_STREAM, 0, limit...);
+    });
 }
 
 } // namespace tryst::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Races between contexts that spin, contexts that sleep at once, run_loops and plain threads, with
-// I/O in flight and every way to end a wait. Contexts are destroyed while their coroutines still
+// Races between contexts that spin, contexts that sleep at once, and plain threads, with I/O in
+// flight and every way to end a wait. Contexts are destroyed while their coroutines still
 // meet others, and while they are being woken. The histories are checked, and each test takes every
 // path it is about.
 #include "adapters/uring/harness.hpp"
@@ -208,107 +208,45 @@ bare_coroutine wait_for_silence(uring::context& home, numbered_pipe& silent, err
     co_await silent.read(home, all, std::move(until));
 }
 
-/// Takes a step that is rare otherwise: the stop comes when the kernel has the result, which the
-/// loop has not seen.
-task<> stop_too_late(uring::context& home, errands& all) {
-    std::stop_source stop;
-    numbered_pipe pipe;
-    const auto reading = wait_for_silence(home, pipe, all, stop.get_token());
-    (void)co_await home.nop(); // the read is in the kernel
-    pipe.write_now();
-    stop.request_stop();
-    while (!reading.done()) {
-        (void)co_await home.nop();
-    }
-}
-
-// ---- Parties of all kinds exchange items.
-
-/// The totals of all scenes.
-struct tally {
-    std::array<std::size_t, 5> failures{};
-    std::size_t exchanges = 0;
-
-    void add(const history& record) {
-        exchanges += record.exchanged() / 2;
-        for (const auto why : all_errors) {
-            failures.at(static_cast<std::size_t>(why)) += record.failed(why);
+/// Takes steps that are rare otherwise: stops a read in the kernel, every second time when the
+/// kernel has the result, which the loop has not seen.
+task<> stop_reads(uring::context& home, errands& all) {
+    for (int i = 0; i != 6; ++i) {
+        std::stop_source stop;
+        numbered_pipe pipe;
+        const auto reading = wait_for_silence(home, pipe, all, stop.get_token());
+        (void)co_await home.nop(); // the read is in the kernel
+        if (i % 2 == 0) {
+            pipe.write_now();
+        }
+        stop.request_stop();
+        while (!reading.done()) {
+            (void)co_await home.nop();
         }
     }
-};
-
-/// `each` of every kind meet until they close.
-void everybody_meets(std::size_t each, tally& all, errands& io) {
-    constexpr std::size_t kinds = 4;
-    const std::size_t participants = each * kinds;
-    scene s(participants);
-    {
-        numbered_pipe across, back, inside;
-        uring::context spinning(spins_first);
-        uring::context sleeping(sleeps_at_once);
-        run_loop loop;
-        io.over.store(false);
-        std::vector<std::jthread> running;
-        for (std::size_t number = 0; number != participants;) {
-            spinning.spawn(coroutine_party<task<>>(s, number++));
-            sleeping.spawn(coroutine_party<task<>>(s, number++));
-            loop.spawn(coroutine_party<task<>>(s, number++));
-            running.emplace_back([&s, mine = number++] {
-                blocking_party(s, mine, [](auto&& operation) { return sync_wait(operation); });
-            });
-        }
-        spinning.spawn(stop_too_late(spinning, io));
-        sleeping.spawn(stop_too_late(sleeping, io));
-        spinning.spawn(writing_party(spinning, s, io, across, 1));
-        sleeping.spawn(reading_party(sleeping, s, io, across, 2));
-        sleeping.spawn(writing_party(sleeping, s, io, back, 3));
-        spinning.spawn(reading_party(spinning, s, io, back, 4));
-        sleeping.spawn(writing_party(sleeping, s, io, inside, 5));
-        sleeping.spawn(reading_party(sleeping, s, io, inside, 6));
-        running.emplace_back([&loop] { loop.run(); });
-        running.emplace_back([&spinning] { spinning.run(); });
-        running.emplace_back([&sleeping] { sleeping.run(); });
-        running.emplace_back([&s, &log = s.record[participants]] { press_and_close(s, log); });
-        s.left.wait();
-        io.over.store(true, std::memory_order_relaxed);
-        loop.stop();
-        spinning.stop();
-        sleeping.stop();
-        running.clear();
-    }
-    EXPECT_EQ(s.record.violations_at_rest(), "");
-    EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
-    all.add(s.record);
-}
-
-TEST_F(UringStress, ConservesEveryItemHoweverTheWaitsEnd) {
-    constexpr auto steps = steps_of(sleep_step::own_wake, sleep_step::late_cancellation);
-    tally all;
-    errands io;
-    const auto lacks = [&] {
-        return io.misses_any() || all.exchanges < 100 ||
-               std::ranges::count(all.failures, 0U) > 1; // there is an error 0, which is none
-    };
-    repeat(steps, lacks, [&] {
-        everybody_meets(1, all, io);
-        everybody_meets(3, all, io);
-    });
 }
 
 // ---- A context ends.
 
 /// A context that is stopped and destroyed while its parties still exchange and its I/O is in
 /// flight.
-void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errands& io) {
+void a_context_ends(std::size_t seed, errands& io, std::size_t& exchanges, std::size_t& abandoned) {
     constexpr std::size_t on_context = 6;
     constexpr std::size_t on_other = 3;
-    constexpr std::size_t participants = on_context + on_other;
+    constexpr std::size_t on_threads = 2;
+    constexpr std::size_t participants = on_context + on_other + on_threads;
     scene s(participants);
     history::log& log = s.record[participants];
     {
+        std::vector<std::jthread> threads;
         context_thread other(sleeps_at_once);
         numbered_pipe inside, silent;
         io.over.store(false);
+        for (std::size_t i = 0; i != on_threads; ++i) {
+            threads.emplace_back([&s, number = on_context + on_other + i] {
+                blocking_party(s, number, [](auto&& operation) { return sync_wait(operation); });
+            });
+        }
         for (std::size_t i = 0; i != on_other; ++i) {
             other->spawn(coroutine_party<task<>>(s, on_context + i));
         }
@@ -323,6 +261,7 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errand
         for (std::size_t number = 0; number != on_context; ++number) {
             context->spawn(coroutine_party<task<>>(s, number));
         }
+        context->spawn(stop_reads(*context, io));
         context->spawn(writing_party(*context, s, io, inside, seed));
         context->spawn(reading_party(*context, s, io, inside, seed + 1));
         context->spawn(reading_party(*context, s, io, silent, seed + 2));
@@ -354,18 +293,19 @@ void a_context_ends(std::size_t seed, std::size_t& abandoned, tally& all, errand
     EXPECT_EQ(s.record.violations(), "");
     EXPECT_EQ(s.items.alive.load(), 0) << "items leaked, or died twice";
     abandoned += s.record.abandoned();
-    all.add(s.record);
+    exchanges += s.record.exchanged() / 2;
 }
 
 TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
-    constexpr auto steps = steps_of(sleep_step::set_aside, sleep_step::stop_after_end);
-    tally all;
+    constexpr auto steps =
+        steps_of(sleep_step::set_aside, sleep_step::stop_after_end, sleep_step::late_cancellation);
     errands io;
+    std::size_t exchanges = 0;
     std::size_t abandoned = 0;
     std::size_t seed = 0;
     repeat(
-        steps, [&] { return abandoned < 10 || all.exchanges < 100; },
-        [&] { a_context_ends(seed++, abandoned, all, io); });
+        steps, [&] { return io.misses_any() || exchanges < 100 || abandoned < 10; },
+        [&] { a_context_ends(seed++, io, exchanges, abandoned); });
 }
 
 // ---- A frame ends.
