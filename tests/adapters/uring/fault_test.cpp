@@ -675,9 +675,14 @@ TEST(UringErrors, AreTheResultOfTheOperation) {
 class UringMessage : public testing::Test {
 protected:
     UringMessage() {
-        faults.on_request = [this](const io_uring_sqe& entry) {
+        faults.on_request = [this](io_uring_sqe& entry) {
             const int failure = entry.opcode == IORING_OP_MSG_RING ? error.load() : 0;
             failed += failure == 0 ? 0 : 1;
+            if (entry.opcode == IORING_OP_MSG_RING && receives) {
+                const std::uint64_t user_data = entry.user_data;
+                io_uring_prep_recv(&entry, pair.reader.get(), byte.data(), byte.size(), 0);
+                entry.user_data = user_data;
+            }
             return failure;
         };
         target.emplace(sleepy);
@@ -696,6 +701,9 @@ protected:
     std::atomic<bool> ran{false};
     std::atomic<int> error{0}; ///< Of messages.
     std::atomic<int> failed{0};
+    std::atomic<bool> receives{false}; ///< In place of messages.
+    file_pair pair = make_sockets();
+    std::array<std::byte, 1> byte{};
     std::optional<context_thread> target;
     context sender{sleepy};
 };
@@ -730,17 +738,8 @@ TEST_F(UringMessage, ThatFailsIsReplacedEvenIfItsSenderStops) {
 
 TEST_F(UringMessage, ThatFailsLateIsReplacedBeforeItsSenderLeaves) {
     // A receive in its place fails when the peer closes without having read what was sent to it.
-    file_pair pair = make_sockets();
     write_text(pair.reader, "unread");
-    std::array<std::byte, 1> byte{};
-    faults.on_request = [&](io_uring_sqe& entry) {
-        if (entry.opcode == IORING_OP_MSG_RING) {
-            const std::uint64_t user_data = entry.user_data;
-            io_uring_prep_recv(&entry, pair.reader.get(), byte.data(), byte.size(), 0);
-            entry.user_data = user_data;
-        }
-        return 0;
-    };
+    receives = true;
     const long writes = eventfd_writes;
     sender.run(call([&] {
         call_target();
