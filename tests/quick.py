@@ -141,10 +141,10 @@ def main() -> int:
         if core:
             run("headers alone", *[["g++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-I", "include", header]
                                    for header in core])
-        if folders := {folder for file in files if (folder := folder_of_tests(file))}:
-            run_tests(folders)
         if core or any(file.startswith("tests/model/") for file in files):
             run_model(base, core)
+        if folders := {folder for file in files if (folder := folder_of_tests(file))}:
+            run_tests(folders)
     except Failed as wrong:
         print(wrong)
         return 1
