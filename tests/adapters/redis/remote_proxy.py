@@ -56,6 +56,8 @@ class Connection:
         self.late_replies = b""
         self.threads = [threading.Thread(target=work, daemon=True)
                         for work in (self._requests, self._replies)]
+
+    def start(self):
         for thread in self.threads:
             thread.start()
 
@@ -76,7 +78,7 @@ class Connection:
         self.proxy.delay()
         with self.changed:
             if not self.is_holding:
-                self.is_holding = self.proxy.must_hold(verb)
+                self.is_holding = self.proxy.must_hold(self, verb)
             if self.is_holding:
                 self.held += request
                 self.changed.notify_all()
@@ -154,7 +156,8 @@ class Proxy:
             except OSError:
                 process.close()  # Redis is down
                 continue
-            self.connections.append(connection)
+            self.connections.append(connection)  # before its first request can be held back
+            connection.start()
 
     def url(self):
         return "unix://" + self.path
@@ -164,9 +167,9 @@ class Proxy:
         for connection in list(self.connections):
             connection.drops_replies = True
 
-    def must_hold(self, verb):
+    def must_hold(self, connection, verb):
         with self.changed:
-            if verb in self.verbs:
+            if verb in self.verbs and not connection.is_cut:
                 self.verbs = set()  # this connection, and no later one
                 self.changed.notify_all()
                 return True
@@ -192,9 +195,14 @@ class Proxy:
                     return connection
         raise AssertionError("nothing is held back")
 
-    def cut(self):
-        """Ends all connections of processes."""
-        for connection in list(self.connections):
+    def cut(self, *verbs):
+        """Ends all connections of processes. Of later ones, holds back the next call with one of the verbs."""
+        with self.changed:
+            connections = list(self.connections)
+            for connection in connections:
+                connection.is_cut = True
+            self.verbs = set(verbs)
+        for connection in connections:
             connection.cut() if connection.held else connection.close()
 
     def close(self):
