@@ -6,6 +6,7 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/run/linked_list.hpp>
 
 #include <cassert>
 #include <cstdint>
@@ -22,10 +23,11 @@ class inplace_stop_callback;
 namespace detail {
 
 /// A registered callback.
-struct inplace_stop_node {
-    void (*call)(inplace_stop_node*) noexcept;
-    inplace_stop_node* next = nullptr;
-    inplace_stop_node** link = nullptr; ///< The pointer to this in the list; null outside it.
+struct inplace_stop_node : list_links<inplace_stop_node> {
+    explicit inplace_stop_node(void (*function)(inplace_stop_node*) noexcept) noexcept
+        : call(function) {}
+
+    void (*const call)(inplace_stop_node*) noexcept;
 };
 
 } // namespace detail
@@ -62,11 +64,12 @@ public:
         const bits before = lock();
         if ((before & requested) == 0) {
             requester_ = detail::this_thread_address();
-            while (node* const callback = first_) {
-                unlink(*callback);
-                running_ = callback;
+            while (!callbacks_.empty()) {
+                node& callback = callbacks_.front();
+                callbacks_.remove(callback);
+                running_ = &callback;
                 unlock(requested);
-                callback->call(callback); // may end its lifetime
+                callback.call(&callback); // may end its lifetime
                 lock();
                 running_ = nullptr;
             }
@@ -117,12 +120,7 @@ private:
     bool add(node& callback) noexcept {
         const bits now = lock();
         if (now == 0) {
-            callback.next = first_;
-            callback.link = &first_;
-            if (first_ != nullptr) {
-                first_->link = &callback.next;
-            }
-            first_ = &callback;
+            callbacks_.push_front(callback);
         }
         unlock(now);
         return now == 0;
@@ -131,8 +129,8 @@ private:
     void remove(node& callback) noexcept {
         bool wait = false;
         const bits now = lock();
-        if (callback.link != nullptr) {
-            unlink(callback);
+        if (callback.is_linked()) {
+            callbacks_.remove(callback);
         } else {
             wait = running_ == &callback && requester_ != detail::this_thread_address();
         }
@@ -147,15 +145,7 @@ private:
         }
     }
 
-    static void unlink(node& callback) noexcept {
-        *callback.link = callback.next;
-        if (callback.next != nullptr) {
-            callback.next->link = callback.link;
-        }
-        callback.link = nullptr;
-    }
-
-    node* first_ = nullptr;
+    detail::linked_list<node> callbacks_;
     node* running_ = nullptr; ///< The callback that `requester_` is calling.
     const void* requester_ = nullptr;
     detail::atomic<bits> word_{0};
@@ -198,9 +188,9 @@ public:
     /// Registers `function`.
     template <class Function>
     inplace_stop_callback(inplace_stop_token token, Function&& function)
-        : detail::inplace_stop_node{[](detail::inplace_stop_node* self) noexcept {
+        : detail::inplace_stop_node([](detail::inplace_stop_node* self) noexcept {
               static_cast<inplace_stop_callback*>(self)->callback_();
-          }},
+          }),
           source_(token.source_), callback_(std::forward<Function>(function)) {
         if (source_ != nullptr && !source_->add(*this)) {
             source_ = nullptr;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <tryst/detail/run/awaitable.hpp>
+#include <tryst/detail/run/linked_list.hpp>
+#include <tryst/detail/run/root.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/join_handle.hpp>
@@ -13,8 +15,6 @@
 #include <cassert>
 #include <concepts>
 #include <coroutine>
-#include <cstddef>
-#include <exception>
 #include <type_traits>
 #include <utility>
 #include <version>
@@ -26,48 +26,6 @@
 namespace tryst {
 /// @addtogroup waiting
 /// @{
-
-class task_scope;
-
-namespace detail {
-
-/// A coroutine that runs one task of a scope, and belongs to the scope.
-struct scope_child {
-    struct promise_type : executor_node {
-        promise_type(task_scope& owner, const task<>&) noexcept : scope(&owner) {
-            run = [](executor_node* node) noexcept {
-                auto& self = static_cast<promise_type&>(*node);
-                self.started = true;
-                std::coroutine_handle<promise_type>::from_promise(self).resume();
-            };
-        }
-
-        scope_child get_return_object() noexcept { return {*this}; }
-        std::suspend_always initial_suspend() noexcept { return {}; }
-
-        struct finish {
-            bool await_ready() const noexcept { return false; }
-            inline void await_suspend(std::coroutine_handle<promise_type> self) const noexcept;
-            void await_resume() const noexcept {}
-        };
-        finish final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-
-        inline executor_ref executor() const noexcept;
-
-        task_scope* scope;
-        promise_type* previous = nullptr;
-        promise_type* following = nullptr;
-        bool started = false;
-    };
-
-    static scope_child own(task_scope&, task<> work) { co_await std::move(work); }
-
-    promise_type& promise;
-};
-
-} // namespace detail
 
 /// Owns spawned work, as the counting scope of P3149 does, on one executor: no work outlives it.
 ///
@@ -118,11 +76,11 @@ public:
         check_executor();
         closed_ = true;
         const executor_scope here(is_ending_here() ? current_executor() : executor_);
-        while (first_ != nullptr) {
-            if (!first_->started) {
-                executor_.retract(first_);
+        while (!empty()) {
+            if (tasks_.front().run != nullptr) { // not started
+                executor_.retract(&tasks_.front());
             }
-            destroy(*first_);
+            ended(tasks_.front());
         }
     }
 
@@ -141,12 +99,13 @@ public:
         if (closed_) {
             return false;
         }
-        child& started = detail::scope_child::own(*this, detail::as_task(std::move(work))).promise;
-        started.following = std::exchange(first_, &started);
-        if (started.following != nullptr) {
-            started.following->previous = &started;
-        }
-        executor_.post(&started);
+        auto& made = roots::own(*this, detail::as_task(std::move(work))).release();
+        made.run = [](executor_node* node) noexcept {
+            node->run = nullptr;
+            roots::coroutine(static_cast<detail::spawned_task&>(*node)).resume();
+        };
+        tasks_.push_front(made);
+        executor_.post(&made);
         return true;
     }
 
@@ -172,7 +131,7 @@ public:
     [[nodiscard]] auto join() noexcept { return join_operation(*this); }
 
     /// Whether no work is left.
-    bool empty() const noexcept { return first_ == nullptr; }
+    bool empty() const noexcept { return tasks_.empty(); }
 
 #ifdef __cpp_lib_jthread
     /// Requests a stop of all work that uses `get_stop_token`. Call from any thread during the
@@ -188,8 +147,8 @@ public:
 #endif
 
 private:
-    using child = detail::scope_child::promise_type;
-    friend child;
+    using roots = detail::root<task_scope>;
+    friend roots;
 
     class [[nodiscard]] join_operation : private executor_node, public detail::not_in_asio {
     public:
@@ -245,41 +204,25 @@ private:
 
     bool is_ending_here() const noexcept { return detail::ending_scope::is_ending_here(executor_); }
 
-    /// Destroys the frame of a child that is suspended.
-    void destroy(child& ended) noexcept {
-        (ended.previous == nullptr ? first_ : ended.previous->following) = ended.following;
-        if (ended.following != nullptr) {
-            ended.following->previous = ended.previous;
+    executor_ref executor() const noexcept { return executor_; }
+
+    /// Destroys the frame of a task, which is suspended.
+    void ended(detail::spawned_task& task) noexcept {
+        tasks_.remove(task);
+        roots::coroutine(task).destroy();
+        if (empty() && joiner_ != nullptr) {
+            joiner_->wake();
         }
-        std::coroutine_handle<child>::from_promise(ended).destroy();
     }
 
     executor_ref executor_;
-    child* first_ = nullptr;
+    detail::linked_list<detail::spawned_task> tasks_;
     join_operation* joiner_ = nullptr;
     bool closed_ = false;
 #ifdef __cpp_lib_jthread
     std::stop_source stop_;
 #endif
 };
-
-namespace detail {
-
-inline executor_ref scope_child::promise_type::executor() const noexcept {
-    return scope->executor_;
-}
-
-// Runs on the executor of the scope, because the awaited task resumes its awaiter there.
-inline void scope_child::promise_type::finish::await_suspend(
-    std::coroutine_handle<promise_type> self) const noexcept {
-    task_scope& owner = *self.promise().scope;
-    owner.destroy(self.promise());
-    if (owner.empty() && owner.joiner_ != nullptr) {
-        owner.joiner_->wake();
-    }
-}
-
-} // namespace detail
 
 /// @}
 } // namespace tryst

@@ -39,7 +39,7 @@ template <class... T>
 task<std::tuple<joined_value<T>...>> join_tasks(task<T>... work) {
     join_counter group(sizeof...(T));
     {
-        std::array<join_child, sizeof...(T)> children{detail::join(work, group)...};
+        std::array<join_child, sizeof...(T)> children{detail::join(group, work)...};
         co_await join_all<std::array<join_child, sizeof...(T)>>{group, children};
     }
     co_return std::tuple<joined_value<T>...>{detail::take_joined(work)...};
@@ -73,7 +73,7 @@ when_all(std::vector<task<T>> work) {
         std::vector<detail::join_child> children;
         children.reserve(work.size());
         for (task<T>& each : work) {
-            children.push_back(detail::join(each, group));
+            children.push_back(detail::join(group, each));
         }
         co_await detail::join_all<std::vector<detail::join_child>>{group, children};
     }

@@ -106,15 +106,15 @@ struct outer_stop {
 };
 
 template <class Group>
-join_child join_first(auto& work, Group& group, std::size_t index) {
+join_child join_first(Group& group, auto& work, std::size_t index) {
     co_await work.when_ready();
     group.finish(index);
 }
 
 /// The child of a time limit. It begins a turn later, so that an exchange that has met its partner
 /// at once comes first, even if it resumes through the executor's queue.
-template <class Limit, class Group>
-join_child join_time(Limit limit, Group& group) {
+template <class Group, class Limit>
+join_child join_time(Group& group, Limit limit) {
     if (const executor_ref on = group.awaiter.executor()) {
         co_await on.schedule();
     }
@@ -212,8 +212,8 @@ private:
         std::tuple work(detail::await_made(std::get<I>(make), group.stop.get_token())...);
         {
             // The time limit begins last: a limit of zero lets the others meet a waiting partner.
-            children_type children{detail::join_first(std::get<I>(work), group, I)...,
-                                   detail::join_time(limit, group)...};
+            children_type children{detail::join_first(group, std::get<I>(work), I)...,
+                                   detail::join_time(group, limit)...};
             const typename callback_of<OuterToken, outer_stop<group_type>>::type on_stop(
                 std::move(outer), outer_stop<group_type>{group});
             co_await join_all<children_type>{group, children};

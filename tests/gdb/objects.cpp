@@ -215,12 +215,12 @@ corrupt<tryst::task_scope> endless_scope(0);
 /// A list of nodes that has no end.
 void make_endless_scope() {
     auto* const made = new (endless_scope.bytes) tryst::task_scope(on_loop);
-    using promise = tryst::detail::scope_child::promise_type;
-    static std::byte child[sizeof(promise)];
-    // The scope keeps its executor first, then the first child.
+    using task = tryst::detail::spawned_task;
+    static std::byte child[sizeof(task)];
+    // The scope keeps its executor first, then the first task.
     void* const first = child;
     std::memcpy(reinterpret_cast<std::byte*>(made) + sizeof on_loop, &first, sizeof first);
-    auto* const node = reinterpret_cast<promise*>(child);
+    auto* const node = reinterpret_cast<task*>(child);
     node->following = node;
 }
 

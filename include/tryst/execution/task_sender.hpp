@@ -4,12 +4,12 @@
 /// std::execution or stdexec.
 #pragma once
 
+#include <tryst/detail/run/root.hpp>
 #include <tryst/execution/detail/start_context.hpp>
 #include <tryst/execution/detail/std.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 
-#include <coroutine>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -18,64 +18,15 @@
 namespace tryst {
 namespace execution::detail {
 
-/// The coroutine that awaits the task of a `task_state`, on the executor of that state.
-template <class State>
-class task_runner {
-public:
-    struct promise_type {
-        explicit promise_type(State& owner) noexcept : state(owner) {}
-
-        task_runner get_return_object() noexcept {
-            return task_runner(std::coroutine_handle<promise_type>::from_promise(*this));
-        }
-        std::suspend_always initial_suspend() noexcept { return {}; }
-
-        struct finish {
-            bool await_ready() const noexcept { return false; }
-            /// Destroys the coroutine, so it is not inlined.
-            [[gnu::noinline]] void
-            await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
-                self.promise().state.deliver_there();
-            }
-            void await_resume() const noexcept {}
-        };
-        finish final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); } // when_ready does not throw
-
-        executor_ref executor() const noexcept { return on; }
-
-        State& state;
-        executor_ref on;
-    };
-
-    task_runner(const task_runner&) = delete;
-    task_runner& operator=(const task_runner&) = delete;
-    ~task_runner() { coroutine_.destroy(); }
-
-    void start(executor_ref on) noexcept {
-        coroutine_.promise().on = on;
-        if (on) {
-            coroutine_.resume();
-        } else {
-            const tryst::detail::inline_scope here; // the task must not adopt what runs here
-            coroutine_.resume();
-        }
-    }
-
-private:
-    explicit task_runner(std::coroutine_handle<promise_type> coroutine) noexcept
-        : coroutine_(coroutine) {}
-
-    std::coroutine_handle<promise_type> coroutine_;
-};
+struct nothing_more {};
 
 /// The operation state of a task.
 template <class T, class Receiver>
 class task_state : start_context<task_state<T, Receiver>, Receiver> {
     using context = start_context<task_state, Receiver>;
     friend context;
-    using runner = task_runner<task_state>;
+    /// Awaits the task, and leaves its result there.
+    using runner = tryst::detail::root<task_state, nothing_more>;
     friend runner;
     using value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
@@ -88,10 +39,21 @@ public:
           runner_(run(*this)) {}
     task_state(task_state&&) = delete;
 
-    void start() & noexcept { runner_.start(context::executor(receiver_)); }
+    void start() & noexcept {
+        on_ = context::executor(receiver_);
+        if (on_) {
+            runner_.start();
+        } else {
+            const tryst::detail::inline_scope here; // the task must not adopt what runs here
+            runner_.start();
+        }
+    }
 
 private:
     static runner run(task_state& self) { co_await self.work_.when_ready(); }
+
+    executor_ref executor() const noexcept { return on_; }
+    void ended(nothing_more& /*frame*/) noexcept { context::deliver_there(); }
 
     void deliver() noexcept {
         std::variant<value, std::exception_ptr> result = take();
@@ -120,6 +82,7 @@ private:
 
     Receiver receiver_;
     task<T> work_;
+    executor_ref on_;
     runner runner_; // destroyed first, because it awaits the task
 };
 

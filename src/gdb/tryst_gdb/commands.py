@@ -174,9 +174,9 @@ def end_of(root: Coroutine) -> str:
     """What started the outermost coroutine of a stack."""
     executor = attempt(lambda: waits.executor_of(root), None)
     where = f"on {executor}" if executor is not None else "without executor"
-    if root.full_name.startswith("tryst::detail::scope_child"):
+    if root.full_name.startswith("tryst::detail::root<tryst::task_scope"):
         return f"spawned in a task_scope {where}"
-    if root.full_name.startswith("tryst::detail::serial_queue"):
+    if root.full_name.startswith("tryst::detail::root<tryst::detail::serial_queue"):
         return f"spawned {where}"
     return f"started {where}"
 

@@ -299,7 +299,7 @@ class JoinHandle(Printer):
 
 class TaskScope(Printer):
     def text(self) -> str:
-        first = self.value["first_"]
+        first = self.value["tasks_"]["first_"]
         children, complete = linked(int(first), plain(first.type).target(), "following")
         tasks = count(len(children), "task") + ("" if complete else " or more")
         joined = "" if int(self.value["joiner_"]) == 0 else ", being joined"
@@ -360,8 +360,8 @@ def source_text(source: gdb.Value) -> str:
         raise gdb.error(f"its state is {word}")
     if word & 1:
         return "stop requested"
-    first = source["first_"]
-    callbacks, complete = linked(int(first), plain(first.type).target(), "next")
+    first = source["callbacks_"]["first_"]
+    callbacks, complete = linked(int(first), plain(first.type).target(), "following")
     return "no stop requested, " + count(len(callbacks), "callback") + ("" if complete else " or more")
 
 
@@ -379,7 +379,7 @@ class StopToken(Printer):
 
 class StopCallback(Printer):
     def text(self) -> str:
-        return "tryst::inplace_stop_callback: " + ("not registered" if int(self.value["link"]) == 0 else "registered")
+        return "tryst::inplace_stop_callback: " + ("not registered" if int(self.value["incoming"]) == 0 else "registered")
 
     def items(self) -> Iterator[Child]:
         yield ("function", self.value["callback_"])

@@ -15,7 +15,8 @@ from .waiters import TIMED, Waiter, deadline_behind, describe_deadline, waiter_a
 
 MOST_TASKS = 10_000
 # The coroutines that await a spawned task.
-OWNS_ONE_TASK = re.compile(r"tryst::detail::(scope_child|serial_queue)::own$")
+JOIN_CHILD = "tryst::detail::root<tryst::detail::join_counter, tryst::detail::task_promise_tag>"
+OWNS_ONE_TASK = re.compile(r"tryst::detail::root<(tryst::task_scope|tryst::detail::serial_queue),.*>::own$")
 
 
 @dataclass
@@ -43,12 +44,17 @@ def awaiter_of_task(of: Coroutine) -> int:
     return found if is_continuation(found) else 0
 
 
+def owner_of(of: Coroutine, root: str) -> int:
+    """The owner of a coroutine that is a root."""
+    type_ = required_type(f"{root}::promise_type")
+    return word_or_zero(of.address + PROMISE_AT + offset(type_, "owner"))
+
+
 def group_of(of: Coroutine) -> int:
     """The join_counter of a child of when_all or when_any, or 0."""
     if not re.search(r"^tryst::detail::join(_first)?(<|$)", of.full_name):
         return 0
-    type_ = required_type("tryst::detail::join_child::promise_type")
-    return word_or_zero(of.address + PROMISE_AT + offset(type_, "group"))
+    return owner_of(of, JOIN_CHILD)
 
 
 def parent_of(of: Coroutine) -> Coroutine | None:
@@ -66,19 +72,16 @@ def parent_of(of: Coroutine) -> Coroutine | None:
 
 def executor_of(of: Coroutine) -> Executor | None:
     """The executor that a coroutine's promise names, if it is one of tryst's."""
-    if of.full_name.startswith("tryst::detail::scope_child"):
-        type_ = required_type("tryst::detail::scope_child::promise_type")
-        scope = word_or_zero(of.address + PROMISE_AT + offset(type_, "scope"))
-        return Executor.at(scope + offset(required_type("tryst::task_scope"), "executor_"))
+    for owner in ("tryst::task_scope", "tryst::detail::serial_queue"):
+        root = f"tryst::detail::root<{owner}, tryst::detail::spawned_task>"
+        if of.full_name.startswith(root):
+            return Executor.at(owner_of(of, root) + offset(required_type(owner), "executor_"))
     group = group_of(of)
     if group:
         counter = required_type("tryst::detail::join_counter")
         return Executor.at(group + offset(counter, "awaiter") + continuation_offset("executor_"))
-    if of.full_name.startswith("tryst::detail::serial_queue"):
-        promise, name = "tryst::detail::serial_queue::spawned", "resume_on"
-    else:
-        promise, name = "tryst::detail::task_promise_base", "executor_"
-    found = Executor.at(of.address + PROMISE_AT + offset(required_type(promise), name))
+    promise = required_type("tryst::detail::task_promise_base")
+    found = Executor.at(of.address + PROMISE_AT + offset(promise, "executor_"))
     return found if found.vtable and found.is_known else None
 
 
@@ -205,12 +208,11 @@ def tasks_of(of: Loop) -> tuple[list[Coroutine], int]:
     """The tasks of a loop in the order of their start, then those that have not started, and the
     number of nodes that are ready."""
     type_ = required_type("tryst::detail::serial_queue")
-    spawned = required_type("tryst::detail::serial_queue::spawned")
-    found = _owned_tasks(word_or_zero(of.address + offset(type_, "first_")), spawned)
+    found = _owned_tasks(of.address + offset(type_, "tasks_"))
     ready = _nodes(word_or_zero(of.address + offset(type_, "head_"))) + _nodes(of.inbox)[::-1]
     run = offset(required_type("tryst::executor_node"), "run")
     for node in ready:
-        if symbol(word_or_zero(node + run)).startswith("tryst::detail::serial_queue::spawned::start"):
+        if symbol(word_or_zero(node + run)).startswith("tryst::detail::serial_queue::start"):
             task = Coroutine.at(node - PROMISE_AT)
             if task is not None:
                 found.append(task)
@@ -226,13 +228,13 @@ def _nodes(first: int) -> list[int]:
 
 def scope_tasks(scope: int) -> list[Coroutine]:
     """The tasks of a task_scope."""
-    first = word_or_zero(scope + offset(required_type("tryst::task_scope"), "first_"))
-    return _owned_tasks(first, required_type("tryst::detail::scope_child::promise_type"))
+    return _owned_tasks(scope + offset(required_type("tryst::task_scope"), "tasks_"))
 
 
-def _owned_tasks(promise: int, type_: gdb.Type) -> list[Coroutine]:
-    """The coroutines of a list of promises, in the order of their spawning."""
-    following = offset(type_, "following")
+def _owned_tasks(tasks: int) -> list[Coroutine]:
+    """The coroutines of a list of spawned tasks, in the order of their spawning."""
+    following = offset(required_type("tryst::detail::spawned_task"), "following")
+    promise = word_or_zero(tasks)
     found: list[Coroutine] = []
     while promise and len(found) < MOST_TASKS:
         task = Coroutine.at(promise - PROMISE_AT)

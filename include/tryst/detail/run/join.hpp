@@ -6,12 +6,11 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/continuation.hpp>
+#include <tryst/detail/run/root.hpp>
 #include <tryst/executor.hpp>
 
 #include <coroutine>
 #include <cstddef>
-#include <exception>
-#include <utility>
 
 namespace tryst::detail {
 
@@ -33,61 +32,22 @@ struct join_counter {
         return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
     }
 
+    executor_ref executor() const noexcept { return awaiter.executor(); }
+
+    std::coroutine_handle<> ended(task_promise_tag& child) noexcept {
+        return arrive() ? awaiter.resume(root<join_counter, task_promise_tag>::coroutine(child))
+                        : std::noop_coroutine();
+    }
+
     atomic<std::size_t> left;
     continuation awaiter;
 };
 
 /// A coroutine that runs one task of a group. The last one to finish resumes the group's awaiter.
-class join_child {
-public:
-    struct promise_type : task_promise_tag {
-        template <class Task, class... Rest>
-        promise_type(Task&, join_counter& shared, Rest&...) noexcept : group(shared) {}
-
-        join_child get_return_object() noexcept {
-            return join_child(std::coroutine_handle<promise_type>::from_promise(*this));
-        }
-        std::suspend_always initial_suspend() noexcept { return {}; }
-
-        struct finish {
-            bool await_ready() const noexcept { return false; }
-            std::coroutine_handle<>
-            await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
-                join_counter& all = self.promise().group;
-                return all.arrive() ? all.awaiter.resume(self) : std::noop_coroutine();
-            }
-            void await_resume() const noexcept {}
-        };
-        finish final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); } // when_ready does not throw
-
-        executor_ref executor() const noexcept { return group.awaiter.executor(); }
-
-        join_counter& group;
-    };
-
-    join_child(join_child&& other) noexcept
-        : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
-    join_child& operator=(join_child&&) = delete;
-    ~join_child() {
-        if (coroutine_) {
-            running_task::end(coroutine_);
-            coroutine_.destroy();
-        }
-    }
-
-    void start() noexcept { running_task::resume(coroutine_, true); }
-
-private:
-    explicit join_child(std::coroutine_handle<promise_type> coroutine) noexcept
-        : coroutine_(coroutine) {}
-
-    std::coroutine_handle<promise_type> coroutine_;
-};
+using join_child = root<join_counter, task_promise_tag>;
 
 template <class Task>
-join_child join(Task& work, join_counter&) {
+join_child join(join_counter&, Task& work) {
     co_await work.when_ready();
 }
 

@@ -40,7 +40,7 @@ public:
         assert(detail::shares_variables(executor()) &&
                "tryst: a plugin uses its program's loop: see docs/packages.md");
         if constexpr (std::is_void_v<awaited<Work>>) { // else more errors follow
-            post(queue_.spawn(executor(), detail::as_task(std::move(work))));
+            post(queue_.spawn(detail::as_task(std::move(work))));
         }
     }
 
@@ -63,9 +63,7 @@ public:
     bool running_here() const noexcept { return current_executor() == executor(); }
 
     /// A reference to this executor, which must outlive every use of it.
-    executor_ref executor() const noexcept {
-        return {const_cast<serial_executor_base*>(this), vtable_};
-    }
+    executor_ref executor() const noexcept { return queue_.executor(); }
 
     /// `co_await schedule()`: continues on this executor.
     [[nodiscard]] auto schedule() const noexcept { return executor().schedule(); }
@@ -139,10 +137,9 @@ private:
 
     static constexpr executor_vtable vtable = make_vtable();
 
-    serial_queue queue_;
-    /// Kept here because a program and its shared libraries may have a table each. So references
-    /// are equal wherever they are made.
-    const executor_vtable* const vtable_ = &vtable;
+    // It keeps the reference, because a program and its shared libraries may have a table each. So
+    // references are equal wherever they are made.
+    serial_queue queue_{executor_ref(this, &vtable)};
     /// @endcond
 };
 

@@ -5,13 +5,12 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/linked_list.hpp>
+#include <tryst/detail/run/root.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/task.hpp>
 
-#include <coroutine>
 #include <cstddef>
-#include <exception>
 #include <utility>
 
 namespace tryst::detail {
@@ -24,9 +23,12 @@ namespace tryst::detail {
 /// node in the queue and skip it, because its frame is destroyed.
 class serial_queue {
 public:
-    serial_queue() = default;
+    /// @param executor  whose queue this is.
+    explicit serial_queue(executor_ref executor) noexcept : executor_(executor) {}
     serial_queue(const serial_queue&) = delete;
     serial_queue& operator=(const serial_queue&) = delete;
+
+    executor_ref executor() const noexcept { return executor_; }
 
     bool empty() const noexcept { return head_ == nullptr; }
 
@@ -84,14 +86,15 @@ public:
     }
 
     /// Makes a coroutine that owns `work`. This queue owns the coroutine once it has started.
-    /// @returns a node that starts the coroutine; post it on `resume_on`, the executor of this
-    /// queue.
-    executor_node* spawn(executor_ref resume_on, task<> work) {
-        return &own(*this, resume_on, std::move(work)).promise;
+    /// @returns a node that starts the coroutine; post it on the executor of this queue.
+    executor_node* spawn(task<> work) {
+        spawned_task& made = tasks::own(*this, std::move(work)).release();
+        made.run = start_;
+        return &made;
     }
 
     /// Whether a spawned task has started and not finished.
-    bool has_tasks() const noexcept { return first_ != nullptr; }
+    bool has_tasks() const noexcept { return !tasks_.empty(); }
 
     /// For the destruction of the executor: destroys the frames of all tasks, including those that
     /// are spawned meanwhile. From now on, no node runs. Call within an `ending_scope`.
@@ -102,86 +105,42 @@ public:
         while (node != nullptr) {
             discard(std::exchange(node, node->next));
         }
-        while (spawned* const first = first_) {
-            first->destroy();
+        while (!tasks_.empty()) {
+            ended(tasks_.front());
         }
     }
 
 private:
-    /// A spawned task: the promise of a coroutine that awaits it.
-    struct spawned : executor_node {
-        spawned(serial_queue& owner, executor_ref executor, const task<>&) noexcept
-            : queue(&owner), resume_on(executor) {
-            run = owner.start_;
-        }
+    using tasks = root<serial_queue>;
+    friend tasks;
 
-        struct handle {
-            using promise_type = spawned;
-            spawned& promise;
-        };
-        handle get_return_object() noexcept { return {*this}; }
-        std::suspend_always initial_suspend() noexcept { return {}; }
+    void ended(spawned_task& task) noexcept {
+        tasks_.remove(task);
+        tasks::coroutine(task).destroy();
+    }
 
-        struct finish {
-            bool await_ready() const noexcept { return false; }
-            // Runs on `resume_on`, because the awaited task resumes its awaiter there.
-            void await_suspend(std::coroutine_handle<spawned> self) noexcept {
-                self.promise().destroy();
-            }
-            void await_resume() const noexcept {}
-        };
-        finish final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        void unhandled_exception() noexcept { std::terminate(); }
-
-        executor_ref executor() const noexcept { return resume_on; }
-
-        void destroy() noexcept {
-            (previous == nullptr ? queue->first_ : previous->following) = following;
-            if (following != nullptr) {
-                following->previous = previous;
-            }
-            std::coroutine_handle<spawned>::from_promise(*this).destroy();
-        }
-
-        void link() noexcept {
-            following = std::exchange(queue->first_, this);
-            if (following != nullptr) {
-                following->previous = this;
-            }
-        }
-
-        static void start(executor_node* node) noexcept {
-            auto& self = static_cast<spawned&>(*node);
-            self.link();
-            std::coroutine_handle<spawned>::from_promise(self).resume();
-        }
-
-        serial_queue* queue;
-        executor_ref resume_on;
-        spawned* previous = nullptr;
-        spawned* following = nullptr;
-    };
-
-    static typename spawned::handle own(serial_queue&, executor_ref, task<> work) {
-        co_await std::move(work);
+    static void start(executor_node* node) noexcept {
+        auto& task = static_cast<spawned_task&>(*node);
+        static_cast<tasks::promise_type&>(task).owner.tasks_.push_front(task);
+        tasks::coroutine(task).resume();
     }
 
     /// Marks `node` as retracted, because it will not run. Not inlined: it is rarely called, and if
-    /// g++ 12 sees that a node is not `spawned`, it warns.
+    /// g++ 12 sees that a node is not a task, it warns.
     [[gnu::noinline]] void discard(executor_node* node) noexcept {
         if (node->run == start_) {
-            static_cast<spawned*>(node)->link();
+            tasks_.push_front(static_cast<spawned_task&>(*node));
         }
         node->run = nullptr;
     }
 
+    const executor_ref executor_;
     /// What each spawned task of this queue runs first. Kept here because a program and its shared
     /// libraries may have a copy each of the function.
-    void (*const start_)(executor_node*) noexcept = spawned::start;
+    void (*const start_)(executor_node*) noexcept = start;
     executor_node* head_ = nullptr;
     executor_node** tail_ = &head_;
-    spawned* first_ = nullptr;
+    linked_list<spawned_task> tasks_; ///< Those that have started.
     bool dying_ = false;
 };
 
