@@ -4,7 +4,6 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/awaitable.hpp>
 #include <tryst/detail/run/continuation.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
@@ -12,7 +11,6 @@
 
 #include <cassert>
 #include <coroutine>
-#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -26,52 +24,34 @@ class join_handle;
 namespace detail {
 
 /* The state that spawned work shares with its handle
- *   running --await[H1]----> awaited         the handle's awaiter has suspended
- *   awaited --withdraw-----> running         the awaiter was destroyed
- *   running --drop[H2]-----> dropped         the work deletes the state when it ends
- *   running --end[H3]------> finished, lost  with a result; or the work was destroyed before it
- *   awaited --end[H3]------> finished, lost  the same, and the work posts the awaiter
- *   dropped --end[H3]------> (deleted)       by the work
- *   finished, lost --drop[H2]-> (deleted)    by the handle
+ * The side of the work leaves the handshake once, with or without a result. The side of the handle
+ * awaits it, or drops its part.
  *
- * The side of the work takes the step `end`, once; the side of the handle takes the others.
- *
- * I44. The state is deleted once, by the side whose exchange finds that the other has gone.
- * I45. The work uses the awaiter only after `end` has found `awaited`, and then posts it once. An
- *     awaiter that is being destroyed and cannot withdraw because of `finished` or `lost` waits
- *     until it is in its executor's queue, and takes it out. So the state outlives the post. */
+ * I44. The state is deleted once, by the side that leaves last.
+ * I45. The work uses the awaiter only if it finds `awaited`, and then posts it once. An awaiter
+ *     that is being destroyed and cannot withdraw waits until it is in its executor's queue, and
+ *     takes it out. So the state outlives the post. */
 template <class T>
 class join_state {
-public:
-    enum class progress : std::uint8_t { running, awaited, dropped, finished, lost };
+    using state = handshake::state;
 
+public:
     /// @returns whether `awaiter` must suspend. If so, it will be posted.
     bool await(continuation& awaiter) noexcept {
         awaiter_ = &awaiter;
-        progress seen = progress::running;
-        // [H1] release, pairs with [H3]: publishes the awaiter. Failure acquire, pairs with [H3]:
-        // the result, and everything that the work did.
-        return word_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
-                                             std::memory_order_acquire);
+        return handshake_.suspend();
     }
 
     /// Takes a suspended awaiter back, whose frame is being destroyed. Call on its executor.
     void withdraw(continuation& awaiter) noexcept {
-        progress seen = progress::awaited;
-        // Relaxed: the awaiter was not used. Failure relaxed: the post is about to come, and
-        // happens-before its retraction.
-        if (!word_.compare_exchange_strong(seen, progress::running, std::memory_order_relaxed,
-                                           std::memory_order_relaxed)) {
+        if (!handshake_.withdraw()) {
             detail::yield_until([&] { return awaiter.retract(); }); // I45
         }
     }
 
     /// Ends the use by the handle.
     void drop() noexcept {
-        // [H2] acquire and release, pairs with [H3]: the use by the other side happens-before the
-        // deletion.
-        const progress seen = word_.exchange(progress::dropped, std::memory_order_acq_rel);
-        if (seen != progress::running) {
+        if (handshake_.leave(state::dropped) != state::running) {
             delete this;
         }
     }
@@ -79,18 +59,11 @@ public:
     /// Ends the use by the work. `result` has finished, or is empty if the work was destroyed.
     void end(task<T> result) noexcept {
         result_ = std::move(result);
-        const progress how = result_ ? progress::finished : progress::lost;
-        // [H3] release, pairs with [H1] and [H2]: the result. Acquire, pairs with [H1] and
-        // [H2]: the awaiter, or the end of the handle.
-        switch (word_.exchange(how, std::memory_order_acq_rel)) {
-        case progress::awaited:
+        const state found = handshake_.leave(result_ ? state::finished : state::lost);
+        if (found == state::awaited) {
             awaiter_->post(); // the last access: the awaiter may delete the state
-            break;
-        case progress::dropped:
+        } else if (found == state::dropped) {
             delete this;
-            break;
-        default:
-            break;
         }
     }
 
@@ -100,7 +73,7 @@ public:
 private:
     continuation* awaiter_ = nullptr;
     task<T> result_;
-    atomic<progress> word_{progress::running};
+    handshake handshake_;
 };
 
 /// The side of the work.

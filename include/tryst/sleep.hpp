@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/detail/meet/wait_limits.hpp>
-#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 #include <tryst/detail/run/continuation.hpp>
 #include <tryst/detail/run/wrong_coroutine.hpp>
@@ -15,7 +14,6 @@
 #include <cassert>
 #include <chrono>
 #include <coroutine>
-#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -25,16 +23,11 @@ namespace tryst {
 
 namespace detail {
 
-/* The sleeper
- *   starting --suspend[Z1]--> asleep            its timer and stop callback are in place
- *   starting --wake[Z2]-----> expired, stopped  the sleeper finds this at [Z1], and goes on
- *   asleep   --wake[Z2]-----> expired, stopped  the waker posts the coroutine
+/* The timer and the stop both leave the handshake.
  *
- * The sleeper takes the first step; the timer and the stop callback take the others.
- *
- * I43. The coroutine continues exactly once. The timer and the stop both try to change the
- *     word, and only one of them does. It posts the coroutine if it found `asleep`; after that it
- *     does not touch the sleeper. If it found `starting`, the CAS at [Z1] fails. */
+ * I43. The first of them decides how the sleep ends, and posts the coroutine if it found `awaited`.
+ *     After the post it does not touch the sleeper. The coroutine reads how the sleep ended after
+ *     `end_limits`, which waits until both have returned, or were withdrawn. */
 template <class Limits>
 class [[nodiscard]] sleep_awaiter : private wait_limits<sleep_awaiter<Limits>, Limits>,
                                     public not_in_asio {
@@ -55,64 +48,48 @@ public:
 
     bool await_ready() noexcept {
         assert(at_ == stage::created && "tryst: a sleep can be awaited only once");
-        if (base::stop_was_requested()) {
-            // Relaxed: no other party has the word.
-            word_.store(state::stopped, std::memory_order_relaxed);
-            return true;
-        }
-        return false;
+        return base::stop_was_requested();
     }
 
-    /// Not inlined: after [Z1] the frame must not be touched.
+    /// Not inlined (see `handshake::suspend`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         sleeper_.set(coroutine);
         if (base::has_no_time(sleeper_.executor())) {
-            // Relaxed: no other party has the word.
-            word_.store(state::expired, std::memory_order_relaxed);
+            expired_ = true;
             return false;
         }
         base::start_limits();
-        state seen = state::starting;
-        // [Z1] release, pairs with [Z2]: publishes the stop callback to the timer thread. Failure
-        // relaxed: `end_limits` waits for the waker.
-        return word_.compare_exchange_strong(seen, state::asleep, std::memory_order_release,
-                                             std::memory_order_relaxed);
+        return handshake_.suspend();
     }
 
     bool await_resume() noexcept {
         base::end_limits();
-        // Relaxed: `end_limits` has waited for the waker.
-        return word_.load(std::memory_order_relaxed) == state::expired;
+        return expired_;
     }
 
 private:
-    enum class state : std::uint8_t { starting, asleep, expired, stopped };
+    using state = handshake::state;
 
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() const noexcept { return sleeper_.executor(); }
 
     /// Called by the timer and the stop callback.
     void cancel(bool by_deadline) noexcept {
-        const state woken = by_deadline ? state::expired : state::stopped;
-        // Relaxed: the CAS acquires.
-        state seen = word_.load(std::memory_order_relaxed);
-        while (seen == state::starting || seen == state::asleep) {
-            // [Z2] acquire, pairs with [Z1]: the sleeper. Failure relaxed: the next try acquires,
-            // or nothing is left to do.
-            if (word_.compare_exchange_weak(seen, woken, std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
-                if (seen == state::asleep) {
-                    sleeper_.post();
-                }
-                return;
-            }
+        const state found = handshake_.leave(state::finished);
+        if (found == state::finished) {
+            return; // the other one came first
+        }
+        expired_ = by_deadline;
+        if (found == state::awaited) {
+            sleeper_.post();
         }
     }
 
     continuation sleeper_;
     stage at_ = stage::created;
-    atomic<state> word_{state::starting};
+    handshake handshake_;
+    bool expired_ = false;
 };
 
 /// The duration or the time point of a sleep, and perhaps a stop token.

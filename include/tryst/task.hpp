@@ -13,7 +13,6 @@
 #include <cassert>
 #include <concepts>
 #include <coroutine>
-#include <cstdint>
 #include <exception>
 #include <type_traits>
 #include <utility>
@@ -32,58 +31,34 @@ namespace detail {
  * The awaiter starts the task by resuming it on the awaiter's own stack. A task that completes
  * without suspending returns there, and the awaiter continues without having suspended. So a loop
  * of such awaits does not make the stack grow, even if the compiler does not turn symmetric
- * transfers into tail calls.
- *
- *   started --await[T1]----> awaited     the task has suspended, and so does the awaiter
- *   started --complete[T2]-> completed   the awaiter is still starting the task
- *   awaited --complete[T2]-> awaited     the awaiter is suspended: the task resumes it
- *
- * The awaiter takes the first step, and the task takes the other two. Other work that a coroutine
- * awaits completes in the same way.
- *
- * I16. The awaiter continues exactly once. [T1] and [T2] CAS the same word, and the side whose CAS
- *     fails continues the awaiter. (A task that has suspended may complete on another thread before
- *     its awaiter executes [T1].)
+ * transfers into tail calls. Other work that a coroutine awaits completes in the same way.
  *
  * Rejected: symmetric transfer to the task. Below -O2, g++ makes no tail call of it, so each await
  *     would use stack. */
 class awaited_work {
 public:
-    /// Starts the work, which `begin` runs up to its first suspension. Call this in a function that
-    /// is not inlined: after [T1] the awaiter's frame must not be touched, but a compiler that
-    /// inlines this into the awaiter may keep variables there.
-    /// @returns whether the awaiter is suspended. If not, the work has completed, and the caller
-    ///   continues the awaiter (I16).
+    /// Starts the work, which `begin` runs up to its first suspension.
+    /// @returns as `handshake::suspend`, which is called here.
     template <class Begin>
     bool start_for(continuation& awaiter, Begin begin) noexcept {
         awaiter_ = &awaiter;
         begin();
-        progress seen = progress::started;
-        // [T1] release, pairs with [T2]: publishes the awaiter's frame to the thread that resumes
-        // it. Failure acquire, pairs with [T2]: everything that the work did.
-        return progress_.compare_exchange_strong(seen, progress::awaited, std::memory_order_release,
-                                                 std::memory_order_acquire);
+        return handshake_.suspend();
     }
 
     /// @param self  the coroutine that has done the work, if one has.
     /// @returns the coroutine to resume next. After this the work must not be touched.
     std::coroutine_handle<> complete(std::coroutine_handle<> self = {}) noexcept {
         continuation& awaiter = *awaiter_;
-        progress seen = progress::started;
-        // [T2] release, pairs with [T1]: everything that the work did. Failure acquire, pairs with
-        // [T1]: the awaiter is suspended, and continues here (I16).
-        if (progress_.compare_exchange_strong(seen, progress::completed, std::memory_order_release,
-                                              std::memory_order_acquire)) {
-            return std::noop_coroutine();
+        if (handshake_.leave(handshake::state::finished) == handshake::state::running) {
+            return std::noop_coroutine(); // the awaiter is still starting the work
         }
         return awaiter.resume(self);
     }
 
 private:
-    enum class progress : std::uint8_t { started, awaited, completed };
-
     continuation* awaiter_ = nullptr;
-    atomic<progress> progress_{progress::started};
+    handshake handshake_;
 };
 
 class task_promise_base : awaited_work, public task_promise_tag {
@@ -105,7 +80,7 @@ public:
     executor_ref executor() const noexcept { return executor_; }
     void set_executor(executor_ref executor) noexcept { executor_ = executor; }
 
-    /// Runs `self` up to its first suspension. Not inlined (see `awaited_work::start_for`).
+    /// Runs `self` up to its first suspension. Not inlined (see `handshake::suspend`).
     /// @returns whether the awaiter is suspended.
     [[gnu::noinline]] bool start(std::coroutine_handle<> self, continuation& awaiter) noexcept {
         executor_ = awaiter.executor();

@@ -168,7 +168,7 @@ tryst::task<int> done_task = seven();
 tryst::task<int> failed_task = fail();
 tryst::task<int> started_task = answer(lonely);
 // clang describes the states of a join handle only if one is used before.
-auto join_state = tryst::detail::join_state<void>::progress::running;
+auto join_state = tryst::detail::handshake::state::running;
 tryst::join_handle<> no_handle;
 tryst::join_handle<> handle;
 tryst::executor_ref no_executor;

@@ -89,7 +89,7 @@ public:
 
     bool await_ready() const noexcept { return false; }
 
-    /// Connects and starts the sender. Not inlined (see `awaited_work::start_for`).
+    /// Connects and starts the sender. Not inlined (see `handshake::suspend`).
     template <class Promise>
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
         awaiter_.set(coroutine);

@@ -294,7 +294,7 @@ def variant_index(variant: gdb.Value) -> int:
 class JoinHandle(Printer):
     def text(self) -> str:
         state = self.value["state_"]
-        return f"{type_name(self.value)}: " + ("empty" if int(state) == 0 else enumerator(state["word_"]))
+        return f"{type_name(self.value)}: " + ("empty" if int(state) == 0 else enumerator(state["handshake_"]["word_"]))
 
 
 class TaskScope(Printer):
@@ -436,7 +436,9 @@ class SleepAwaiter(Printer):
     """A sleep that has been awaited."""
 
     def text(self) -> str:
-        return f"sleep: {enumerator(self.value['word_'])}"
+        state = enumerator(self.value["handshake_"]["word_"])
+        ended = "expired" if bool(self.value["expired_"]) else "stopped"
+        return "sleep: " + {"running": "starting", "awaited": "asleep"}.get(state, ended)
 
 
 class ScheduleOperation(Printer):

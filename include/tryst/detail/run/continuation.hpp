@@ -4,11 +4,62 @@
 /// Standard library only. Never allocates, blocks or throws.
 #pragma once
 
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/executor.hpp>
 
 #include <coroutine>
+#include <cstdint>
 
 namespace tryst::detail {
+
+/* How an awaiter and its work agree who continues the awaiter
+ *   running --suspend[T1]--> awaited          the awaiter has suspended
+ *   awaited --withdraw-----> running          the awaiter is being destroyed
+ *   running --leave[T2]----> finished, lost   the awaiter finds this at [T1], and goes on
+ *   awaited --leave[T2]----> finished, lost   whoever takes this step resumes the awaiter
+ *   running --leave[T2]----> dropped          nobody will await the work
+ *
+ * `lost` says that there is no result. Whoever leaves later finds that another one came first.
+ *
+ * I16. The awaiter continues exactly once. [T1] and [T2] change the same word, so either [T1] finds
+ *     that the work has ended, or the first [T2] finds `awaited`. (Work that has suspended may end
+ *     on another thread before its awaiter executes [T1].) */
+class handshake {
+public:
+    enum class state : std::uint8_t { running, awaited, dropped, finished, lost };
+
+    /// Publishes the awaiter, which has suspended. Call this in a function that is not inlined:
+    /// after it the awaiter's frame must not be touched, but a compiler that inlines this into the
+    /// awaiter may keep variables there.
+    /// @returns false if the work has ended: the caller continues the awaiter.
+    bool suspend() noexcept {
+        state seen = state::running;
+        // [T1] release, pairs with [T2]: the awaiter's frame. Failure acquire, pairs with [T2]:
+        // everything that the work did.
+        return word_.compare_exchange_strong(seen, state::awaited, std::memory_order_release,
+                                             std::memory_order_acquire);
+    }
+
+    /// Takes a suspended awaiter back. @returns false if the work is about to resume it.
+    bool withdraw() noexcept {
+        state seen = state::awaited;
+        // Relaxed: the awaiter was not used. Failure relaxed: the resumption is about to be posted,
+        // and happens-before its retraction.
+        return word_.compare_exchange_strong(seen, state::running, std::memory_order_relaxed,
+                                             std::memory_order_relaxed);
+    }
+
+    /// Ends the part of the work, or of a handle that will not await it.
+    /// @returns what the word was.
+    state leave(state how) noexcept {
+        // [T2] release, pairs with [T1] and itself: everything that the caller did. Acquire, pairs
+        // with [T1] and itself: the awaiter, or the end of the other part.
+        return word_.exchange(how, std::memory_order_acq_rel);
+    }
+
+private:
+    atomic<state> word_{state::running};
+};
 
 /// Lives in the frame of the awaiting coroutine, from its suspension until it is resumed.
 class continuation : executor_node {
