@@ -196,12 +196,7 @@ private:
     void poll() noexcept {
         base::poll();
         if constexpr (has_timers) {
-            if (!timers_.empty()) {
-                const auto time = now();
-                while (timer_node* const due = timers_.pop_due(time)) {
-                    due->fire(due);
-                }
-            }
+            timers_.fire_due(now);
         }
     }
 

@@ -171,12 +171,7 @@ private:
     bool poll() noexcept {
         executor_scope::next_batch();
         this->queue().append(self().take_mail());
-        if (!timers_.empty()) {
-            const time_point now = self().now();
-            while (timer_node* const due = timers_.pop_due(now)) {
-                due->fire(due);
-            }
-        }
+        timers_.fire_due([this] { return now(); });
         self().fetch_events();
         return !this->queue().empty();
     }

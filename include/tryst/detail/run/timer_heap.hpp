@@ -68,6 +68,17 @@ public:
         return node;
     }
 
+    /// Fires all timers that are due. `now()` reads the clock, if there are timers.
+    template <class Now>
+    void fire_due(Now now) noexcept {
+        if (!empty()) {
+            const time_point time = now();
+            while (timer_node* const due = pop_due(time)) {
+                due->fire(due); // may end the node's lifetime
+            }
+        }
+    }
+
 private:
     void set_root(timer_node* node) noexcept {
         root_ = node;
