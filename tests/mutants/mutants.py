@@ -36,7 +36,7 @@ PLATFORM = "detail/platform/atomic.hpp"
 
 # Where the compare-exchanges are that the model checker looks at.
 FILES = ("detail/meet/slot.hpp", "detail/meet/arena.hpp", "detail/meet/signal.hpp", "detail/run/inbox.hpp",
-         "detail/run/mailbox.hpp", "detail/run/parker.hpp", "detail/run/event_loop.hpp", "loop_executor.hpp",
+         "detail/run/parker.hpp", "detail/run/event_loop.hpp", "loop_executor.hpp",
          "detail/run/continuation.hpp", "detail/run/join.hpp", "inplace_stop_token.hpp",
          "detail/meet/commitment.hpp", "detail/platform/thread_number.hpp")
 
@@ -167,7 +167,7 @@ def logic() -> Iterator[Mutant]:
     slot = "detail/meet/slot.hpp"
     arena = "detail/meet/arena.hpp"
     inbox = "detail/run/inbox.hpp"
-    mailbox = "detail/run/mailbox.hpp"
+    mailbox = "detail/run/parker.hpp"
     signal = "detail/meet/signal.hpp"
     operation = "detail/meet/operation.hpp"
     wait_limits = "detail/meet/wait_limits.hpp"

@@ -4,11 +4,23 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/run/text.hpp>
-
 #include <concepts>
+#include <cstddef>
 
 namespace tryst::detail {
+
+/// A string literal as a template argument, so that compilers quote it in diagnostics.
+template <std::size_t Size>
+struct text {
+    char characters[Size] = {};
+
+    // Implicit, because a string literal is the template argument.
+    consteval text(const char (&literal)[Size]) {
+        for (std::size_t i = 0; i != Size; ++i) {
+            characters[i] = literal[i];
+        }
+    }
+};
 
 /* How the error arises
  *  1. The promise of an `asio::awaitable` has an `await_transform` for each type that it can await.
