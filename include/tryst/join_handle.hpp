@@ -11,6 +11,7 @@
 
 #include <cassert>
 #include <coroutine>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -76,30 +77,19 @@ private:
     handshake handshake_;
 };
 
-/// The side of the work.
+/// The side of the work. It says in the end that there is no result, if there was none before.
 template <class T>
-class join_promise {
-public:
-    explicit join_promise(join_state<T>& state) noexcept : state_(&state) {}
-    join_promise(join_promise&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-    join_promise& operator=(join_promise&&) = delete;
-    ~join_promise() { end({}); }
-
-    void end(task<T> result) noexcept {
-        if (state_ != nullptr) {
-            std::exchange(state_, nullptr)->end(std::move(result));
-        }
-    }
-
-private:
-    join_state<T>* state_;
+struct lose_result {
+    void operator()(join_state<T>* state) const noexcept { state->end({}); }
 };
+template <class T>
+using join_promise = std::unique_ptr<join_state<T>, lose_result<T>>;
 
 /// Runs `work`, and passes it on with its result. (Parameters are destroyed last to first.)
 template <class T>
 task<> fulfil(join_promise<T> promise, task<T> work) {
     co_await work.when_ready();
-    promise.end(std::move(work));
+    promise.release()->end(std::move(work));
 }
 
 /// Calls `spawn` with a task that runs `work`. @returns its handle.
@@ -107,9 +97,8 @@ template <class Work, class Spawn>
 join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
     using value = awaited<Work>;
     auto own = detail::as_task(std::forward<Work>(work));
-    auto* const state = new join_state<value>;
-    join_promise<value> promise(*state);
-    join_handle<value> handle(*state);
+    join_promise<value> promise(new join_state<value>);
+    join_handle<value> handle(*promise);
     spawn(detail::fulfil(std::move(promise), std::move(own)));
     return handle;
 }
@@ -134,22 +123,19 @@ join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
 ///   awaiting allocates nothing.
 template <class T>
 class [[nodiscard]] join_handle : public detail::not_in_asio {
-    using state = detail::join_state<T>;
+    struct drop {
+        void operator()(detail::join_state<T>* state) const noexcept { state->drop(); }
+    };
+    using shared_state = std::unique_ptr<detail::join_state<T>, drop>;
 
 public:
     /// An empty handle, to be assigned to.
     join_handle() noexcept = default;
     /// Takes the other handle's work, and leaves it empty.
-    join_handle(join_handle&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-    /// Drops its own work, if there is any, and takes the other handle's.
-    join_handle& operator=(join_handle&& other) noexcept {
-        if (this != &other) {
-            drop();
-            state_ = std::exchange(other.state_, nullptr);
-        }
-        return *this;
-    }
-    ~join_handle() { drop(); }
+    join_handle(join_handle&&) noexcept = default;
+    /// Takes the other handle's work, and drops its own, if there is any.
+    join_handle& operator=(join_handle&&) noexcept = default;
+    ~join_handle() = default;
 
     /// Whether it has work that has not been awaited.
     explicit operator bool() const noexcept { return state_ != nullptr; }
@@ -157,7 +143,7 @@ public:
     /// Waits for the end of the work, and leaves the handle empty. Precondition: not empty.
     auto operator co_await() noexcept {
         assert(state_ != nullptr && "tryst: an empty join_handle was awaited; await it only once");
-        return awaiter(*std::exchange(state_, nullptr));
+        return awaiter(std::move(state_));
     }
 
 private:
@@ -166,15 +152,12 @@ private:
 
     class awaiter : public detail::not_in_asio {
     public:
-        explicit awaiter(state& work) noexcept : state_(&work) {}
+        explicit awaiter(shared_state&& work) noexcept : state_(std::move(work)) {}
         awaiter(const awaiter&) = delete;
         awaiter& operator=(const awaiter&) = delete;
         ~awaiter() {
             if (suspended_) {
                 state_->withdraw(waiting_);
-            }
-            if (state_ != nullptr) {
-                state_->drop();
             }
         }
 
@@ -192,7 +175,7 @@ private:
         T await_resume() {
             suspended_ = false;
             task<T> work = state_->take();
-            std::exchange(state_, nullptr)->drop();
+            state_.reset();
             if (!work) {
                 throw std::system_error(std::make_error_code(std::errc::operation_canceled),
                                         "tryst: the spawned work was destroyed before its end");
@@ -201,20 +184,15 @@ private:
         }
 
     private:
-        state* state_; // taken from the handle, which may be moved or destroyed during the wait
+        shared_state
+            state_; // taken from the handle, which may be moved or destroyed during the wait
         detail::continuation waiting_;
         bool suspended_ = false;
     };
 
-    explicit join_handle(state& work) noexcept : state_(&work) {}
+    explicit join_handle(detail::join_state<T>& work) noexcept : state_(&work) {}
 
-    void drop() noexcept {
-        if (state_ != nullptr) {
-            std::exchange(state_, nullptr)->drop();
-        }
-    }
-
-    state* state_ = nullptr;
+    shared_state state_;
 };
 
 /// @}

@@ -293,7 +293,7 @@ def variant_index(variant: gdb.Value) -> int:
 
 class JoinHandle(Printer):
     def text(self) -> str:
-        state = self.value["state_"]
+        state = owned(self.value["state_"])
         return f"{type_name(self.value)}: " + ("empty" if int(state) == 0 else enumerator(state["handshake_"]["word_"]))
 
 
