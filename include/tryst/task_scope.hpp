@@ -92,14 +92,11 @@ public:
     /// @allocation one coroutine frame, and another if `work` is not a task.
     template <detail::awaitable Work>
     bool spawn(Work work) {
-        static_assert(std::is_void_v<detail::awaited<Work>>,
-                      "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
-                      "that uses the result");
         check_executor();
         if (closed_) {
             return false;
         }
-        auto& made = roots::own(*this, detail::as_task(std::move(work))).release();
+        auto& made = roots::own(*this, detail::as_spawned(std::move(work))).release();
         made.run = [](executor_node* node) noexcept {
             node->run = nullptr;
             roots::coroutine(static_cast<detail::spawned_task&>(*node)).resume();

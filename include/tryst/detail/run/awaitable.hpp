@@ -74,6 +74,17 @@ task<awaited<A>> as_task(A&& work) {
     }
 }
 
+/// As `as_task`, for work that is spawned.
+template <awaitable A>
+task<> as_spawned(A&& work) {
+    static_assert(std::is_void_v<awaited<A>>,
+                  "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
+                  "that uses the result");
+    if constexpr (std::is_void_v<awaited<A>>) { // else more errors follow
+        return detail::as_task(std::forward<A>(work));
+    }
+}
+
 /// As `as_task`, but refers to an rvalue, too. Only for a caller that waits until the end.
 template <awaitable A>
 task<awaited<A>> as_local_task(A&& work) {

@@ -34,14 +34,9 @@ public:
     ///   not a task. Then `work` is destroyed unstarted.
     template <awaitable Work>
     void spawn(Work work) {
-        static_assert(std::is_void_v<awaited<Work>>,
-                      "tryst: spawn would lose the result; use spawn_future, or spawn a task<> "
-                      "that uses the result");
         assert(detail::shares_variables(executor()) &&
                "tryst: a plugin uses its program's loop: see docs/packages.md");
-        if constexpr (std::is_void_v<awaited<Work>>) { // else more errors follow
-            post(queue_.spawn(detail::as_task(std::move(work))));
-        }
+        post(queue_.spawn(detail::as_spawned(std::move(work))));
     }
 
     /// As `spawn`, for work with a result or an exception, which its handle passes on.
