@@ -64,7 +64,7 @@ public:
 
     void start() noexcept { running_task::resume(coroutine_, running_task::tracks<promise_type>); }
 
-    /// Lets `destroy` end the coroutine.
+    /// Gives the frame up. Its owner ends it by `coroutine(base).destroy()`.
     Base& release() noexcept { return std::exchange(coroutine_, nullptr).promise(); }
 
     /// The coroutine in whose frame `base` is.

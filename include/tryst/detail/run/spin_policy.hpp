@@ -11,21 +11,16 @@
 
 namespace tryst::detail {
 
-/* The rule
- *  1. Mail that no partner owes to this loop may come at any time. For such mail the loop learns
- *     how long to poll: `bound_` grows if polling has helped, and falls by half if it has not.
- *  2. That is not enough for two loops that answer each other. If both sleep, each answer takes a
- *     wake-up. So every short wait is in vain, though the answers would be prompt if both polled.
- *  3. A loop that has found its partner running expects an answer, and polls up to the limit. That
+/* The rule (docs/adr/0016 has the reasons, and what else was tried)
+ *  1. For mail that no partner owes to this loop, the loop learns how long to poll: `bound_` grows
+ *     if polling has helped, and falls by half if it has not.
+ *  2. A loop that has found its partner running expects an answer, and polls up to the limit. That
  *     goes on while the answers come in time: the two converse.
- *  4. If the partner had to be woken, its answer takes a wake-up, for which the limit suffices. To
- *     poll for it is a probe. It pays only if a conversation follows. The partner takes part in
- *     that, because it finds this loop running (3).
- *  5. Polls in vain cost up to a wake-up, or more if both loops share a processor. So after each
- *     failure, `distance_` doubles: the number of sleeps up to the next attempt. Each answer in
- *     time reduces it by one.
- *  6. The two loops must not always miss each other's probes. So a loop is ready to answer a probe
- *     after a quarter of the sleeps that it lets pass between probes of its own. */
+ *  3. A loop that had to wake its partner may poll up to the limit, too: a probe.
+ *  4. After each failure, `distance_` doubles: the number of sleeps up to the next attempt. Each
+ *     answer in time reduces it by one. A loop is ready to answer a probe after a quarter of them,
+ *     so that two loops do not always miss each other's probes. */
+
 /// What one loop knows about its waits.
 class spin_policy {
 public:

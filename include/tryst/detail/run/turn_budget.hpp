@@ -9,21 +9,17 @@
 
 namespace tryst::detail {
 
-/* The budget of a turn
- * A coroutine that always finds a waiting partner is never suspended. Without a limit, its executor
- * would run nothing else: no other coroutine, no timer, no mail, no I/O. So each thread counts the
- * operations that have completed without a suspension. When the budget is spent, the next operation
- * takes its partner as usual, but its coroutine continues by way of its executor's queue.
+/* The budget of a turn (docs/adr/0015)
+ * Each thread counts the operations that complete without a suspension. When the budget is spent,
+ * the next operation takes its partner as usual, but its coroutine continues by way of its
+ * executor's queue. So a coroutine that always finds a waiting partner lets other work run.
  *
- * A new budget begins with each batch of the executor's work (`executor_scope::next_batch`); a loop
- * ends its batch when the budget is spent, and looks for timers, mail and I/O. On an executor
- * without batches, a new budget begins when the coroutine is queued.
+ * A new budget begins with each batch of the executor's work (`executor_scope::next_batch`). On an
+ * executor without batches, it begins when the coroutine is queued. With a spent budget, an
+ * operation whose deadline has passed times out, even if a partner is waiting.
  *
- * With a spent budget, an operation whose deadline has passed times out, even if a partner is
- * waiting. Otherwise a loop of operations with one deadline could outlast it for any time.
- *
- * The budget belongs to the thread and not to the coroutine, so that it needs no memory in frames.
- * A coroutine may thus be queued after fewer operations, if others have spent the rest. */
+ * The budget belongs to the thread, so that it needs no memory in frames. A coroutine may thus be
+ * queued after fewer operations, if others have spent the rest. */
 
 /// The budget of the turn that the calling thread is in.
 class turn_budget {
