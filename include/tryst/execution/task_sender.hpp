@@ -53,7 +53,8 @@ private:
     static runner run(task_state& self) { co_await self.work_.when_ready(); }
 
     executor_ref executor() const noexcept { return on_; }
-    void ended(nothing_more& /*frame*/) noexcept { context::deliver_there(); }
+    /// Destroys the coroutine, so it is not inlined.
+    [[gnu::noinline]] void ended(nothing_more& /*frame*/) noexcept { context::deliver_there(); }
 
     void deliver() noexcept {
         std::variant<value, std::exception_ptr> result = take();

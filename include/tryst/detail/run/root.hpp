@@ -34,9 +34,7 @@ public:
 
         struct end {
             bool await_ready() const noexcept { return false; }
-            /// Not inlined, because it may destroy the frame.
-            [[gnu::noinline]] auto
-            await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
+            auto await_suspend(std::coroutine_handle<promise_type> self) const noexcept {
                 return self.promise().owner.ended(self.promise());
             }
             void await_resume() const noexcept {}
