@@ -60,20 +60,28 @@ private:
     schedule_operation inner_;
 };
 
+/// What a party waits for next; until then it disturbs and tries. Of size 0 at its end.
+inline wish next_wish(scene& s, std::size_t& operations, bool timers) {
+    while (operations-- != 0) {
+        s.perhaps_disturb();
+        const wish what = s.make_wish(timers);
+        if (what.size == 0 || what.how != wish::way::tries) {
+            return what;
+        }
+        try_once(s, what);
+    }
+    return {.size = 0};
+}
+
 /// Exchanges `operations` times, in all ways and at all meetings. If `moves`, sometimes changes its
 /// loop.
 template <class Coroutine>
 Coroutine party(scene& s, std::size_t operations, scene::presence created, bool moves = false) {
     const scene::presence here = created.begin();
-    for (std::size_t i = 0; i != operations; ++i) {
-        s.perhaps_disturb();
-        const wish what = s.make_wish(has_timers());
+    while (true) {
+        const wish what = next_wish(s, operations, has_timers());
         if (what.size == 0) {
             break;
-        }
-        if (what.how == wish::way::tries) {
-            try_once(s, what);
-            continue;
         }
         {
             attempt one(s, what);
@@ -84,6 +92,15 @@ Coroutine party(scene& s, std::size_t operations, scene::presence created, bool 
             note("goes to loop {}", static_cast<long>(to.thread));
             co_await change_of_loop(to);
         }
+    }
+}
+
+/// The same, on a thread.
+inline void thread_party(scene& s, std::size_t operations) {
+    const scene::presence here(s);
+    for (wish what; (what = next_wish(s, operations, true)).size != 0;) {
+        attempt one(s, what);
+        static_cast<void>(sync_wait(one));
     }
 }
 
@@ -138,24 +155,6 @@ inline task<> killer(scene& s, looper& here, std::size_t operations, std::size_t
         });
     } catch (const std::bad_alloc&) {
         note("a victim is given up for want of memory");
-    }
-}
-
-/// What `party` does, on a thread.
-inline void thread_party(scene& s, std::size_t operations) {
-    const scene::presence here(s);
-    for (std::size_t i = 0; i != operations; ++i) {
-        s.perhaps_disturb();
-        const wish what = s.make_wish(true);
-        if (what.size == 0) {
-            break;
-        }
-        if (what.how == wish::way::tries) {
-            try_once(s, what);
-        } else {
-            attempt one(s, what);
-            static_cast<void>(sync_wait(one));
-        }
     }
 }
 

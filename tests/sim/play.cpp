@@ -19,23 +19,12 @@ namespace {
 
 /// How many participants of each kind there are, and what happens to them.
 struct plot {
-    std::size_t meetings = 1;
     std::array<venue::kind, 2> kinds{};
-    std::size_t circles = 0;
-    std::size_t loops = 1;
-    std::size_t coroutines = 0;
-    std::size_t families = 0;
-    std::size_t victims = 0;
-    std::size_t bare = 0;
-    std::size_t threads = 0;
-    std::size_t thread_tasks = 0;
-    std::size_t operations = 2; ///< Of each party, at most.
-    std::size_t buttons = 1;
-    std::size_t cancellers = 0;
-    std::size_t closers = 0;
-    std::size_t destroyers = 0;
-    std::size_t late_spawners = 0;
-    std::size_t capacity = 2;
+    std::size_t meetings, circles, capacity; // see `numbers`
+    std::size_t loops, coroutines, families, victims, late_spawners;
+    std::size_t bare, threads, thread_tasks;
+    std::size_t operations; ///< Of each party, at most.
+    std::size_t buttons, cancellers, closers, destroyers;
     bool shutdown = false; ///< Loops are stopped and destroyed while coroutines may wait there.
     bool ends_open = false; ///< Loops are destroyed before exchangers.
     long failing_allocation = 0;
@@ -67,55 +56,49 @@ pace choose_pace(random& dice, bool large) {
     return how;
 }
 
+/// From `least` to `most`, and 0 for what is below: so -4 to 1 is a rare 1.
 struct range {
-    std::size_t least;
-    std::size_t most; ///< 0: there are none.
+    int least;
+    int most;
 };
 
-/// The numbers of a large and of a medium crowd, in the order of the choices.
+/// The numbers of a large, a medium and a small crowd.
 constexpr struct {
     std::size_t plot::* number;
-    range if_large;
-    range if_medium;
+    std::array<range, 3> of;
 } numbers[] = {
-    {&plot::loops, {1, 6}, {1, 3}},           {&plot::meetings, {1, 8}, {1, 3}},
-    {&plot::coroutines, {100, 600}, {2, 30}}, {&plot::families, {0, 3}, {0, 2}},
-    {&plot::victims, {0, 9}, {0, 3}},         {&plot::bare, {0, 3}, {0, 3}},
-    {&plot::threads, {0, 5}, {0, 3}},         {&plot::thread_tasks, {0, 0}, {0, 1}},
-    {&plot::operations, {1, 3}, {1, 5}},      {&plot::circles, {0, 5}, {0, 2}},
-    {&plot::buttons, {1, 20}, {1, 4}},        {&plot::cancellers, {0, 2}, {0, 2}},
-    {&plot::late_spawners, {0, 2}, {0, 1}},
+    {&plot::loops, {{{1, 6}, {1, 3}, {0, 2}}}},
+    {&plot::meetings, {{{1, 8}, {1, 3}, {0, 1}}}},
+    {&plot::coroutines, {{{100, 600}, {2, 30}, {0, 3}}}},
+    {&plot::families, {{{0, 3}, {0, 2}, {-4, 1}}}},
+    {&plot::victims, {{{0, 9}, {0, 3}, {0, 1}}}},
+    {&plot::bare, {{{0, 3}, {0, 3}, {0, 2}}}},
+    {&plot::threads, {{{0, 5}, {0, 3}, {0, 2}}}},
+    {&plot::thread_tasks, {{{0, 0}, {0, 1}, {-2, 1}}}},
+    {&plot::operations, {{{1, 3}, {1, 5}, {1, 3}}}},
+    {&plot::circles, {{{0, 5}, {0, 2}, {0, 3}}}},
+    {&plot::buttons, {{{1, 20}, {1, 4}, {1, 3}}}},
+    {&plot::cancellers, {{{0, 2}, {0, 2}, {0, 3}}}},
+    {&plot::late_spawners, {{{0, 2}, {0, 1}, {-2, 1}}}},
+    {&plot::capacity, {{{0, 3}, {0, 3}, {0, 3}}}},
+    {&plot::closers, {{{-4, 1}, {-4, 1}, {-4, 1}}}},
+    {&plot::destroyers, {{{-5, 2}, {-5, 2}, {-5, 2}}}},
 };
 
 plot choose_plot(random& dice, long failing_allocation, crowd largest) {
-    plot p;
-    const std::size_t size = largest == crowd::large ? dice.below(8) : dice.between(2, 7);
-    const bool large = size <= 1;
-    if (size <= 3) {
-        for (const auto& [number, if_large, if_medium] : numbers) {
-            const range& from = large ? if_large : if_medium;
-            p.*number = from.most == 0 ? 0 : dice.between(from.least, from.most);
-        }
-    } else {
-        p.loops = dice.below(3);
-        p.meetings = dice.below(2);
-        p.circles = dice.between(p.meetings == 0 ? 1 : 0, 3);
-        if (p.meetings != 0) {
-            p.coroutines = p.loops == 0 ? 0 : dice.below(4);
-            p.victims = p.loops == 0 ? 0 : dice.below(2);
-            p.families = p.loops == 0 ? 0 : dice.below(6) / 5;
-            p.bare = dice.below(3);
-            p.threads = dice.below(3);
-            p.thread_tasks = dice.below(4) / 3;
-        }
-        p.operations = dice.between(1, 3);
-        p.buttons = dice.between(1, 3);
-        p.cancellers = dice.below(4);
-        p.late_spawners = dice.below(4) / 3;
+    plot p{};
+    // In half of the runs a small crowd.
+    const std::size_t size =
+        std::min<std::size_t>(largest == crowd::large ? dice.below(8) / 2 : dice.between(1, 3), 2);
+    const bool large = size == 0;
+    for (const auto& [number, of] : numbers) {
+        const auto [least, most] = of.at(size);
+        const auto drawn = dice.below(static_cast<std::size_t>(most - least + 1));
+        p.*number = static_cast<std::size_t>(std::max(least + static_cast<int>(drawn), 0));
     }
-    p.capacity = dice.one_in(3) ? 0 : dice.between(1, 3);
-    p.closers = dice.one_in(6) ? 1 : 0;
-    p.destroyers = dice.one_in(4) ? dice.between(1, 2) : 0;
+    if (p.meetings == 0) {
+        p.circles = std::max<std::size_t>(p.circles, 1);
+    }
     p.shutdown = dice.one_in(4);
     p.ends_open = dice.one_in(3);
     if (p.shutdown || p.ends_open || p.thread_tasks != 0) {
@@ -139,9 +122,9 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
                                                    : 0;
     p.how = choose_pace(dice, large);
     using kind = venue::kind;
-    static constexpr std::array kinds{
-        kind::plain, kind::plain, kind::plain, kind::fifo,    kind::short_fifo, kind::short_fifo,
-        kind::lifo,  kind::lifo,  kind::lifo,  kind::channel, kind::counted,    kind::counted_lifo};
+    static constexpr std::array kinds{kind::any,  kind::any,  kind::any,  kind::any,
+                                      kind::fifo, kind::fifo, kind::fifo, kind::channel,
+                                      kind::lifo, kind::lifo, kind::lifo, kind::lifo};
     for (kind& each : p.kinds) {
         each = dice.among(kinds);
     }

@@ -22,13 +22,10 @@ namespace tryst::sim {
 
 using item = test::tracked;
 
-using plain_exchanger = exchanger<item>;
-using fifo_exchanger = red_blue_exchanger<item>;
-using short_fifo_exchanger = test::short_queue_exchanger<item>;
-using lifo_exchanger = test::short_exchanger<detail::dual_stack, item>;
+using any_exchanger = exchanger<item, counted>;
+using fifo_exchanger = test::short_queue_exchanger<item>;
+using lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 using item_channel = synchronous_channel<item>;
-using counted_exchanger = exchanger<item, counted>;
-using counted_lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 
 using test::history;
 
@@ -41,30 +38,19 @@ class of_all_sides {
     using counting = detail::observer<counted>;
 
 public:
-    using type =
-        Of<side<detail::single_slot, colour::none>, side<detail::dual_queue, colour::red>,
-           side<detail::dual_queue, colour::blue>, side<detail::basic_dual_queue<1>, colour::red>,
-           side<detail::basic_dual_queue<1>, colour::blue>, side<detail::dual_stack, colour::red>,
-           side<detail::dual_stack, colour::blue>,
-           detail::side<detail::dual_queue, item, void, colour::red>,
-           detail::side<detail::dual_queue, void, item, colour::blue>,
-           side<detail::single_slot, colour::none, counting>,
-           side<detail::dual_stack, colour::red, counting>,
-           side<detail::dual_stack, colour::blue, counting>>;
+    using type = Of<side<detail::single_slot, colour::none, counting>,
+                    side<detail::basic_dual_queue<1>, colour::red>,
+                    side<detail::basic_dual_queue<1>, colour::blue>,
+                    side<detail::dual_stack, colour::red, counting>,
+                    side<detail::dual_stack, colour::blue, counting>,
+                    detail::side<detail::dual_queue, item, void, colour::red>,
+                    detail::side<detail::dual_queue, void, item, colour::blue>>;
 };
 
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
-    enum class kind : std::uint8_t {
-        plain,
-        fifo,
-        short_fifo,
-        lifo,
-        channel,
-        counted,
-        counted_lifo
-    };
+    enum class kind : std::uint8_t { any, fifo, lifo, channel };
 
     /// A new one. @throws std::bad_alloc.
     void make(kind which, std::size_t capacity);
@@ -72,10 +58,8 @@ public:
     void grow(std::size_t times) noexcept;
 
     bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
-    bool has_colours() const noexcept { return what_ != kind::plain && what_ != kind::counted; }
-    bool is_fifo() const noexcept {
-        return what_ == kind::fifo || what_ == kind::short_fifo || what_ == kind::channel;
-    }
+    bool has_colours() const noexcept { return what_ != kind::any; }
+    bool is_fifo() const noexcept { return what_ == kind::fifo || what_ == kind::channel; }
     kind what() const noexcept { return what_; }
 
     template <class Visitor>
@@ -127,12 +111,10 @@ public:
     const counters* statistics() const noexcept { return counters_.get(); }
 
 private:
-    kind what_ = kind::plain;
+    kind what_ = kind::any;
     std::unique_ptr<counters> counters_;
-    std::variant<std::monostate, std::unique_ptr<plain_exchanger>, std::unique_ptr<fifo_exchanger>,
-                 std::unique_ptr<short_fifo_exchanger>, std::unique_ptr<lifo_exchanger>,
-                 std::unique_ptr<item_channel>, std::unique_ptr<counted_exchanger>,
-                 std::unique_ptr<counted_lifo_exchanger>>
+    std::variant<std::monostate, std::unique_ptr<any_exchanger>, std::unique_ptr<fifo_exchanger>,
+                 std::unique_ptr<lifo_exchanger>, std::unique_ptr<item_channel>>
         owned_;
 };
 
