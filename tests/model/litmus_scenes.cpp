@@ -156,15 +156,11 @@ template <std::memory_order Store>
 void two_writes() {
     atomic<int> x{0};
     atomic<int> y{0};
-    run_threads(
-        [&] {
-            x.store(1, Store);
-            y.store(2, Store);
-        },
-        [&] {
-            y.store(1, Store);
-            x.store(2, Store);
-        });
+    const auto write = [](atomic<int>& first, atomic<int>& second) {
+        first.store(1, Store);
+        second.store(2, Store);
+    };
+    run_threads([&] { write(x, y); }, [&] { write(y, x); });
     const int last_x = x.load(relaxed);
     const int last_y = y.load(relaxed);
     outcome(static_cast<unsigned>(last_x - 1 + 2 * (last_y - 1)));
@@ -192,28 +188,30 @@ void increments() {
     require(x.load(relaxed) == 2, "an increment was lost");
 }
 
-void one_winner() {
+/// Two threads contend for an atomic; `win` says whether one has.
+template <class Win>
+void contend(Win win) {
     atomic<int> x{0};
     std::array<bool, 2> won{};
-    const auto contend = [&](std::size_t who) {
-        int seen = 0;
-        won[who] = x.compare_exchange_strong(seen, 1, relaxed, relaxed);
-        require(won[who] || seen == 1, "a compare-exchange failed on what it expected");
-    };
-    run_threads([&] { contend(0); }, [&] { contend(1); });
+    run_threads([&] { won[0] = win(x); }, [&] { won[1] = win(x); });
     require(won[0] != won[1], "not one winner");
     outcome(won[0] ? 0 : 1);
 }
 
-void split_exchange() {
-    atomic<int> x{0};
-    std::array<bool, 2> won{};
-    const auto contend = [&](std::size_t who) {
+void one_winner() {
+    contend([](atomic<int>& x) {
         int seen = 0;
-        won[who] = x.split_compare_exchange(seen, 1, acq_rel, relaxed);
-    };
-    run_threads([&] { contend(0); }, [&] { contend(1); });
-    require(won[0] != won[1], "not one winner");
+        const bool won = x.compare_exchange_strong(seen, 1, relaxed, relaxed);
+        require(won || seen == 1, "a compare-exchange failed on what it expected");
+        return won;
+    });
+}
+
+void split_exchange() {
+    contend([](atomic<int>& x) {
+        int seen = 0;
+        return x.split_compare_exchange(seen, 1, acq_rel, relaxed);
+    });
 }
 
 void weak_exchange() {

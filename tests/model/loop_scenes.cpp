@@ -28,27 +28,36 @@ struct message : executor_node {
     message() {
         run = [](executor_node* node) noexcept { ++static_cast<message*>(node)->delivered; };
     }
+    void post_to(auto& loop) {
+        written = 1;
+        loop.post(this);
+    }
     int written = 0;
     int delivered = 0;
 };
 
-void post(run_loop& loop, message& m) {
-    m.written = 1;
-    loop.post(&m);
-}
+struct two_messages : std::array<message, 2> {
+    bool are_delivered() const { return front().delivered + back().delivered == 2; }
+    void require_delivered() const {
+        require(front().delivered == 1 && back().delivered == 1, "not delivered once");
+    }
+};
+
+/// A thread that lets the time pass, until after all deadlines.
+constexpr auto pass_time = [] { the_checker().os().advance(1'000'000, site::current()); };
 
 /// Two threads post to a loop that may sleep, and one stops it.
 void posts() {
     auto loop = std::make_unique<run_loop>();
-    std::array<message, 2> messages;
-    run_threads([&] { loop->run(); }, [&] { post(*loop, messages[0]); },
+    two_messages messages;
+    run_threads([&] { loop->run(); }, [&] { messages[0].post_to(*loop); },
                 [&] {
-                    post(*loop, messages[1]);
+                    messages[1].post_to(*loop);
                     loop->stop();
                 });
     // What came after the stop waits for the next run.
     loop->run_until_idle();
-    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+    messages.require_delivered();
 }
 
 /// A loop is destroyed as soon as `run` has returned.
@@ -61,7 +70,7 @@ void stopped() {
             loop.reset();
         },
         [&, at = loop.get()] {
-            post(*at, last);
+            last.post_to(*at);
             at->stop();
         });
     require(last.delivered == 1, "what was posted before the stop was not run");
@@ -188,10 +197,10 @@ void timer_and_post() {
     message letter;
     run_threads([&] { loop.run(); },
                 [&] {
-                    post(loop, letter);
+                    letter.post_to(loop);
                     loop.stop();
                 },
-                [] { the_checker().os().advance(1'000'000, site::current()); });
+                pass_time);
     loop.run_until_idle();
     require(timer.rung && letter.delivered == 1, "a timer or a post was lost");
 }
@@ -227,8 +236,7 @@ void timer_and_last_post() {
             scene.loop->run();
             scene.loop.reset();
         },
-        [&, at = scene.loop.get()] { at->post(&scene); },
-        [] { the_checker().os().advance(1'000'000, site::current()); });
+        [&, at = scene.loop.get()] { at->post(&scene); }, pass_time);
 }
 
 // ---- An executor on another loop
@@ -262,43 +270,36 @@ private:
 void executor_destroyed_after_posts() {
     woken_loop loop;
     auto executor = std::make_unique<loop_executor<count_calls>>(loop);
-    std::array<message, 2> messages;
-    const auto poster = [at = executor.get()](message& m) {
-        return [at, &m] {
-            m.written = 1;
-            at->post(&m);
-        };
-    };
+    two_messages messages;
     run_threads(
         [&] {
-            loop.run_until([&] { return messages[0].delivered + messages[1].delivered == 2; });
+            loop.run_until([&] { return messages.are_delivered(); });
             executor.reset();
         },
-        poster(messages[0]), poster(messages[1]));
-    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+        [&, at = executor.get()] { messages[0].post_to(*at); },
+        [&, at = executor.get()] { messages[1].post_to(*at); });
+    messages.require_delivered();
 }
 
 /// A turn that nothing called for may come between a post and its wake-up.
 void executor_runs_early() {
     woken_loop loop;
     auto executor = std::make_unique<loop_executor<count_calls>>(loop);
-    std::array<message, 2> messages;
+    two_messages messages;
     run_threads(
         [&] {
             loop.turns->run_turn();
             if (messages[0].delivered == 1 && loop.calls.load(std::memory_order_relaxed) == 0) {
                 the_checker().reached(0, "a node ran before its wake-up", site::current());
             }
-            loop.run_until([&] { return messages[0].delivered + messages[1].delivered == 2; });
+            loop.run_until([&] { return messages.are_delivered(); });
             executor.reset();
         },
         [&, at = executor.get()] {
-            for (message& m : messages) {
-                m.written = 1;
-                at->post(&m);
-            }
+            messages[0].post_to(*at);
+            messages[1].post_to(*at);
         });
-    require(messages[0].delivered == 1 && messages[1].delivered == 1, "not delivered once");
+    messages.require_delivered();
 }
 
 // ---- Exchanges between real loops
@@ -311,12 +312,13 @@ task<> party(channel& ex, int mine, int& got) {
     got = **result;
 }
 
-/// A party that only tries: on a thread, and again at the end if it has met nobody there.
+/// An exchanger, and a party that only tries there: on a thread, and again at the end if it has met
+/// nobody.
 class late_party {
 public:
-    late_party(channel& ex, int item) : ex_(ex), item_(item) {}
+    explicit late_party(int item) : item_(item) {}
 
-    void come() { met_ = ex_.try_exchange(std::make_unique<int>(item_)).has_value(); }
+    void come() { met_ = ex.try_exchange(std::make_unique<int>(item_)).has_value(); }
     bool met() const { return met_; }
     void come_at_last() {
         if (!met_) {
@@ -325,8 +327,9 @@ public:
         }
     }
 
+    channel ex{0};
+
 private:
-    channel& ex_;
     int item_;
     bool met_ = false;
 };
@@ -395,14 +398,13 @@ task<int> nested(channel& ex) {
 /// A coroutine without executor awaits a task, which its partner may complete before the coroutine
 /// has suspended.
 void task_ends_inline() {
-    channel ex(0);
-    late_party partner(ex, 2);
+    late_party partner(2);
     int got = 0;
     run_threads(
         [&] {
             [](channel& at, int& theirs) -> test::detached_coroutine {
                 theirs = co_await nested(at);
-            }(ex, got);
+            }(partner.ex, got);
         },
         [&] { partner.come(); });
     partner.come_at_last();
@@ -430,7 +432,7 @@ void sleep_and_stop() {
             before = 1;
             stop.request_stop();
         },
-        [] { the_checker().os().advance(1'000'000, site::current()); });
+        pass_time);
     require(woken != 0, "not woken");
     the_checker().reached(woken == 1 ? 0 : 1, "ended", site::current());
 }
@@ -530,10 +532,8 @@ void inplace_stop() {
 
 /// Two exchanges of coroutines without an executor, of which the first to end stops the other.
 void any_inline() {
-    channel first(0);
-    channel second(0);
-    late_party here(first, 2);
-    late_party there(second, 3);
+    late_party here(2);
+    late_party there(3);
     int index = -1;
     std::array<int, 2> got{};
     run_threads(
@@ -551,7 +551,7 @@ void any_inline() {
                 auto two = both.get<1>();
                 items = {one ? **one : 0, two ? **two : 0};
                 which = static_cast<int>(both.index());
-            }(first, second, index, got);
+            }(here.ex, there.ex, index, got);
         },
         [&] { here.come(); }, [&] { there.come(); });
     if (!there.met()) {
@@ -566,8 +566,7 @@ void any_inline() {
 
 /// An outer stop comes while a partner does.
 void any_stopped_inline() {
-    channel ex(0);
-    late_party partner(ex, 2);
+    late_party partner(2);
     stop_source stop;
     int ended = 0;
     run_threads(
@@ -580,7 +579,7 @@ void any_stopped_inline() {
                     std::move(outer));
                 auto one = got.get<0>();
                 result = one ? **one : 1;
-            }(ex, stop_token(stop), ended);
+            }(partner.ex, stop_token(stop), ended);
         },
         [&] { partner.come(); }, [&] { stop.request_stop(); });
     require(ended == (partner.met() ? 2 : 1), "not ended, or an item was lost");
@@ -593,17 +592,15 @@ using lifo = red_blue_exchanger<int, int, order::lifo>;
 /// A coroutine without executor awaits a when_all, whose children end on two other threads. The
 /// last of these continues the awaiter, which reads what both tasks returned.
 void join_inline() {
-    channel first(0);
-    channel second(0);
-    late_party here(first, 2);
-    late_party there(second, 3);
+    late_party here(2);
+    late_party there(3);
     int sum = 0;
     run_threads(
         [&] {
             [](channel& a, channel& b, int& total) -> test::detached_coroutine {
                 const auto both = co_await when_all(nested(a), nested(b));
                 total = std::get<0>(both) + std::get<1>(both);
-            }(first, second, sum);
+            }(here.ex, there.ex, sum);
         },
         [&] { here.come(); }, [&] { there.come(); });
     here.come_at_last();

@@ -68,6 +68,60 @@ void start(Body&... bodies) {
      ...);
 }
 
+/// A word of scenes.txt that acts: as a thread, or before or after the threads.
+struct actor {
+    std::string_view word;
+    char when = '='; ///< Before the threads: `<`, after them: `>`.
+    std::size_t first = 0; ///< The parties that it consists of.
+    std::size_t count = 0;
+    void* stage = nullptr; ///< Where it acts.
+
+    char kind() const { return word.front(); }
+};
+
+/// All of the scene that is explored. Not in the model's memory, so that checks may look at it.
+inline std::array<actor, 10> actors;
+inline std::size_t actor_count = 0;
+
+inline std::span<actor> every_actor() {
+    return std::span(actors).first(actor_count);
+}
+
+/// Reads the scene's words. `read` reads the parties of each, and counts them in `parties`.
+template <class Read>
+void read_actors(const std::size_t& parties, Read read) {
+    actor_count = 0;
+    each_word(playing->words, [&](std::string_view text) {
+        const bool apart = text.front() == '<' || text.front() == '>';
+        actor& each = actors.at(actor_count++);
+        each = {.word = text.substr(apart ? 1 : 0),
+                .when = apart ? text.front() : '=',
+                .first = parties};
+        read(each);
+        each.count = parties - each.first;
+    });
+}
+
+/// Lets those act that come before the threads, and starts the threads.
+template <class Stage>
+void start_actors(Stage& stage) {
+    std::size_t threads = 0;
+    for (actor& each : every_actor()) {
+        each.stage = &stage;
+        if (each.when == '<') {
+            stage.act(each);
+        } else if (each.when == '=') {
+            the_checker().spawn(
+                thread_names.at(threads++),
+                [](void* self) {
+                    const actor& who = *static_cast<actor*>(self);
+                    static_cast<Stage*>(who.stage)->act(who);
+                },
+                &each);
+        }
+    }
+}
+
 /// Runs a thread for each body to its end.
 template <class... Body>
 void run_threads(Body... bodies) {

@@ -45,21 +45,6 @@ struct record {
 std::array<record, 28> records;
 std::size_t count = 0;
 
-/// A word: a thread, or what happens before or after the threads.
-struct actor {
-    std::string_view word;
-    char when = '='; ///< Before the threads: `<`, after them: `>`.
-    std::size_t first = 0; ///< The parties that it consists of.
-    std::size_t end = 0;
-    void* stage = nullptr; ///< Where it acts.
-};
-std::array<actor, 10> actors;
-std::size_t actor_count = 0;
-
-std::span<actor> every_actor() {
-    return std::span(actors).first(actor_count);
-}
-
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -117,20 +102,13 @@ void read_parties(std::string_view word) {
     }
 }
 
-void read(std::string_view words) {
+void read() {
     count = 0;
-    actor_count = 0;
-    each_word(words, [](std::string_view word) {
-        actor& each = actors.at(actor_count++);
-        const bool apart = word.front() == '<' || word.front() == '>';
-        each.when = apart ? word.front() : '=';
-        each.word = word.substr(apart ? 1 : 0);
-        each.first = count;
+    read_actors(count, [](const actor& each) {
         // Other words begin with two letters that no party has.
         if (each.word.find_first_not_of("rb-qtx!=0123456789") == each.word.npos) {
             read_parties(each.word);
         }
-        each.end = count;
     });
 }
 
@@ -139,7 +117,7 @@ template <class WaitList>
 class crowd {
 public:
     crowd() : list_(new WaitList) {
-        read(playing->words);
+        read();
         the_checker().forbid(playing->never);
         the_checker().forbid_twice(playing->once);
         for (std::size_t i = 0; i != count; ++i) {
@@ -164,21 +142,7 @@ public:
     /// Runs the threads, and checks what they leave.
     void run() {
         closing_ = closers_ > 1;
-        std::size_t threads = 0;
-        for (actor& each : every_actor()) {
-            if (each.when == '<') {
-                act(each);
-            } else if (each.when == '=') {
-                each.stage = this;
-                the_checker().spawn(
-                    thread_names.at(threads++),
-                    [](void* self) {
-                        const actor& who = *static_cast<actor*>(self);
-                        static_cast<crowd*>(who.stage)->act(who);
-                    },
-                    &each);
-            }
-        }
+        start_actors(*this);
         the_checker().join();
         for (const actor& each : every_actor()) {
             if (each.when == '>') {
@@ -187,17 +151,6 @@ public:
             }
         }
         finish();
-    }
-
-private:
-    struct guest : detail::waiter {
-        std::size_t number = 0;
-        std::size_t touched = 0; ///< Plain: whose it is writes it.
-    };
-
-    void join(std::size_t who) {
-        guests_.at(who) = new guest;
-        guests_[who]->number = who;
     }
 
     void act(const actor& each) {
@@ -225,11 +178,22 @@ private:
             starves_ = true;
             the_checker().starve(take_number(word), surely);
         } else {
-            for (std::size_t i = each.first; i != each.end; ++i) {
-                come(i);
+            for (std::size_t i = 0; i != each.count; ++i) {
+                come(each.first + i);
             }
-            require(each.first != each.end, "the scene's text has an unknown word");
+            require(each.count != 0, "the scene's text has an unknown word");
         }
+    }
+
+private:
+    struct guest : detail::waiter {
+        std::size_t number = 0;
+        std::size_t touched = 0; ///< Plain: whose it is writes it.
+    };
+
+    void join(std::size_t who) {
+        guests_.at(who) = new guest;
+        guests_[who]->number = who;
     }
 
     /// Whoever waits is met, now.

@@ -92,23 +92,6 @@ struct party {
 std::array<party, max_parties> parties;
 std::size_t party_count = 0;
 
-struct actor {
-    std::string_view word;
-    bool early = false; ///< Acts before the threads start.
-    std::size_t first = 0; ///< The parties that it consists of.
-    std::size_t count = 0;
-    std::size_t loop = 0; ///< Which one, if it is one.
-    void* stage = nullptr; ///< Where it acts.
-
-    char kind() const { return word.front(); }
-};
-std::array<actor, 8> actors;
-std::size_t actor_count = 0;
-
-std::span<actor> every_actor() {
-    return std::span(actors).first(actor_count);
-}
-
 struct place_record {
     bool closing = false;
     bool closed = false;
@@ -151,19 +134,13 @@ void read_party(std::string_view text, bool coloured) {
     }
 }
 
-/// Reads the words of the scene.
-void read(std::string_view words, bool coloured) {
+/// Reads the scene.
+void read(bool coloured) {
     party_count = 0;
-    actor_count = 0;
     place_count = 1;
     place_records.fill({});
     closing_late = false;
-    std::size_t loops = 0;
-    each_word(words, [&](std::string_view word) {
-        actor& each = actors.at(actor_count++);
-        each.early = word.front() == '<';
-        each.word = word.substr(each.early ? 1 : 0);
-        each.first = party_count;
+    read_actors(party_count, [&](const actor& each) {
         const bool has_parties = each.kind() == 'L' || each.kind() == 'B' || each.kind() == 'T';
         for (std::size_t begin = 1, end = 0; has_parties && end < each.word.size();
              begin = end + 1) {
@@ -171,8 +148,6 @@ void read(std::string_view words, bool coloured) {
             read_party(each.word.substr(begin, end - begin), coloured);
             parties[party_count - 1].more = end < each.word.size() && each.word[end] == '>';
         }
-        each.count = party_count - each.first;
-        each.loop = each.kind() == 'L' ? loops++ : 0;
     });
 }
 
@@ -271,7 +246,7 @@ class world {
 public:
     /// @param slots  above slot 0; `grown` if arrivals use them from the start.
     world(std::size_t slots, bool grown) {
-        read(playing->words, coloured);
+        read(coloured);
         for (std::size_t i = 0; i != place_count; ++i) {
             places_.at(i) = make_place(slots);
         }
@@ -295,21 +270,7 @@ public:
 
     /// Runs the threads until nothing can go on, closes the exchangers, lets all end, and checks.
     void run() {
-        std::size_t threads = 0;
-        for (actor& each : every_actor()) {
-            if (each.early) {
-                act(each);
-                continue;
-            }
-            each.stage = this;
-            the_checker().spawn(
-                thread_names.at(threads++),
-                [](void* self) {
-                    const actor& who = *static_cast<actor*>(self);
-                    static_cast<world*>(who.stage)->act(who);
-                },
-                &each);
-        }
+        start_actors(*this);
         the_checker().settle();
         the_checker().os().advance(end_of_time, site::current());
         the_checker().settle();
@@ -323,92 +284,6 @@ public:
         }
         the_checker().join();
         verify();
-    }
-
-    // ---- For the forms
-
-    /// A case of a party, or its whole exchange.
-    template <colour Side, class... Limit>
-    auto offer(std::size_t who, std::size_t which, Limit... limit) {
-        parcel gift(number_of(who, which));
-        return factory<Side>::make_exchange(place(who, which), std::move(gift), limit...);
-    }
-    template <colour Side>
-    auto attempt(std::size_t who) {
-        return factory<Side>::try_exchange(place(who, 0), parcel(number_of(who, 0)));
-    }
-
-private:
-    template <colour Side>
-    using factory = detail::factory<detail::side<WaitList, parcel, parcel, Side, observer>>;
-
-    /// The order to destroy a coroutine, on its loop.
-    struct doom : executor_node {
-        serial_loop* loop = nullptr;
-        std::coroutine_handle<> frame;
-        std::size_t who = 0;
-    };
-    /// The request to cancel an operation, on its loop.
-    struct cancel_request : executor_node {
-        serial_loop* loop = nullptr;
-        void* operation = nullptr; ///< Null unless it is in progress.
-        void (*request)(void* operation) noexcept = nullptr;
-        std::size_t who = 0;
-    };
-
-    static std::size_t number_of(std::size_t who, std::size_t which) {
-        return who * max_cases + which;
-    }
-    protocol& place(std::size_t who, std::size_t which) {
-        return *places_.at(parties[who].cases.at(which).place);
-    }
-    detail::stop_token token() noexcept { return detail::stop_token(stop_); }
-    static std::chrono::nanoseconds time_limit(const party& p) {
-        return p.has('o') ? wait - wait : wait;
-    }
-
-    protocol* make_place(std::size_t slots) {
-        if constexpr (counts) {
-            return new protocol(slots, typename observer::given(*counters_));
-        } else {
-            return new protocol(slots);
-        }
-    }
-
-    void prepare(const actor& each) {
-        for (std::size_t who = each.first; who != each.first + each.count; ++who) {
-            party& p = parties[who];
-            if (p.limit == patience::until_deadline || p.limit == patience::until_either) {
-                p.deadline = p.has('o') ? 0 : the_checker().os().time() + wait.count();
-            }
-            if (p.doomed()) {
-                doom_.loop = &loop_.at(each.loop);
-                doom_.who = who;
-                doom_.run = [](executor_node* node) noexcept {
-                    auto& order = *static_cast<doom*>(node);
-                    if (!parties[order.who].ended) {
-                        order.frame.destroy();
-                        parties[order.who].abandoned = true;
-                    }
-                    order.loop->end_work();
-                };
-            }
-            if (p.has('c') || p.has('C')) {
-                request_.loop = &loop_.at(each.loop);
-                request_.who = who;
-                request_.run = [](executor_node* node) noexcept {
-                    const auto& made = *static_cast<cancel_request*>(node);
-                    if (made.operation != nullptr) {
-                        parties[made.who].cancelled = true;
-                        made.request(made.operation);
-                    }
-                };
-            }
-            if (p.has('v')) {
-                suspended_ = std::make_unique<detail::atomic<std::uintptr_t>>(0U);
-            }
-            watched_ += p.has('w') ? 1U : 0U;
-        }
     }
 
     void act(const actor& each) {
@@ -455,6 +330,98 @@ private:
         }
     }
 
+    // ---- For the forms
+
+    /// A case of a party, or its whole exchange.
+    template <colour Side, class... Limit>
+    auto offer(std::size_t who, std::size_t which, Limit... limit) {
+        parcel gift(number_of(who, which));
+        return factory<Side>::make_exchange(place(who, which), std::move(gift), limit...);
+    }
+    template <colour Side>
+    auto attempt(std::size_t who) {
+        return factory<Side>::try_exchange(place(who, 0), parcel(number_of(who, 0)));
+    }
+
+private:
+    template <colour Side>
+    using factory = detail::factory<detail::side<WaitList, parcel, parcel, Side, observer>>;
+
+    /// The order to destroy a coroutine, on its loop.
+    struct doom : executor_node {
+        serial_loop* loop = nullptr;
+        std::coroutine_handle<> frame;
+        std::size_t who = 0;
+    };
+    /// The request to cancel an operation, on its loop.
+    struct cancel_request : executor_node {
+        serial_loop* loop = nullptr;
+        void* operation = nullptr; ///< Null unless it is in progress.
+        void (*request)(void* operation) noexcept = nullptr;
+        std::size_t who = 0;
+    };
+
+    static std::size_t number_of(std::size_t who, std::size_t which) {
+        return who * max_cases + which;
+    }
+    protocol& place(std::size_t who, std::size_t which) {
+        return *places_.at(parties[who].cases.at(which).place);
+    }
+    detail::stop_token token() noexcept { return detail::stop_token(stop_); }
+    static std::chrono::nanoseconds time_limit(const party& p) {
+        return p.has('o') ? wait - wait : wait;
+    }
+
+    serial_loop& loop_of(const actor& each) {
+        const auto before =
+            std::span(actors).first(static_cast<std::size_t>(&each - actors.data()));
+        return loop_.at(static_cast<std::size_t>(std::ranges::count(before, 'L', &actor::kind)));
+    }
+
+    protocol* make_place(std::size_t slots) {
+        if constexpr (counts) {
+            return new protocol(slots, typename observer::given(*counters_));
+        } else {
+            return new protocol(slots);
+        }
+    }
+
+    void prepare(const actor& each) {
+        for (std::size_t who = each.first; who != each.first + each.count; ++who) {
+            party& p = parties[who];
+            if (p.limit == patience::until_deadline || p.limit == patience::until_either) {
+                p.deadline = p.has('o') ? 0 : the_checker().os().time() + wait.count();
+            }
+            if (p.doomed()) {
+                doom_.loop = &loop_of(each);
+                doom_.who = who;
+                doom_.run = [](executor_node* node) noexcept {
+                    auto& order = *static_cast<doom*>(node);
+                    if (!parties[order.who].ended) {
+                        order.frame.destroy();
+                        parties[order.who].abandoned = true;
+                    }
+                    order.loop->end_work();
+                };
+            }
+            if (p.has('c') || p.has('C')) {
+                request_.loop = &loop_of(each);
+                request_.who = who;
+                request_.run = [](executor_node* node) noexcept {
+                    const auto& made = *static_cast<cancel_request*>(node);
+                    if (made.operation != nullptr) {
+                        parties[made.who].cancelled = true;
+                        made.request(made.operation);
+                    }
+                };
+            }
+            if (p.has('v')) {
+                suspended_ = std::make_unique<detail::atomic<std::uintptr_t>>(0U);
+            }
+            watched_ += p.has('w') ? 1U : 0U;
+        }
+    }
+
     /// Tells `destroy` that the party has begun to wait.
     void announce(std::size_t who) {
         if (parties[who].has('w')) {
@@ -463,7 +430,7 @@ private:
     }
 
     void be_loop(const actor& each) {
-        serial_loop& here = loop_.at(each.loop);
+        serial_loop& here = loop_of(each);
         if constexpr (std::is_same_v<WaitList, detail::dual_stack>) {
             test::let_next_arrival_look(parties[each.first].has('l'));
         }
