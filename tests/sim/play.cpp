@@ -96,8 +96,9 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
         const auto drawn = dice.below(static_cast<std::size_t>(most - least + 1));
         p.*number = static_cast<std::size_t>(std::max(least + static_cast<int>(drawn), 0));
     }
-    if (p.meetings == 0) {
+    if (p.meetings == 0) { // private ones only
         p.circles = std::max<std::size_t>(p.circles, 1);
+        p.coroutines = p.families = p.victims = p.threads = p.thread_tasks = 0;
     }
     p.shutdown = dice.one_in(4);
     p.ends_open = dice.one_in(3);
@@ -122,9 +123,9 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
                                                    : 0;
     p.how = choose_pace(dice, large);
     using kind = venue::kind;
-    static constexpr std::array kinds{kind::any,  kind::any,  kind::any,  kind::any,
-                                      kind::fifo, kind::fifo, kind::fifo, kind::channel,
-                                      kind::lifo, kind::lifo, kind::lifo, kind::lifo};
+    static constexpr std::array kinds{kind::plain, kind::plain, kind::plain,   kind::counted,
+                                      kind::fifo,  kind::fifo,  kind::channel, kind::channel,
+                                      kind::lifo,  kind::lifo,  kind::lifo,    kind::lifo};
     for (kind& each : p.kinds) {
         each = dice.among(kinds);
     }

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "sim/venue.hpp"
 
-#include "support/opened_arena.hpp"
+#include "support/insides.hpp"
 
 namespace tryst::test {
 
-using sim::any_exchanger;
 using sim::lifo_exchanger;
-template <class WaitList>
-using counting_protocol = detail::protocol<WaitList, detail::observer<counted>>;
+using stack_protocol = detail::protocol<detail::dual_stack, detail::observer<counted>>;
+using stack_arena = detail::basic_arena<detail::dual_stack>;
 
-/// As `opened_arena`, through the exchanger's own member.
-template <class Exchanger, class WaitList,
-          std::unique_ptr<counting_protocol<WaitList>> Exchanger::* Inside,
-          detail::basic_arena<WaitList> counting_protocol<WaitList>::* Arena>
-struct opened_exchanger {
-    friend detail::basic_arena<WaitList>& arena_of(Exchanger& ex) noexcept {
-        return *(ex.*Inside).*Arena;
-    }
+/// An explicit instantiation may name private members ([temp.spec.general]).
+template <std::unique_ptr<stack_protocol> lifo_exchanger::* Inside,
+          stack_arena stack_protocol::* Arena>
+struct opened_stack {
+    friend stack_arena& arena_of(lifo_exchanger& ex) noexcept { return *(ex.*Inside).*Arena; }
 };
-detail::basic_arena<detail::single_slot>& arena_of(any_exchanger& ex) noexcept;
-template struct opened_exchanger<any_exchanger, detail::single_slot, &any_exchanger::protocol_,
-                                 &counting_protocol<detail::single_slot>::arena_>;
-detail::basic_arena<detail::dual_stack>& arena_of(lifo_exchanger& ex) noexcept;
-template struct opened_exchanger<lifo_exchanger, detail::dual_stack, &lifo_exchanger::protocol_,
-                                 &counting_protocol<detail::dual_stack>::arena_>;
+stack_arena& arena_of(lifo_exchanger& ex) noexcept;
+template struct opened_stack<&lifo_exchanger::protocol_, &stack_protocol::arena_>;
 
 } // namespace tryst::test
 
@@ -32,12 +24,15 @@ namespace tryst::sim {
 
 void venue::make(kind which, std::size_t capacity) {
     what_ = which;
-    if (which == kind::any || which == kind::lifo) {
+    if (which == kind::counted || which == kind::lifo) {
         counters_ = std::make_unique<counters>(choices().between(0, 2));
     }
     switch (which) {
-    case kind::any:
-        owned_ = std::make_unique<any_exchanger>(capacity, *counters_);
+    case kind::plain:
+        owned_ = std::make_unique<plain_exchanger>(capacity);
+        break;
+    case kind::counted:
+        owned_ = std::make_unique<counted_exchanger>(capacity, *counters_);
         break;
     case kind::fifo:
         owned_ = std::make_unique<fifo_exchanger>();
@@ -53,14 +48,10 @@ void venue::make(kind which, std::size_t capacity) {
 
 namespace {
 
-bool holds_waiter(const detail::slot& at) noexcept {
-    return detail::slot::offered(at.peek()) != nullptr;
-}
-
-template <class Arena>
-bool is_empty(Arena& arena) noexcept {
-    for (std::uint32_t i = 0; i != arena.capacity() * Arena::group_size; ++i) {
-        if (holds_waiter(arena.at(1 + i / Arena::group_size, i % Arena::group_size))) {
+bool is_empty(test::stack_arena& arena) noexcept {
+    for (std::uint32_t i = 0; i != arena.capacity() * arena.group_size; ++i) {
+        const detail::slot& each = arena.at(1 + i / arena.group_size, i % arena.group_size);
+        if (detail::slot::offered(each.peek()) != nullptr) {
             return false;
         }
     }
@@ -80,16 +71,15 @@ void venue::grow(std::size_t times) noexcept {
 }
 
 bool venue::somebody_waits() noexcept {
-    const auto* const any = std::get_if<std::unique_ptr<any_exchanger>>(&owned_);
-    return any != nullptr &&
-           (holds_waiter(test::arena_of(**any).list()) || !is_empty(test::arena_of(**any)));
+    const auto* const plain = std::get_if<std::unique_ptr<plain_exchanger>>(&owned_);
+    return plain != nullptr && (test::waits_in_list(**plain) || test::waits_in_arena(**plain));
 }
 
 bool venue::all_are_in_wait_list() noexcept {
     bool all_are = true;
     visit([&]<class Exchanger>(Exchanger& ex) {
-        if constexpr (std::is_same_v<Exchanger, any_exchanger>) {
-            all_are = holds_waiter(test::arena_of(ex).list());
+        if constexpr (std::is_same_v<Exchanger, plain_exchanger>) {
+            all_are = test::waits_in_list(ex);
         } else if constexpr (std::is_same_v<Exchanger, lifo_exchanger>) {
             all_are = is_empty(test::arena_of(ex));
         }

@@ -22,7 +22,8 @@ namespace tryst::sim {
 
 using item = test::tracked;
 
-using any_exchanger = exchanger<item, counted>;
+using plain_exchanger = exchanger<item>;
+using counted_exchanger = exchanger<item, counted>;
 using fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 using item_channel = synchronous_channel<item>;
@@ -38,7 +39,8 @@ class of_all_sides {
     using counting = detail::observer<counted>;
 
 public:
-    using type = Of<side<detail::single_slot, colour::none, counting>,
+    using type = Of<side<detail::single_slot, colour::none>,
+                    side<detail::single_slot, colour::none, counting>,
                     side<detail::basic_dual_queue<1>, colour::red>,
                     side<detail::basic_dual_queue<1>, colour::blue>,
                     side<detail::dual_stack, colour::red, counting>,
@@ -50,7 +52,7 @@ public:
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
-    enum class kind : std::uint8_t { any, fifo, lifo, channel };
+    enum class kind : std::uint8_t { plain, counted, fifo, lifo, channel };
 
     /// A new one. @throws std::bad_alloc.
     void make(kind which, std::size_t capacity);
@@ -58,7 +60,7 @@ public:
     void grow(std::size_t times) noexcept;
 
     bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
-    bool has_colours() const noexcept { return what_ != kind::any; }
+    bool has_colours() const noexcept { return what_ != kind::plain && what_ != kind::counted; }
     bool is_fifo() const noexcept { return what_ == kind::fifo || what_ == kind::channel; }
     kind what() const noexcept { return what_; }
 
@@ -111,9 +113,10 @@ public:
     const counters* statistics() const noexcept { return counters_.get(); }
 
 private:
-    kind what_ = kind::any;
+    kind what_ = kind::plain;
     std::unique_ptr<counters> counters_;
-    std::variant<std::monostate, std::unique_ptr<any_exchanger>, std::unique_ptr<fifo_exchanger>,
+    std::variant<std::monostate, std::unique_ptr<plain_exchanger>,
+                 std::unique_ptr<counted_exchanger>, std::unique_ptr<fifo_exchanger>,
                  std::unique_ptr<lifo_exchanger>, std::unique_ptr<item_channel>>
         owned_;
 };
