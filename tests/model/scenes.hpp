@@ -102,6 +102,18 @@ void read_actors(const std::size_t& parties, Read read) {
     });
 }
 
+/// The letters and signs of a party.
+class party_marks {
+public:
+    void add(char mark) { bits_ |= bit(mark); }
+    bool has(char mark) const { return (bits_ & bit(mark)) != 0; }
+
+private:
+    static std::uint64_t bit(char mark) { return std::uint64_t{1} << (mark & 63); }
+
+    std::uint64_t bits_ = 0;
+};
+
 /// Lets those act that come before the threads, and starts the threads.
 template <class Stage>
 void start_actors(Stage& stage) {

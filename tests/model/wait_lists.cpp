@@ -28,13 +28,10 @@ using enum colour;
 
 enum class fate : std::uint8_t { none, waits, met, gone, closed, nobody, no_memory };
 
-struct record {
+/// Marks: q withdraws at once; - as well, and meets nobody; t tries, and offers nothing; x destroys
+/// the wait list after its arrival; ! must meet.
+struct record : party_marks {
     colour side = none;
-    bool quits = false; ///< It withdraws at once,
-    bool visits = false; ///< and meets nobody.
-    bool tries = false; ///< It offers nothing.
-    bool destroys = false; ///< It destroys the wait list after its arrival.
-    bool must_meet = false;
     std::size_t must_meet_this = nobody;
 
     fate end = fate::none;
@@ -71,32 +68,14 @@ void read_parties(std::string_view word) {
             continue;
         }
         word.remove_prefix(1);
-        switch (mark) {
-        case 'r':
-        case 'b':
-            made = {.side = mark == 'r' ? red : blue};
+        if (mark == 'r' || mark == 'b') {
+            made = {};
+            made.side = mark == 'r' ? red : blue;
             first = count++;
-            break;
-        case '-':
-            made.visits = true;
-            break;
-        case 'q':
-            made.quits = true;
-            break;
-        case 't':
-            made.tries = true;
-            break;
-        case 'x':
-            made.destroys = true;
-            break;
-        case '!':
-            made.must_meet = true;
-            break;
-        case '=':
+        } else if (mark == '=') {
             made.must_meet_this = take_number(word);
-            break;
-        default:
-            the_checker().fail("the scene's text has an unknown mark");
+        } else {
+            made.add(mark);
         }
         records.at(first) = made;
     }
@@ -122,7 +101,7 @@ public:
         the_checker().forbid_twice(playing->once);
         for (std::size_t i = 0; i != count; ++i) {
             join(i);
-            if (records[i].destroys) {
+            if (records[i].has('x')) {
                 pins_ = std::make_unique<detail::atomic<std::uint32_t>>(0U);
             }
         }
@@ -201,7 +180,8 @@ private:
         for (std::size_t i = 0; i != count; ++i) {
             while (records[i].end == fate::waits) { // perhaps behind another
                 const std::size_t partner = count++;
-                records.at(partner) = {.side = opposite(records[i].side)};
+                records.at(partner) = {};
+                records[partner].side = opposite(records[i].side);
                 join(partner);
                 come(partner);
                 require(records[partner].end == fate::met, "a party has missed another");
@@ -210,7 +190,7 @@ private:
     }
 
     void come(std::size_t mine) {
-        if (records[mine].visits) {
+        if (records[mine].has('-')) {
             require(list_->enqueue_or_match(*guests_[mine], records[mine].side).kind ==
                         match_result::offered,
                     "one has met nobody");
@@ -219,7 +199,7 @@ private:
             return;
         }
         arrive(mine, records[mine].side);
-        if (records[mine].destroys) {
+        if (records[mine].has('x')) {
             destroy_after(mine);
         }
     }
@@ -244,7 +224,7 @@ private:
 
     void arrive(std::size_t mine, colour own) {
         guest& w = *guests_[mine];
-        const bool offers = !records[mine].tries;
+        const bool offers = !records[mine].has('t');
         w.touched = mine;
         while (true) {
             match_result seen{match_result::empty};
@@ -272,7 +252,7 @@ private:
                 end(w, fate::closed);
                 return;
             case match_result::offered:
-                if (records[mine].quits && withdraw(w, own)) {
+                if (records[mine].has('q') && withdraw(w, own)) {
                     end(w, fate::gone);
                 } else if (records[mine].end == fate::none) {
                     records[mine].end = fate::waits;
@@ -337,7 +317,7 @@ private:
         for (std::size_t i = 0; i != count; ++i) {
             const record& its = records[i];
             require(its.end != fate::none && its.end != fate::waits, "a waiter is lost");
-            require(its.end == fate::met || !its.must_meet, "a party has missed another");
+            require(its.end == fate::met || !its.has('!'), "a party has missed another");
             require(its.end != fate::met || records[its.mate].mate == i, "a meeting is one-sided");
             require(its.must_meet_this == record::nobody || its.must_meet_this == its.mate,
                     "another was preferred to the first");

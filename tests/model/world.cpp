@@ -58,8 +58,7 @@ struct at {
     colour side = colour::none;
 };
 
-struct party {
-    std::uint64_t marks = 0; ///< A bit for each letter.
+struct party : party_marks {
     patience limit = patience::endless;
     std::size_t case_count = 0;
     std::array<at, max_cases> cases;
@@ -76,8 +75,6 @@ struct party {
     bool exchanged = false;
     instant deadline = never;
 
-    static std::uint64_t bit(char letter) { return std::uint64_t{1} << (letter & 63); }
-    bool has(char letter) const { return (marks & bit(letter)) != 0; }
     bool doomed() const { return has('k') || has('K'); }
     bool waits() const { return begun && !ended && !abandoned; }
 
@@ -116,7 +113,7 @@ void read_party(std::string_view text, bool coloured) {
     for (const char letter : text.substr(0, colon)) {
         require(std::string_view("nsdetokKcCxXvwlif").find(letter) != text.npos,
                 "the scene's text has an unknown mark");
-        p.marks |= party::bit(letter);
+        p.add(letter);
     }
     p.limit = p.has('e')                 ? patience::until_either
               : p.has('s')               ? patience::until_stop
