@@ -6,7 +6,6 @@
 #include "model/checker.hpp"
 #include "support/new_operators.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -30,13 +29,10 @@ void* new_block(std::size_t size, std::size_t alignment) {
     if (checker* const c = checker::of_this_thread()) {
         return c->allocate(size, alignment);
     }
-    alignment = std::max(alignment, alignof(std::max_align_t));
-    void* const block =
-        std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-    if (block == nullptr) {
-        std::abort();
+    if (void* const block = system_block(size, alignment)) {
+        return block;
     }
-    return block;
+    std::abort();
 }
 
 void* try_new_block(std::size_t size, std::size_t alignment) noexcept {
@@ -49,7 +45,7 @@ void delete_block(void* block) noexcept {
     if (c != nullptr && c->memory().contains(block)) {
         c->release(block);
     } else {
-        std::free(block);
+        free_system_block(block);
     }
 }
 

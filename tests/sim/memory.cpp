@@ -5,7 +5,6 @@
 #include "support/fiber.hpp" // TRYST_TEST_ASAN
 #include "support/new_operators.hpp"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -118,18 +117,12 @@ bool fails() noexcept {
     return true;
 }
 
-void* real_allocation(std::size_t size, std::size_t aligned) {
-    const std::size_t whole = (std::max<std::size_t>(size, 1) + aligned - 1) / aligned * aligned;
-    void* const place = std::aligned_alloc(aligned, whole);
-    if (place == nullptr) {
-        throw std::bad_alloc();
-    }
-    return place;
-}
-
 void* allocate(std::size_t size, std::size_t aligned) {
     if (!h.inside) {
-        return real_allocation(size, aligned);
+        if (void* const place = test::system_block(size, aligned)) {
+            return place;
+        }
+        throw std::bad_alloc();
     }
     if (aligned > alignment || fails()) {
         throw std::bad_alloc();
@@ -155,7 +148,7 @@ void* allocate(std::size_t size, std::size_t aligned) {
 
 void release(void* place) noexcept {
     if (h.mapping == nullptr || place < h.mapping || place >= h.mapping + mapping_size) {
-        std::free(place);
+        test::free_system_block(place);
         return;
     }
     header* const block = static_cast<header*>(place) - 1;

@@ -2,6 +2,35 @@
 // Every form of operator new and delete, because a sanitizer supplies each that is missing.
 #include "support/new_operators.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
+#ifdef _WIN32
+#include <malloc.h>
+#endif
+
+namespace tryst::test {
+
+void* system_block(std::size_t size, std::size_t alignment) noexcept {
+    const std::size_t whole =
+        (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+#ifdef _WIN32 // which has no std::aligned_alloc
+    return _aligned_malloc(whole, alignment);
+#else
+    return std::aligned_alloc(alignment, whole);
+#endif
+}
+
+void free_system_block(void* block) noexcept {
+#ifdef _WIN32
+    _aligned_free(block);
+#else
+    std::free(block);
+#endif
+}
+
+} // namespace tryst::test
+
 using tryst::test::delete_block;
 using tryst::test::new_block;
 using tryst::test::try_new_block;

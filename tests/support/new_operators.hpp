@@ -14,4 +14,8 @@ void* new_block(std::size_t size, std::size_t alignment);
 void* try_new_block(std::size_t size, std::size_t alignment) noexcept;
 void delete_block(void* block) noexcept;
 
+/// The heap behind that. Null if there is no memory.
+void* system_block(std::size_t size, std::size_t alignment) noexcept;
+void free_system_block(void* block) noexcept;
+
 } // namespace tryst::test
