@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -177,31 +178,25 @@ void parked_on_a_mutex_until() {
 
 /// A timer and a post come to a sleeping loop at the same time.
 void timer_and_post() {
-    struct alarm : timer_node {
+    struct alarm : executor_node, timer_node { // is armed on the loop, as by an operation
+        run_loop loop;
         bool rung = false;
-    };
-    struct start : executor_node { // arms the timer on the loop, as an operation does
-        run_loop* loop;
-        alarm* timer;
-    };
-    run_loop loop;
-    alarm timer;
+    } timer;
     timer.deadline = run_loop::time_point(std::chrono::nanoseconds(2'000));
     timer.fire = [](timer_node* node) noexcept { static_cast<alarm*>(node)->rung = true; };
-    start begin{{}, &loop, &timer};
-    begin.run = [](executor_node* node) noexcept {
-        const auto& self = *static_cast<start*>(node);
-        self.loop->executor().arm(self.timer);
+    timer.run = [](executor_node* node) noexcept {
+        auto& self = static_cast<alarm&>(*node);
+        self.loop.executor().arm(&self);
     };
-    loop.post(&begin);
+    timer.loop.post(&timer);
     message letter;
-    run_threads([&] { loop.run(); },
+    run_threads([&] { timer.loop.run(); },
                 [&] {
-                    letter.post_to(loop);
-                    loop.stop();
+                    letter.post_to(timer.loop);
+                    timer.loop.stop();
                 },
                 pass_time);
-    loop.run_until_idle();
+    timer.loop.run_until_idle();
     require(timer.rung && letter.delivered == 1, "a timer or a post was lost");
 }
 
@@ -367,27 +362,29 @@ task<int> hop(run_loop& to, int value) {
     co_return value;
 }
 
-/// The task of a sync_wait ends on another loop.
-void task_ends_elsewhere() {
+/// Calls `body` with a loop that another thread runs until it returns.
+template <class Body>
+void beside_loop(Body body) {
     run_loop other;
     run_threads(
         [&] {
-            require(sync_wait(hop(other, 7)) == 7, "another value");
+            body(other);
             other.stop();
         },
         [&] { other.run(); });
 }
 
+/// The task of a sync_wait ends on another loop.
+void task_ends_elsewhere() {
+    beside_loop([](run_loop& other) { require(sync_wait(hop(other, 7)) == 7, "another value"); });
+}
+
 /// Two children of a when_all end on two loops: the last one resumes the awaiter.
 void join_on_two_loops() {
-    run_loop other;
-    run_threads(
-        [&] {
-            const auto both = sync_wait(when_all(hop(other, 7), hop(other, 8)));
-            require(std::get<0>(both) == 7 && std::get<1>(both) == 8, "other values");
-            other.stop();
-        },
-        [&] { other.run(); });
+    beside_loop([](run_loop& other) {
+        const auto both = sync_wait(when_all(hop(other, 7), hop(other, 8)));
+        require(std::get<0>(both) == 7 && std::get<1>(both) == 8, "other values");
+    });
 }
 
 task<int> nested(channel& ex) {
@@ -610,16 +607,19 @@ void join_inline() {
 
 /// A party destroys the exchanger once it has found it closed, while the close may still be under
 /// way.
+template <class Exchanger>
+void destroy_if(bool closed, std::unique_ptr<Exchanger>& ex) {
+    if (closed) {
+        the_checker().reached(0, "closed before", site::current());
+        ex.reset();
+    }
+}
+
 template <class Exchanger, auto Arrive>
 void destroyed_during_close() {
     auto ex = std::make_unique<Exchanger>(1);
     run_threads([at = ex.get()] { at->close(); },
-                [&] {
-                    if (Arrive(*ex).error() == exchange_errc::closed) {
-                        the_checker().reached(0, "closed before", site::current());
-                        ex.reset();
-                    }
-                });
+                [&] { destroy_if(Arrive(*ex).error() == exchange_errc::closed, ex); });
 }
 
 /// The same while another waits, whom the close completes and a stop would like to end.
@@ -631,13 +631,7 @@ void destroyed_during_close_over_waiter() {
         auto got = co_await at.exchange(1, std::move(token));
         done = !got;
     }(*ex, stop_token(stop), ended);
-    run_threads([at = ex.get()] { at->close(); },
-                [&] {
-                    if (ex->is_closed()) {
-                        the_checker().reached(0, "closed before", site::current());
-                        ex.reset();
-                    }
-                },
+    run_threads([at = ex.get()] { at->close(); }, [&] { destroy_if(ex->is_closed(), ex); },
                 [&] { stop.request_stop(); });
     require(ended, "the waiter was not resumed");
 }
@@ -705,42 +699,24 @@ void turns() {
 
 // ---- Thread numbers
 
-/// Uses a place that belongs to a number, as a counter's cell does. The checker finds races there.
-class numbered_places {
-public:
-    void use() {
-        const std::uint32_t number = pool_.acquire();
-        ++uses_.at(number);
-        pool_.release(number);
-    }
-    void require_uses(int wanted) const {
-        int sum = 0;
-        for (const int each : uses_) {
-            sum += each;
-        }
-        require(sum == wanted, "a use of a place was lost");
-    }
-
-private:
-    detail::number_pool<1> pool_;
-    std::array<int, 4> uses_{};
-};
-
-void numbers_passed_on() {
-    numbered_places places;
-    run_threads([&] { places.use(); },
-                [&] {
-                    places.use();
-                    places.use();
-                });
-    places.require_uses(3);
-}
-
-void numbers_of_three_threads() {
-    numbered_places places;
-    const auto use = [&] { places.use(); };
-    run_threads(use, use, use);
-    places.require_uses(3);
+/// Threads use as often as `Uses` says a place that belongs to their number, as a counter's cell
+/// does. The checker finds races there.
+template <int... Uses>
+void numbers() {
+    detail::number_pool<1> pool;
+    std::array<int, 4> uses{};
+    const auto thread = [&](int times) {
+        return [&, times] {
+            for (int i = 0; i != times; ++i) {
+                const std::uint32_t number = pool.acquire();
+                ++uses.at(number);
+                pool.release(number);
+            }
+        };
+    };
+    run_threads(thread(Uses)...);
+    require(std::accumulate(uses.begin(), uses.end(), 0) == (Uses + ...),
+            "a use of a place was lost");
 }
 
 constexpr std::array all{
@@ -788,9 +764,8 @@ constexpr std::array all{
           any_stopped_inline},
     scene{"run_down", "two threads use what its owner ends and destroys", run_down, reaches(0, 1)},
     scene{"turns", "parties come and leave while a turn of a room ends", turns, reaches(0)},
-    scene{"numbers_passed_on", "a thread uses a number that another has given back",
-          numbers_passed_on},
-    scene{"numbers_of_three_threads", "three threads with numbers", numbers_of_three_threads},
+    scene{"numbers_passed_on", "a thread uses a number that another has given back", numbers<1, 2>},
+    scene{"numbers_of_three_threads", "three threads with numbers", numbers<1, 1, 1>},
 };
 
 } // namespace
