@@ -195,19 +195,6 @@ TEST(SimStopCallback, DoesNotDieWhileItRunsOnAnotherThread) {
     EXPECT_GT(met, 0);
 }
 
-TEST(SimStopCallback, MayDieInItself) {
-    const auto play = [] {
-        stop_source source;
-        std::optional<callback> registered;
-        registered.emplace(stop_token(source), [&] { registered.reset(); });
-        source.request_stop();
-        if (registered) {
-            fail("it was not called");
-        }
-    };
-    EXPECT_EQ(run_once(play), "");
-}
-
 TEST(SimMemory, UsesAnAddressAgainAtOnceLaterOrNever) {
     for (const auto how : {memory::reuse::at_once, memory::reuse::late, memory::reuse::never}) {
         std::uintptr_t places[3] = {};

@@ -180,6 +180,14 @@ private:
         threads_.push_back(start(name + std::to_string(threads_.size() + 1), std::move(body)));
     }
 
+    template <class Body>
+    void start_late_thread(const char* name, Body body) {
+        start_thread(name, [this, body] {
+            dawdle();
+            body();
+        });
+    }
+
     void build() {
         for (std::size_t i = 0; i != plot_.meetings; ++i) {
             scene_.add_meeting(plot_.kinds.at(i % plot_.kinds.size()), plot_.capacity);
@@ -210,8 +218,7 @@ private:
     void enter_stoppers(looper& l) {
         const std::size_t how_many = choices().between(1, 2);
         for (std::size_t i = 0; i != how_many; ++i) {
-            start_thread("stopper-", [this, &l, how_many] {
-                dawdle();
+            start_late_thread("stopper-", [&l, how_many] {
                 note("stops loop {}", static_cast<long>(l.thread));
                 if (how_many == 1) {
                     l.loop->stop(); // the loop may be gone when this returns
@@ -298,33 +305,26 @@ private:
     void enter_one_of_circle(meeting& where) {
         const std::size_t kind = choices().below(4);
         if (kind < 2 && plot_.loops != 0) {
-            looper& on = some_loop();
-            if (choices().one_in(2)) {
-                spawn_one_of_circle(on, where);
-            } else {
-                start_thread("spawner-", [this, &on, &where] {
-                    dawdle();
-                    spawn_one_of_circle(on, where);
+            const auto enter = [this, &on = some_loop(), &where] {
+                spawn(on, [&] {
+                    return one_of_circle<task<>>(scene_, where, scene::presence(scene_));
                 });
+            };
+            if (choices().one_in(2)) {
+                enter();
+            } else {
+                start_late_thread("spawner-", enter);
             }
         } else if (kind == 2 && plot_.bare != 0) {
-            start_thread("bare-", [this, &where] {
-                dawdle();
+            start_late_thread("bare-", [this, &where] {
                 enter_bare([&] {
                     return one_of_circle<test::bare_coroutine>(scene_, where,
                                                                scene::presence(scene_));
                 });
             });
         } else {
-            start_thread("thread-", [this, &where] {
-                dawdle();
-                thread_of_circle(scene_, where);
-            });
+            start_late_thread("thread-", [this, &where] { thread_of_circle(scene_, where); });
         }
-    }
-
-    void spawn_one_of_circle(looper& on, meeting& where) {
-        spawn(on, [&] { return one_of_circle<task<>>(scene_, where, scene::presence(scene_)); });
     }
 
     template <class Make>
@@ -366,10 +366,7 @@ private:
 
     void start_threads() {
         for (std::size_t i = 0; i != plot_.threads; ++i) {
-            start_thread("thread-", [this] {
-                dawdle();
-                thread_party(scene_, some_operations());
-            });
+            start_late_thread("thread-", [this] { thread_party(scene_, some_operations()); });
         }
         for (std::size_t i = 0; i != plot_.thread_tasks; ++i) {
             start_thread("thread-", [this] { thread_task(scene_, some_operations()); });
@@ -394,8 +391,7 @@ private:
             start_thread("canceller-", [this] { cancel(); });
         }
         for (std::size_t i = 0; i != plot_.closers; ++i) {
-            start_thread("closer-", [this] {
-                dawdle();
+            start_late_thread("closer-", [this] {
                 meeting* const where = some_meeting();
                 if (where != nullptr && !where->dying) {
                     scene_.close(*where);
@@ -403,8 +399,7 @@ private:
             });
         }
         for (std::size_t i = 0; i != plot_.destroyers; ++i) {
-            start_thread("destroyer-", [this] {
-                dawdle();
+            start_late_thread("destroyer-", [this] {
                 if (meeting* const where = some_meeting()) {
                     scene_.destroy(*where);
                     if (choices().one_in(2)) { // perhaps at the same address

@@ -180,12 +180,12 @@ void advance_to_next_deadline() noexcept {
     wake_those_who_are_due();
 }
 
-void wake_one_of_those_who_sleep(bool (*eligible)(const thread&, const void*),
-                                 const void* address) noexcept {
+template <class Eligible>
+void wake_one_of_those_who_sleep(Eligible eligible) noexcept {
     std::array<thread_id, max_threads> found{};
     std::size_t count = 0;
     for (thread_id id = 0; id != w.threads.size(); ++id) {
-        if (w.threads[id].now == state::asleep && eligible(w.threads[id], address)) {
+        if (w.threads[id].now == state::asleep && eligible(w.threads[id])) {
             found[count++] = id;
         }
     }
@@ -491,8 +491,7 @@ void sleep(const void* address, instant deadline) noexcept {
 }
 
 void wake(const void* address) noexcept {
-    wake_one_of_those_who_sleep([](const thread& t, const void* at) { return t.address == at; },
-                                address);
+    wake_one_of_those_who_sleep([=](const thread& t) { return t.address == address; });
 }
 
 void linger() noexcept {
@@ -554,7 +553,7 @@ void inside::decide(const char* what, const std::source_location& where) noexcep
         fail("this does not end");
     }
     if (w.how.spurious != 0 && w.choose.one_in(w.how.spurious)) {
-        wake_one_of_those_who_sleep([](const thread&, const void*) { return true; }, nullptr);
+        wake_one_of_those_who_sleep([](const thread&) { return true; });
     }
     if (w.how.drift != 0 && w.choose.one_in(w.how.drift)) {
         advance_to_next_deadline();
