@@ -52,7 +52,8 @@ scene scene_of(std::string_view line) {
             *which |= step_called(name);
         }
     });
-    const bool bare = made.venue.starts_with("queue") || made.venue == "stack";
+    const bool bare =
+        made.venue.starts_with("queue") || made.venue.starts_with("list") || made.venue == "stack";
     made.body = bare ? play_wait_list : play_exchanges;
     return made;
 }

@@ -20,7 +20,6 @@ namespace {
 
 using detail::colour;
 using detail::match_result;
-using detail::step;
 using enum colour;
 
 // ---- The scene as its text says. Nothing here is in the model's memory, so that checks may look
@@ -333,7 +332,7 @@ private:
     std::array<guest*, records.size()> guests_{};
 };
 
-// ---- The list of segments alone, with one cell in a segment.
+/// The list of segments alone, with one cell in a segment.
 class segments {
     using list = detail::segment_list<0>;
 
@@ -345,25 +344,74 @@ public:
         }
     }
 
+    void run() {
+        read();
+        start_actors(*this);
+        the_checker().join();
+        for (const actor& each : every_actor()) {
+            if (each.when == '>') {
+                act(each);
+            }
+        }
+    }
+
+    /// Does `f0th5`: letters, of which some have a ticket.
+    void act(const actor& each) {
+        for (std::string_view rest = each.word; !rest.empty();) {
+            const char letter = rest.front();
+            rest.remove_prefix(1);
+            const list::ticket given = take_number(rest);
+            switch (letter) {
+            case 'a':
+                append();
+                break;
+            case 'm':
+                marked_ = last();
+                break;
+            case 'b':
+                list_.append(marked_);
+                break;
+            case 'f':
+                finish(given);
+                break;
+            case 'e':
+                for (list::ticket t = 0; t != given; ++t) {
+                    if (list_.find(t, from_).first == t) {
+                        finish(t);
+                    }
+                }
+                break;
+            case 'c':
+                cell_of(given).store(list::cancelled_cell, std::memory_order_release);
+                break;
+            case 't':
+                list_.tidy(cursor_);
+                break;
+            case 'p':
+                cursor_.store(given << 1U, std::memory_order_relaxed);
+                break;
+            case 'h':
+                static_cast<void>(cell_of(given));
+                break;
+            case 's':
+                the_checker().starve(1'000, true);
+                break;
+            default:
+                the_checker().fail("the scene's text has an unknown letter");
+            }
+        }
+    }
+
+private:
     void append() {
         const auto at = last();
         list_.append(at);
         list_.advance(from_, at, 1);
     }
     list::place last() { return list_.find(list::ticket{1} << 40U, from_); }
-    void append_behind(list::place at) { list_.append(at); }
     void finish(list::ticket t) {
         cell_of(t).store(list::finished_cell, std::memory_order_release);
     }
-    void cancel(list::ticket t) {
-        cell_of(t).store(list::cancelled_cell, std::memory_order_release);
-    }
-    bool has(list::ticket t) { return list_.find(t, from_).first == t; }
-    void tidy() { list_.tidy(cursor_); }
-    void pass(list::ticket t) { cursor_.store(t << 1U, std::memory_order_relaxed); }
-    void require_there(list::ticket t) { static_cast<void>(cell_of(t)); }
-
-private:
     detail::atomic<list::word>& cell_of(list::ticket t) {
         const auto at = list_.find(t, from_);
         require(at.first == t, "a segment is lost");
@@ -373,123 +421,7 @@ private:
     list list_;
     list::front from_{list_.first()};
     detail::atomic<std::uint64_t> cursor_;
-};
-
-// One takes out as many segments as it may, behind the first one, which the other takes out. Then
-// segments are used again.
-void taken_out_together() {
-    segments list(8, 6);
-    for (unsigned t = 1; t != 5; ++t) {
-        list.finish(t);
-    }
-    run_threads(
-        [&] {
-            list.finish(0);
-            list.tidy();
-            list.require_there(5);
-        },
-        [&] {
-            list.tidy();
-            list.append();
-            list.append();
-        });
-    list.require_there(6);
-    list.require_there(9);
-}
-
-// One appends, late: meanwhile another has, and has used up and released that segment.
-void appended_late() {
-    segments list(2, 1'000);
-    run_threads(
-        [&] {
-            list.append();
-            list.append();
-            for (unsigned t = 0; t != 3; ++t) {
-                list.finish(t);
-            }
-            list.tidy();
-        },
-        [&] { list.append(); });
-    list.require_there(3);
-}
-
-// All cells have been visited. The last segment stays, because the next one comes behind it.
-void last_stays() {
-    segments list(2, 1'000);
-    list.finish(0);
-    run_threads(
-        [&] {
-            list.finish(1);
-            list.tidy();
-        },
-        [&] { list.append(); });
-    list.require_there(2);
-}
-
-// Two append behind the same segment. The one that comes too late gives its segment back: there is
-// no memory for a fourth.
-void appended_twice() {
-    segments list(1, 1'000);
-    const auto last = list.last();
-    run_threads([&] { list.append_behind(last); }, [&] { list.append_behind(last); });
-    the_checker().starve(1'000, true);
-    list.append();
-    list.require_there(2);
-}
-
-// The other colour skips what is being swept. Not more than one of the segments is lost.
-void swept_and_skipped() {
-    segments list(7, 0);
-    for (unsigned t = 1; t != 6; ++t) {
-        list.cancel(t);
-    }
-    list.tidy(); // the next one sweeps
-    the_checker().starve(1'000, true);
-    run_threads([&] { list.pass(6); }, [&] { list.tidy(); });
-    for (unsigned t = 0; t != 6; ++t) {
-        if (list.has(t)) {
-            list.finish(t);
-        }
-    }
-    list.tidy();
-    list.tidy();
-    for (unsigned i = 0; i != 5; ++i) {
-        list.append();
-    }
-    list.require_there(11);
-}
-
-// The first segment stays. Behind it segments come and go, until the one that was behind it first
-// is there again.
-void taken_out_again() {
-    segments list(4, 1'000);
-    list.finish(1);
-    list.finish(2);
-    run_threads(
-        [&] {
-            for (unsigned t = 3; t != 7; ++t) {
-                list.tidy();
-                list.append();
-                list.finish(t);
-            }
-            list.require_there(7);
-        },
-        [&] { list.tidy(); });
-    list.require_there(0);
-    list.require_there(7);
-}
-
-constexpr std::array all{
-    scene{"fifo_list_together", "segments: two take out different ones, and one walks",
-          taken_out_together, reaches(step::recycling)},
-    scene{"fifo_list_skipped", "segments: one sweeps, and the cursor moves past it",
-          swept_and_skipped},
-    scene{"fifo_list_late", "segments: one appends, late", appended_late, reaches(step::recycling)},
-    scene{"fifo_list_twice", "segments: two append behind the same one", appended_twice},
-    scene{"fifo_list_last", "segments: one appends, and one takes out all before", last_stays,
-          reaches(step::recycling)},
-    scene{"fifo_list_again", "segments: one takes them out, late", taken_out_again,
-          reaches(step::recycling)},
+    list::place marked_{};
 };
 
 } // namespace
@@ -500,13 +432,14 @@ void play_wait_list() {
         crowd<detail::basic_dual_queue<0>>().run();
     } else if (playing->venue == "queue2") {
         crowd<detail::basic_dual_queue<1>>().run();
-    } else {
+    } else if (playing->venue == "stack") {
         crowd<detail::dual_stack>().run();
+    } else { // list8/6
+        std::string_view numbers = playing->venue.substr(4);
+        const unsigned end = take_number(numbers);
+        numbers.remove_prefix(1);
+        segments(end, take_number(numbers)).run();
     }
-}
-
-std::span<const scene> wait_list_scenes() {
-    return all;
 }
 
 } // namespace tryst::model
