@@ -6,10 +6,12 @@ endif()
 set(redis_sources
     ${PROJECT_BINARY_DIR}/redis/rendezvous_script.cpp
     src/redis/client.cpp
+    src/redis/connection.cpp
     src/redis/hub.cpp
     src/redis/link.cpp
     src/redis/options.cpp
     src/redis/room.cpp
+    src/redis/room_requests.cpp
     src/redis/resp.cpp
     src/redis/slot.cpp
     src/redis/stream.cpp)

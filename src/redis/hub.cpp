@@ -3,7 +3,6 @@
 
 #include "number.hpp"
 #include "rendezvous_script.hpp"
-#include "room.hpp"
 #include "slot.hpp"
 
 #include <algorithm>
@@ -22,7 +21,6 @@ namespace detail {
 
 namespace {
 
-constexpr std::size_t longest_name = 512;
 // How many rooms and offers one call asks about. It occupies the server for less than a
 // millisecond.
 constexpr std::ptrdiff_t largest_batch = 50;
@@ -85,7 +83,7 @@ hub::hub(const net::any_io_executor& executor, options chosen)
           executor, options_,
           std::vector<std::string>{prefix_ + "wake:" + process_, prefix_ + "closed"},
           rendezvous_script, *this)),
-      tick_timer_(client_->strand()), limit_timer_(client_->strand()) {}
+      tick_timer_(client_->strand()) {}
 
 void hub::start() {
     // The client does not own the hub.
@@ -120,14 +118,23 @@ std::string hub::last_error() const {
 
 void hub::report_to(std::shared_ptr<ready_party> who) noexcept {
     net::post(strand(), [self = shared_from_this(), who = std::move(who)]() mutable {
-        if (self->client_->ready()) {
-            who->succeed();
-        } else if (!self->is_hopeful()) {
-            who->fail(exchange_errc::unavailable, self->last_error());
-        } else {
-            self->waiting_for_ready_.push_back(std::move(who));
-        }
+        self->waiting_for_ready_.push_back(std::move(who));
+        self->report();
     });
+}
+
+/// Ends those that wait for the connection, if the attempt to connect has ended.
+void hub::report() {
+    if (!client_->ready() && is_hopeful()) {
+        return;
+    }
+    for (const auto& who : std::exchange(waiting_for_ready_, {})) {
+        if (client_->ready()) {
+            who->succeed();
+        } else {
+            who->fail(exchange_errc::unavailable, last_error());
+        }
+    }
 }
 
 std::uint64_t hub::new_room_number() {
@@ -135,7 +142,7 @@ std::uint64_t hub::new_room_number() {
     return ++last_room_;
 }
 
-void hub::add(std::shared_ptr<remote_room> entering) {
+void hub::add(std::shared_ptr<subscriber> entering) {
     net::post(strand(), [self = shared_from_this(), entering = std::move(entering)] {
         if (self->ended_) {
             entering->shut_down(self->last_error());
@@ -146,7 +153,7 @@ void hub::add(std::shared_ptr<remote_room> entering) {
     });
 }
 
-void hub::remove(remote_room& leaving) noexcept {
+void hub::remove(const subscriber& leaving) noexcept {
     const auto [first, last] = keys_.equal_range(leaving.key());
     const auto found = std::find_if(
         first, last, [&](const auto& each) { return each.second == leaving.number(); });
@@ -154,15 +161,6 @@ void hub::remove(remote_room& leaving) noexcept {
         keys_.erase(found);
     }
     rooms_.erase(leaving.number());
-}
-
-std::vector<std::shared_ptr<remote_room>> hub::all_rooms() const {
-    std::vector<std::shared_ptr<remote_room>> all;
-    all.reserve(rooms_.size());
-    for (const auto& [number, room] : rooms_) {
-        all.push_back(room);
-    }
-    return all;
 }
 
 // ---- Time
@@ -174,48 +172,8 @@ void hub::wait_for_tick() {
         if (error || self->ended_) {
             return;
         }
-        std::vector<question> questions;
-        for (const auto& each : self->all_rooms()) {
-            each->look(questions);
-        }
-        self->send(std::move(questions));
+        self->look(rooms(self->rooms_));
         self->wait_for_tick();
-    });
-}
-
-std::chrono::steady_clock::time_point
-hub::after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp) {
-    const auto due = std::chrono::steady_clock::now() + options_.lease;
-    limits_.emplace(std::tuple(due, whose.number(), number), stamp);
-    if (limits_.size() == 1) {
-        wait_for_limit();
-    }
-    return due;
-}
-
-void hub::forget(const remote_room& whose, std::uint64_t number,
-                 std::chrono::steady_clock::time_point due) {
-    limits_.erase({due, whose.number(), number});
-}
-
-void hub::wait_for_limit() {
-    limit_timer_.expires_at(std::get<0>(limits_.begin()->first));
-    limit_timer_.async_wait([self = shared_from_this()](const error_code& error) {
-        if (error || self->ended_) {
-            return;
-        }
-        const auto now = std::chrono::steady_clock::now();
-        while (!self->limits_.empty() && std::get<0>(self->limits_.begin()->first) <= now) {
-            const auto first = self->limits_.extract(self->limits_.begin());
-            const auto [due, number, offer] = first.key();
-            if (const auto found = self->rooms_.find(number); found != self->rooms_.end()) {
-                const auto room = found->second;
-                room->overdue(offer, first.mapped());
-            }
-        }
-        if (!self->limits_.empty()) {
-            self->wait_for_limit();
-        }
     });
 }
 
@@ -274,47 +232,41 @@ void hub::ask(std::vector<question> of_one_slot) {
 
 /// Once for all that is heard in this turn.
 void hub::look_soon(std::uint64_t room) {
-    to_look_.insert(room);
-    if (to_look_.size() != 1) {
+    const auto found = rooms_.find(room);
+    if (found == rooms_.end() || !to_look_.insert(*found).second || to_look_.size() != 1) {
         return;
     }
-    net::post(strand(), [self = shared_from_this()] {
-        std::vector<question> questions;
-        for (const std::uint64_t each : std::exchange(self->to_look_, {})) {
-            if (const auto found = self->rooms_.find(each); found != self->rooms_.end()) {
-                const auto at = found->second;
-                at->look(questions);
-            }
-        }
-        self->send(std::move(questions));
-    });
+    net::post(strand(),
+              [self = shared_from_this()] { self->look(std::exchange(self->to_look_, {})); });
+}
+
+void hub::look(const rooms& at) {
+    std::vector<question> questions;
+    for (const auto& [number, each] : at) {
+        each->look(questions);
+    }
+    send(std::move(questions));
 }
 
 // ---- What the client reports
 
 void hub::on_ready() {
     set_state(true, {});
-    for (const auto& who : std::exchange(waiting_for_ready_, {})) {
-        who->succeed();
-    }
-    for (const auto& each : all_rooms()) {
+    for (const auto& [number, each] : rooms(rooms_)) {
         each->on_ready();
     }
 }
 
 void hub::on_lost() {
     set_state(false, client_->error());
-    for (const auto& each : all_rooms()) {
+    for (const auto& [number, each] : rooms(rooms_)) {
         each->on_lost();
     }
 }
 
 void hub::on_down() {
     set_state(false, client_->error());
-    for (const auto& who : std::exchange(waiting_for_ready_, {})) {
-        who->fail(exchange_errc::unavailable, client_->error());
-    }
-    for (const auto& each : all_rooms()) {
+    for (const auto& [number, each] : rooms(rooms_)) {
         each->on_down();
     }
 }
@@ -351,74 +303,21 @@ void hub::shut_down() {
     const std::string reason = "the connection to " + options_.hosts.front().text() + " was closed";
     set_state(false, reason);
     client_->stop();
-    for (const auto& who : std::exchange(waiting_for_ready_, {})) {
-        who->fail(exchange_errc::unavailable, reason);
-    }
-    for (const auto& each : all_rooms()) {
+    for (const auto& [number, each] : rooms(rooms_)) {
         each->shut_down(reason);
     }
     rooms_.clear();
     keys_.clear();
     tick_timer_.cancel();
-    limit_timer_.cancel();
 }
 
 void hub::set_state(bool connected, std::string error) {
-    const std::scoped_lock lock(mutex_);
-    connected_ = connected;
-    error_ = std::move(error);
-}
-
-} // namespace detail
-
-connection::connection(const net::any_io_executor& executor, options chosen)
-    : hub_(std::make_shared<detail::hub>(executor, std::move(chosen))) {
-    hub_->start();
-}
-
-connection::~connection() {
-    close();
-}
-
-task<remote_result<void, void>> connection::connected() const {
-    return detail::wait_until_ready(hub_);
-}
-
-bool connection::is_connected() const noexcept {
-    return hub_->is_connected();
-}
-
-std::string connection::last_error() const {
-    return hub_->last_error();
-}
-
-void connection::close() noexcept {
-    hub_->close();
-}
-
-namespace detail {
-
-task<remote_result<void, void>> wait_until_ready(std::shared_ptr<hub> whose) {
-    const auto mine = std::make_shared<hub::ready_party>();
-    mine->bring({});
-    mine->decode({});
-    whose->report_to(mine);
-    auto completion = mine->completion();
-    [[maybe_unused]] const auto ended = co_await completion;
-    co_return mine->take();
-}
-
-std::shared_ptr<room> connection_access::open_room(connection& through, room_kind kind,
-                                                   std::string_view name,
-                                                   std::shared_ptr<local_place> place) {
-    if (name.empty() || name.size() > longest_name) {
-        throw std::invalid_argument("tryst::redis: the name of a room has " +
-                                    std::to_string(name.size()) + " bytes; it must have 1 to " +
-                                    std::to_string(longest_name));
+    {
+        const std::scoped_lock lock(mutex_);
+        connected_ = connected;
+        error_ = std::move(error);
     }
-    auto opened = std::make_shared<remote_room>(through.hub_, kind, name, std::move(place));
-    through.hub_->add(opened);
-    return opened;
+    report();
 }
 
 } // namespace detail

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 // What a connection shares with its rooms: the client, the time, and the state that any thread may
 // ask for.
+//
+// Calls go in one direction:
+//
+//     connection --> room --> hub --> client --> link --> stream, resp
+//
+// A file on the right reports to the one on its left through an interface of its own: `subscriber`,
+// `client::observer`, `link::owner`.
 #pragma once
 
 #include "client.hpp"
 
-#include <tryst/redis/connection.hpp>
 #include <tryst/redis/detail/party.hpp>
 #include <tryst/redis/options.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,14 +25,62 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 TRYST_REDIS_BEGIN
 namespace detail {
 
-class remote_room;
-struct question;
+/// How many offers one request asks about. It occupies the server for less than a millisecond.
+inline constexpr std::size_t largest_question = 200;
+
+class subscriber;
+
+/// A part of a call that renews leases: what one room asks.
+struct question {
+    std::shared_ptr<subscriber> room;
+    std::vector<std::string> words; ///< The script's arguments.
+    std::vector<std::uint64_t> numbers; ///< The offers in question.
+    std::set<std::uint64_t> acknowledged; ///< Results that have come.
+    std::uint64_t request; ///< The room's number for this request.
+    bool comparing; ///< After a join.
+    bool last; ///< No other part of the same comparison follows.
+};
+
+/// A room, as the hub sees it. Called on the strand.
+class subscriber {
+public:
+    subscriber(const subscriber&) = delete;
+    subscriber& operator=(const subscriber&) = delete;
+    virtual ~subscriber() = default;
+
+    const std::string& key() const noexcept { return key_; }
+    /// Distinguishes the rooms of this process.
+    std::uint64_t number() const noexcept { return number_; }
+
+    /// The client is ready.
+    virtual void on_ready() = 0;
+    /// The connection broke.
+    virtual void on_lost() = 0;
+    /// An attempt to connect failed.
+    virtual void on_down() = 0;
+    /// A message says that a partner has been found. Any client of Redis may have sent it.
+    /// @param rest  "", or " <token> <item>".
+    virtual void on_match(std::uint64_t number, std::string_view rest) = 0;
+    /// A third of a lease has passed, or a message says that there is news.
+    virtual void look(std::vector<question>& into) = 0;
+    /// The reply to `what`. @param mine  its part for this room, if it was answered.
+    virtual void answered(const question& what, const call_reply& whole, const reply* mine) = 0;
+    /// The connection has ended for good. Nothing is called after this.
+    virtual void shut_down(const std::string& reason) = 0;
+
+protected:
+    subscriber(std::string key, std::uint64_t number) : key_(std::move(key)), number_(number) {}
+
+private:
+    const std::string key_;
+    const std::uint64_t number_;
+};
 
 /// Everything happens on the strand, except where noted.
 class hub final : public client::observer, public std::enable_shared_from_this<hub> {
@@ -49,7 +102,7 @@ public:
     bool is_connected() const;
     /// Any thread.
     std::string last_error() const;
-    /// Any thread.
+    /// Completes `who` when the client is ready or down. Any thread.
     void report_to(std::shared_ptr<ready_party> who) noexcept;
 
     /// Any thread.
@@ -71,28 +124,24 @@ public:
 
     /// Asks for several rooms in few calls.
     void send(std::vector<question> questions);
-    /// Calls `overdue` of the room after one lease.
-    /// @returns when that will be.
-    std::chrono::steady_clock::time_point
-    after_a_lease(const remote_room& whose, std::uint64_t number, std::uint64_t stamp = 0);
-    /// Does not call it.
-    void forget(const remote_room& whose, std::uint64_t number,
-                std::chrono::steady_clock::time_point due);
 
-    void add(std::shared_ptr<remote_room> entering);
-    void remove(remote_room& leaving) noexcept;
+    /// Any thread.
+    void add(std::shared_ptr<subscriber> entering);
+    void remove(const subscriber& leaving) noexcept;
 
 private:
+    using rooms = std::map<std::uint64_t, std::shared_ptr<subscriber>>; ///< By number.
+
     void on_ready() override;
     void on_lost() override;
     void on_down() override;
     void on_message(std::string_view channel, std::string_view text) override;
     void wait_for_tick();
-    void wait_for_limit();
     void ask(std::vector<question> of_one_slot);
     void look_soon(std::uint64_t room);
+    void look(const rooms& at);
     void set_state(bool connected, std::string error);
-    std::vector<std::shared_ptr<remote_room>> all_rooms() const;
+    void report();
 
     const options options_;
     /// Unused from `random_used_` on. Small requests took OpenSSL a fifth of the client's time.
@@ -101,15 +150,10 @@ private:
     const std::string process_;
     const std::string prefix_;
     const std::shared_ptr<client> client_;
-    std::map<std::uint64_t, std::shared_ptr<remote_room>> rooms_; ///< By number.
+    rooms rooms_;
     std::multimap<std::string, std::uint64_t, std::less<>> keys_; ///< Of the rooms.
-    std::set<std::uint64_t> to_look_; ///< Rooms for which there may be news.
-    /// What rooms asked to be told: when, which room, which offer; and the stamp.
-    std::map<std::tuple<std::chrono::steady_clock::time_point, std::uint64_t, std::uint64_t>,
-             std::uint64_t>
-        limits_;
+    rooms to_look_; ///< Rooms for which there may be news.
     net::steady_timer tick_timer_;
-    net::steady_timer limit_timer_;
     std::vector<std::shared_ptr<ready_party>> waiting_for_ready_;
     bool ended_ = false;
 
@@ -119,9 +163,6 @@ private:
     bool closing_ = false;
     std::uint64_t last_room_ = 0;
 };
-
-/// See `connection::connected`.
-task<remote_result<void, void>> wait_until_ready(std::shared_ptr<hub> whose);
 
 } // namespace detail
 TRYST_REDIS_END
