@@ -42,11 +42,7 @@ client::client(const net::any_io_executor& executor, options chosen,
 }
 
 void client::start() {
-    net::dispatch(strand_, [self = shared_from_this()] {
-        if (self->state_ == state::idle) {
-            self->connect(0);
-        }
-    });
+    spawn(strand_, run(shared_from_this()));
 }
 
 void client::stop() {
@@ -164,10 +160,54 @@ std::vector<std::shared_ptr<link>> client::links() const {
 
 // ---- Connecting.
 
-void client::connect(std::size_t host) {
-    state_ = state::connecting;
-    host_ = host;
-    main_ = open_link(options_.hosts[host], channels_);
+net::awaitable<void> client::run(std::shared_ptr<client> /*self*/) {
+    while (state_ != state::stopped) {
+        state_ = state::connecting;
+        host_errors_.clear();
+        for (const address& host : options_.hosts) {
+            host_ = host.text();
+            main_ = open_link(host, channels_);
+            [[maybe_unused]] const bool passed = co_await wait(std::chrono::nanoseconds::max());
+            if (state_ != state::connecting) {
+                break;
+            }
+        }
+        if (state_ == state::connecting) {
+            state_ = state::pausing;
+            ++failures_;
+            is_down_ = true;
+            error_ = host_errors_;
+            observer_.on_down();
+        }
+        while (state_ == state::ready || state_ == state::draining) {
+            const bool is_tick = co_await wait(options_.request_timeout / link::ticks_per_timeout);
+            finish_draining();
+            if (is_tick) {
+                std::ranges::for_each(links(), &link::tick);
+            }
+        }
+        if (state_ == state::pausing) {
+            [[maybe_unused]] const bool passed = co_await wait(backoff());
+        }
+    }
+}
+
+/// @returns false if the state changed before.
+net::awaitable<bool> client::wait(std::chrono::nanoseconds time) {
+    const std::chrono::nanoseconds shortest = std::chrono::milliseconds(1); // options may be zero
+    error_code error;
+    timer_.expires_after(std::max(time, shortest));
+    co_await timer_.async_wait(net::redirect_error(net::use_awaitable, error));
+    co_return !error;
+}
+
+std::chrono::nanoseconds client::backoff() {
+    const std::chrono::duration<double, std::nano> first = options_.backoff_min;
+    const std::chrono::duration<double, std::nano> longest = options_.backoff_max;
+    const double factor = std::uniform_real_distribution<double>(0.5, 1)(random_);
+    const double doubled = static_cast<double>(1u << std::min(failures_ - 1, 30u));
+    const auto pause = std::min(first * doubled, longest) * factor;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
 }
 
 std::shared_ptr<link> client::open_link(const address& where, std::vector<std::string> channels) {
@@ -184,49 +224,35 @@ void client::on_open(link& opened) {
     state_ = state::ready;
     is_down_ = false;
     error_.clear();
-    host_errors_.clear();
     is_in_cluster_ = opened.is_in_cluster();
     call_prefix_.clear();
     append_argument(call_prefix_, "EVALSHA");
     append_argument(call_prefix_, opened.script_hash());
     ++epoch_;
     ready_since_ = std::chrono::steady_clock::now();
-    set_timer(options_.request_timeout / link::ticks_per_timeout);
+    timer_.cancel();
     observer_.on_ready();
-}
-
-void client::fail_host(const std::string& why) {
-    if (!host_errors_.empty()) {
-        host_errors_ += "; ";
-    }
-    host_errors_ += options_.hosts[host_].text() + ": " + why;
-    close_links(why);
-    if (host_ + 1 < options_.hosts.size()) {
-        connect(host_ + 1);
-        return;
-    }
-    ++failures_;
-    is_down_ = true;
-    error_ = std::exchange(host_errors_, {});
-    pause();
-    observer_.on_down();
 }
 
 // ---- The connection breaks.
 
 void client::on_broken(link& broken, const std::string& why) {
-    if (state_ == state::connecting) {
-        fail_host(why);
-    } else {
-        lose(broken.where().text() + ": " + why);
+    const std::string problem = broken.where().text() + ": " + why;
+    if (state_ != state::connecting) {
+        lose(problem);
+        return;
     }
+    host_errors_ += (host_errors_.empty() ? "" : "; ") + problem;
+    close_links(why);
+    timer_.cancel();
 }
 
 void client::lose(const std::string& why) {
     const bool was_short = std::chrono::steady_clock::now() - ready_since_ < options_.backoff_max;
     failures_ = was_short ? failures_ + 1 : 1;
     error_ = why;
-    pause();
+    state_ = state::pausing;
+    timer_.cancel();
     close_links(why);
     if (state_ != state::stopped) { // by a handler
         observer_.on_lost();
@@ -238,20 +264,13 @@ void client::drain(std::string_view why) {
         return;
     }
     state_ = state::draining;
-    error_ = options_.hosts[host_].text() + ": " + std::string(why);
-    net::post(strand_, [self = shared_from_this(), epoch = epoch_] {
-        if (epoch == self->epoch_) {
-            self->finish_draining();
-        }
-    });
+    error_ = host_ + ": " + std::string(why);
+    timer_.cancel();
 }
 
 void client::finish_draining() {
-    if (state_ != state::draining) {
-        return;
-    }
-    const std::vector<std::shared_ptr<link>> all = links();
-    if (std::ranges::none_of(all, [](const auto& one) { return one->has_pending(); })) {
+    if (state_ == state::draining &&
+        std::ranges::none_of(links(), [](const auto& one) { return one->has_pending(); })) {
         lose(std::string(error_));
     }
 }
@@ -268,45 +287,6 @@ void client::close_links(std::string_view why) {
 
 void client::on_published(std::string_view channel, std::string_view text) {
     observer_.on_message(channel, text);
-}
-
-// ---- Time.
-
-void client::pause() {
-    state_ = state::pausing;
-    const std::chrono::duration<double, std::nano> first = options_.backoff_min;
-    const std::chrono::duration<double, std::nano> longest = options_.backoff_max;
-    const double factor = std::uniform_real_distribution<double>(0.5, 1)(random_);
-    const double doubled = static_cast<double>(1u << std::min(failures_ - 1, 30u));
-    const auto pause = std::min(first * doubled, longest) * factor;
-    set_timer(std::chrono::duration_cast<std::chrono::nanoseconds>(pause));
-}
-
-void client::set_timer(std::chrono::nanoseconds pause) {
-    const std::chrono::nanoseconds shortest = std::chrono::milliseconds(1); // options may be zero
-    timer_.expires_after(std::max(pause, shortest));
-    timer_.async_wait([self = shared_from_this()](const error_code& error) {
-        if (!error && self->timer_.expiry() <= std::chrono::steady_clock::now()) {
-            self->on_timer();
-        }
-    });
-}
-
-void client::on_timer() {
-    if (state_ == state::pausing) {
-        connect(0);
-        return;
-    }
-    const std::uint64_t epoch = epoch_;
-    finish_draining();
-    for (const std::shared_ptr<link>& each : links()) {
-        if (epoch == epoch_ && state_ != state::pausing) {
-            each->tick();
-        }
-    }
-    if (state_ == state::ready || state_ == state::draining) {
-        set_timer(options_.request_timeout / link::ticks_per_timeout);
-    }
 }
 
 } // namespace detail

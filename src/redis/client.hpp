@@ -9,6 +9,7 @@
 
 #include <tryst/redis/options.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,8 +23,8 @@
 TRYST_REDIS_BEGIN
 namespace detail {
 
-/* The client
- *   idle ---start---> connecting
+/* The client is one coroutine, `run`, which connects, watches the connection and pauses. It waits
+ * for its timer, which is cancelled when something else changes the state:
  *   connecting ------> ready       a link is open                                  on_ready
  *   connecting ------> pausing     no host of the options can be used              on_down
  *   ready -----------> draining    a reply says that this is no longer the master
@@ -106,7 +107,7 @@ public:
               handler answer, when_moved then = when_moved::follow);
 
 private:
-    enum class state : std::uint8_t { idle, connecting, ready, draining, pausing, stopped };
+    enum class state : std::uint8_t { connecting, ready, draining, pausing, stopped };
 
     void on_open(link& opened) override;
     void on_broken(link& broken, const std::string& why) override;
@@ -114,15 +115,13 @@ private:
     bool on_refused(link& where, std::string_view error, std::string_view bytes,
                     link::request& what) override;
 
-    void connect(std::size_t host);
-    void fail_host(const std::string& why);
+    net::awaitable<void> run(std::shared_ptr<client> self);
+    net::awaitable<bool> wait(std::chrono::nanoseconds time);
+    std::chrono::nanoseconds backoff();
     void lose(const std::string& why);
     void drain(std::string_view why);
     void finish_draining();
     void close_links(std::string_view why);
-    void pause();
-    void set_timer(std::chrono::nanoseconds pause);
-    void on_timer();
 
     std::shared_ptr<link> open_link(const address& where, std::vector<std::string> channels);
     std::shared_ptr<link> link_for(std::span<const std::string> keys);
@@ -135,10 +134,10 @@ private:
     const std::string script_;
     observer& observer_;
     const link::strand_type strand_;
-    net::steady_timer timer_; ///< Of ticks, or of the backoff.
+    net::steady_timer timer_; ///< What `run` waits for.
     std::minstd_rand random_;
 
-    state state_ = state::idle;
+    state state_ = state::connecting;
     bool is_down_ = false;
     std::string error_;
     std::uint64_t epoch_ = 0;
@@ -146,7 +145,7 @@ private:
     std::chrono::steady_clock::time_point ready_since_;
 
     // Of the present attempt or connection.
-    std::size_t host_ = 0; ///< The index in `options_.hosts`.
+    std::string host_; ///< One of `options_.hosts`.
     std::string host_errors_;
     bool is_in_cluster_ = false;
     std::weak_ptr<link> main_; ///< To the host.

@@ -30,6 +30,14 @@ bool is_too_old(std::string_view version) {
 
 } // namespace
 
+void spawn(const net::strand<net::any_io_executor>& strand, net::awaitable<void> work) {
+    net::co_spawn(strand, std::move(work), [](const std::exception_ptr& problem) {
+        if (problem) { // of a handler
+            std::rethrow_exception(problem);
+        }
+    });
+}
+
 link::link(const strand_type& strand, const options& chosen, address where, std::string_view script,
            std::vector<std::string> channels, std::shared_ptr<owner> who)
     : options_(chosen), where_(std::move(where)), script_(script), channels_(std::move(channels)),
@@ -42,13 +50,7 @@ void link::open() {
     deadline_ = clock::now() + options_.connect_timeout;
     close_at(deadline_);
     // Not at once: the owner has no pointer to this yet, and a wrong path fails without a wait.
-    net::post(strand_, [self = shared_from_this()] {
-        net::co_spawn(self->strand_, self->run(self), [](const std::exception_ptr& problem) {
-            if (problem) { // of a handler
-                std::rethrow_exception(problem);
-            }
-        });
-    });
+    net::post(strand_, [self = shared_from_this()] { spawn(self->strand_, self->run(self)); });
 }
 
 net::awaitable<void> link::run(std::shared_ptr<link> /*self*/) {

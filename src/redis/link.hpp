@@ -33,6 +33,9 @@ struct call_reply {
     std::string_view error; ///< Empty if answered.
 };
 
+/// Starts a coroutine on the strand. What it throws leaves the execution context's `run`.
+void spawn(const net::strand<net::any_io_executor>& strand, net::awaitable<void> work);
+
 /* A link
  *   connects, agrees on TLS, greets the server, and then reads replies and messages until it is
  *   closed: one coroutine, `run`. The greeting is one write: HELLO 3 with AUTH, SCRIPT LOAD,
