@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "hub.hpp"
 
-#include "number.hpp"
-#include "rendezvous_script.hpp"
 #include "slot.hpp"
 
 #include <algorithm>
@@ -15,6 +13,10 @@
 #include <utility>
 
 #include <openssl/rand.h>
+
+namespace tryst::redis {
+extern const std::string_view rendezvous_script; // made from rendezvous.lua
+}
 
 TRYST_REDIS_BEGIN
 namespace detail {

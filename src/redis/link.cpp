@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "link.hpp"
 
-#include "number.hpp"
-
 #include <algorithm>
 #include <exception>
 #include <stdexcept>

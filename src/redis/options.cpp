@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <tryst/redis/options.hpp>
 
-#include "number.hpp"
+#include "resp.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 TRYST_REDIS_BEGIN
 
@@ -62,25 +64,21 @@ void parse_credentials(options& into, std::string_view text) {
 
 address parse_host(std::string_view text) {
     address parsed;
-    std::string_view port;
-    bool has_port = false;
     if (text.starts_with('[')) {
         const std::size_t end = text.find(']');
         if (end == text.npos) {
             refuse("host", "begins with '[', but has no ']'");
         }
         parsed.host = decode("host", text.substr(1, end - 1));
-        port = text.substr(end + 1);
-        has_port = !port.empty();
-        if (has_port && !port.starts_with(':')) {
+        text.remove_prefix(end + 1);
+        if (!text.empty() && !text.starts_with(':')) {
             refuse("host", "has more after ']' than a port");
         }
-        port.remove_prefix(has_port ? 1 : 0);
     } else {
-        has_port = text.find(':') != text.npos;
-        parsed.host = decode("host", take_until(text, ':'));
-        port = text;
-        if (port.find(':') != port.npos) {
+        const std::size_t end = std::min(text.find(':'), text.size());
+        parsed.host = decode("host", text.substr(0, end));
+        text.remove_prefix(end);
+        if (text.rfind(':') != 0 && !text.empty()) {
             refuse("host", "has several ':'; write an IPv6 address in brackets");
         }
     }
@@ -90,8 +88,9 @@ address parse_host(std::string_view text) {
     if (parsed.host.find('\0') != parsed.host.npos) {
         refuse("host", "contains a zero byte");
     }
-    if (has_port) {
-        const std::optional<std::uint16_t> number = detail::parse_number<std::uint16_t>(port);
+    if (!text.empty()) { // it begins with ':'
+        const std::optional<std::uint16_t> number =
+            detail::parse_number<std::uint16_t>(text.substr(1));
         if (!number || *number == 0) {
             refuse("port", "is not a number from 1 to 65535");
         }
@@ -108,7 +107,33 @@ unsigned parse_database(std::string_view text) {
     return *number;
 }
 
-std::chrono::milliseconds parse_duration(std::string_view name, std::string_view text) {
+// The value of a parameter, by the type of its member.
+
+void read_value(std::string& into, std::string_view /*name*/, std::string_view text) {
+    into = text;
+}
+
+void read_value(bool& into, std::string_view name, std::string_view text) {
+    if (text != "true" && text != "false") {
+        refuse(name, "is neither true nor false");
+    }
+    into = text == "true";
+}
+
+void read_value(unsigned& into, std::string_view /*name*/, std::string_view text) {
+    into = parse_database(text);
+}
+
+void read_value(std::size_t& into, std::string_view name, std::string_view text) {
+    const std::size_t smallest = name == "max_item" ? 1 : 0;
+    const std::optional<std::size_t> size = detail::parse_number<std::size_t>(text);
+    if (!size || *size < smallest) {
+        refuse(name, "is not a number of bytes, at least " + std::to_string(smallest));
+    }
+    into = *size;
+}
+
+void read_value(std::chrono::milliseconds& into, std::string_view name, std::string_view text) {
     using rep = std::chrono::milliseconds::rep;
     rep factor = 1;
     if (text.ends_with("ms")) {
@@ -124,25 +149,18 @@ std::chrono::milliseconds parse_duration(std::string_view name, std::string_view
     if (!count || *count <= 0 || *count > day / factor) {
         refuse(name, "is not a duration from 1ms to 86400s");
     }
-    return std::chrono::milliseconds(*count * factor);
+    into = std::chrono::milliseconds(*count * factor);
 }
 
-std::size_t parse_size(std::string_view name, std::string_view text, std::size_t smallest) {
-    const std::optional<std::size_t> size = detail::parse_number<std::size_t>(text);
-    if (!size || *size < smallest) {
-        refuse(name, "is not a number of bytes, at least " + std::to_string(smallest));
-    }
-    return *size;
-}
+using parameter = std::variant<unsigned options::*, std::size_t options::*, std::string options::*,
+                               std::chrono::milliseconds options::*, std::string tls_options::*,
+                               bool tls_options::*>;
 
-bool parse_flag(std::string_view name, std::string_view text) {
-    if (text != "true" && text != "false") {
-        refuse(name, "is neither true nor false");
-    }
-    return text == "true";
-}
-
-constexpr std::pair<std::string_view, std::chrono::milliseconds options::*> durations[] = {
+constexpr std::pair<std::string_view, parameter> parameters[] = {
+    {"db", &options::database},
+    {"max_item", &options::max_item},
+    {"published_item", &options::published_item},
+    {"prefix", &options::key_prefix},
     {"connect_timeout", &options::connect_timeout},
     {"request_timeout", &options::request_timeout},
     {"backoff_min", &options::backoff_min},
@@ -150,40 +168,27 @@ constexpr std::pair<std::string_view, std::chrono::milliseconds options::*> dura
     {"lease", &options::lease},
     {"timeout", &options::connect_timeout},
     {"timeout", &options::request_timeout},
-};
-
-constexpr std::pair<std::string_view, std::string tls_options::*> tls_texts[] = {
     {"ca_file", &tls_options::ca_file},
     {"cert_file", &tls_options::cert_file},
     {"key_file", &tls_options::key_file},
     {"server_name", &tls_options::server_name},
+    {"verify", &tls_options::verify},
 };
 
-void parse_parameter(options& into, std::string_view name, const std::string& value) {
-    bool is_known = true;
-    if (name == "db") {
-        into.database = parse_database(value);
-    } else if (name == "max_item") {
-        into.max_item = parse_size(name, value, 1);
-    } else if (name == "published_item") {
-        into.published_item = parse_size(name, value, 0);
-    } else if (name == "prefix") {
-        into.key_prefix = value;
-    } else if (name == "verify" && into.tls.enabled) {
-        into.tls.verify = parse_flag(name, value);
-    } else {
-        is_known = false;
-    }
-    for (const auto& [its_name, member] : durations) {
-        if (name == its_name) {
-            into.*member = parse_duration(name, value);
+void parse_parameter(options& into, std::string_view name, std::string_view value) {
+    bool is_known = false;
+    const auto set = [&]<class Owner, class Value>(Value Owner::* member) {
+        if constexpr (std::is_same_v<Owner, options>) {
+            read_value(into.*member, name, value);
+            is_known = true;
+        } else if (into.tls.enabled) {
+            read_value(into.tls.*member, name, value);
             is_known = true;
         }
-    }
-    for (const auto& [its_name, member] : tls_texts) {
-        if (name == its_name && into.tls.enabled) {
-            into.tls.*member = value;
-            is_known = true;
+    };
+    for (const auto& [its_name, member] : parameters) {
+        if (name == its_name) {
+            std::visit(set, member);
         }
     }
     if (!is_known) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "resp.hpp"
 
-#include "number.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>

@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// RESP3, the protocol of Redis: writes commands, and cuts a stream of bytes into replies.
+/// RESP3, the protocol of Redis: reads numbers, writes commands, and cuts a stream of bytes into
+/// replies.
 /// Asio, only to choose the namespace.
 #pragma once
 
 #include <tryst/redis/detail/net.hpp>
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 TRYST_REDIS_BEGIN
 namespace detail {
+
+/// @returns nothing unless all of `text` is one number in the range of the type.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text, int base = 10) {
+    Number number{};
+    const char* const end = std::to_address(text.end());
+    const auto [stopped, error] = std::from_chars(std::to_address(text.begin()), end, number, base);
+    if (error != std::errc() || stopped != end) {
+        return std::nullopt;
+    }
+    return number;
+}
 
 /// Appends `mark`, `number` and the end of a line.
 void append_header(std::string& out, char mark, std::size_t number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "slot.hpp"
 
-#include "number.hpp"
+#include "resp.hpp"
 
 #include <array>
 
