@@ -177,7 +177,7 @@ net::awaitable<void> client::run(std::shared_ptr<client> /*self*/) {
             ++failures_;
             is_down_ = true;
             error_ = host_errors_;
-            observer_.on_down();
+            observer_.on_change();
         }
         while (state_ == state::ready || state_ == state::draining) {
             const bool is_tick = co_await wait(options_.request_timeout / link::ticks_per_timeout);
@@ -231,7 +231,7 @@ void client::on_open(link& opened) {
     ++epoch_;
     ready_since_ = std::chrono::steady_clock::now();
     timer_.cancel();
-    observer_.on_ready();
+    observer_.on_change();
 }
 
 // ---- The connection breaks.
@@ -255,7 +255,7 @@ void client::lose(const std::string& why) {
     timer_.cancel();
     close_links(why);
     if (state_ != state::stopped) { // by a handler
-        observer_.on_lost();
+        observer_.on_change();
     }
 }
 

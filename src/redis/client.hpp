@@ -25,10 +25,10 @@ namespace detail {
 
 /* The client is one coroutine, `run`, which connects, watches the connection and pauses. It waits
  * for its timer, which is cancelled when something else changes the state:
- *   connecting ------> ready       a link is open                                  on_ready
- *   connecting ------> pausing     no host of the options can be used              on_down
+ *   connecting ------> ready       a link is open
+ *   connecting ------> pausing     no host of the options can be used
  *   ready -----------> draining    a reply says that this is no longer the master
- *   ready, draining -> pausing     a link is broken, or nothing is left to drain   on_lost
+ *   ready, draining -> pausing     a link is broken, or nothing is left to drain
  *   pausing ---------> connecting  after the backoff
  *   any ----stop-----> stopped
  *
@@ -53,14 +53,11 @@ public:
         observer(const observer&) = delete;
         observer& operator=(const observer&) = delete;
 
-        /// Connected, authenticated, subscribed, and the script is loaded. `epoch()` has grown by
-        /// one. Messages that were published before are lost.
-        virtual void on_ready() = 0;
-        /// The connection broke; `error()` says why. The handlers of its calls have been called.
-        virtual void on_lost() = 0;
-        /// An attempt to connect failed; `error()` says why, and names host and port. The client
-        /// goes on trying.
-        virtual void on_down() = 0;
+        /// It is now `ready()`: connected, authenticated, subscribed, and the script is loaded;
+        /// `epoch()` has grown by one, and messages that were published before are lost. Or the
+        /// connection broke, after the handlers of its calls were called. Or it is `down()`: an
+        /// attempt to connect failed, and `error()` names host and port. It goes on trying.
+        virtual void on_change() = 0;
         /// Somebody has published `text` to one of the channels.
         virtual void on_message(std::string_view channel, std::string_view text) = 0;
 
@@ -89,7 +86,7 @@ public:
     bool down() const { return is_down_; }
     /// Why the client is not ready; empty if it is, or if nothing has failed yet.
     const std::string& error() const { return error_; }
-    /// The number of the connection: 1 for the first. Grows before `on_ready`.
+    /// The number of the connection: 1 for the first. Grows before it is ready.
     std::uint64_t epoch() const { return epoch_; }
     /// Whether the server is a node of a cluster. Valid when ready.
     bool in_cluster() const { return is_in_cluster_; }

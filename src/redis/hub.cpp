@@ -40,24 +40,6 @@ options checked(options chosen) {
     return chosen;
 }
 
-/// Ends a connection, even if its context is destroyed before it could do so.
-class shutdown_handler {
-public:
-    explicit shutdown_handler(std::shared_ptr<hub> whose) noexcept : hub_(std::move(whose)) {}
-    shutdown_handler(shutdown_handler&&) noexcept = default;
-    shutdown_handler& operator=(shutdown_handler&&) = delete;
-    // NOLINTNEXTLINE(bugprone-exception-escape): only without memory for a completion.
-    ~shutdown_handler() { (*this)(); }
-    void operator()() {
-        if (const auto whose = std::exchange(hub_, nullptr)) {
-            whose->shut_down();
-        }
-    }
-
-private:
-    std::shared_ptr<hub> hub_;
-};
-
 } // namespace
 
 std::string hub::random_id() noexcept {
@@ -105,7 +87,9 @@ void hub::close() noexcept {
             return;
         }
     }
-    net::post(strand(), shutdown_handler(shared_from_this()));
+    // The deleter, so that the connection also ends if its context is destroyed before.
+    const auto shut_down = [self = shared_from_this()](std::nullptr_t) { self->shut_down(); };
+    net::post(strand(), [end = std::shared_ptr<void>(nullptr, shut_down)] {});
 }
 
 bool hub::is_connected() const {
@@ -252,24 +236,10 @@ void hub::look(const rooms& at) {
 
 // ---- What the client reports
 
-void hub::on_ready() {
-    set_state(true, {});
+void hub::on_change() {
+    set_state(client_->ready(), client_->error());
     for (const auto& [number, each] : rooms(rooms_)) {
-        each->on_ready();
-    }
-}
-
-void hub::on_lost() {
-    set_state(false, client_->error());
-    for (const auto& [number, each] : rooms(rooms_)) {
-        each->on_lost();
-    }
-}
-
-void hub::on_down() {
-    set_state(false, client_->error());
-    for (const auto& [number, each] : rooms(rooms_)) {
-        each->on_down();
+        each->on_change();
     }
 }
 

@@ -58,12 +58,8 @@ public:
     /// Distinguishes the rooms of this process.
     std::uint64_t number() const noexcept { return number_; }
 
-    /// The client is ready.
-    virtual void on_ready() = 0;
-    /// The connection broke.
-    virtual void on_lost() = 0;
-    /// An attempt to connect failed.
-    virtual void on_down() = 0;
+    /// As `client::observer::on_change`.
+    virtual void on_change() = 0;
     /// A message says that a partner has been found. Any client of Redis may have sent it.
     /// @param rest  "", or " <token> <item>".
     virtual void on_match(std::uint64_t number, std::string_view rest) = 0;
@@ -132,9 +128,7 @@ public:
 private:
     using rooms = std::map<std::uint64_t, std::shared_ptr<subscriber>>; ///< By number.
 
-    void on_ready() override;
-    void on_lost() override;
-    void on_down() override;
+    void on_change() override;
     void on_message(std::string_view channel, std::string_view text) override;
     void wait_for_tick();
     void ask(std::vector<question> of_one_slot);

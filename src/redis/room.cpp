@@ -232,19 +232,18 @@ void remote_room::leave_if_done() {
 
 // ---- What the client reports
 
-void remote_room::on_ready() {
-    if (offers_.any_sent() != nullptr || !ghosts_.empty() || close_ != announcement::none) {
+void remote_room::on_change() {
+    if (!hub_->link().ready()) {
+        lose_membership();
+    } else if (must_join()) {
         join();
     }
     pump();
 }
 
-void remote_room::on_lost() {
-    lose_membership();
-}
-
-void remote_room::on_down() {
-    pump();
+/// Whether Redis must be told something, or may know something.
+bool remote_room::must_join() {
+    return offers_.any_sent() != nullptr || !ghosts_.empty() || close_ != announcement::none;
 }
 
 void remote_room::on_match(std::uint64_t number, std::string_view rest) {
@@ -269,14 +268,13 @@ void remote_room::look(std::vector<question>& into) {
     if (close_ == announcement::refused) {
         close_ = announcement::due;
     }
-    const bool is_owed = !ghosts_.empty() || close_ != announcement::none;
-    if (member_ != membership::joined) {
-        if (is_owed || offers_.any_sent() != nullptr) {
-            join();
+    if (member_ == membership::joined) {
+        if (must_join() || !offers_.empty() || !acknowledgements_.empty()) {
+            ask(into, false);
+            withdraw_ghosts();
         }
-    } else if (is_owed || !offers_.empty() || !acknowledgements_.empty()) {
-        ask(into, false);
-        withdraw_ghosts();
+    } else if (must_join()) {
+        join();
     }
     pump();
 }

@@ -68,9 +68,7 @@ private:
     enum class announcement : std::uint8_t { none, due, sent, refused };
     enum class membership : std::uint8_t { none, joining, comparing, joined };
 
-    void on_ready() override;
-    void on_lost() override;
-    void on_down() override;
+    void on_change() override;
     void on_match(std::uint64_t number, std::string_view rest) override;
     void look(std::vector<question>& into) override;
     void answered(const question& what, const call_reply& whole, const reply* mine) override;
@@ -111,6 +109,7 @@ private:
     std::set<std::uint64_t> some_acknowledgements();
     std::string reserve();
     std::uint64_t lowest() const;
+    bool must_join();
 
     // How offers end.
     template <class Then>

@@ -253,18 +253,16 @@ TEST_F(RedisClient, MayBeStoppedAtAnyMoment) {
     }
 }
 
-class silent_observer final : public redis::detail::client::observer {
+class observer_of_changes final : public redis::detail::client::observer {
 public:
-    std::function<void()> ready;
+    std::function<void()> change;
 
-    void on_ready() override { ready(); }
-    void on_lost() override { ADD_FAILURE(); }
-    void on_down() override { ADD_FAILURE(); }
+    void on_change() override { change(); }
     void on_message(std::string_view, std::string_view) override {}
 };
 
 TEST_F(RedisClient, GoesWithItsExecutionContext) {
-    silent_observer observer;
+    observer_of_changes observer;
     const auto token = std::make_shared<int>();
     std::weak_ptr<redis::detail::client> watched;
     {
@@ -273,7 +271,8 @@ TEST_F(RedisClient, GoesWithItsExecutionContext) {
             context.get_executor(), patient(server.unix_url()), std::vector<std::string>{channel},
             echo_script, static_cast<redis::detail::client::observer&>(observer));
         watched = client;
-        observer.ready = [&, self = client.get()] {
+        observer.change = [&, self = client.get()] {
+            EXPECT_TRUE(self->ready());
             server.suspend();
             // The handler owns the client, as the handlers of a room do.
             self->call({}, {}, [token, client](const auto&) { ADD_FAILURE(); });
@@ -281,7 +280,7 @@ TEST_F(RedisClient, GoesWithItsExecutionContext) {
         };
         client->start();
         context.run();
-        observer.ready = nullptr;
+        observer.change = nullptr;
     }
     EXPECT_EQ(token.use_count(), 1);
     EXPECT_TRUE(watched.expired());

@@ -63,7 +63,7 @@ public:
         int lost = 0;
         int down = 0;
         std::string error; ///< As of the last report.
-        std::uint64_t epoch = 0; ///< As of the last `on_ready`.
+        std::uint64_t epoch = 0; ///< As of the last time that it was ready.
         std::vector<std::string> messages;
     };
 
@@ -142,30 +142,21 @@ public:
     }
 
 private:
-    template <class Change>
-    void note(Change change) {
+    void on_change() override {
         const std::lock_guard lock(mutex_);
-        change(record_);
+        if (client_->ready()) {
+            ++record_.ready;
+            record_.epoch = client_->epoch();
+        } else {
+            ++(client_->down() ? record_.down : record_.lost);
+        }
         record_.error = client_->error();
         changed_.notify_all();
     }
-
-    void on_ready() override {
-        note([this](record& seen) {
-            ++seen.ready;
-            seen.epoch = client_->epoch();
-        });
-    }
-    void on_lost() override {
-        note([](record& seen) { ++seen.lost; });
-    }
-    void on_down() override {
-        note([](record& seen) { ++seen.down; });
-    }
     void on_message(std::string_view where, std::string_view text) override {
-        note([where, text](record& seen) {
-            seen.messages.push_back(std::string(where) + ' ' + std::string(text));
-        });
+        const std::lock_guard lock(mutex_);
+        record_.messages.push_back(std::string(where) + ' ' + std::string(text));
+        changed_.notify_all();
     }
 
     redis::net::io_context context_;
