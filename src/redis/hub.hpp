@@ -92,8 +92,6 @@ public:
     /// Any thread. Idempotent.
     void close() noexcept;
 
-    void shut_down();
-
     /// Any thread.
     bool is_connected() const;
     /// Any thread.
@@ -136,6 +134,7 @@ private:
     void look(const rooms& at);
     void set_state(bool connected, std::string error);
     void report();
+    void shut_down();
 
     const options options_;
     /// Unused from `random_used_` on. Small requests took OpenSSL a fifth of the client's time.

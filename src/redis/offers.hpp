@@ -106,7 +106,7 @@ public:
     std::shared_ptr<party> remove(offer& each) {
         auto who = std::move(each.who);
         row_of(each).erase(each.number);
-        all_.erase(each.number);
+        all_.erase(all_.find(each.number));
         return who;
     }
 

@@ -172,4 +172,13 @@ private:
 using connected_client = client_with_thread<false>;
 using ready_client = client_with_thread<true>;
 
+/// What the client says when it cannot connect.
+inline std::string error_of(redis::options chosen) {
+    connected_client client(std::move(chosen));
+    return client.wait_until_down().error;
+}
+inline std::string error_of(const std::string& url) {
+    return error_of(patient(url));
+}
+
 } // namespace tryst::test

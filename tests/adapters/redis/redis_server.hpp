@@ -7,6 +7,8 @@
 #include "redis/resp.hpp"
 #include "redis/stream.hpp"
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -40,6 +42,11 @@
 namespace tryst::test {
 
 using local_stream = redis::net::local::stream_protocol;
+
+/// Fails unless `part` occurs in `whole`.
+inline void expect_part(const std::string& whole, const std::string& part) {
+    EXPECT_NE(whole.find(part), whole.npos) << '"' << part << "\" is not in " << whole;
+}
 
 /// Returns `result` unless it is -1.
 inline int checked_call(int result, const char* call) {

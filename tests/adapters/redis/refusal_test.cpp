@@ -13,20 +13,6 @@ namespace {
 
 using kind = outcome::kind;
 
-/// What the client says when it cannot connect.
-std::string error_of(redis::options chosen) {
-    connected_client client(std::move(chosen));
-    return client.wait_until_down().error;
-}
-
-std::string error_of(const std::string& url) {
-    return error_of(patient(url));
-}
-
-void expect_part(const std::string& error, const std::string& part) {
-    EXPECT_NE(error.find(part), std::string::npos) << error;
-}
-
 /// Replies to this command only, and else as Redis does.
 fake_server::responder replies(const std::string& verb, const std::string& reply) {
     return [verb, reply](const auto& command) {

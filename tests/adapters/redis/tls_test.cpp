@@ -17,9 +17,7 @@ void expect_success(options chosen) {
 }
 
 void expect_error(options chosen, const std::string& part) {
-    connected_client client(std::move(chosen));
-    const std::string error = client.wait_until_down().error;
-    EXPECT_NE(error.find(part), std::string::npos) << error;
+    expect_part(error_of(std::move(chosen)), part);
 }
 
 class RedisTls : public testing::Test {
