@@ -2,8 +2,6 @@
 #include "client.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -71,10 +69,7 @@ void client::call(std::span<const std::string> keys, std::span<const std::string
     std::string& out = through->begin_request();
     append_header(out, '*', 3 + keys.size() + arguments.size());
     out += call_prefix_;
-    std::array<char, 24> digits; // NOLINT(cppcoreguidelines-pro-type-member-init)
-    const char* const end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), keys.size()).ptr;
-    append_argument(out, std::string_view(digits.data(), end));
+    append_argument(out, std::to_string(keys.size()));
     for (const std::string& key : keys) {
         append_argument(out, key);
     }
@@ -145,15 +140,15 @@ bool client::redirect(const redirection& target, std::string_view bytes, link::r
 }
 
 std::vector<std::shared_ptr<link>> client::links() const {
-    std::vector<std::weak_ptr<link>> known{main_};
-    for (const auto& [where, node] : nodes_) {
-        known.push_back(node);
-    }
     std::vector<std::shared_ptr<link>> all;
-    for (const std::weak_ptr<link>& each : known) {
+    const auto add = [&all](const std::weak_ptr<link>& each) {
         if (std::shared_ptr<link> one = each.lock()) {
             all.push_back(std::move(one));
         }
+    };
+    add(main_);
+    for (const auto& [where, node] : nodes_) {
+        add(node);
     }
     return all;
 }

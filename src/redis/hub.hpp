@@ -2,12 +2,12 @@
 // What a connection shares with its rooms: the client, the time, and the state that any thread may
 // ask for.
 //
-// Calls go in one direction:
+// Each file calls only those to its right:
 //
 //     connection --> room --> hub --> client --> link --> stream, resp
 //
-// A file on the right reports to the one on its left through an interface of its own: `subscriber`,
-// `client::observer`, `link::owner`.
+// It reports to the left through an interface of its own: `subscriber`, `client::observer`,
+// `link::owner`.
 #pragma once
 
 #include "client.hpp"

@@ -2,7 +2,6 @@
 #include "resp.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -34,10 +33,8 @@ std::size_t count_in(std::string_view digits, char type) {
 } // namespace
 
 void append_header(std::string& out, char mark, std::size_t number) {
-    std::array<char, 24> digits; // NOLINT(cppcoreguidelines-pro-type-member-init)
-    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     out += mark;
-    out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
+    out += std::to_string(number);
     out += end_of_line;
 }
 

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 
-TIMEOUT = 60
+from redis_server import TIMEOUT
 
 
 def parse(data):
