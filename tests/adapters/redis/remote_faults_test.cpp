@@ -301,16 +301,16 @@ TEST(RemoteFaults, TriesARefusedWithdrawalAgain) {
 // A user who may publish, and nothing else.
 TEST(RemoteFaults, BelievesNoMessageWithoutTheToken) {
     const redis_server server;
-    two_processes<redis::remote_channel<text>> both(server);
+    two_processes<> both(server);
     auto& [a, b, at_a, at_b] = both;
-    waiting sent(at_a.send("item"));
+    waiting first(at_a.exchange("item"));
     wait_for_waiting(at_b, 1);
     std::istringstream channels(server.command({"PUBSUB", "CHANNELS"}));
     const text token(32, 'a');
     for (text channel; channels >> channel;) {
         for (const text& message :
              {text("1:1"), "1:1 " + token + " forged", text("1:1  forged"), text("1:1 forged"),
-              text("closed:tryst:2:s:{pipe}"), text("tryst:2:s:{room}"), text(":"), text(" "),
+              text("closed:tryst:2:x:{room}"), text("tryst:2:x:{room}"), text(":"), text(" "),
               text("1:"), text("1:99999999999999999999"), text("99:1"), text("")}) {
             server.command({"PUBLISH", channel, message});
         }
@@ -318,8 +318,8 @@ TEST(RemoteFaults, BelievesNoMessageWithoutTheToken) {
     ASSERT_TRUE(sync_wait(at_a.statistics())); // after the messages
     EXPECT_EQ(sync_wait(at_b.statistics())->waiting, 1u);
     EXPECT_FALSE(at_a.is_closed());
-    EXPECT_EQ(sync_wait(at_b.receive()), "item");
-    EXPECT_TRUE(sent.get());
+    EXPECT_EQ(sync_wait(at_b.exchange("theirs", long_time)), "item");
+    EXPECT_EQ(first.get(), "theirs");
 }
 
 TEST(RemoteFaults, PublishesNoItemIfItShouldNot) {
