@@ -4,17 +4,13 @@ tryst_add_adapter(uring "io_uring"
     NOT_FOUND "liburing is not found; install version 2.3 (Debian: liburing-dev)"
     MODULE liburing
     SOURCES
-        src/uring/accept_stream.cpp
         src/uring/buffer_pool.cpp
         src/uring/buffer_table.cpp
         src/uring/completion.cpp
         src/uring/context.cpp
         src/uring/failure.cpp
-        src/uring/fork_guard.cpp
-        src/uring/opcodes.cpp
         src/uring/operation.cpp
         src/uring/reactor.cpp
-        src/uring/recv_stream.cpp
         src/uring/ring.cpp
         src/uring/stream.cpp
         src/uring/submissions.cpp
@@ -27,7 +23,6 @@ tryst_add_adapter(uring "io_uring"
         uring/context_options.hpp
         uring/descriptor.hpp
         uring/detail/operation_base.hpp
-        uring/detail/operation_state.hpp
         uring/detail/request.hpp
         uring/detail/stream.hpp
         uring/limits.hpp

@@ -6,7 +6,6 @@
 
 #include "opcodes.hpp"
 #include "trace.hpp"
-#include "user_data.hpp"
 
 #include <cerrno>
 #include <utility>

@@ -80,9 +80,6 @@ constexpr const opcode_traits& traits_of(opcode code) noexcept {
     return opcode_table[static_cast<std::size_t>(code)];
 }
 
-/// Writes the arguments of a request to a zeroed entry.
-void fill(io_uring_sqe& entry, const request& what) noexcept;
-
 /// Whether an operation was interrupted. Interrupted operations on the kernel's workers may end
 /// with ERESTARTSYS or one of its variants, which are not meant for user space.
 constexpr bool is_interruption(int result) noexcept {

@@ -133,7 +133,7 @@ void reactor::abandon(operation_base& operation) noexcept {
         loop_.executor().retract(&operation);
     }
     if (operation.is_in_kernel() && !is_in_child()) {
-        if (!owner_.is_here()) {
+        if (!is_owner()) {
             die("destroy a coroutine that waits for ", operation.name(),
                 " on the thread of its context; it was destroyed on another thread");
         }

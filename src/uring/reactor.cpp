@@ -19,6 +19,15 @@ namespace {
 /// search for the next operation (docs/adr/0006-run-cancels-operations-in-flight.md).
 constexpr unsigned cancel_batch = 16;
 
+/// A number for the calling thread that no other thread of the process ever gets. Never 0.
+/// `std::thread::id` would not do: a later thread may get the same id.
+std::uint64_t this_thread() noexcept {
+    static tryst::detail::atomic<std::uint64_t> last{0};
+    // Relaxed: the numbers only have to differ.
+    thread_local const std::uint64_t number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number;
+}
+
 } // namespace
 
 // ---- Set-up and end.
@@ -36,21 +45,28 @@ reactor::~reactor() {
 
 void reactor::claim_thread() {
     ring_.expect_parent();
-    switch (owner_.try_claim()) {
-    case owner_thread::claim::first:
+    std::uint64_t owner = 0;
+    // Relaxed: only the number matters; the context itself was handed over by its user.
+    // Failure relaxed: as on success.
+    if (owner_.compare_exchange_strong(owner, this_thread(), std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
         try {
             ring_.enable(max_workers_);
         } catch (...) {
-            owner_.release();
+            // Relaxed: only the number matters.
+            owner_.store(0, std::memory_order_relaxed);
             throw;
         }
-        break;
-    case owner_thread::claim::repeated:
-        break;
-    case owner_thread::claim::refused:
+    } else if (owner != this_thread()) {
         throw failure(EEXIST,
                       "io_uring_enter: a context can be run only by the thread that ran it first");
     }
+}
+
+/// Whether the calling thread runs the context.
+bool reactor::is_owner() const noexcept {
+    // Relaxed: only the owner itself can find its own number here.
+    return owner_.load(std::memory_order_relaxed) == this_thread();
 }
 
 void reactor::quiesce() noexcept {

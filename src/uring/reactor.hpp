@@ -8,19 +8,18 @@
  *   context.cpp, accept_stream.cpp, recv_stream.cpp ------> reactor
  *   reactor.cpp, completion.cpp, operation.cpp, stream.cpp: the members of reactor, and of
  *       operation_base and stream_base, which know the reactor by name only
- *   reactor ------> submissions, wakeup, buffer_table, owner_thread
+ *   reactor ------> submissions, wakeup, buffer_table
  *   submissions --> ring, operation_base;  in its .cpp: opcodes
  *   wakeup -------> ring, detail/run/inbox.hpp
  *   buffer_table -> ring, buffer_pool
- *   ring ---------> fork_guard
- *   all .cpp files: failure, trace, user_data, which include none of the above */
+ *   all .cpp files: failure, trace, which include none of the above */
 
 #include "buffer_table.hpp"
-#include "owner_thread.hpp"
 #include "ring.hpp"
 #include "submissions.hpp"
 #include "wakeup.hpp"
 
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/serial_queue.hpp>
 #include <tryst/detail/run/timer_heap.hpp>
 #include <tryst/uring/context.hpp>
@@ -93,6 +92,7 @@ public:
 private:
     using state = operation_state;
 
+    bool is_owner() const noexcept;
     void cancel(operation_base& operation, end_reason why) noexcept;
     void disarm(operation_base& operation) noexcept;
     static void expire(timer_node* node) noexcept;
@@ -112,7 +112,9 @@ private:
     tryst::detail::serial_queue& ready_;
     tryst::detail::timer_heap& timers_;
     std::array<unsigned, 2> max_workers_; ///< Bounded, unbounded; 0 keeps the kernel's limit.
-    owner_thread owner_;
+    /// The number of the thread that runs the context; 0 before the first run. Atomic because
+    /// threads that are refused read it, too.
+    tryst::detail::atomic<std::uint64_t> owner_{0};
     ring ring_;
     detail::submissions submissions_;
     buffer_table buffers_;

@@ -2,12 +2,12 @@
 #include "ring.hpp"
 
 #include "failure.hpp"
-#include "user_data.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
+#include <pthread.h>
 #include <unistd.h>
 
 namespace tryst::uring::detail {
@@ -47,8 +47,10 @@ io_uring set_up(unsigned entries) {
     throw uring_failure(error, "io_uring_setup");
 }
 
+} // namespace
+
 /// Checks the kernel's answer to io_uring_enter(2) (I30).
-void expect_temporary(int answer) noexcept {
+void ring::expect_temporary(int answer) noexcept {
     switch (-answer) {
     case EINTR:
     case EAGAIN: // no memory at the moment
@@ -72,9 +74,21 @@ void expect_temporary(int answer) noexcept {
     }
 }
 
-} // namespace
+void ring::die_in_child() noexcept {
+    die("a child process cannot use a context that its parent made before the fork; make a new one "
+        "in the child");
+}
 
-ring::ring(unsigned entries) : ring_(set_up(entries)) {
+ring::ring(unsigned entries) {
+    static const int error = ::pthread_atfork(nullptr, nullptr, [] {
+        // Relaxed: a child has one thread only while this handler runs in it.
+        forks.fetch_add(1, std::memory_order_relaxed);
+    });
+    if (error != 0) {
+        throw failure(error, "pthread_atfork");
+    }
+    forks_ = forks_so_far();
+    ring_ = set_up(entries);
     // A child must not share the ring's memory. If this fails, `expect_parent` still protects it.
     io_uring_ring_dontfork(&ring_);
 }

@@ -4,17 +4,51 @@
 /// Linux, liburing.
 #pragma once
 
-#include "fork_guard.hpp"
-
+#include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/time.hpp>
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 
 #include <liburing.h>
 
 namespace tryst::uring::detail {
+
+/// The kind of a completion.
+enum class tag : std::uint8_t {
+    operation, ///< An operation ended, or a multishot one has a result. With its address.
+    cancellation, ///< The answer to a request for cancellation. With the operation's address.
+    eventfd, ///< The poll of this context's eventfd ended.
+    wake, ///< A message from another context, which wakes this one.
+    sent_wake, ///< A message to another context was sent or refused. With that context's eventfd.
+    ignored, ///< No action is needed.
+};
+
+/// Addresses with a tag must be multiples of this.
+inline constexpr std::uint64_t tag_values = 8;
+
+/// The word that goes to the kernel and comes back, and the parts that it is made of.
+struct user_data {
+    std::uint64_t word;
+
+    user_data(std::uint64_t raw) noexcept : word(raw) {}
+    user_data(tag kind) noexcept : word(static_cast<std::uint64_t>(kind)) {}
+    user_data(tag kind, const void* address) noexcept
+        : word(reinterpret_cast<std::uintptr_t>(address) | static_cast<std::uint64_t>(kind)) {}
+    user_data(tag kind, int number) noexcept
+        : word(static_cast<std::uint64_t>(number) * tag_values | static_cast<std::uint64_t>(kind)) {
+    }
+
+    tag kind() const noexcept { return static_cast<tag>(word % tag_values); }
+    int number() const noexcept { return static_cast<int>(word / tag_values); }
+    template <class T>
+    T& target() const noexcept {
+        static_assert(alignof(T) >= tag_values);
+        return *reinterpret_cast<T*>(word - word % tag_values);
+    }
+};
 
 /* The ring
  *   new_entry --> submission queue --submit, submit_and_run_tasks, wait--> kernel
@@ -27,7 +61,9 @@ namespace tryst::uring::detail {
  * I29. One thread submits, waits and drains: the one that called `enable`.
  * I30. After `enable`, no call reports an error. After a temporary error the caller tries again in
  *     its next round. Any other error ends the program, because the completions that it waits for
- *     would never arrive. */
+ *     would never arrive.
+ *
+ * A child process shares its parent's ring, but not the ring's memory, so it must not use it. */
 class ring {
 public:
     using time_point = tryst::detail::clock::time_point;
@@ -50,14 +86,20 @@ public:
     unsigned setup_flags() const noexcept { return ring_.flags; }
     /// For liburing's registrations.
     io_uring* handle() noexcept { return &ring_; }
-    bool is_in_child() const noexcept { return fork_guard_.is_in_child(); }
-    void expect_parent() const noexcept { fork_guard_.expect_parent(); }
+    /// Whether this is a child's copy, inherited through fork(2).
+    bool is_in_child() const noexcept { return forks_ != forks_so_far(); }
+    /// Ends the program with a message if `is_in_child()`.
+    void expect_parent() const noexcept {
+        if (is_in_child()) {
+            die_in_child();
+        }
+    }
 
     // ---- Submissions.
 
-    /// A zeroed entry, to be submitted with the next system call; null if the kernel takes none
-    /// now.
-    io_uring_sqe* new_entry() noexcept {
+    /// An entry with no other arguments yet, to be submitted with the next system call; null if the
+    /// kernel takes none now.
+    io_uring_sqe* new_entry(io_uring_op code, user_data about) noexcept {
         expect_parent();
         io_uring_sqe* entry = io_uring_get_sqe(&ring_);
         if (entry == nullptr) {
@@ -66,6 +108,8 @@ public:
         }
         if (entry != nullptr) {
             std::memset(entry, 0, sizeof(*entry));
+            entry->opcode = static_cast<std::uint8_t>(code);
+            entry->user_data = about.word;
         }
         return entry;
     }
@@ -111,8 +155,18 @@ public:
     bool knows(unsigned kernel_opcode) noexcept;
 
 private:
-    fork_guard fork_guard_;
+    [[noreturn]] static void die_in_child() noexcept;
+    static void expect_temporary(int answer) noexcept;
+    static unsigned forks_so_far() noexcept {
+        // Relaxed: the number changes only while the child has one thread only.
+        return forks.load(std::memory_order_relaxed);
+    }
+
+    /// The number of forks between the process that made the first ring and this one.
+    inline static tryst::detail::atomic<unsigned> forks{0};
+
     io_uring ring_;
+    unsigned forks_; ///< The number of forks before this ring was made.
 };
 
 } // namespace tryst::uring::detail

@@ -3,7 +3,6 @@
 
 #include "opcodes.hpp"
 #include "trace.hpp"
-#include "user_data.hpp"
 
 #include <algorithm>
 
@@ -20,6 +19,29 @@ using state = operation_state;
 /// by itself.
 constexpr std::uint8_t cancel_tries = 8;
 
+// `context::fsync` passes its `data_only` as the flags.
+static_assert(IORING_FSYNC_DATASYNC == true);
+
+/// Writes the arguments of a request to an entry.
+void fill(io_uring_sqe& entry, const request& what) noexcept {
+    entry.fd = what.descriptor;
+    entry.len = what.length;
+    entry.addr = what.address;
+    entry.off = what.offset;
+    entry.rw_flags = static_cast<int>(what.flags); // a member of the union of all flags
+    entry.buf_index = what.buffer;
+    if (what.code == opcode::splice) { // has one more argument than a request has members
+        entry.splice_fd_in = static_cast<int>(what.flags);
+        entry.splice_flags = what.buffer;
+        entry.buf_index = 0;
+    } else if (what.code == opcode::accept_multishot) {
+        entry.ioprio = IORING_ACCEPT_MULTISHOT;
+    } else if (what.code == opcode::recv_multishot) {
+        entry.ioprio = IORING_RECV_MULTISHOT;
+        entry.len = 0; // as much as a buffer holds
+    }
+}
+
 } // namespace
 
 // ---- Into the kernel.
@@ -31,24 +53,25 @@ void submissions::submit(operation_base& operation) noexcept {
 }
 
 void submissions::queue(operation_base& operation) noexcept {
+    queue_before(queued_, operation);
+}
+
+void submissions::queue_before(list_links& place, operation_base& operation) noexcept {
     operation.enter(state::queued);
     operation.reason_ = end_reason::none;
-    operation.insert_before(queued_);
+    operation.move_before(place);
 }
 
 void submissions::restart(operation_base& operation) noexcept {
     // `cancel_all` cancels these newest first, so this one is older than those restarted before it.
     const bool is_older =
         operation.reason_ == end_reason::leaving && !waits_for_worker(operation.request_.code);
-    queue(operation);
-    if (is_older) {
-        operation.unlink();
-        operation.insert_before(*queued_.following);
-    }
+    queue_before(is_older ? *queued_.following : queued_, operation);
 }
 
 bool submissions::try_submit(operation_base& operation) noexcept {
-    io_uring_sqe* const entry = ring_.new_entry();
+    io_uring_sqe* const entry =
+        ring_.new_entry(traits_of(operation.request_.code).kernels, {tag::operation, &operation});
     if (entry == nullptr) {
         return false;
     }
@@ -56,14 +79,12 @@ bool submissions::try_submit(operation_base& operation) noexcept {
     if (operation.stream_ != nullptr && entry->opcode == IORING_OP_RECV) {
         entry->flags = IOSQE_BUFFER_SELECT;
     }
-    entry->user_data = user_data(tag::operation, &operation).word;
     if (operation.request_.code == opcode::close) {
         operation.request_.descriptor = -1; // now the kernel closes it, whatever the result is
     }
     operation.enter(state::in_flight);
     operation.cancel_tries_ = 0;
-    operation.unlink();
-    operation.insert_before(in_flight_);
+    operation.move_before(in_flight_);
     return true;
 }
 
@@ -78,8 +99,7 @@ void submissions::flush_backlog() noexcept {
 void submissions::cancel(operation_base& operation) noexcept {
     if (operation.state_ == state::in_flight) {
         operation.enter(state::cancel_queued);
-        operation.unlink();
-        operation.insert_before(cancels_);
+        operation.move_before(cancels_);
         flush_cancels();
     }
 }
@@ -87,8 +107,7 @@ void submissions::cancel(operation_base& operation) noexcept {
 void submissions::retry_cancel(operation_base& operation) noexcept {
     if (operation.cancel_tries_ < cancel_tries || ring_.has_task_work()) {
         operation.enter(state::cancel_queued);
-        operation.unlink();
-        operation.insert_before(cancels_);
+        operation.move_before(cancels_);
     }
 }
 
@@ -101,25 +120,22 @@ void submissions::cancel_all() noexcept {
             TRYST_TRACE(set_aside, &operation);
             operation.reason_ = end_reason::leaving;
             operation.enter(state::cancel_queued);
-            operation.unlink();
-            operation.insert_before(waits_for_worker(code) ? *cancels_.following : cancels_);
+            operation.move_before(waits_for_worker(code) ? *cancels_.following : cancels_);
         }
     }
 }
 
 bool submissions::try_submit_cancel(operation_base& operation) noexcept {
-    io_uring_sqe* const entry = ring_.new_entry();
+    io_uring_sqe* const entry =
+        ring_.new_entry(IORING_OP_ASYNC_CANCEL, {tag::cancellation, &operation});
     if (entry == nullptr) {
         return false;
     }
-    entry->opcode = IORING_OP_ASYNC_CANCEL;
     entry->fd = -1;
     entry->addr = user_data(tag::operation, &operation).word;
-    entry->user_data = user_data(tag::cancellation, &operation).word;
     operation.enter(state::cancelling);
     operation.cancel_tries_ = std::min<std::uint8_t>(operation.cancel_tries_ + 1, cancel_tries);
-    operation.unlink();
-    operation.insert_before(in_flight_);
+    operation.move_before(in_flight_);
     return true;
 }
 

@@ -68,6 +68,7 @@ public:
     void flush_cancels(unsigned most = ~0u) noexcept;
 
 private:
+    void queue_before(list_links& place, operation_base& operation) noexcept;
     void flush_backlog() noexcept;
     bool try_submit(operation_base& operation) noexcept;
     bool try_submit_cancel(operation_base& operation) noexcept;

@@ -3,7 +3,6 @@
 
 #include "failure.hpp"
 #include "trace.hpp"
-#include "user_data.hpp"
 
 #include <cerrno>
 
@@ -34,16 +33,16 @@ void wakeup::write_eventfd(int eventfd) noexcept {
 }
 
 bool wakeup::send_message(const sleeper& other) noexcept {
-    io_uring_sqe* const entry = can_message_ ? ring_.new_entry() : nullptr;
+    io_uring_sqe* const entry =
+        can_message_ ? ring_.new_entry(IORING_OP_MSG_RING, {tag::sent_wake, other.eventfd})
+                     : nullptr;
     if (entry == nullptr) {
         return false;
     }
     TRYST_TRACE(wake_by_message, other.ring);
-    entry->opcode = IORING_OP_MSG_RING;
     entry->fd = other.ring;
     entry->off = user_data(tag::wake).word;
     entry->flags = ring_.quiet_flag();
-    entry->user_data = user_data(tag::sent_wake, other.eventfd).word;
     ring_.submit(); // at once: this thread may be about to wait for the other context
     if (ring_.has_unsubmitted()) { // the kernel has not taken all entries
         ring_.revoke(*entry);
@@ -53,12 +52,11 @@ bool wakeup::send_message(const sleeper& other) noexcept {
 }
 
 bool wakeup::watch() noexcept {
-    io_uring_sqe* const entry = is_watching_ ? nullptr : ring_.new_entry();
+    io_uring_sqe* const entry =
+        is_watching_ ? nullptr : ring_.new_entry(IORING_OP_POLL_ADD, tag::eventfd);
     if (entry != nullptr) {
-        entry->opcode = IORING_OP_POLL_ADD;
         entry->fd = eventfd_.get();
         entry->poll32_events = POLLIN;
-        entry->user_data = user_data(tag::eventfd).word;
         is_watching_ = true;
     }
     return is_watching_;

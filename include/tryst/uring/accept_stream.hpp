@@ -30,14 +30,14 @@ public:
         using stream_base::next_operation::next_operation;
         ~next_operation() {
             abandon();
-            descriptor unclaimed(take_descriptor());
+            descriptor unclaimed(take_outcome());
         }
         /// For `co_await`: the connection.
         result<descriptor> await_resume() noexcept {
             if (outcome() < 0) {
                 return {"accept", error()};
             }
-            return {"accept", descriptor(take_descriptor())};
+            return {"accept", descriptor(take_outcome())};
         }
     };
 

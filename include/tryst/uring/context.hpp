@@ -105,7 +105,7 @@ public:
 
     /// Makes a round trip to the kernel, and does nothing.
     operation<void> nop(auto... limit) noexcept {
-        return make<void>({.code = opcode::nop}, {std::move(limit)...});
+        return make<void>(opcode::nop, {std::move(limit)...});
     }
 
     /// pread(2), or read(2) at the `current_position`.
@@ -138,65 +138,46 @@ public:
 
     /// fsync(2), or fdatasync(2) if `data_only`.
     operation<void> fsync(int file, bool data_only = false, auto... limit) noexcept {
-        return make<void>({.code = opcode::fsync, .descriptor = file, .flags = data_only},
-                          {std::move(limit)...});
+        return make<void>({opcode::fsync, file, 0, 0, data_only}, {std::move(limit)...});
     }
 
     /// openat(2), with O_CLOEXEC; `directory` may be AT_FDCWD.
     operation<descriptor> openat(int directory, const char* path, int flags, mode_t mode = 0,
                                  auto... limit) noexcept {
-        return make<descriptor>({.code = opcode::openat,
-                                 .descriptor = directory,
-                                 .length = mode,
-                                 .flags = bits(flags | O_CLOEXEC),
-                                 .address = bits(path)},
+        return make<descriptor>({opcode::openat, directory, path, mode, flags | O_CLOEXEC},
                                 {std::move(limit)...});
     }
 
     /// close(2) without blocking. The file is closed even if this is cancelled or never awaited.
     close_operation close(descriptor file, auto... limit) noexcept {
-        return {*reactor_,
-                {.code = opcode::close, .descriptor = file.release()},
-                {std::move(limit)...}};
+        return {*reactor_, {opcode::close, file.release()}, {std::move(limit)...}};
     }
 
     /// accept4(2), with SOCK_CLOEXEC. For many connections, see `accept_stream`.
     operation<descriptor> accept(int listener, auto... limit) noexcept {
-        return make<descriptor>(
-            {.code = opcode::accept, .descriptor = listener, .flags = SOCK_CLOEXEC},
-            {std::move(limit)...});
+        return make<descriptor>({opcode::accept, listener, 0, 0, int{SOCK_CLOEXEC}},
+                                {std::move(limit)...});
     }
 
     /// connect(2).
     operation<void> connect(int socket, const sockaddr* address, socklen_t length,
                             auto... limit) noexcept {
-        return make<void>({.code = opcode::connect,
-                           .descriptor = socket,
-                           .address = bits(address),
-                           .offset = length},
-                          {std::move(limit)...});
+        return make<void>({opcode::connect, socket, address, 0, 0, length}, {std::move(limit)...});
     }
 
     /// send(2), with MSG_NOSIGNAL: if the peer has closed, this fails with EPIPE and raises no
     /// signal.
     operation<std::size_t> send(int socket, std::span<const std::byte> from, int flags = 0,
                                 auto... limit) noexcept {
-        return make<std::size_t>({.code = opcode::send,
-                                  .descriptor = socket,
-                                  .length = length_of(from.size()),
-                                  .flags = bits(flags | MSG_NOSIGNAL),
-                                  .address = bits(from.data())},
-                                 {std::move(limit)...});
+        return make<std::size_t>(
+            {opcode::send, socket, from.data(), length_of(from.size()), flags | MSG_NOSIGNAL},
+            {std::move(limit)...});
     }
 
     /// recv(2).
     operation<std::size_t> recv(int socket, std::span<std::byte> into, int flags = 0,
                                 auto... limit) noexcept {
-        return make<std::size_t>({.code = opcode::recv,
-                                  .descriptor = socket,
-                                  .length = length_of(into.size()),
-                                  .flags = bits(flags),
-                                  .address = bits(into.data())},
+        return make<std::size_t>({opcode::recv, socket, into.data(), length_of(into.size()), flags},
                                  {std::move(limit)...});
     }
 
@@ -204,15 +185,14 @@ public:
     /// O_NONBLOCK, on which reads and writes may fail with EAGAIN.
     /// @returns the events.
     operation<unsigned> poll(int file, short events, auto... limit) noexcept {
-        return make<unsigned>(
-            {.code = opcode::poll, .descriptor = file, .flags = static_cast<std::uint16_t>(events)},
-            {std::move(limit)...});
+        return make<unsigned>({opcode::poll, file, 0, 0, static_cast<std::uint16_t>(events)},
+                              {std::move(limit)...});
     }
 
     /// Succeeds when its time limit is over. Uses a timer of the loop; only the earliest timer is
     /// passed to the kernel. Without a time limit, it waits for a stop.
     operation<void> timeout(auto limit, auto... other) noexcept {
-        return make<void>({.code = opcode::timeout}, {std::move(limit), std::move(other)...});
+        return make<void>(opcode::timeout, {std::move(limit), std::move(other)...});
     }
 
     // ---- Several buffers, messages.
@@ -235,11 +215,7 @@ public:
     /// this is over.
     operation<std::size_t> sendmsg(int socket, const msghdr* message, int flags = 0,
                                    auto... limit) noexcept {
-        return make<std::size_t>({.code = opcode::sendmsg,
-                                  .descriptor = socket,
-                                  .length = 1,
-                                  .flags = bits(flags | MSG_NOSIGNAL),
-                                  .address = bits(message)},
+        return make<std::size_t>({opcode::sendmsg, socket, message, 1, flags | MSG_NOSIGNAL},
                                  {std::move(limit)...});
     }
 
@@ -247,11 +223,7 @@ public:
     /// to must remain valid until this is over. If this is cancelled, `message` is unchanged.
     operation<std::size_t> recvmsg(int socket, msghdr* message, int flags = 0,
                                    auto... limit) noexcept {
-        return make<std::size_t>({.code = opcode::recvmsg,
-                                  .descriptor = socket,
-                                  .length = 1,
-                                  .flags = bits(flags),
-                                  .address = bits(message)},
+        return make<std::size_t>({opcode::recvmsg, socket, message, 1, flags},
                                  {std::move(limit)...});
     }
 
@@ -263,15 +235,9 @@ public:
                                   std::uint64_t into_offset, std::size_t length, unsigned flags = 0,
                                   auto... limit) noexcept {
         // A request has 16 bits left for the flags. The kernel knows four flags, refuses others.
-        return make<std::size_t>(
-            {.code = opcode::splice,
-             .buffer = static_cast<std::uint16_t>(flags < 0xffff ? flags : 0xffff),
-             .descriptor = into,
-             .length = length_of(length),
-             .flags = bits(from),
-             .address = from_offset,
-             .offset = into_offset},
-            {std::move(limit)...});
+        return make<std::size_t>({opcode::splice, into, from_offset, length_of(length), from,
+                                  into_offset, flags < 0xffff ? flags : 0xffff},
+                                 {std::move(limit)...});
     }
 
     // ---- Directories, properties of files, set-up and shutdown of sockets. Paths must remain
@@ -281,69 +247,43 @@ public:
     /// over.
     operation<void> statx(int directory, const char* path, int flags, unsigned mask,
                           struct ::statx* status, auto... limit) noexcept {
-        return make<void>({.code = opcode::statx,
-                           .descriptor = directory,
-                           .length = mask,
-                           .flags = bits(flags),
-                           .address = bits(path),
-                           .offset = bits(status)},
+        return make<void>({opcode::statx, directory, path, mask, flags, status},
                           {std::move(limit)...});
     }
 
     /// unlinkat(2); with AT_REMOVEDIR for a directory.
     operation<void> unlinkat(int directory, const char* path, int flags = 0,
                              auto... limit) noexcept {
-        return make<void>({.code = opcode::unlinkat,
-                           .descriptor = directory,
-                           .flags = bits(flags),
-                           .address = bits(path)},
-                          {std::move(limit)...});
+        return make<void>({opcode::unlinkat, directory, path, 0, flags}, {std::move(limit)...});
     }
 
     /// renameat2(2).
     operation<void> renameat(int from_directory, const char* from, int to_directory, const char* to,
                              unsigned flags = 0, auto... limit) noexcept {
-        return make<void>({.code = opcode::renameat,
-                           .descriptor = from_directory,
-                           .length = bits(to_directory),
-                           .flags = flags,
-                           .address = bits(from),
-                           .offset = bits(to)},
+        return make<void>({opcode::renameat, from_directory, from, to_directory, flags, to},
                           {std::move(limit)...});
     }
 
     /// mkdirat(2).
     operation<void> mkdirat(int directory, const char* path, mode_t mode, auto... limit) noexcept {
-        return make<void>({.code = opcode::mkdirat,
-                           .descriptor = directory,
-                           .length = mode,
-                           .address = bits(path)},
-                          {std::move(limit)...});
+        return make<void>({opcode::mkdirat, directory, path, mode}, {std::move(limit)...});
     }
 
     /// fallocate(2), of `length` bytes at `offset`.
     operation<void> fallocate(int file, int mode, std::uint64_t offset, std::uint64_t length,
                               auto... limit) noexcept {
-        return make<void>({.code = opcode::fallocate,
-                           .descriptor = file,
-                           .length = bits(mode),
-                           .address = length,
-                           .offset = offset},
+        return make<void>({opcode::fallocate, file, length, mode, 0, offset},
                           {std::move(limit)...});
     }
 
     /// shutdown(2). Operations that wait for the socket, such as a `recv`, end.
     operation<void> shutdown(int socket, int how, auto... limit) noexcept {
-        return make<void>({.code = opcode::shutdown, .descriptor = socket, .length = bits(how)},
-                          {std::move(limit)...});
+        return make<void>({opcode::shutdown, socket, 0, how}, {std::move(limit)...});
     }
 
     /// socket(2), with SOCK_CLOEXEC.
     operation<descriptor> socket(int domain, int type, int protocol = 0, auto... limit) noexcept {
-        return make<descriptor>({.code = opcode::socket,
-                                 .descriptor = domain,
-                                 .length = bits(protocol),
-                                 .offset = bits(type | SOCK_CLOEXEC)},
+        return make<descriptor>({opcode::socket, domain, 0, protocol, 0, type | SOCK_CLOEXEC},
                                 {std::move(limit)...});
     }
 
@@ -351,11 +291,6 @@ private:
     using opcode = detail::opcode;
     friend class accept_stream;
     friend class recv_stream;
-
-    static std::uint64_t bits(const void* address) noexcept {
-        return reinterpret_cast<std::uintptr_t>(address);
-    }
-    static std::uint32_t bits(int number) noexcept { return static_cast<std::uint32_t>(number); }
 
     template <class T>
     operation<T> make(const detail::request& what, limits&& until) noexcept {
@@ -366,19 +301,14 @@ private:
     template <class Item>
     operation<std::size_t> transfer(opcode code, int file, std::span<Item> items,
                                     std::uint64_t offset, limits&& until,
-                                    std::uint16_t registration = 0) noexcept {
-        return make<std::size_t>({.code = code,
-                                  .buffer = registration,
-                                  .descriptor = file,
-                                  .length = length_of(items.size()),
-                                  .address = bits(items.data()),
-                                  .offset = offset},
-                                 std::move(until));
+                                    unsigned registration = 0) noexcept {
+        return make<std::size_t>(
+            {code, file, items.data(), length_of(items.size()), 0, offset, registration},
+            std::move(until));
     }
 
-    template <class Byte>
     operation<std::size_t> transfer_fixed(opcode code, int file, const buffer& whole,
-                                          std::span<Byte> part, std::uint64_t offset,
+                                          std::span<const std::byte> part, std::uint64_t offset,
                                           limits&& until) noexcept {
         assert(part.data() >= whole.data() &&
                part.data() + part.size() <= whole.data() + whole.size() &&
@@ -389,15 +319,15 @@ private:
                             offset, std::move(until));
         }
         return transfer(code, file, part, offset, std::move(until),
-                        static_cast<std::uint16_t>(registration));
+                        static_cast<unsigned>(registration));
     }
 
     /// Reduces `size` to 32 bits, the width of the kernel's lengths. The kernel transfers at most
     /// `most` bytes at once anyway (MAX_RW_COUNT). It refuses `most` `iovec`s, as it would refuse
     /// `size` of them.
-    static std::uint32_t length_of(std::size_t size) noexcept {
+    static std::size_t length_of(std::size_t size) noexcept {
         constexpr std::size_t most = 0x7fff'f000;
-        return static_cast<std::uint32_t>(size < most ? size : most);
+        return size < most ? size : most;
     }
 
     int registration_of(const buffer_pool* pool) const noexcept;

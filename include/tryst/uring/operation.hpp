@@ -37,31 +37,21 @@ public:
     ~operation() {
         abandon();
         if constexpr (std::is_same_v<T, descriptor>) {
-            descriptor unclaimed(take_descriptor());
+            descriptor unclaimed(take_outcome());
         }
     }
 
     /// For `co_await`: the result.
     result<T> await_resume() noexcept {
-        if (outcome() < 0) {
-            return {name(), error()};
-        }
-        if constexpr (std::is_same_v<T, descriptor>) {
-            return {name(), descriptor(take_descriptor())};
+        if constexpr (std::is_void_v<T>) {
+            return result<void>(name(), error());
         } else {
-            return {name(), static_cast<T>(outcome())};
+            if (outcome() < 0) {
+                return {name(), error()};
+            }
+            return {name(), T(take_outcome())};
         }
     }
-};
-
-/// An operation without a value: it succeeds or fails.
-template <>
-class [[nodiscard]] operation<void> : public detail::operation_base {
-public:
-    using operation_base::operation_base;
-
-    /// For `co_await`: the result.
-    result<void> await_resume() noexcept { return result<void>(name(), error()); }
 };
 
 /// Closes a file. The file is closed even if the operation is cancelled, or never awaited.

@@ -65,17 +65,13 @@ public:
     /// Waits for the next piece; otherwise like an `operation<received>`.
     class [[nodiscard]] next_operation : public stream_base::next_operation {
     public:
-        /// Made by `next`.
-        next_operation(recv_stream& stream, limits&& until) noexcept
-            : stream_base::next_operation(stream, std::move(until)), owner_(&stream) {}
+        using stream_base::next_operation::next_operation;
         ~next_operation();
         /// For `co_await`: the piece.
         result<received> await_resume() noexcept;
 
     private:
         received take() noexcept;
-
-        recv_stream* owner_; ///< Null once the result is taken.
     };
 
     /// The next piece. Only one operation may wait for a stream at a time.

@@ -6,7 +6,6 @@
 
 #include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/executor.hpp>
-#include <tryst/uring/detail/operation_state.hpp>
 #include <tryst/uring/detail/request.hpp>
 #include <tryst/uring/limits.hpp>
 
@@ -38,7 +37,9 @@ struct list_links {
         following->previous = previous;
         previous = following = this;
     }
-    void insert_before(list_links& place) noexcept {
+    /// Moves to a place in this or another list. Precondition: `place` is not this element.
+    void move_before(list_links& place) noexcept {
+        unlink();
         previous = place.previous;
         following = &place;
         previous->following = following->previous = this;
@@ -88,6 +89,44 @@ struct list_links {
  * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null. It
  *     is posted for a stop, or to resume the coroutine. If the operation is over when the node of a
  *     stop runs, that node resumes the coroutine. */
+enum class operation_state : std::uint8_t {
+    created,
+    waiting,
+    queued,
+    in_flight,
+    cancel_queued,
+    cancelling,
+    completed,
+    over,
+};
+
+/// Whether the diagram has an arrow from one state to the other.
+constexpr bool may_follow(operation_state from, operation_state to) noexcept {
+    using enum operation_state;
+    constexpr auto any_of = [](auto... each) {
+        return ((1U << static_cast<unsigned>(each)) | ...);
+    };
+    constexpr unsigned targets[]{
+        any_of(waiting, queued, in_flight, over), // created
+        any_of(over), // waiting
+        any_of(in_flight, over), // queued
+        any_of(cancel_queued, queued, over), // in_flight
+        any_of(cancelling, queued, over), // cancel_queued
+        any_of(in_flight, completed), // cancelling
+        any_of(queued, over), // completed
+        any_of(queued), // over
+    };
+    return (targets[static_cast<unsigned>(from)] & any_of(to)) != 0;
+}
+
+/// Why an operation should end early.
+enum class end_reason : std::uint8_t {
+    none,
+    stop, ///< A stop was requested, its coroutine is destroyed, or its stream is full.
+    deadline,
+    leaving, ///< `run` returns. The operation starts again when the context runs again.
+};
+
 class operation_base : public tryst::detail::not_in_asio,
                        tryst::executor_node,
                        tryst::timer_node,
@@ -134,8 +173,9 @@ protected:
         return {result_ < 0 ? -result_ : 0, std::system_category()};
     }
 
-    /// The outcome as a file descriptor, which the caller then owns; -1 if there is none.
-    int take_descriptor() noexcept { return is_over() ? std::exchange(result_, -1) : -1; }
+    /// Takes the outcome, such as a file descriptor, which the caller then owns; negative if there
+    /// is none, or none any more.
+    int take_outcome() noexcept { return is_over() ? std::exchange(result_, -1) : -1; }
 
 private:
     friend class reactor;
@@ -157,7 +197,11 @@ private:
         state_ = to;
     }
     bool has_started() const noexcept { return state_ != state::created; }
-    bool is_in_kernel() const noexcept { return detail::is_in_kernel(state_); }
+    /// Whether the kernel has the operation, or still owes an answer about it.
+    bool is_in_kernel() const noexcept {
+        return state_ == state::in_flight || state_ == state::cancel_queued ||
+               state_ == state::cancelling || state_ == state::completed;
+    }
     /// Whether it was cancelled and will not start again.
     bool is_cancelled() const noexcept {
         return reason_ == end_reason::stop || reason_ == end_reason::deadline;

@@ -4,6 +4,7 @@
 /// Standard library only.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 namespace tryst::uring::detail {
@@ -41,17 +42,33 @@ enum class opcode : std::uint8_t {
     next, ///< Waits for the next completion of a multishot operation.
 };
 
+/// A number or an address, as the kernel takes them.
+struct request_field {
+    constexpr request_field(std::integral auto number) noexcept
+        : bits(static_cast<std::uint64_t>(number)) {}
+    request_field(const void* address) noexcept : bits(reinterpret_cast<std::uintptr_t>(address)) {}
+
+    std::uint64_t bits;
+};
+
 /// The members of a submission queue entry. The memory that they refer to must remain valid until
 /// the operation is over.
 struct request {
-    opcode code = opcode::nop;
-    std::uint16_t buffer =
-        0; ///< A registered buffer, or a group of provided buffers. splice: its flags.
-    int descriptor = -1;
-    std::uint32_t length = 0;
-    std::uint32_t flags = 0; ///< splice: the file to read from.
-    std::uint64_t address = 0;
-    std::uint64_t offset = 0;
+    /// The order is that of the arguments of most system calls.
+    request(opcode kind, int file = -1, request_field where = 0, request_field size = 0,
+            request_field options = 0, request_field position = 0, unsigned group = 0) noexcept
+        : code(kind), buffer(static_cast<std::uint16_t>(group)), descriptor(file),
+          length(static_cast<std::uint32_t>(size.bits)),
+          flags(static_cast<std::uint32_t>(options.bits)), address(where.bits),
+          offset(position.bits) {}
+
+    opcode code;
+    std::uint16_t buffer; ///< A registered buffer, or a group of buffers. splice: its flags.
+    int descriptor;
+    std::uint32_t length;
+    std::uint32_t flags; ///< splice: the file to read from.
+    std::uint64_t address;
+    std::uint64_t offset;
 };
 
 } // namespace tryst::uring::detail

@@ -75,10 +75,12 @@ protected:
     class next_operation : public operation_base {
     public:
         next_operation(stream_base& stream, limits&& until) noexcept
-            : operation_base(*stream.reactor_, {.code = opcode::next}, std::move(until)) {
+            : operation_base(*stream.reactor_, opcode::next, std::move(until)) {
             stream_ = &stream;
         }
-        ~next_operation() { abandon(); }
+
+    protected:
+        stream_base& stream() const noexcept { return *stream_; }
     };
 
     /// @param room  the number of queued completions at which the source is cancelled.
