@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The kernel's table of registered buffers, with one entry for each pool.
-/// Linux, liburing.
 #pragma once
 
 #include "ring.hpp"

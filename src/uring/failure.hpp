@@ -2,7 +2,6 @@
 /// @file
 /// Failures of system calls: exceptions that name the setting or limit at fault, and the
 /// termination of the program if a context cannot continue.
-/// POSIX.
 #pragma once
 
 #include <string>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The properties of each kind of operation. A new kind needs a row here and a member of `context`.
-/// liburing.
 #pragma once
 
 #include <tryst/uring/operation.hpp>

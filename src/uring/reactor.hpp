@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The compiled part of a context: connects its loop and its operations to the kernel.
-/// Linux, liburing.
 #pragma once
-
-/* Includes; an arrow means "includes", and there are no cycles
- *   context.cpp, accept_stream.cpp, recv_stream.cpp ------> reactor
- *   reactor.cpp, completion.cpp, operation.cpp, stream.cpp: the members of reactor, and of
- *       operation_base and stream_base, which know the reactor by name only
- *   reactor ------> submissions, wakeup, buffer_table
- *   submissions --> ring, operation_base;  in its .cpp: opcodes
- *   wakeup -------> ring, detail/run/inbox.hpp
- *   buffer_table -> ring, buffer_pool
- *   all .cpp files: failure, trace, which include none of the above */
 
 #include "buffer_table.hpp"
 #include "ring.hpp"
@@ -42,7 +31,8 @@ namespace tryst::uring::detail {
  *      the loop, resumes the coroutine.
  *   4. A stop, a deadline, or the destruction of the coroutine calls `cancel` (operation.cpp). The
  *      operation still ends by step 3 if the kernel has it (I37).
- * The states are in tryst/uring/detail/operation_base.hpp. For sleep see wakeup.hpp. */
+ * operation.cpp and stream.cpp also contain members of operation_base and stream_base. The states
+ * are in tryst/uring/detail/operation_base.hpp. For sleep see wakeup.hpp. */
 class reactor {
 public:
     /// @throws std::system_error

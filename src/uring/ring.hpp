@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// One io_uring: its set-up, its two queues, and the errors of the system calls that serve them.
-/// Linux, liburing.
 #pragma once
 
 #include <tryst/detail/platform/atomic.hpp>

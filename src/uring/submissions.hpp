@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The operations of a context that are in the kernel or on their way there, and their
-/// cancellations. Linux, liburing.
+/// cancellations.
 #pragma once
 
 #include "ring.hpp"

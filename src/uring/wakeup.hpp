@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Wakes a context that sleeps in the kernel from other threads.
-/// Linux, liburing. Model: tests/spin/uring.pml.
+/// Model: tests/spin/uring.pml.
 #pragma once
 
 #include "ring.hpp"

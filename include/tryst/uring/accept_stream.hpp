@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Accepts many connections of a listening socket with a single request to the kernel.
-/// Standard library only.
 #pragma once
 
 #include <tryst/uring/context.hpp>

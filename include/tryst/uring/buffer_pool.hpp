@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Page-aligned buffers, whose memory can be registered with the kernel.
-/// Standard library only.
 #pragma once
 
 #include <cassert>

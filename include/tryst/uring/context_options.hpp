@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The settings of a `context`.
-/// Standard library only.
 #pragma once
 
 namespace tryst::uring {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The owner of a file descriptor.
-/// POSIX. Never allocates or throws.
 #pragma once
 
 #include <utility>

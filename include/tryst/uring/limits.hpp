@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The conditions that end an operation early.
-/// Standard library only.
 #pragma once
 
 #include <tryst/detail/platform/time.hpp>

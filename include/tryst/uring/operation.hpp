@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// One operation of the kernel: the type that the members of `context` return, to be awaited once.
-/// Standard library only. Never allocates.
 #pragma once
 
 #include <tryst/uring/descriptor.hpp>

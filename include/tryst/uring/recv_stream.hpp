@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// Receives the data of a socket in many pieces with a single request to the kernel.
-/// Standard library only.
 #pragma once
 
 #include <tryst/uring/buffer_pool.hpp>

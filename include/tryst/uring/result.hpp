@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The outcome of an operation of the kernel: a value or an error, and the operation's name.
-/// Standard library only.
 #pragma once
 
 #include <cassert>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The part of an operation that does not depend on the type of its result.
-/// Standard library only. Never allocates.
 #pragma once
 
 #include <tryst/detail/run/wrong_coroutine.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// The arguments of an operation, in the form in which the kernel takes them.
-/// Standard library only.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
 /// A multishot operation, which the kernel completes again and again.
-/// Standard library only.
 #pragma once
 
 #include <tryst/uring/detail/operation_base.hpp>
