@@ -51,12 +51,14 @@ public:
     /// `make(limit...)` makes an operation. A stop has been requested, so it does not start.
     template <class Make>
     void expect_stops(Make make) {
+        const request_log requests;
         const auto stop = stopped.get_token();
         EXPECT_EQ(run([&] { return make(stop); }), std::errc::operation_canceled);
         EXPECT_EQ(run([&] { return make(24h, stop); }), std::errc::operation_canceled);
         EXPECT_EQ(run([&] { return make(stop, clock::now() + 24h); }),
                   std::errc::operation_canceled);
         EXPECT_EQ(run([&] { return make(limits(24h, stop)); }), std::errc::operation_canceled);
+        EXPECT_EQ(requests.count(is_operation), 0);
     }
 
     /// The same, for an operation that waits until its time is over.
@@ -84,18 +86,26 @@ TEST_F(UringLimits, OfOperationsThatWait) {
         SCOPED_TRACE(name);
         expect_limits([&](auto... limit) { return make(with, loop, limit...); });
     });
-    tryst::uring::accept_stream connections(loop, with.port.get());
-    expect_limits([&](auto... limit) { return connections.next(limit...); });
-    tryst::uring::recv_stream pieces(loop, with.sockets.reader.get());
-    expect_limits([&](auto... limit) { return pieces.next(limit...); });
+    {
+        tryst::uring::accept_stream connections(loop, with.port.get());
+        expect_limits([&](auto... limit) { return connections.next(limit...); });
+    }
+    {
+        tryst::uring::recv_stream pieces(loop, with.sockets.reader.get());
+        expect_limits([&](auto... limit) { return pieces.next(limit...); });
+    }
+    EXPECT_TRUE(with.is_untouched());
 }
 
 TEST_F(UringLimits, OfOperationsThatNeedNotWait) {
     std::optional<workplace> at;
-    for_each_deed([&](const char* name, auto, auto make) {
+    for_each_deed([&](const char* name, auto is_done, auto make) {
         SCOPED_TRACE(name);
         at.emplace(); // with the files that the operation needs
         expect_stops([&](auto... limit) { return make(*at, loop, limit...); });
+        if constexpr (!std::is_null_pointer_v<decltype(is_done)>) {
+            EXPECT_FALSE(is_done(*at));
+        }
         EXPECT_EQ(run([&] { return make(*at, loop, never.get_token(), 24h); }), std::error_code());
     });
     expect_stops([&](auto... limit) { return loop.close(make_file(), limit...); });
@@ -196,16 +206,6 @@ void for_each_wait(Body body) {
     check("recv_stream", await_piece);
 }
 
-TEST(UringCancellation, ByAStopBeforeTheStartIsFinal) {
-    for_each_wait([](waiting& it) {
-        const request_log requests;
-        it.stop.request_stop();
-        it.run(it.stop.get_token());
-        it.expect_stopped();
-        EXPECT_EQ(requests.count(is_operation), 0);
-    });
-}
-
 TEST(UringCancellation, ByAStopOfAnotherThreadEndsTheWait) {
     for (const bool is_asleep : {true, false}) { // or may be anything
         for_each_wait([is_asleep](waiting& it) {
@@ -235,24 +235,19 @@ TEST(UringCancellation, ByAStopOfItsOwnLoopEndsTheWait) {
 }
 
 TEST(UringCancellation, ByAStopBetweenTwoRunsEndsTheWait) {
-    for_each_wait([](waiting& it) {
-        it.start({24h, it.stop.get_token()});
-        it.stop.request_stop();
-        it.loop->run();
-        it.expect_stopped();
-    });
-}
-
-TEST(UringCancellation, ByAStopAfterTheLoopWasLeftEndsTheWait) {
-    for_each_wait([](waiting& it) {
-        it.start(it.stop.get_token());
-        leave(*it.loop);
-        if (!it.got) { // a connect is over already
-            it.stop.request_stop();
-            it.loop->run();
-        }
-        it.expect_stopped();
-    });
+    for (const bool is_left : {false, true}) {
+        for_each_wait([is_left](waiting& it) {
+            it.start({24h, it.stop.get_token()});
+            if (is_left) {
+                leave(*it.loop);
+            }
+            if (!it.got) { // else it is a connect
+                it.stop.request_stop();
+                it.loop->run();
+            }
+            it.expect_stopped();
+        });
+    }
 }
 
 TEST(UringCancellation, ByADeadlineIsNeverEarly) {
@@ -389,19 +384,6 @@ void for_each_work(int times, Body body) {
             it.got.reset();
             body(it, i);
         }
-    });
-}
-
-TEST(UringDeed, IsNotBegunAfterAStop) {
-    for_each_work(1, [](deed& it, int) {
-        const request_log requests;
-        std::stop_source stop;
-        stop.request_stop();
-        it.loop.spawn(it.start(stop.get_token()));
-        it.loop.run();
-        it.expect_done_or(std::errc::operation_canceled);
-        EXPECT_EQ(*it.got, std::errc::operation_canceled);
-        EXPECT_EQ(requests.count(is_operation), 0);
     });
 }
 

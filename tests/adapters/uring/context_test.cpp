@@ -229,6 +229,7 @@ result<> fsync_while_opening(context& loop, std::size_t openers,
     return *synced;
 }
 
+/// Expects that so many opens use up the workers of `few`.
 void expect_exhausted(context& few, std::size_t openers) {
     EXPECT_EQ(fsync_while_opening(few, openers, 50ms).error(), std::errc::timed_out);
 }
@@ -245,19 +246,12 @@ TEST(UringWorkers, AreUsedUpByOpensThatBlockUnlessThereMayBeMore) {
     }).join();
 }
 
-TEST(UringWorkers, AreLimitedForAThreadThatHasRunAnotherContext) {
-    std::thread([] {
+TEST(UringWorkers, AreLimitedForTheThreadThatRunsTheContext) {
+    context few({.max_bounded_workers = 1}); // is made by another thread
+    std::thread([&few] {
         context plain;
         EXPECT_TRUE(run_one(plain, [&] { return plain.nop(); }));
-        context few({.max_bounded_workers = 1});
         expect_exhausted(few, 1);
-    }).join();
-}
-
-TEST(UringWorkers, AreLimitedForAThreadThatHasNotMadeTheContext) {
-    std::thread([] {
-        context few({.max_bounded_workers = 1});
-        std::thread([&] { expect_exhausted(few, 1); }).join();
     }).join();
 }
 
