@@ -226,6 +226,18 @@ private:
 
 // ---- Contexts
 
+/// Expects that `body` throws an error of the system call `name`.
+template <class Body>
+void expect_throws(int code, const char* name, Body body) {
+    try {
+        body();
+        ADD_FAILURE() << name << " did not fail";
+    } catch (const std::system_error& error) {
+        EXPECT_EQ(error.code(), std::error_code(code, std::system_category()));
+        EXPECT_TRUE(std::string(error.what()).starts_with(name)) << error.what();
+    }
+}
+
 template <class Condition>
 void yield_until(Condition holds) {
     while (!holds()) {

@@ -98,13 +98,14 @@ struct errands {
     enum outcome : std::uint8_t { done, cancelled, expired, outcomes };
 
     template <class T>
-    bool add(const uring::result<T>& got, bool may_be_stopped) {
+    bool add(const uring::result<T>& got, const limits& until) {
         if (got) {
             ++count.at(done);
             return true;
         }
         const bool was_stopped = got.error() == std::errc::operation_canceled;
-        EXPECT_TRUE((was_stopped && may_be_stopped) || got.error() == std::errc::timed_out)
+        EXPECT_TRUE((was_stopped && until.stop().stop_possible()) ||
+                    got.error() == std::errc::timed_out)
             << got.message();
         ++count.at(was_stopped ? cancelled : expired);
         return false;
@@ -126,27 +127,25 @@ public:
 
     task<bool> read(uring::context& home, errands& all, limits until) {
         std::uint32_t number = 0;
-        const bool may_be_stopped = until.stop().stop_possible();
         const auto got =
             co_await home.read(ends_.reader.get(), std::as_writable_bytes(std::span(&number, 1)),
-                               uring::current_position, std::move(until));
+                               uring::current_position, until);
         if (got) {
             EXPECT_EQ(*got, sizeof(number));
             EXPECT_EQ(number, next_out_++) << "a cancelled operation has transferred something";
         }
-        co_return all.add(got, may_be_stopped);
+        co_return all.add(got, until);
     }
 
     task<bool> write(uring::context& home, errands& all, limits until) {
-        const bool may_be_stopped = until.stop().stop_possible();
         const auto put =
             co_await home.write(ends_.writer.get(), std::as_bytes(std::span(&next_in_, 1)),
-                                uring::current_position, std::move(until));
+                                uring::current_position, until);
         if (put) {
             EXPECT_EQ(*put, sizeof(next_in_));
             ++next_in_;
         }
-        co_return all.add(put, may_be_stopped);
+        co_return all.add(put, until);
     }
 
     /// Writes at once, and without a context.
@@ -186,18 +185,16 @@ task<> writing_party(uring::context& home, scene& s, errands& all, numbered_pipe
     dice random(seed);
     while (!all.over.load(std::memory_order_relaxed)) {
         const unsigned roll = random.roll();
-        auto until = some_limits(s, random);
-        const bool may_be_stopped = until.stop().stop_possible();
+        const auto until = some_limits(s, random);
         if (roll < 10) {
-            co_await pipe.write(home, all, std::move(until));
+            co_await pipe.write(home, all, until);
         } else if (roll < 14) {
-            const auto got = co_await home.nop(std::move(until));
-            all.add(got, may_be_stopped);
+            const auto got = co_await home.nop(until);
+            all.add(got, until);
         } else {
-            const auto deadline = until.deadline();
-            const auto got = co_await home.timeout(std::move(until));
-            if (all.add(got, may_be_stopped)) {
-                EXPECT_GE(steady::now(), deadline);
+            const auto got = co_await home.timeout(until);
+            if (all.add(got, until)) {
+                EXPECT_GE(steady::now(), until.deadline());
             }
         }
     }
@@ -311,9 +308,8 @@ TEST_F(UringStress, AContextMayEndWhileOthersCompleteWhatWaitsInIt) {
 // ---- A frame ends.
 
 bare_coroutine wait_for_a_while(uring::context& home, errands& all, limits until) {
-    const bool may_be_stopped = until.stop().stop_possible();
-    const auto got = co_await home.timeout(std::move(until));
-    all.add(got, may_be_stopped);
+    const auto got = co_await home.timeout(until);
+    all.add(got, until);
 }
 
 /// Destroys frames that wait, at the moment when stops and deadlines arrive.
@@ -362,15 +358,14 @@ task<> receive_in_order(uring::context& home, scene& s, errands& all, int socket
     std::vector<uring::received> held;
     std::uint8_t expected = 0;
     while (!at_end && !::testing::Test::HasFailure()) {
-        auto until = some_limits(s, random);
-        const bool may_be_stopped = until.stop().stop_possible();
-        auto got = co_await stream.next(std::move(until));
+        const auto until = some_limits(s, random);
+        auto got = co_await stream.next(until);
         if (got.error() == std::errc::no_buffer_space) {
             ++short_of_buffers;
             held.clear();
             continue;
         }
-        if (!all.add(got, may_be_stopped)) {
+        if (!all.add(got, until)) {
             continue;
         }
         for (const std::byte each : got->bytes()) {
