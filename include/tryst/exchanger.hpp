@@ -6,9 +6,9 @@
 
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
-#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/single_slot.hpp>
+#include <tryst/detail/meet/swap.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>
 #include <tryst/result.hpp>

@@ -6,9 +6,10 @@
 
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
+#include <tryst/detail/meet/eliminating.hpp>
+#include <tryst/detail/meet/fifo.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
-#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/exchange_operation.hpp>

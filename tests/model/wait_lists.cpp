@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace tryst::model {
@@ -227,7 +228,7 @@ private:
         w.touched = mine;
         while (true) {
             match_result seen{match_result::empty};
-            if (!offers || WaitList::spreads) {
+            if (!offers || std::is_same_v<WaitList, detail::dual_stack>) {
                 seen = list_->try_match(own);
             }
             if (offers &&

@@ -163,7 +163,7 @@ def split(include: Path, files: tuple[str, ...]) -> Iterator[Mutant]:
 
 def logic() -> Iterator[Mutant]:
     """Steps left out, made twice, or made in another order."""
-    protocol = "detail/meet/protocol.hpp"
+    steps, offers, swap = "detail/meet/steps.hpp", "detail/meet/offers.hpp", "detail/meet/swap.hpp"
     slot = "detail/meet/slot.hpp"
     arena = "detail/meet/arena.hpp"
     inbox = "detail/run/inbox.hpp"
@@ -175,98 +175,102 @@ def logic() -> Iterator[Mutant]:
     loop = "detail/run/event_loop.hpp"
 
     swap_post = "        if (suspended) {\n            post(q);\n        }\n"
-    yield Mutant("the partner's post: dropped", protocol, swap_post, "")
-    yield Mutant("the partner's post: doubled", protocol, swap_post, swap_post.replace(
+    yield Mutant("the partner's post: dropped", steps, swap_post, "")
+    yield Mutant("the partner's post: doubled", steps, swap_post, swap_post.replace(
         "post(q);", "post(q);\n            post(q);"))
-    yield Mutant("the partner is posted before `moving` ends", protocol,
-                 "        if (moving != nullptr) {\n            moving->end_move();\n        }\n" + swap_post,
-                 swap_post + "        if (moving != nullptr) {\n            moving->end_move();\n        }\n")
-    yield Mutant("the swap of the items: dropped", protocol,
-                 "        w.swap_items(q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete(q",
-                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete(q")
-    yield Mutant("the partner's outcome: dropped", protocol,
-                 "        q.result = how;\n        if (in_list", "        if (in_list")
-    yield Mutant("the outcome is written after `done`", protocol,
-                 "        return in_list ? complete_limited(q) : complete_by_signal(q);\n",
-                 "        const bool parked = in_list ? complete_limited(q) : complete_by_signal(q);\n"
+    yield Mutant("the partner is posted before `moving` ends", steps,
+                 "        end_move(moving);\n" + swap_post, swap_post + "        end_move(moving);\n")
+    yield Mutant("the swap of the items: dropped", steps,
+                 "        swap_items(w, q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_list(q",
+                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_list(q")
+    yield Mutant("the swap of the items in the arena: dropped", steps,
+                 "        swap_items(w, q);\n        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_arena(q",
+                 "        set_own_outcome(w, outcome::exchanged);\n        end_swap(complete_in_arena(q")
+    yield Mutant("the partner's outcome: dropped", steps,
+                 "        q.result = how;\n        return q.kind", "        return q.kind")
+    yield Mutant("the partner's outcome in the arena: dropped", steps,
+                 "        q.result = how;\n        return complete_by", "        return complete_by")
+    yield Mutant("the outcome is written after `done`", steps,
+                 "        return q.kind == waiter::kind_type::unstoppable || complete_limited(q);\n",
+                 "        const bool parked = q.kind == waiter::kind_type::unstoppable || complete_limited(q);\n"
                  "        q.result = how;\n        return parked;\n")
-    yield Mutant("a completion posts whether or not its waiter is parked", protocol,
+    yield Mutant("the outcome in the arena is written after `done`", steps,
+                 "        q.result = how;\n        return complete_by_signal(q);\n",
+                 "        const bool parked = complete_by_signal(q);\n        q.result = how;\n        return parked;\n")
+    yield Mutant("a completion posts whether or not its waiter is parked", steps,
                  "        const bool suspended = q.state.complete(arena_).is_parked();\n",
                  "        q.state.complete(arena_);\n        const bool suspended = true;\n")
     yield Mutant("a failed claim is taken for a success", "detail/meet/single_slot.hpp",
                  "        if (!claim(seen)) {\n", "        if (!claim(seen) && false) {\n")
-    yield Mutant("completed in place although a stop may come", protocol,
+    yield Mutant("completed in place although a stop may come", steps,
                  "q.executor.alone_here() && !is_limited(q.at)", "q.executor.alone_here()")
-    yield Mutant("completed in place from anywhere", protocol,
+    yield Mutant("completed in place from anywhere", steps,
                  "q.executor.alone_here() && !is_limited(q.at)", "!is_limited(q.at)")
-    yield Mutant("nobody may skip the signal, but the completer does", protocol,
-                 "        if (in_list && q.kind == waiter::kind_type::unstoppable) {", "        if (in_list) {")
-    yield Mutant("the look at the signal, first of a check: dropped", protocol,
+    yield Mutant("nobody may skip the signal, but the completer does", steps,
+                 "        return q.kind == waiter::kind_type::unstoppable || complete_limited(q);\n", "        return true;\n")
+    yield Mutant("the look at the signal, first of a check: dropped", offers,
                  "        if (w.state.is_done()) {\n            return arrival::completed;\n        }\n"
-                 "        if (arena::index_of", "        if (arena::index_of",
+                 "        if (Arena::index_of", "        if (Arena::index_of",
                  known="the announcement that follows looks again; the look only saves it")
     announcement = ("        const signal::view seen = w.state.begin_withdraw();\n        if (seen.is_done()) {\n"
                     "            return arrival::completed;\n        }\n"
                     "        if (seen.has_failed_to_withdraw()) {\n            give_way();\n            return arrival::claimed;\n        }\n")
     look_up = "        slot& here = slot_of(w); // after the announcement, which keeps the exchanger alive (I5)\n"
-    yield Mutant("a check does not look for `done` in its announcement", protocol, announcement + look_up,
+    yield Mutant("a check does not look for `done` in its announcement", offers, announcement + look_up,
                  announcement.replace("seen.is_done()", "false") + look_up)
-    yield Mutant("a check looks up its slot before it announces itself", protocol, announcement + look_up,
+    yield Mutant("a check looks up its slot before it announces itself", offers, announcement + look_up,
                  "        slot& here = slot_of(w);\n        static_cast<void>(here.peek());\n" + announcement)
-    yield Mutant("the withdrawal of a check is not announced", protocol, announcement + look_up,
+    yield Mutant("the withdrawal of a check is not announced", offers, announcement + look_up,
                  "        if (w.state.is_done()) {\n            return arrival::completed;\n        }\n" + look_up)
-    yield Mutant("an expired offer does not reset its signal", protocol,
+    yield Mutant("an expired offer does not reset its signal", offers,
                  "        w.state.reset(); // no stop and no deadline is in force before it waits in the wait list\n", "")
-    yield Mutant("an expired offer waits in slot 1", protocol,
-                 "        return arrive<OwnsThread>(w, false, &here);", "        return arrive<OwnsThread>(w, true, &here);",
+    yield Mutant("an expired offer waits in slot 1", swap,
+                 "meet<Party>(w, false, &moving)", "meet<Party>(w, true, &moving)",
                  known="it only offers again above slot 0, which its own expiry has shrunk")
-    yield Mutant("`moving` is left at once", protocol,
+    yield Mutant("`moving` is left at once", offers,
                  "        TRYST_TRACE(expiry, this, std::addressof(w));\n",
                  "        TRYST_TRACE(expiry, this, std::addressof(w));\n        here.end_move();\n")
-    yield Mutant("`moving` does not end", protocol,
-                 "                if (found.kind == match_result::offered) {\n                    if (moving != nullptr) {\n"
-                 "                        moving->end_move();\n                    }\n",
-                 "                if (found.kind == match_result::offered) {\n")
+    yield Mutant("`moving` does not end", swap,
+                 "                    base::end_move(moving);\n", "")
     yield Mutant("parked before the stop is looked for", signal,
                  "        bits seen = 0;\n        // [W2]",
                  "        bits seen = word_.fetch_or(parked, std::memory_order_acq_rel);\n"
                  "        if (seen == 0) {\n            return view(0);\n        }\n        // [W2]")
-    yield Mutant("the stop that came before parking: forgotten", protocol,
+    yield Mutant("the stop that came before parking: forgotten", steps,
                  "            seen = w.state.begin_withdraw();\n        }\n        if (seen.is_done()) {\n            return false;",
                  "            return true;\n        }\n        if (seen.is_done()) {\n            return false;")
-    yield Mutant("a failed withdrawal of the owner is taken for a success", protocol,
+    yield Mutant("a failed withdrawal of the owner is taken for a success", steps,
                  "        if (withdraw_from_list(w, why)) {\n            TRYST_TRACE(own_stop, this, std::addressof(w));",
                  "        if (withdraw_from_list(w, why), true) {\n            TRYST_TRACE(own_stop, this, std::addressof(w));")
-    yield Mutant("a failed withdrawal of a canceller is taken for a success", protocol,
+    yield Mutant("a failed withdrawal of a canceller is taken for a success", steps,
                  "        if (withdraw_from_list(w, reason(by_deadline))) {\n            TRYST_TRACE(stop, this, std::addressof(w));",
                  "        if (withdraw_from_list(w, reason(by_deadline)), true) {\n            TRYST_TRACE(stop, this, std::addressof(w));")
-    yield Mutant("a canceller does not look for `parked`", protocol, " || !seen.is_parked()) {", ") {")
-    yield Mutant("a canceller does not look for another", protocol,
+    yield Mutant("a canceller does not look for `parked`", steps, " || !seen.is_parked()) {", ") {")
+    yield Mutant("a canceller does not look for another", steps,
                  "seen.is_done() || seen.is_stopped() || !", "seen.is_done() || !")
     stopped = "            w.result = reason(by_deadline);\n            detail::post(w);\n"
-    yield Mutant("the post of a stopped waiter: dropped", protocol, stopped, "            w.result = reason(by_deadline);\n")
-    yield Mutant("the post of a stopped waiter: doubled", protocol, stopped, stopped + "            detail::post(w);\n")
-    yield Mutant("a late canceller does not say that it has left", protocol,
+    yield Mutant("the post of a stopped waiter: dropped", steps, stopped, "            w.result = reason(by_deadline);\n")
+    yield Mutant("the post of a stopped waiter: doubled", steps, stopped, stopped + "            detail::post(w);\n")
+    yield Mutant("a late canceller does not say that it has left", steps,
                  "            TRYST_TRACE(late_stop, this, std::addressof(w));\n            fail_withdraw(w);\n",
                  "            TRYST_TRACE(late_stop, this, std::addressof(w));\n")
-    yield Mutant("close: the waiter of slot 0 is forgotten", protocol,
+    yield Mutant("close: the waiter of slot 0 is forgotten", steps,
                  "last != nullptr && complete_closed(*last)", "last == reinterpret_cast<waiter*>(1)")
-    yield Mutant("close: its post is doubled", protocol,
+    yield Mutant("close: its post is doubled", steps,
                  "            if (complete_closed(q)) {\n                post(q);\n",
                  "            if (complete_closed(q)) {\n                post(q);\n                post(q);\n")
-    yield Mutant("close: it is not counted", protocol,
-                 "        arena_.pin();\n        if constexpr (WaitList::eliminates) {",
-                 "        if constexpr (WaitList::eliminates) {",
+    yield Mutant("close: it is not counted", steps,
+                 "        arena_.pin();\n        const auto take = [this]", "        const auto take = [this]",
                  also=("        arena_.unpin();\n        if (is_inline) {", "        if (is_inline) {"))
-    yield Mutant("close: it lets go of the exchanger before the last waiter is complete", protocol,
+    yield Mutant("close: it lets go of the exchanger before the last waiter is complete", steps,
                  "        const bool suspended = last != nullptr",
                  "        arena_.unpin();\n        const bool suspended = last != nullptr",
                  also=("        arena_.unpin();\n        if (is_inline) {", "        if (is_inline) {"))
-    yield Mutant("close: the slots above 0 are forgotten", protocol,
-                 "                complete(*q, outcome::closed, false);\n", "",)
-    yield Mutant("the exchanger is destroyed without waiting", protocol, "        arena_.drain();\n", "")
-    yield Mutant("the exchanger is destroyed without closing", protocol,
-                 "        close();\n        arena_.drain();\n", "        arena_.drain();\n")
+    yield Mutant("close: the slots above 0 are forgotten", offers,
+                 "                    base::complete_in_arena(*q, outcome::closed);\n", "")
+    yield Mutant("the exchanger is destroyed without waiting", swap, "        arena_.drain();\n", "")
+    yield Mutant("the exchanger is destroyed without closing", swap,
+                 "        base::close();\n        arena_.drain();\n", "        arena_.drain();\n")
     yield Mutant("`drain` does not wait for pins", arena,
                  "        detail::yield_until([&] { return pins_.load(std::memory_order_acquire) == 0; });\n", "")
     yield Mutant("`drain` does not wait for `moving`", arena,
@@ -280,10 +284,10 @@ def logic() -> Iterator[Mutant]:
                        "            TRYST_TRACE(pinned, std::addressof(exchanger));\n            exchanger.pin();\n"))
     yield Mutant("the exchanger is not pinned", signal,
                  "            if (pinned != view(seen).is_withdrawing()) {", "            if (false) {")
-    yield Mutant("a late withdrawal does not unpin the exchanger", protocol,
+    yield Mutant("a late withdrawal does not unpin the exchanger", steps,
                  "        arena_.unpin();\n        return arrival::completed;\n",
                  "        return arrival::completed;\n")
-    yield Mutant("`try_match_all` looks at slot 0 only", protocol,
+    yield Mutant("`try_match_all` looks at slot 0 only", offers,
                  "            if (match_in_group(w, i).kind == group_visit::matched) {\n",
                  "            if (false) {\n")
     turn = "        this->run = after_turn<Done>;\n        this->executor.post(this);\n"
@@ -501,31 +505,31 @@ def stack() -> Iterator[Mutant]:
 def elimination() -> Iterator[Mutant]:
     """Two colours in the arena."""
 
-    def mutant(name: str, before: str, after: str, known: str = "") -> Mutant:
-        return Mutant(f"elimination: {name}", "detail/meet/protocol.hpp", before, after, known=known)
+    offers, eliminating = "detail/meet/offers.hpp", "detail/meet/eliminating.hpp"
 
-    yield mutant("a party meets its own colour", "            } else if (slot::matches(W::side, offer)) {\n",
+    def mutant(file: str, name: str, before: str, after: str, known: str = "") -> Mutant:
+        return Mutant(f"elimination: {name}", file, before, after, known=known)
+
+    yield mutant(offers, "a party meets its own colour", "            } else if (slot::matches(W::side, offer)) {\n",
                  "            } else {\n")
-    yield mutant("a failed claim is taken for a success",
-                 "                if (here.claim(offer)) {\n                    swap_with(w, q, false, moving);\n"
+    yield mutant(offers, "a failed claim is taken for a success",
+                 "                if (here.claim(offer)) {\n                    base::swap_in_arena(w, q, moving);\n"
                  "                    return {group_visit::matched};",
-                 "                if (here.claim(offer), true) {\n                    swap_with(w, q, false, moving);\n"
+                 "                if (here.claim(offer), true) {\n                    base::swap_in_arena(w, q, moving);\n"
                  "                    return {group_visit::matched};")
-    yield mutant("a failed offer is taken for a success",
-                 "                    if (slot_of(w).offer(std::addressof(w), W::side)) {\n",
-                 "                    if (slot_of(w).offer(std::addressof(w), W::side), true) {\n")
-    yield mutant("`moving` does not end",
-                 "\n            if (found.kind == match_result::offered) {\n                if (moving != nullptr) {\n"
-                 "                    moving->end_move();\n                }\n",
-                 "\n            if (found.kind == match_result::offered) {\n")
-    yield mutant("`moving` does not end where a partner was found on the way",
-                 "                    swap_with(w, q, false, moving);\n", "                    swap_with(w, q, false, nullptr);\n")
-    yield mutant("close: the arena stays in use", "            arena_.shut();", "            static_cast<void>(0);")
-    yield mutant("close: all but one slot of a group are forgotten",
-                 "i != arena_.capacity() * arena::group_size; ++i) {", "i != arena_.capacity(); ++i) {")
+    yield mutant(eliminating, "a failed offer is taken for a success",
+                 "                    if (base::offer(w, base::slot_of(w))) {\n",
+                 "                    if (base::offer(w, base::slot_of(w)), true) {\n")
+    yield mutant(eliminating, "`moving` does not end",
+                 "                base::end_move(moving);\n", "")
+    yield mutant(offers, "`moving` does not end where a partner was found on the way",
+                 "                    base::swap_in_arena(w, q, moving);\n", "                    base::swap_in_arena(w, q);\n")
+    yield mutant(eliminating, "close: the arena stays in use", "        arena_.shut();\n", "")
+    yield mutant(offers, "close: all but one slot of a group are forgotten",
+                 "i != arena_.capacity() * Arena::group_size; ++i) {", "i != arena_.capacity(); ++i) {")
     yield Mutant("elimination: no arrival looks at the stack first", "detail/meet/arena.hpp",
                  "highest(bound()) != 0 && !comes_up(per_thread<thread_state>())", "highest(bound()) != 0")
-    yield mutant("an arrival that skipped the stack pushes without a look",
+    yield mutant(eliminating, "an arrival that skipped the stack pushes without a look",
                  "        bool tried = moving == nullptr && !arena_.has_grown();\n",
                  "        bool tried = true;\n",
                  known="`enqueue_or_match` finds the other colour on the stack, and the arrival starts again")
@@ -543,7 +547,7 @@ def pool() -> Iterator[Mutant]:
 
 def select() -> Iterator[Mutant]:
     """The steps of a selection."""
-    protocol = "detail/meet/protocol.hpp"
+    steps = "detail/meet/steps.hpp"
     commitment = "detail/meet/commitment.hpp"
     selection = "detail/meet/selection.hpp"
     cases = "detail/meet/selection_cases.hpp"
@@ -567,43 +571,43 @@ def select() -> Iterator[Mutant]:
     yield mutant(commitment, "a canceller posts without a decision", "is_parked ? none(by_deadline) : by_deadline ? expired : stopped",
                  "by_deadline ? expired : stopped")
     yield mutant(commitment, "that the owner was parked is not kept", "to_word(q) | (is_parked ? was_parked : 0)", "to_word(q)")
-    yield mutant(protocol, "a stale waiter is not handed back", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
-    yield mutant(protocol, "a hand-back does not pin the exchanger", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
+    yield mutant(steps, "a stale waiter is not handed back", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n", "")
+    yield mutant(steps, "a hand-back does not pin the exchanger", "            q.state.complete(arena_); // its owner may be withdrawing it (I5)\n",
                  "            struct {\n                void pin() {}\n                void unpin() {}\n            } nothing;\n"
                  "            q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
-    ends = ("        end_swap(complete(q, outcome::exchanged, in_list), q, moving);\n",
+    ends = ("        end_swap(complete_in_list(q, outcome::exchanged), q, moving);\n",
             "        end_swap(suspended, q, moving);\n")
-    yield mutant(protocol, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
-    yield mutant(protocol, "the owner decides after it has posted another selection", ends[1], ends[1] + own,
-                 also=(own + "        const bool suspended", "        const bool suspended"))
-    yield mutant(protocol, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
-    yield mutant(protocol, "a waiter of a selection is taken for another", "in_list && q.kind == waiter::kind_type::selecting", "false")
-    yield mutant(protocol, "a party swaps with a stale waiter",
+    yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
+    yield mutant(steps, "the owner decides after it has posted another selection", ends[1], ends[1] + own,
+                 also=(own + "        commitment& its", "        commitment& its"))
+    yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
+    yield mutant(steps, "a waiter of a selection is taken for another", "q.kind == waiter::kind_type::selecting) {\n            return swap_with_case", "false) {\n            return swap_with_case")
+    yield mutant(steps, "a party swaps with a stale waiter",
                  "        if (committed == commitment::commit_result::stale) {\n            return false;\n        }\n", "")
-    yield mutant(protocol, "a stale waiter ends the arrival", "                found.kind = match_result::collided;\n                return false;\n",
+    yield mutant(steps, "a stale waiter ends the arrival", "                found.kind = match_result::collided;\n                return false;\n",
                  "                return true;\n")
-    yield mutant(protocol, "the item is not delivered", "        commitment_of(q).deliver(q);\n", "")
-    yield mutant(protocol, "an owner that runs is posted", "        if (committed == commitment::commit_result::parked) {", "        if (true) {")
-    yield mutant(protocol, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
-    yield mutant(protocol, "the owner does not wait for a claimed waiter", "        detail::spin_until([&] { return try_withdraw(w, why) != arrival::claimed; });\n",
-                 "        try_withdraw(w, why);\n")
-    yield mutant(protocol, "a closer keeps a claimed waiter without a decision",
+    yield mutant(commitment, "the item is not delivered", "        deliver(q);\n", "")
+    yield mutant(commitment, "an owner that runs is posted", "        if (committed == commit_result::parked) {", "        if (true) {")
+    yield mutant(steps, "a closer ignores the decision", "        if (q.kind != waiter::kind_type::selecting) {", "        if (true) {")
+    yield mutant(steps, "the owner does not wait for a claimed waiter", "        detail::spin_until([&] { return try_withdraw(w, take) != arrival::claimed; });\n",
+                 "        try_withdraw(w, take);\n")
+    yield mutant(steps, "a closer keeps a claimed waiter without a decision",
                  "        const auto take = [this](waiter& q) { return take_closed(q); };\n",
                  "        const auto take = [](waiter& q) { return q.result == outcome::pending; };\n",
                  also=("            if (complete_closed(q)) {\n", "            if (take_closed(q) && complete_closed(q)) {\n"))
     yield mutant(selection, "a case that a partner has left is left again",
                  "        cases_.for_each([&](auto& each) {\n            if (&each != won) {\n",
                  "        cases_.for_each([&](auto& each) {\n            each.at = stage::offered;\n            if (&each != won) {\n")
-    yield mutant(protocol, "a closer decides when it completes",
+    yield mutant(steps, "a closer decides when it completes",
                  "        if (q.kind == waiter::kind_type::selecting) {\n            return true;\n        }\n        observer_",
                  "        if (q.kind == waiter::kind_type::selecting) {\n            const auto committed = commit(q);\n"
                  "            return committed != commitment::commit_result::stale &&\n"
-                 "                   complete_case(q, outcome::closed, committed);\n        }\n        observer_",
+                 "                   commitment::of(q).complete(q, outcome::closed, committed);\n        }\n        observer_",
                  also=("            return true;\n        }\n        const auto committed = commit(q);\n",
                        "            return true;\n        }\n        return true;\n        const auto committed = commit(q);\n"))
-    yield mutant(protocol, "a partner leaves the lists of an owner that runs",
-                 "        if (suspended && commitment_of(q).leave_parked != nullptr) {", "        if (commitment_of(q).leave_parked != nullptr) {")
+    yield mutant(steps, "a partner leaves the lists of an owner that runs",
+                 "        if (suspended && its.leave_parked != nullptr) {", "        if (its.leave_parked != nullptr) {")
     yield mutant(selection, "the other cases are not left", "                each.leave();\n", "                static_cast<void>(each);\n")
     yield mutant(selection, "the selected case is left", "            if (&each != won) {", "            if (static_cast<void>(won), true) {")
     yield mutant("detail/meet/poll_order.hpp", "the order of registration is that of the arguments",
@@ -627,7 +631,7 @@ def select() -> Iterator[Mutant]:
 
 def interleavings() -> Iterator[Mutant]:
     """Mistakes that only certain orders of the parties' steps show."""
-    protocol, operation = "detail/meet/protocol.hpp", "detail/meet/operation.hpp"
+    steps, offers, operation = "detail/meet/steps.hpp", "detail/meet/offers.hpp", "detail/meet/operation.hpp"
     slot, single_slot, signal = "detail/meet/slot.hpp", "detail/meet/single_slot.hpp", "detail/meet/signal.hpp"
     commitment, parker = "detail/meet/commitment.hpp", "detail/run/parker.hpp"
     queue, segments = "detail/meet/dual_queue.hpp", "detail/meet/segment_list.hpp"
@@ -643,20 +647,22 @@ def interleavings() -> Iterator[Mutant]:
     yield Mutant("a failed claim is tried again without a look", single_slot, "        if (!claim(seen)) {\n",
                  "        while (!claim(seen)) {\n        }\n        if (false) {\n")
     yield Mutant("a completion does not set `done`", signal, "static_cast<bits>(seen | done)", "seen")
-    yield Mutant("a completion is made twice", protocol,
+    yield Mutant("a completion is made twice", steps,
                  "        const bool suspended = q.state.complete(arena_).is_parked();\n",
                  "        q.state.complete(arena_);\n        const bool suspended = q.state.complete(arena_).is_parked();\n")
-    yield Mutant("an expired offer parks in the arena", protocol, "        if (arena::index_of(w.place) == 0) {\n            return",
-                 "        if (true) {\n            return")
+    yield Mutant("an expired offer parks in the arena", offers, "        if (Arena::index_of(w.place) == 0) {\n            return arrival",
+                 "        if (true) {\n            return arrival")
     yield Mutant("an offer in the arena never expires", operation, " && patience::lasts(this)) {", ") {")
-    yield Mutant("an arrival looks at its slot of the arena first", protocol, "        if constexpr (WaitList::eliminates) {\n"
-                 "            if (arena_.skips_list()) {\n", "        if constexpr (!WaitList::eliminates) {\n            if (arena_.has_grown()) {\n")
+    yield Mutant("an arrival looks at its slot of the arena first", "detail/meet/swap.hpp",
+                 "        match_result found = arena_.list().try_match(W::side);\n        return base::apply",
+                 "        if (arena_.has_grown()) {\n            return false;\n        }\n"
+                 "        match_result found = arena_.list().try_match(W::side);\n        return base::apply")
     yield Mutant("limits come into force with an offer in the arena", operation,
                  "            patience::begin(this);\n", "            base::start_limits();\n            patience::begin(this);\n",
                  also=("            base::start_limits();\n            return protocol_->park(mine());\n",
                        "            if (!is_limited(this->at)) {\n                base::start_limits();\n            }\n"
                        "            return protocol_->park(mine());\n"))
-    yield Mutant("an expired offer resets its signal before it leaves its slot", protocol,
+    yield Mutant("an expired offer resets its signal before it leaves its slot", offers,
                  "        if (!here.begin_move(", "        w.state.reset();\n        if (!here.begin_move(")
     yield Mutant("an owner whose withdrawal failed does not say so", signal, "also_parked ? withdraw_failed | parked :",
                  "also_parked ? parked :")
@@ -667,10 +673,9 @@ def interleavings() -> Iterator[Mutant]:
                  "        const state was = word_.load(std::memory_order_acquire);\n"
                  "        word_.store(how, std::memory_order_release);\n        return was;\n")
     yield Mutant("select: a selection is not held while it registers", commitment, "word_{held};", "word_{open};")
-    leave = ("        if (suspended && commitment_of(q).leave_parked != nullptr) {\n"
-             "            commitment_of(q).leave_parked(commitment_of(q));\n        }\n")
+    leave = ("        if (suspended && its.leave_parked != nullptr) {\n            its.leave_parked(its);\n        }\n")
     end = "        end_swap(suspended, q, moving);\n"
-    yield Mutant("select: a partner leaves the other lists after it has posted the owner", protocol, leave + end, end + leave)
+    yield Mutant("select: a partner leaves the other lists after it has posted the owner", steps, leave + end, end + leave)
     yield Mutant("parker: an owner falls asleep although the token is there", parker, "word_.sleep(no_token);",
                  "word_.sleep(word_.value.load(std::memory_order_relaxed));")
 
@@ -737,15 +742,15 @@ def executors() -> Iterator[Mutant]:
 
 def counters() -> Iterator[Mutant]:
     """What counts, and the numbers of its threads."""
-    protocol, observer, numbers = "detail/meet/protocol.hpp", "detail/meet/observer.hpp", "detail/platform/thread_number.hpp"
-    yield Mutant("counters: a canceller does not pin the exchanger", protocol,
+    steps, observer, numbers = "detail/meet/steps.hpp", "detail/meet/observer.hpp", "detail/platform/thread_number.hpp"
+    yield Mutant("counters: a canceller does not pin the exchanger", steps,
                  "            arena_.pin();\n            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
                  "                observer_.ended(w, why);\n            }\n            arena_.unpin();\n",
                  "            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
                  "                observer_.ended(w, why);\n            }\n")
     yield Mutant("counters: a party that moves from the arena counts as one more", observer,
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
-    yield Mutant("counters: a stale waiter is not counted", protocol,
+    yield Mutant("counters: a stale waiter is not counted", steps,
                  "            observer_.ended(q, outcome::not_selected);\n", "")
     yield Mutant("counters: an end without a wait is no arrival", observer,
                  "            count(counted_event::wait, !ending.began.is_set());\n", "")

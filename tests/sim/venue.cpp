@@ -3,15 +3,16 @@
 
 #include "support/insides.hpp"
 
+#include <type_traits>
+
 namespace tryst::test {
 
 using sim::lifo_exchanger;
 using stack_protocol = detail::protocol<detail::dual_stack, detail::observer<counted>>;
-using stack_arena = detail::basic_arena<detail::dual_stack>;
+using stack_arena = detail::basic_arena<detail::dual_stack, 4>;
 
 /// An explicit instantiation may name private members ([temp.spec.general]).
-template <std::unique_ptr<stack_protocol> lifo_exchanger::* Inside,
-          stack_arena stack_protocol::* Arena>
+template <std::unique_ptr<stack_protocol> lifo_exchanger::* Inside, auto Arena>
 struct opened_stack {
     friend stack_arena& arena_of(lifo_exchanger& ex) noexcept { return *(ex.*Inside).*Arena; }
 };

@@ -13,7 +13,7 @@ template <class T, std::unique_ptr<protocol> exchanger<T>::* Inside>
 struct opened {
     friend protocol& inside_of(exchanger<T>& ex) noexcept { return *(ex.*Inside); }
 };
-template <arena protocol::* Arena>
+template <auto Arena>
 struct opened_protocol {
     friend arena& slots_of(protocol& inside) noexcept { return inside.*Arena; }
 };

@@ -8,6 +8,8 @@
 #include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/detail/meet/protocol.hpp>
 
+#include <cstdint>
+
 namespace tryst::test {
 
 using stack_protocol = detail::protocol<detail::dual_stack>;
@@ -15,13 +17,15 @@ using stack_protocol = detail::protocol<detail::dual_stack>;
 /// An explicit instantiation may name private members ([temp.spec.general]).
 template <auto Arena>
 struct opened_arena;
-template <class WaitList, detail::basic_arena<WaitList> detail::protocol<WaitList>::* Arena>
+template <class WaitList, std::uint32_t GroupSize, class Steps,
+          detail::basic_arena<WaitList, GroupSize> Steps::* Arena>
 struct opened_arena<Arena> {
-    friend detail::basic_arena<WaitList>& arena_of(detail::protocol<WaitList>& inside) noexcept {
+    friend detail::basic_arena<WaitList, GroupSize>&
+    arena_of(detail::protocol<WaitList>& inside) noexcept {
         return inside.*Arena;
     }
 };
-detail::basic_arena<detail::dual_stack>& arena_of(stack_protocol& inside) noexcept;
+detail::basic_arena<detail::dual_stack, 4>& arena_of(stack_protocol& inside) noexcept;
 template struct opened_arena<&stack_protocol::arena_>;
 
 /// Lets the calling thread's next arrival, if the arena is in use, look at the stack first or not.

@@ -249,7 +249,7 @@ protected:
     static match_result arrive(List& list, waiter& w, colour side) {
         while (true) {
             match_result seen{match_result::empty};
-            if (List::spreads) {
+            if (!is_queue) {
                 seen = list.try_match(side);
             }
             if (seen.kind == match_result::empty || seen.kind == match_result::own_side) {

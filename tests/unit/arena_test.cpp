@@ -316,7 +316,7 @@ TEST_F(Meeting, OfAnArrivalIsWithTheWaiterAtHomeAndThenWithTheOneInItsOwnSlot) {
         party first(3);
         party second(4);
         const auto come = [&](party& w) {
-            return on_thread            ? other.arrive<true>(w, true)
+            return on_thread            ? other.arrive<detail::thread_party>(w, true)
                    : other.try_match(w) ? arrival::completed
                                         : other.arrive(w, true);
         };
@@ -378,10 +378,10 @@ TEST_F(Meeting, EndsInAllSlotsWithAClose) {
 TEST_F(Meeting, InTheWaitListLeadsAThreadToTheSlotOfItsPartner) {
     grow(p, 4);
     set_probe(2);
-    ASSERT_EQ(p.arrive<true>(a, false), arrival::waiting);
+    ASSERT_EQ(p.arrive<detail::thread_party>(a, false), arrival::waiting);
     set_probe(3);
     offer_by_hand(b, 4);
-    EXPECT_EQ(p.expire<true>(b), arrival::completed);
+    EXPECT_EQ(p.expire<detail::thread_party>(b), arrival::completed);
     EXPECT_EQ(this_thread().probe, 2U);
 }
 

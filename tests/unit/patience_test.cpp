@@ -118,11 +118,11 @@ struct claimed_operation {
     using result = bool;
     static constexpr bool is_timed = true;
 
-    template <bool OwnsThread>
+    template <class /*Party*/>
     detail::arrival begin(executor_ref /*on*/, bool /*spent*/) noexcept {
         return detail::arrival::claimed;
     }
-    template <bool OwnsThread>
+    template <class /*Party*/>
     detail::arrival look_again() noexcept {
         return detail::arrival::completed;
     }

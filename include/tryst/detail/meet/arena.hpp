@@ -35,7 +35,7 @@ inline bool comes_up(thread_state& here) noexcept {
 }
 
 /* The arena
- * Slot 0 is the wait list, the only place where a waiter may stay (I2, protocol.hpp). Slots 1 to
+ * Slot 0 is the wait list, the only place where a waiter may stay (I2, offers.hpp). Slots 1 to
  * `bound` are for elimination: pairs that meet there do not write to the wait list's cache line.
  * The bound begins at 0, so an exchanger without contention uses only the wait list.
  *
@@ -64,13 +64,14 @@ inline bool comes_up(thread_state& here) noexcept {
  *            It counts this as a collision
  *   follow   a thread whose offer has expired, and which then finds a waiter in the wait list,
  *            takes the probe of that waiter's thread. Both use the same slot from then on */
-template <wait_list WaitList>
+/// @tparam GroupSize  the number of slots at each index.
+template <wait_list WaitList, std::uint32_t GroupSize = 1>
 class alignas(line_pair) basic_arena {
 public:
+    using list_type = WaitList;
     static constexpr std::size_t max_capacity = 255;
 
-    /// The number of slots at each index.
-    static constexpr std::uint32_t group_size = WaitList::eliminates ? 4 : 1;
+    static constexpr std::uint32_t group_size = GroupSize;
 
     explicit basic_arena(std::size_t capacity)
         : capacity_(static_cast<std::uint32_t>((std::min)(capacity, max_capacity))),
@@ -80,8 +81,7 @@ public:
     WaitList& list() noexcept { return list_; }
     const WaitList& list() const noexcept { return list_; }
 
-    /// Slot `index`, from 1 to `capacity()`; or, if the wait list eliminates, one of the
-    /// `group_size` slots there.
+    /// One of the slots at `index`, which is from 1 to `capacity()`.
     slot& at(std::size_t index, std::uint32_t member = 0) noexcept {
         return spread_[index - 1].members[member];
     }
@@ -203,7 +203,7 @@ public:
     }
 
     /// Makes the destructor wait until `unpin`: for a withdrawal whose waiter is being completed
-    /// (I5, signal.hpp), for a withdrawal of several steps (I6, protocol.hpp), or for a close.
+    /// (I5, signal.hpp), for a withdrawal of several steps (I6, steps.hpp), or for a close.
     void pin() noexcept {
         // [A3] relaxed: other operations order it. A withdrawer's [A4] comes after it has seen
         // `done` ([W4]), which follows the pin. A party that destroys the exchanger has seen the
@@ -229,7 +229,7 @@ public:
 
 private:
     struct alignas(line_pair) group {
-        slot members[group_size];
+        slot members[GroupSize];
     };
 
     // The lowest byte of the bound is the highest slot in use. The next 13 bits count its changes.

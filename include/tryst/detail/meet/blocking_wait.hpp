@@ -4,12 +4,13 @@
 /// Standard library only. Never allocates or throws by itself.
 #pragma once
 
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
+#include <type_traits>
 
 namespace tryst::detail {
 
@@ -41,6 +42,7 @@ namespace tryst::detail {
 /// Blocks the calling thread or fiber with `strategy` until the operation is complete.
 template <class Operation, class WaitStrategy>
 typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) noexcept {
+    using party = std::conditional_t<WaitStrategy::owns_thread, thread_party, coroutine_party>;
     const bool spent = strategy.step([] { return turn_budget::is_spent(); });
     if constexpr (!WaitStrategy::owns_thread) {
         if (spent) {
@@ -49,8 +51,7 @@ typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) 
     }
     arrival where = strategy.step([&] {
         assert(may_block() && "tryst: a thread that runs a loop must not block; use co_await");
-        const arrival first =
-            op.template begin<WaitStrategy::owns_thread>(strategy.executor(), spent);
+        const arrival first = op.template begin<party>(strategy.executor(), spent);
         if (spent) {
             turn_budget::renew();
         } else if (first == arrival::completed) {
@@ -75,7 +76,7 @@ typename Operation::result blocking_wait(Operation& op, WaitStrategy& strategy) 
                                    }
                                    return false;
                                });
-        where = strategy.step([&] { return op.template look_again<WaitStrategy::owns_thread>(); });
+        where = strategy.step([&] { return op.template look_again<party>(); });
     }
     if (where != arrival::completed && strategy.step([&] { return op.park(); })) {
         if constexpr (Operation::is_timed) {

@@ -34,7 +34,7 @@ namespace tryst::detail {
  *
  * I41. A completer that has claimed a waiter of a selection commits to it before it touches the
  *     item or the outcome, and before it resumes any party. If another case has been decided, the
- *     waiter is *stale*, and the completer hands it back (`protocol::commit`). The owner ends its
+ *     waiter is *stale*, and the completer hands it back (`steps::commit`). The owner ends its
  *     selection only after each of its waiters has been withdrawn or handed back. So the word
  *     outlives every commit.
  *
@@ -62,6 +62,9 @@ public:
     commitment(const commitment&) = delete;
     commitment& operator=(const commitment&) = delete;
 
+    /// The one that `q`, a waiter of a selection, belongs to.
+    static commitment& of(waiter& q) noexcept { return *static_cast<commitment*>(q.owner); }
+
     // ---- A completer, which has claimed `q`.
 
     /// Decides for `q`, unless there is a decision. Waits while the selection is held.
@@ -87,6 +90,17 @@ public:
                 return is_parked ? commit_result::parked : commit_result::awake;
             }
         }
+    }
+
+    /// Completes `q`, for which the caller has decided.
+    /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
+    bool complete(waiter& q, outcome how, commit_result committed) noexcept {
+        q.result = how;
+        if (committed == commit_result::parked) {
+            return true;
+        }
+        deliver(q);
+        return false;
     }
 
     /// Tells the owner that the item and the outcome of `q` are in place. The caller must not touch

@@ -58,10 +58,6 @@ class basic_dual_queue {
 
 public:
     static constexpr bool withdraws_in_one_step = true;
-    /// A look at the cursors before the ticket would cost as much as the ticket. A party that
-    /// offered in the arena would be overtaken by later arrivals in the wait list.
-    static constexpr bool spreads = false;
-    static constexpr bool eliminates = false;
 
     /// @param begin  as of `segment_list`.
     /// @throws std::bad_alloc.

@@ -45,29 +45,7 @@ namespace tryst::detail {
  *     empty stack or on its own colour, and refills only nodes that are vacant in its own colour.
  *
  * I12. A node is released once after each allocation: by the withdrawer that made it vacant, by the
- *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it.
- *
- * Elimination
- * The head is one cache line, which all parties write. When many do, pairs form in the arena
- * instead, whoever waits on the stack (after Hendler, Shavit and Yerushalmi, "A Scalable Lock-free
- * Stack Algorithm", 2004, for two colours). This keeps the order of a stack:
- *   1. When a red and a blue party meet in the arena, both are within their calls, and neither is
- *      on the stack.
- *   2. At that instant, take the party whose colour the stack has to push itself (either of them,
- *      if the stack is empty), and the other one to pop it at once. Both steps are permitted
- *      (I11).
- *   3. The stack is then as it was. So the meeting does not depend on the parties that wait there,
- *      and does not change what they can see.
- *   4. So everything that parties can see with the arena they can see without it.
- *      (tests/unit/elimination_test.cpp plays all histories of up to four parties.)
- *   5. Offers in the arena are bounded, and expire into the stack (I2). So I3 holds.
- *   6. Others may pass a waiter on the stack for as long as they meet in the arena, as they may by
- *      meeting above it on the stack. But each arrival looks at the stack first with a probability
- *      of 1 in 256. An offer that expires goes there, too, unless it finds a partner in the arena
- *      on the way. A count instead, such as every 256th arrival of a thread, would depend on the
- *      program: if it visits several stacks in a regular pattern, all looks may be at one of them.
- *   7. A party that arrives after a close must find it, without looking at the stack. So a close
- *      shuts the arena, too. */
+ *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it. */
 class dual_stack {
     struct node;
     using pool = node_pool<node, 24>;
@@ -76,8 +54,6 @@ class dual_stack {
 
 public:
     static constexpr bool withdraws_in_one_step = false;
-    static constexpr bool spreads = true;
-    static constexpr bool eliminates = true;
 
     match_result try_match(colour own) noexcept {
         // [D1] acquire, pairs with [D2] and [D7]: the top node and all below it, or everything

@@ -30,7 +30,7 @@ namespace tryst::detail {
  *
  * I50. An observer is not touched after its exchanger may be destroyed: `arrive` comes before the
  *     offer, `matched` before the partner is completed, and `ended` while the exchanger is pinned
- *     or the party is still in its call (I6, protocol.hpp).
+ *     or the party is still in its call (I6, steps.hpp).
  *
  * A span belongs to its waiter: the owner makes it before the offer and ends it after the wait. */
 
@@ -206,7 +206,7 @@ public:
                                        [[maybe_unused]] const char* name) noexcept {
         if constexpr (counts) {
             count(counted_event::wait);
-            // Only stoppable waiters are parked by `protocol::park`.
+            // Only stoppable waiters are parked by `steps::park`.
             w.began.arrive(w.kind == waiter::kind_type::stoppable);
         }
         if constexpr (traces) {

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <tryst/detail/meet/patience.hpp>
-#include <tryst/detail/meet/protocol.hpp>
 #include <tryst/detail/meet/side.hpp>
+#include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
@@ -97,10 +97,13 @@ public:
 
     /// As above, for a client to which `start` costs little: leaves the match to `start` if that
     /// takes fewer steps.
-    template <bool OwnsThread = false>
+    template <class Party = coroutine_party>
     bool prepare_start() noexcept {
-        return has_been_stopped() ||
-               (protocol::looks_first && protocol_->template try_match<OwnsThread>(mine()));
+        if constexpr (protocol::begins_with_match) {
+            return has_been_stopped() || protocol_->template try_match<Party>(mine());
+        } else {
+            return has_been_stopped();
+        }
     }
 
     /// Makes the offer.
@@ -208,23 +211,23 @@ public:
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
     /// Swaps with a waiting partner, or makes the offer.
-    /// @tparam OwnsThread  as in the wait strategy.
-    /// @param spent        whether the budget is spent.
-    template <bool OwnsThread>
+    /// @tparam Party  `coroutine_party`, or `thread_party` (swap.hpp).
+    /// @param spent   whether the budget is spent.
+    template <class Party>
     arrival begin(executor_ref on, bool spent) noexcept {
-        if ((spent && ends_overdue({})) || prepare_start<OwnsThread>() || ends_at_once({})) {
+        if ((spent && ends_overdue({})) || prepare_start<Party>() || ends_at_once({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
         this->executor = on;
-        return protocol_->template arrive<OwnsThread>(mine(), true);
+        return protocol_->template arrive<Party>(mine(), true);
     }
 
     /// After `begin` and a bounded wait: checks for completion, and ends a bounded offer
     /// (`protocol::expire`).
-    template <bool OwnsThread>
+    template <class Party>
     arrival look_again() noexcept {
-        return protocol_->template expire<OwnsThread>(mine());
+        return protocol_->template expire<Party>(mine());
     }
 
     bool is_complete() const noexcept {

@@ -6,7 +6,7 @@
 
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
@@ -219,7 +219,7 @@ public:
 
     // ---- The steps of a blocking wait (blocking_wait.hpp).
 
-    template <bool /*OwnsThread*/>
+    template <class /*Party*/>
     arrival begin(executor_ref on, bool spent) noexcept {
         if ((spent && ends_overdue({})) || try_match() || ends_at_once({})) {
             return arrival::completed;
@@ -232,7 +232,7 @@ public:
         return arrival::waiting;
     }
 
-    template <bool /*OwnsThread*/>
+    template <class /*Party*/>
     arrival look_again() noexcept {
         return is_settled() ? arrival::completed : arrival::waiting;
     }

@@ -6,7 +6,7 @@
 
 #include <tryst/detail/meet/item_requirements.hpp>
 #include <tryst/detail/meet/observer.hpp>
-#include <tryst/detail/meet/protocol.hpp>
+#include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/result.hpp>
 

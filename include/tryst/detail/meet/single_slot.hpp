@@ -13,8 +13,6 @@ namespace tryst::detail {
 class single_slot : public slot {
 public:
     static constexpr bool withdraws_in_one_step = true;
-    static constexpr bool spreads = true;
-    static constexpr bool eliminates = false;
 
     match_result try_match(colour /*own*/) noexcept {
         const word seen = peek();

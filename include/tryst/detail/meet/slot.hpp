@@ -35,7 +35,7 @@ namespace tryst::detail {
  *     waiter that is there now, which is just as good a partner.
  *
  * A slot that is `moving` holds no waiter and refuses offers. The exchanger's destructor waits for
- * `end_move` (I6, protocol.hpp); no other party does. */
+ * `end_move` (I6, steps.hpp); no other party does. */
 class slot {
 public:
     using word = std::uintptr_t;

@@ -63,12 +63,6 @@ concept wait_list = requires(List& list, const List& seen, waiter& w, bool (*tak
     { seen.is_closed() } -> std::same_as<bool>;
     /// Whether a withdrawal's CAS is its last access to the list.
     { List::withdraws_in_one_step } -> std::convertible_to<bool>;
-    /// Whether an arrival that may wait begins with `try_match`, and may use the arena. If not, it
-    /// begins with `enqueue_or_match`.
-    { List::spreads } -> std::convertible_to<bool>;
-    /// Whether they use it first, whoever waits in the list; otherwise they use it only if nobody
-    /// does.
-    { List::eliminates } -> std::convertible_to<bool>;
 };
 
 } // namespace tryst::detail

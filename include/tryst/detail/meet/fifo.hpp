@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// How parties of two colours meet in the order in which they arrive.
+/// Standard library only. Allocates where its wait list does; only the constructor throws.
+#pragma once
+
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/dual_queue.hpp>
+#include <tryst/detail/meet/steps.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/trace.hpp>
+
+#include <memory>
+
+namespace tryst::detail {
+
+/* First in, first out
+ * After Koval, Alistarh and Elizarov, "Fast and Scalable Channels in Kotlin Coroutines" (2023). The
+ * queue (dual_queue.hpp) is the whole algorithm: each arrival takes a ticket, and meets its partner
+ * or waits in the cell of that ticket. A look at the cursors before the ticket would cost as much
+ * as the ticket. An offer in an arena would be overtaken by later arrivals in the queue, so the
+ * arena has no slots. */
+template <unsigned CellBits, class Observer>
+class protocol<basic_dual_queue<CellBits>, Observer>
+    : public steps<basic_arena<basic_dual_queue<CellBits>>, Observer> {
+    using base = steps<basic_arena<basic_dual_queue<CellBits>>, Observer>;
+
+public:
+    using base::base;
+    ~protocol() {
+        close();
+        arena_.drain();
+    }
+
+    static constexpr bool begins_with_match = false;
+
+    template <class W>
+    bool try_match(W& w) noexcept {
+        match_result found = arena_.list().try_match(W::side);
+        return base::apply_match(w, found);
+    }
+
+    template <class W>
+    bool try_match_in_list(W& w) noexcept {
+        match_result found{};
+        do {
+            found = arena_.list().try_match(W::side);
+            if (base::apply_match(w, found)) {
+                return true;
+            }
+        } while (found.kind == match_result::collided);
+        return false;
+    }
+
+    template <class W>
+    bool try_match_all(W& w) noexcept {
+        return try_match_in_list(w);
+    }
+
+    template <class Party = coroutine_party, class W>
+    arrival arrive(W& w, bool /*spread*/) noexcept {
+        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
+        base::observer_.arrive(w, base::name_);
+        while (true) {
+            match_result found = arena_.list().enqueue_or_match(w, W::side);
+            if (base::apply_match(w, found)) {
+                return arrival::completed;
+            }
+            if (found.kind == match_result::offered) {
+                return arrival::waiting;
+            }
+        }
+    }
+
+    template <class Party = coroutine_party, class W>
+    arrival expire(W& w) noexcept {
+        return w.state.is_done() ? arrival::completed : arrival::waiting;
+    }
+
+    template <class W>
+    static bool is_in_arena(const W& /*w*/) noexcept {
+        return false;
+    }
+
+    void close() noexcept {
+        base::close([] {});
+    }
+
+private:
+    using base::arena_;
+};
+
+} // namespace tryst::detail

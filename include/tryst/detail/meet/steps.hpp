@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// What happens to a waiter that is out of its place.
+/// Standard library only. Allocates in its constructor; only the constructor throws.
+#pragma once
+
+#include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/observer.hpp>
+#include <tryst/detail/meet/slot.hpp>
+#include <tryst/detail/meet/wait_list.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/trace.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tryst::detail {
+
+/// The result of a step of the protocol for a waiter.
+enum class arrival : std::uint8_t {
+    completed, ///< Its outcome is final, and it belongs to its owner again.
+    waiting, ///< In the wait list: `park` it. If it is unstoppable, it must not be touched.
+    offered, ///< Offered in the arena. Its owner calls `expire` after a while.
+    claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
+};
+
+/// How parties meet at one kind of wait list: see protocol.hpp.
+/// @tparam Observer  what the exchanger's policies observe.
+template <wait_list WaitList, class Observer = observer<>>
+class protocol;
+
+struct coroutine_party; ///< Shares its thread with others (swap.hpp).
+struct thread_party; ///< Is the only one of its thread (swap.hpp).
+
+/* The steps
+ * They are the same for each wait list, and do not search for a partner.
+ *
+ *   swap     swaps items with a claimed waiter, and completes it
+ *   park     tells the completer that it must post the waiter. If a stop came first, withdraws it
+ *   cancel   withdraws the waiter for a stop or a deadline, and completes it
+ *   close    closes the wait list, claims all waiters, and completes them
+ *
+ * Access. A waiter belongs to the party whose CAS took it from its slot. This party writes the
+ * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
+ * waiter. There are two shortcuts. Nothing can cancel an unstoppable waiter in the wait list: its
+ * completer only posts it. If both parties run on one loop, the signal needs no atomic step ([W7],
+ * docs/adr/0002).
+ *
+ * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
+ *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
+ *     destroy the exchanger, if it knows that no other party will arrive. A post may run any code
+ *     inline. So a party ends `moving` before it posts. A closer unpins before it posts the last
+ *     waiter if that waiter resumes inline.
+ *
+ * @tparam Arena  where waiters wait: a `basic_arena`. In the members, `W` is the type of one side's
+ *   waiter, with its item. */
+template <class Arena, class Observer>
+class steps {
+public:
+    /// @param shared  the observer's counters, if it does not have its own.
+    template <class... Counters>
+    explicit steps(std::size_t capacity, const Counters&... shared)
+        : arena_(capacity), observer_(shared...) {}
+    steps(const steps&) = delete;
+    steps& operator=(const steps&) = delete;
+
+    bool is_closed() const noexcept { return arena_.list().is_closed(); }
+
+    const char* name() const noexcept { return name_; }
+    void set_name(const char* name) noexcept { name_ = name; }
+    statistics stats() const noexcept { return observer_.stats(); }
+
+    /// Ends the operation of `w`, which belongs to the caller and is in no slot, without an
+    /// exchange.
+    template <class W>
+    void complete_own(W& w, outcome how) noexcept {
+        observer_.ended(w, how);
+        set_own_outcome(w, how);
+    }
+
+    /// Suspends `w`, which is `waiting` and `stoppable`.
+    /// @returns whether it is suspended, and so must not be touched; otherwise it is completed.
+    template <class W>
+    bool park(W& w) noexcept {
+        observer_.park(w);
+        signal::view seen = w.state.park();
+        if (seen.is_clear()) {
+            return true;
+        }
+        if (!seen.is_done()) {
+            // The owner acts on a stop that came before it was parked.
+            seen = w.state.begin_withdraw();
+        }
+        if (seen.is_done()) {
+            return false;
+        }
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
+        const outcome why = reason(seen.is_expired());
+        if (withdraw_from_list(w, why)) {
+            TRYST_TRACE(own_stop, this, std::addressof(w));
+            w.result = why;
+            return false;
+        }
+        return fail_withdraw(w, true) == arrival::claimed;
+    }
+
+    /// Ends the wait of `w` for a stop or its deadline, unless a partner was faster. Call from any
+    /// thread during the operation's life. Precondition: `w` is, or was, `waiting`.
+    template <class W>
+    void cancel(W& w, bool by_deadline) noexcept {
+        const signal::view seen = w.state.request_stop(by_deadline);
+        if (seen.is_done() || seen.is_stopped() || !seen.is_parked()) {
+            return; // too late, or left to another canceller or to the owner
+        }
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
+        if (withdraw_from_list(w, reason(by_deadline))) {
+            TRYST_TRACE(stop, this, std::addressof(w));
+            w.result = reason(by_deadline);
+            detail::post(w);
+        } else {
+            TRYST_TRACE(late_stop, this, std::addressof(w));
+            fail_withdraw(w);
+        }
+    }
+
+    template <class W>
+    void withdraw(W& w, outcome why) noexcept {
+        withdraw_by(w, [&] { return withdraw_from_list(w, why); });
+    }
+
+    template <class W>
+    bool abandon(W& w, bool limited, bool queued) noexcept {
+        const auto take = [&] { return withdraw_from_list(w, outcome::cancelled); };
+        const bool unstoppable = w.kind == waiter::kind_type::unstoppable;
+        if (!unstoppable && !limited) {
+            withdraw_by(w, take); // its check was queued, and no other party posts the waiter
+            return true;
+        }
+        return queued || (unstoppable ? take() : try_withdraw(w, take) == arrival::waiting);
+    }
+
+protected:
+    ~steps() = default;
+
+    /// Acts on the result of a step of `w` in the wait list. `moving`, if not null, is the slot
+    /// that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
+    /// @returns whether `w` is completed.
+    template <class W>
+    [[gnu::always_inline]] bool apply_match(W& w, match_result& found,
+                                            slot* moving = nullptr) noexcept {
+        switch (found.kind) {
+        case match_result::partner:
+            if (!swap_in_list(w, found.claimed, moving)) {
+                found.kind = match_result::collided;
+                return false;
+            }
+            return true;
+        case match_result::closed:
+            complete_own(w, outcome::closed);
+            break;
+        case match_result::out_of_memory:
+            complete_own(w, outcome::out_of_memory);
+            break;
+        default:
+            return false;
+        }
+        end_move(moving);
+        return true;
+    }
+
+    /// Swaps the items of `w`, which belongs to the caller, and of a waiter that the caller has
+    /// claimed in the arena. Completes both.
+    template <class W>
+    void swap_in_arena(W& w, waiter* claimed, slot* moving = nullptr) noexcept {
+        TRYST_TRACE(claim_in_arena, this, claimed);
+        auto& q = static_cast<typename W::partner&>(*claimed);
+        swap_items(w, q);
+        set_own_outcome(w, outcome::exchanged);
+        end_swap(complete_in_arena(q, outcome::exchanged), q, moving);
+    }
+
+    /// Completes `q`, which has been claimed in the arena.
+    /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
+    bool complete_in_arena(waiter& q, outcome how) noexcept {
+        TRYST_TRACE(completing, this, &q);
+        q.result = how;
+        return complete_by_signal(q);
+    }
+
+    static void end_move(slot* moving) noexcept {
+        if (moving != nullptr) {
+            moving->end_move();
+        }
+    }
+
+    /// Takes `w` out of the wait list, if it has not been claimed.
+    template <class W>
+    bool withdraw_from_list(W& w, outcome why) noexcept {
+        if constexpr (Arena::list_type::withdraws_in_one_step && !Observer::counts) {
+            return arena_.list().withdraw(w, W::side);
+        } else {
+            // Once `w` is out, its party no longer waits for this withdrawal, so the destructor
+            // must wait for it (I6).
+            arena_.pin();
+            const bool out = arena_.list().withdraw(w, W::side);
+            if (out) {
+                observer_.ended(w, why);
+            }
+            arena_.unpin();
+            return out;
+        }
+    }
+
+    /// Takes `w` out of its place permanently: `take` does, if it has not been claimed.
+    /// @returns `waiting` if it was still there, `completed` if it is completed, and `claimed` if
+    ///   its partner is about to complete it.
+    template <class W, class Take>
+    arrival try_withdraw(W& w, Take take) noexcept {
+        const signal::view seen = w.state.begin_withdraw();
+        if (seen.is_done()) {
+            return arrival::completed;
+        }
+        if (seen.has_failed_to_withdraw()) {
+            return arrival::claimed;
+        }
+        TRYST_TRACE(withdrawing, this, std::addressof(w));
+        return take() ? arrival::waiting : fail_withdraw(w);
+    }
+
+    /// As above. If `w` has been claimed, waits until the claimer does not refer to it any more.
+    template <class W, class Take>
+    void withdraw_by(W& w, Take take) noexcept {
+        detail::spin_until([&] { return try_withdraw(w, take) != arrival::claimed; });
+    }
+
+    /// Ends the announced withdrawal of `w`, which came too late (I5).
+    arrival fail_withdraw(waiter& w, bool also_parked = false) noexcept {
+        if (!w.state.fail_withdraw(also_parked).is_done()) {
+            return arrival::claimed;
+        }
+        arena_.unpin();
+        return arrival::completed;
+    }
+
+    /// Closes permanently, and completes all waiters with `closed`.
+    /// @param close_others  completes those outside the wait list.
+    template <class Others>
+    void close(Others close_others) noexcept {
+        arena_.pin();
+        const auto take = [this](waiter& q) { return take_closed(q); };
+        const auto complete_and_post = [this](waiter& q) {
+            if (complete_closed(q)) {
+                post(q);
+            }
+        };
+        waiter* const last = arena_.list().close(take, complete_and_post);
+        close_others();
+        const bool suspended = last != nullptr && complete_closed(*last);
+        const bool is_inline = suspended && !last->executor;
+        if (suspended && !is_inline) {
+            post(*last);
+        }
+        arena_.unpin();
+        if (is_inline) { // the party may destroy the exchanger (I6)
+            post(*last);
+        }
+    }
+
+    // The rest uses the end of the arena's last cache line.
+    [[no_unique_address]] Arena arena_;
+    const char* name_ = "";
+    [[no_unique_address]] Observer observer_;
+
+private:
+    static outcome reason(bool by_deadline) noexcept {
+        return by_deadline ? outcome::timed_out : outcome::cancelled;
+    }
+
+    /// As `swap_in_arena`, for a waiter that has been claimed in the wait list.
+    /// @returns false if it is stale (I41).
+    template <class W>
+    bool swap_in_list(W& w, waiter* claimed, slot* moving) noexcept {
+        TRYST_TRACE(claim_in_wait_list, this, claimed);
+        auto& q = static_cast<typename W::partner&>(*claimed);
+        if (q.kind == waiter::kind_type::selecting) {
+            return swap_with_case(w, q, moving);
+        }
+        swap_items(w, q);
+        set_own_outcome(w, outcome::exchanged);
+        end_swap(complete_in_list(q, outcome::exchanged), q, moving);
+        return true;
+    }
+
+    /// As above, for a waiter of a selection. Not inlined, because it is rarer.
+    template <class W>
+    [[gnu::noinline]] bool swap_with_case(W& w, typename W::partner& q, slot* moving) noexcept {
+        const auto committed = commit(q);
+        if (committed == commitment::commit_result::stale) {
+            return false;
+        }
+        swap_items(w, q);
+        set_own_outcome(w, outcome::exchanged);
+        commitment& its = commitment::of(q);
+        const bool suspended = its.complete(q, outcome::exchanged, committed);
+        if (suspended && its.leave_parked != nullptr) {
+            its.leave_parked(its);
+        }
+        end_swap(suspended, q, moving);
+        return true;
+    }
+
+    /// The only place where items change hands.
+    template <class W>
+    void swap_items(W& w, typename W::partner& q) noexcept {
+        observer_.matched(w, q);
+        w.swap_items(q);
+    }
+
+    /// The end of a swap: leaves the slot `moving` (I6), and posts `q` if it is suspended.
+    void end_swap(bool suspended, waiter& q, slot* moving) noexcept {
+        end_move(moving);
+        if (suspended) {
+            post(q);
+        }
+    }
+
+    /// Writes the outcome of `w`, which belongs to the caller.
+    template <class W>
+    static void set_own_outcome(W& w, outcome how) noexcept {
+        w.result = how;
+        if constexpr (requires { w.decide(); }) {
+            w.decide(); // before its partner is posted (I42.5)
+        }
+    }
+
+    /// As `complete_in_arena`, for a waiter that has been claimed in the wait list.
+    bool complete_in_list(waiter& q, outcome how) noexcept {
+        TRYST_TRACE(completing, this, &q);
+        q.result = how;
+        return q.kind == waiter::kind_type::unstoppable || complete_limited(q);
+    }
+
+    /// Not inlined, so that it does not slow down the completion of unstoppable waiters.
+    [[gnu::noinline]] bool complete_limited(waiter& q) noexcept { return complete_by_signal(q); }
+
+    bool complete_by_signal(waiter& q) noexcept {
+        if (q.executor.alone_here() && !is_limited(q.at)) {
+            // No limit is in force for `q`, so it is not parked and cannot be cancelled. This stays
+            // so during this call, because the executor of `q` runs nothing else.
+            q.state.complete_in_place();
+            TRYST_TRACE(completion_in_place, this, &q);
+            return false;
+        }
+        const bool suspended = q.state.complete(arena_).is_parked();
+        if (!suspended) {
+            saw_partner(false);
+        }
+        return suspended;
+    }
+
+    /// Decides for `q`, a waiter of a selection that the caller has claimed. If it is stale, hands
+    /// it back; then the caller must not touch it any more.
+    commitment::commit_result commit(waiter& q) noexcept {
+        const auto result = commitment::of(q).commit(q);
+        if (result == commitment::commit_result::stale) {
+            observer_.ended(q, outcome::not_selected);
+            q.state.complete(arena_); // its owner may be withdrawing it (I5)
+        }
+        return result;
+    }
+
+    /// Decides for `q`, which a close has claimed in the wait list, if it belongs to a selection. A
+    /// closer must do so at once (I41): it may resume a party inline before it completes `q`.
+    /// @returns whether `complete_closed` must follow; if not, `q` must not be touched any more.
+    bool take_closed(waiter& q) noexcept {
+        if (q.kind != waiter::kind_type::selecting) {
+            return true;
+        }
+        const auto committed = commit(q);
+        if (committed != commitment::commit_result::stale) {
+            observer_.ended(q, outcome::closed);
+            return commitment::of(q).complete(q, outcome::closed, committed);
+        }
+        return false;
+    }
+
+    /// Completes `q` after `take_closed`. @returns as `complete_in_arena`.
+    bool complete_closed(waiter& q) noexcept {
+        if (q.kind == waiter::kind_type::selecting) {
+            return true;
+        }
+        observer_.ended(q, outcome::closed);
+        return complete_in_list(q, outcome::closed);
+    }
+};
+
+} // namespace tryst::detail
