@@ -4,18 +4,12 @@
 /// Standard library only. Allocates nothing itself.
 #pragma once
 
-#include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/operation.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/run/thread_wait_strategy.hpp>
-#include <tryst/detail/run/turn_budget.hpp>
-#include <tryst/detail/run/wrong_coroutine.hpp>
-#include <tryst/executor.hpp>
 #include <tryst/wait_limit.hpp>
 
-#include <concepts>
-#include <coroutine>
 #include <utility>
 
 namespace tryst {
@@ -26,8 +20,6 @@ namespace detail {
 
 template <class Side>
 struct factory;
-struct operation_access;
-struct selection_factory;
 
 } // namespace detail
 
@@ -52,56 +44,17 @@ struct selection_factory;
 /// @tparam Side    the items of both parties, and the place where they wait.
 /// @tparam Limits  what can end the wait besides a partner and a close.
 template <class Side, class Limits>
-class [[nodiscard]] exchange_operation : private detail::operation<Side, Limits>,
-                                         public detail::exchange_not_in_asio {
-    using core = detail::operation<Side, Limits>;
-
-public:
-    /// For `co_await`: swaps with a waiting partner, if there is one.
-    bool await_ready() noexcept {
-        return detail::turn_budget::poll([this] { return core::prepare_start(); });
-    }
-
-    /// For `co_await`: makes the offer. Not inlined (see `operation::start`).
-    template <class Promise>
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::template start<resume<detail::running_task::tracks<Promise>>>(
-            tryst::executor_of(coroutine), coroutine.address());
-    }
-
-    /// For `co_await`: returns the result. Precondition: the operation is complete.
-    typename Side::result await_resume() noexcept { return core::take_result(); }
-
-    /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
-    typename Side::result wait() noexcept {
-        detail::thread_wait_strategy strategy;
-        return detail::blocking_wait(static_cast<core&>(*this), strategy);
-    }
-
-private:
+class [[nodiscard]] exchange_operation
+    : public detail::awaitable_operation<detail::operation<Side, Limits>> {
+    using base = detail::awaitable_operation<detail::operation<Side, Limits>>;
     friend struct detail::factory<Side>;
-    friend struct detail::operation_access;
 
     template <class... Arguments>
     explicit exchange_operation(Arguments&&... arguments) noexcept
-        : core(std::forward<Arguments>(arguments)...) {}
-
-    template <bool IsTask>
-    static void resume(executor_node* node) noexcept {
-        detail::running_task::resume(std::coroutine_handle<>::from_address(core::client_of(node)),
-                                     IsTask);
-    }
+        : base(std::forward<Arguments>(arguments)...) {}
 };
 
 namespace detail {
-
-/// Gives other clients access to the operation or selection that is the awaiter's base class.
-struct operation_access {
-    template <std::derived_from<exchange_not_in_asio> Awaiter>
-    static typename Awaiter::core& of(Awaiter& awaiter) noexcept {
-        return awaiter;
-    }
-};
 
 /// Makes the operations of one side.
 template <class Side>

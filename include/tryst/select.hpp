@@ -4,20 +4,15 @@
 /// Standard library only.
 #pragma once
 
-#include <tryst/detail/meet/blocking_wait.hpp>
+#include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/selection.hpp>
 #include <tryst/detail/meet/selection_cases.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/run/thread_wait_strategy.hpp>
-#include <tryst/detail/run/turn_budget.hpp>
-#include <tryst/detail/run/wrong_coroutine.hpp>
 #include <tryst/exchange_operation.hpp>
-#include <tryst/executor.hpp>
 #include <tryst/select_result.hpp>
 #include <tryst/wait_limit.hpp>
 
 #include <concepts>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -29,6 +24,12 @@
 namespace tryst {
 /// @addtogroup meeting
 /// @{
+
+namespace detail {
+
+struct selection_factory;
+
+} // namespace detail
 
 /// One selection, lazily started: it begins when it is awaited, by `co_await` or, on a plain
 /// thread, by `sync_wait`. Await it at most once.
@@ -49,45 +50,14 @@ namespace tryst {
 /// @tparam Cases   the cases, and the places where they wait.
 /// @tparam Limits  what can end the wait besides a partner and a close.
 template <class Cases, class Limits>
-class [[nodiscard]] select_operation : private detail::selection<Cases, Limits>,
-                                       public detail::exchange_not_in_asio {
-    using core = detail::selection<Cases, Limits>;
-
-public:
-    /// For `co_await`: completes a case whose partner is waiting, if there is one.
-    bool await_ready() noexcept {
-        return detail::turn_budget::poll([this] { return core::prepare_start(); });
-    }
-
-    /// For `co_await`: offers all cases. Not inlined (see `operation::start`).
-    template <class Promise>
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-        return core::template start<resume<detail::running_task::tracks<Promise>>>(
-            tryst::executor_of(coroutine), coroutine.address());
-    }
-
-    /// For `co_await`: returns the result. Precondition: the selection is complete.
-    typename Cases::result await_resume() noexcept { return core::take_result(); }
-
-    /// Blocks the calling thread: spins for a moment, then sleeps. `sync_wait` calls this.
-    typename Cases::result wait() noexcept {
-        detail::thread_wait_strategy strategy;
-        return detail::blocking_wait(static_cast<core&>(*this), strategy);
-    }
-
-private:
-    friend struct detail::operation_access;
+class [[nodiscard]] select_operation
+    : public detail::awaitable_operation<detail::selection<Cases, Limits>> {
+    using base = detail::awaitable_operation<detail::selection<Cases, Limits>>;
     friend struct detail::selection_factory;
 
     template <class... Arguments>
     explicit select_operation(Arguments&&... arguments) noexcept
-        : core(std::forward<Arguments>(arguments)...) {}
-
-    template <bool IsTask>
-    static void resume(executor_node* node) noexcept {
-        detail::running_task::resume(std::coroutine_handle<>::from_address(core::client_of(node)),
-                                     IsTask);
-    }
+        : base(std::forward<Arguments>(arguments)...) {}
 };
 
 namespace detail {

@@ -126,7 +126,7 @@ def _wait_at(
     except gdb.MemoryError:
         return
     run = symbol(waiter.run)
-    if re.search(r"exchange_operation<|::after_turn", run) and waiter.stage not in (
+    if re.search(r"awaitable_operation<tryst::detail::operation<|::after_turn", run) and waiter.stage not in (
         "created",
         "finished",
     ):

@@ -4,11 +4,11 @@
 /// Standard library only. `case_array` allocates in its constructor; the rest never allocates.
 #pragma once
 
+#include <tryst/detail/meet/awaitable_operation.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/operation.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/waiter.hpp>
-#include <tryst/exchange_operation.hpp>
 #include <tryst/select_result.hpp>
 
 #include <algorithm>
