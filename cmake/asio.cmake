@@ -7,13 +7,11 @@ set(headers
     asio/wait.hpp
     asio/detail/context_timers.hpp
     asio/detail/exchange_executor.hpp
-    asio/detail/handler_memory.hpp
     asio/detail/handler_traits.hpp
     asio/detail/net.hpp
     asio/detail/operation_state.hpp
     asio/detail/registry.hpp
     asio/detail/serial_executor.hpp
-    asio/detail/slot_stop.hpp
     asio/detail/suspended_exchange.hpp
     asio/detail/taken_operation.hpp
     asio/detail/task_driver.hpp

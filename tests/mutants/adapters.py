@@ -11,21 +11,24 @@ URING = "../../src/uring/"
 def asio() -> Iterator[Mutant]:
     registry, executor = "asio/detail/registry.hpp", "asio/detail/exchange_executor.hpp"
     awaited, callback = "asio/detail/suspended_exchange.hpp", "asio/detail/operation_state.hpp"
-    timers, slot = "asio/detail/context_timers.hpp", "asio/detail/slot_stop.hpp"
+    timers, driver = "asio/detail/context_timers.hpp", "asio/detail/task_driver.hpp"
     yield Mutant("asio: the completion runs inside the partner's call", executor,
-                 "wake(owner, [&owner] { owner.push_entry(); });", "wake(owner, [&owner] { owner.run(); });")
-    yield Mutant("asio: the wake is omitted", executor, "wake(owner, [&owner] { owner.push_entry(); });",
-                 "wake(owner, [] {});")
+                 "                owner.home()->wake(owner);\n",
+                 "                if (owner.run_entry()) {\n                    owner.unregister();\n                    owner.complete();\n                }\n")
+    yield Mutant("asio: the wake is omitted", executor, "                owner.home()->wake(owner);\n",
+                 "                static_cast<void>(owner);\n")
     yield Mutant("asio: the offer stays when the context ends", registry,
-                 "                executor->context_ends(); // may destroy other executors\n", "")
+                 "                    executor->on_shutdown(); // may destroy other executors\n", "")
     yield Mutant("asio: a context ends one exchange only", registry,
                  "            while (registered_executor* const executor", "            if (registered_executor* const executor")
-    yield Mutant("asio: a waker queues in a context that has ended", registry, "        if (rundown_.enter()) {\n            mark",
-                 "        if (rundown_.enter() || true) {\n            mark")
-    yield Mutant("asio: a matched exchange is disposed of twice at the end", executor,
-                 "        if (entry_state() != entry::queued) { // else", "        if (true) { // else")
-    yield Mutant("asio: an entry that is destroyed keeps its exchange", executor,
-                 "                owner_->unregister();\n                owner_->derived().dispose();\n", "                owner_->unregister();\n")
+    yield Mutant("asio: a waker queues in a context that has ended", registry, "        if (rundown_.enter()) {\n            executor",
+                 "        if (rundown_.enter() || true) {\n            executor")
+    yield Mutant("asio: a matched exchange is disposed of twice at the end", registry,
+                 "                if (executor->leave()) {", "                if (executor->leave() || true) {")
+    yield Mutant("asio: an entry that is destroyed keeps its executor", registry,
+                 "            owner_->on_shutdown();\n", "")
+    yield Mutant("asio: an executor ends before its waker has come", "asio/detail/serial_executor.hpp",
+                 "        if (!base::stay_awake()) {\n", "        if (false) {\n")
     yield Mutant("asio: the slot is not cleared before a handler", callback,
                  "        slot().clear();\n        end([]", "        end([]")
     yield Mutant("asio: the slot is not cleared after an exception", callback,
@@ -47,8 +50,11 @@ def asio() -> Iterator[Mutant]:
     yield Mutant("asio: an idle alarm keeps its context at work", timers, "            alarm_->cancel();\n", "")
     yield Mutant("asio: without descriptors deadlines are lost", timers,
                  "                timer_thread::instance().arm(node);\n            }\n", "                static_cast<void>(node);\n            }\n")
-    yield Mutant("asio: a stop that came before is not seen", slot, "            if (source_->requested_) {\n                call_();\n            }\n", "")
-    yield Mutant("asio: a callback that has gone is called", slot, "                source_->callback_ = nullptr;\n", "")
+    yield Mutant("asio: a signal does not stop a task", driver, "                    stop.request_stop();\n", "")
+    yield Mutant("asio: a signal of type none stops a task", driver,
+                 "                if (type != net::cancellation_type_t::none) {\n", "                if (static_cast<void>(type), true) {\n")
+    yield Mutant("asio: the slot is not cleared before a task's handler", driver,
+                 "        slot().clear();\n        std::unique", "        std::unique")
 
 
 def uring() -> Iterator[Mutant]:

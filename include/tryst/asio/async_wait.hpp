@@ -80,53 +80,51 @@ private:
     std::exception_ptr exception_;
 };
 
-template <class Handler, class T>
-auto drive_task(task_initiation<Handler>& /*from*/, task<T> work) ->
-    typename task_driver<Handler, task_outcome<T>>::coroutine {
-    task<T> own = std::move(work); // a parameter would outlive the promise, which is its executor
-    co_await own.when_ready();
-    co_return own.take();
-}
-
-/// Drives the task that `work` returns when it is called with a stop token. The token follows the
-/// handler's cancellation slot.
-template <class Handler, class Work>
-auto drive_task(task_initiation<Handler>& /*from*/, Work work) -> typename task_driver<
-    Handler,
-    task_outcome<typename std::invoke_result_t<Work&, std::stop_token>::value_type>>::coroutine {
-    const slot_stop::token slot = co_await own_stop_token();
-    std::stop_source source(std::nostopstate);
-    if (slot.stop_possible()) {
-        source = std::stop_source();
-    }
-    const auto pass_on = [&source]() noexcept { source.request_stop(); };
-    const slot_stop::callback link(slot, pass_on);
-    auto own = work(source.get_token());
-    co_await own.when_ready();
-    co_return own.take();
-}
-
-struct initiate_task {
-    template <class Handler, class Work>
-    void operator()(Handler&& handler, Work work) const {
-        std::decay_t<Handler> own(std::forward<Handler>(handler));
-        task_initiation<std::decay_t<Handler>> from{own};
-        detail::drive_task(from, std::move(work)).promise.start_later();
-    }
-};
-
 template <class Work>
 concept stoppable_work = std::invocable<Work&, std::stop_token> && requires {
     typename std::invoke_result_t<Work&, std::stop_token>::promise_type;
 };
 
 template <class T>
-void accept_task(const task<T>&);
+task<T> task_of(task<T>& work, const std::stop_token& /*stop*/) {
+    return std::move(work);
+}
+template <stoppable_work Work>
+auto task_of(Work& work, std::stop_token stop) {
+    return work(std::move(stop));
+}
 
 /// What `async_wait` runs: a task, which may be a base class, or a function that returns one.
 template <class Work>
-concept runnable_work =
-    stoppable_work<Work> || requires(const Work& work) { detail::accept_task(work); };
+concept runnable_work = requires(Work& work) { detail::task_of(work, std::stop_token()); };
+
+template <runnable_work Work>
+using outcome_of = task_outcome<typename decltype(detail::task_of(std::declval<Work&>(),
+                                                                  std::stop_token()))::value_type>;
+
+template <class Handler, class Work>
+auto drive_task(task_initiation<Handler>& /*from*/, Work work, std::stop_token stop) ->
+    typename task_driver<Handler, outcome_of<Work>>::coroutine {
+    // A parameter would outlive the promise, which is the task's executor.
+    auto own = detail::task_of(work, std::move(stop));
+    co_await own.when_ready();
+    co_return own.take();
+}
+
+/// Starts the driver. The stop token of `Work` follows the handler's cancellation slot.
+struct initiate_task {
+    template <class Handler, class Work>
+    void operator()(Handler&& handler, Work work) const {
+        std::decay_t<Handler> own(std::forward<Handler>(handler));
+        task_initiation<std::decay_t<Handler>> from{own};
+        if constexpr (stoppable_work<Work>) {
+            if (net::get_associated_cancellation_slot(own).is_connected()) {
+                from.stop = std::stop_source();
+            }
+        }
+        detail::drive_task(from, std::move(work), from.stop.get_token()).promise.begin();
+    }
+};
 
 } // namespace detail
 
@@ -208,7 +206,7 @@ decltype(auto) async_wait(task<T> work, Token&& token) {
     static_assert(
         std::is_void_v<T> || std::is_default_constructible_v<T>,
         "tryst::asio::async_wait: T must be default constructible, as for asio::co_spawn");
-    return detail::initiate<typename detail::task_outcome<T>::signature, Token>(
+    return detail::initiate<typename detail::outcome_of<task<T>>::signature, Token>(
         detail::initiate_task(), token, std::move(work));
 }
 
@@ -219,9 +217,7 @@ decltype(auto) async_wait(task<T> work, Token&& token) {
 /// @allocation  as for a task, and a stop state if the cancellation slot is connected.
 template <detail::stoppable_work Work, class Token>
 decltype(auto) async_wait(Work work, Token&& token) {
-    using task_type = std::invoke_result_t<Work&, std::stop_token>;
-    return detail::initiate<
-        typename detail::task_outcome<typename task_type::value_type>::signature, Token>(
+    return detail::initiate<typename detail::outcome_of<Work>::signature, Token>(
         detail::initiate_task(), token, std::move(work));
 }
 

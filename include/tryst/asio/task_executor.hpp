@@ -85,7 +85,7 @@ private:
 
     public:
         explicit core(const Executor& executor) : base(queue(executor)), executor_(executor) {
-            base::enter_registry();
+            base::enter(base::find_registry());
             base::begin();
         }
 

@@ -4,7 +4,6 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/handler_memory.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/detail/platform/atomic.hpp>
@@ -35,18 +34,27 @@ namespace detail {
  *
  * @tparam Derived  has
  *   - `core()`, the core operation;
- *   - `continues`, whether its handler goes on until it waits (`registry::continues`);
  *   - `queue()`, the queue of the Asio executor, a `work_queue`;
  *   - `complete()`, which takes the result, ends the executor's lifetime, and calls the handler;
- *   - `dispose()`, which abandons the exchange and destroys the handler. */
-template <class Derived>
-class exchange_executor : private registered_executor {
+ *   - `on_shutdown()`, which abandons the exchange and destroys the handler.
+ * @tparam Continues  whether the handler goes on until it waits (`registry::continues`). */
+template <class Derived, bool Continues>
+class exchange_executor : public registered_executor {
+public:
+    // Required by `queue_entry`.
+    static constexpr bool continues = Continues;
+    bool run_entry() noexcept { return completed_ || derived().core().run_node(); }
+    void complete() { derived().complete(); }
+
+    /// Required by `registry::wake`.
+    void enqueue() noexcept { queue_entry<exchange_executor>::push(*this, derived().queue()); }
+
 protected:
     exchange_executor() = default;
     ~exchange_executor() = default;
 
     /// Makes the offer. If the exchange completes without waiting, queues the completion. If the
-    /// context has ended, calls `dispose`. The caller must not use the executor afterwards.
+    /// context has ended, calls `on_shutdown`. The caller must not use the executor afterwards.
     /// @param slot  cancels the exchange, if it is connected. `Derived::complete` must clear it, or
     ///   call a handler that does.
     /// @throws std::bad_alloc. Then nothing was offered.
@@ -61,10 +69,9 @@ protected:
             });
         }
         if (!found.add(*this)) {
-            derived().dispose();
+            on_shutdown();
             return;
         }
-        registered_ = true;
         if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
             has_timers_ = found.timers().prepare();
         }
@@ -80,70 +87,18 @@ protected:
         // may end, before the result is taken.
         derived().core().finish();
         completed_ = true;
-        set_entry(entry::queued);
-        push_entry();
-    }
-
-    /// Leaves the registry. Precondition: no waker will come.
-    void unregister() noexcept {
-        if (std::exchange(registered_, false)) {
-            registry::remove(*this);
-        }
+        enqueue();
     }
 
 private:
-    /// The entry in the Asio executor's queue, which the context runs or destroys.
-    class queue_entry {
-    public:
-        using allocator_type = handler_allocator<void>;
-
-        explicit queue_entry(exchange_executor& owner) noexcept : owner_(&owner) {}
-        queue_entry(queue_entry&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
-        queue_entry& operator=(queue_entry&&) = delete;
-        ~queue_entry() {
-            if (owner_ != nullptr) {
-                owner_->set_entry(entry::stranded);
-                owner_->unregister();
-                owner_->derived().dispose();
-            }
-        }
-
-        void operator()() { std::exchange(owner_, nullptr)->run(); }
-
-        allocator_type get_allocator() const noexcept { return allocator_type(owner_->memory_); }
-
-    private:
-        exchange_executor* owner_;
-    };
-
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
     executor_ref ref() noexcept { return {this, &vtable}; }
-
-    void push_entry() { derived().queue().push(queue_entry(*this), registry::continues()); }
-
-    void run() {
-        const registry::scope here(list == nullptr ? nullptr : list->owner, Derived::continues);
-        set_entry(entry::none);
-        if (completed_ || derived().core().run_node()) {
-            unregister();
-            derived().complete();
-        }
-    }
-
-    void context_ends() noexcept final {
-        registered_ = false;
-        if (entry_state() != entry::queued) { // else the context will destroy the entry
-            derived().dispose();
-        }
-    }
 
     static exchange_executor& self(void* context) noexcept {
         return *static_cast<exchange_executor*>(context);
     }
 
-    [[no_unique_address]] handler_memory memory_;
-    bool registered_ = false;
     bool completed_ = false;
     bool has_timers_ = false; ///< If not, the timer thread serves the deadline.
 
@@ -151,7 +106,7 @@ private:
         .post =
             [](void* context, executor_node*) noexcept {
                 exchange_executor& owner = self(context);
-                owner.list->owner->wake(owner, [&owner] { owner.push_entry(); });
+                owner.home()->wake(owner);
             },
         .temporary = true,
         // Only the exchange asks, whether it can use the timers.
@@ -165,11 +120,11 @@ private:
             },
         .now = [](const void*) noexcept { return tryst::detail::clock::now(); },
         .arm = [](void* context,
-                  timer_node* node) noexcept { self(context).list->owner->timers().arm(node); },
+                  timer_node* node) noexcept { self(context).home()->timers().arm(node); },
         .disarm =
             [](void* context, timer_node* node) noexcept {
                 exchange_executor& owner = self(context);
-                owner.list->owner->timers().disarm(node, owner.derived().queue());
+                owner.home()->timers().disarm(node, owner.derived().queue());
             },
     };
 };

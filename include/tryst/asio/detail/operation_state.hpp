@@ -24,8 +24,8 @@ namespace detail {
  * it may throw, and may reuse the memory. It is called from its executor's queue, or, if a partner
  * is waiting, by its immediate executor. */
 template <class Handler, class Core>
-class operation_state final : exchange_executor<operation_state<Handler, Core>> {
-    using base = exchange_executor<operation_state>;
+class operation_state final : exchange_executor<operation_state<Handler, Core>, false> {
+    using base = exchange_executor<operation_state, false>;
     using work_queue = detail::work_queue<completion_executor<Handler>, true>;
     friend base;
     using allocator = typename std::allocator_traits<decltype(detail::allocator_for(
@@ -48,8 +48,6 @@ public:
     }
 
 private:
-    static constexpr bool continues = false; // the handler may block
-
     /// Destroys a state whose handler may have been moved away.
     struct deleter {
         void operator()(operation_state* ended) noexcept {
@@ -128,7 +126,7 @@ private:
         call(std::move(handler), std::move(result));
     }
 
-    void dispose() noexcept { owned().reset(); }
+    void on_shutdown() noexcept final { owned().reset(); }
 
     work_queue queue_;
     Handler handler_;

@@ -20,6 +20,59 @@
 TRYST_ASIO_BEGIN
 namespace detail {
 
+/// Has room for one entry in the queue of an io_context, a thread_pool or a strand, if the queued
+/// function consists of one pointer.
+struct handler_memory {
+    static constexpr std::size_t alignment = alignof(void*);
+#if defined(ASIO_HAS_IOCP) || defined(BOOST_ASIO_HAS_IOCP) // each entry begins with an OVERLAPPED
+    static constexpr std::size_t size = sizeof(OVERLAPPED) + 5 * sizeof(void*);
+#else
+    static constexpr std::size_t size = 5 * sizeof(void*);
+#endif
+    alignas(alignment) std::byte bytes[size];
+    bool taken = false;
+};
+
+/// Allocates from a `handler_memory`, so that any thread can queue an entry without allocating.
+/// Larger entries come from Asio's recycled memory. Asio frees an entry before it runs it, so the
+/// memory can then hold the next entry.
+template <class T>
+class handler_allocator {
+public:
+    using value_type = T;
+
+    explicit handler_allocator(handler_memory& memory) noexcept : memory_(&memory) {}
+    template <class U>
+    handler_allocator(const handler_allocator<U>& other) noexcept : memory_(other.memory_) {}
+
+    T* allocate(std::size_t count) {
+        if (!memory_->taken && count * sizeof(T) <= sizeof memory_->bytes &&
+            alignof(T) <= handler_memory::alignment) {
+            memory_->taken = true;
+            return reinterpret_cast<T*>(memory_->bytes);
+        }
+        return net::recycling_allocator<T>().allocate(count);
+    }
+
+    void deallocate(T* memory, std::size_t count) noexcept {
+        if (reinterpret_cast<std::byte*>(memory) == memory_->bytes) {
+            memory_->taken = false;
+        } else {
+            net::recycling_allocator<T>().deallocate(memory, count);
+        }
+    }
+
+    template <class U>
+    bool operator==(const handler_allocator<U>& other) const noexcept {
+        return memory_ == other.memory_;
+    }
+
+private:
+    template <class U>
+    friend class handler_allocator;
+    handler_memory* memory_;
+};
+
 class registry;
 class registry_list;
 
@@ -28,16 +81,30 @@ inline constexpr bool is_strand = false;
 template <class Executor>
 inline constexpr bool is_strand<net::strand<Executor>> = true;
 
-/// An executor that is in the registry of its context. It may wait there without an entry in the
-/// context's queue, until a waker queues one.
+/// An executor that has at most one entry in a queue of its context. Without an entry, it may wait
+/// in the registry of the context until a waker queues one.
 class registered_executor {
 public:
     registered_executor(const registered_executor&) = delete;
     registered_executor& operator=(const registered_executor&) = delete;
 
-    /// Called when the context is being destroyed. No entry can be queued in it any more. A waker
-    /// may still come; `registry::wake` then marks the executor as stranded.
-    virtual void context_ends() noexcept = 0;
+    /// Called when no entry will run any more: the context is being destroyed, or has destroyed the
+    /// entry. Destroys what waits on the executor, and may end the executor's lifetime.
+    virtual void on_shutdown() noexcept = 0;
+
+    /// Waits for a waker that is about to queue an entry. Does nothing if `on_shutdown` does that.
+    virtual void await_waker() noexcept {}
+
+    /// Leaves the registry, so that no waker will come. Precondition: no entry is running.
+    /// @returns true if nothing refers to the executor any more, false if a queued entry does.
+    bool leave() noexcept {
+        await_waker();
+        unregister();
+        return entry_state() != entry::queued;
+    }
+
+    /// As above. Precondition: no waker will come anyway.
+    void unregister() noexcept;
 
     /// Where the only entry of the executor is.
     enum class entry : std::uint8_t {
@@ -55,9 +122,14 @@ public:
         entry_.store(where, std::memory_order_release);
     }
 
+    /// The registry that the executor was added to, or null.
+    registry* home() const noexcept;
+
     registered_executor* previous = nullptr; ///< For the registry only.
     registered_executor* next = nullptr; ///< For the registry only.
     registry_list* list = nullptr; ///< Its list. Null before `registry::add`.
+    [[no_unique_address]] handler_memory memory; ///< For the entry.
+    bool is_registered = false; ///< Set by the registry.
 
 protected:
     registered_executor() = default;
@@ -110,6 +182,10 @@ private:
     tryst::detail::atomic<bool> locked_{false};
     registered_executor* first_ = nullptr;
 };
+
+inline registry* registered_executor::home() const noexcept {
+    return list == nullptr ? nullptr : list->owner;
+}
 
 /* The registry of an execution context
  *
@@ -215,30 +291,22 @@ public:
             return false;
         }
         added.list = &lists_[own_list()];
+        added.is_registered = true;
         const std::scoped_lock lock(*added.list);
         added.list->link(added);
         return true;
     }
 
-    static void remove(registered_executor& removed) noexcept {
-        const std::scoped_lock lock(*removed.list);
-        removed.list->unlink(removed);
-    }
-
-    /// Queues the executor's entry by calling `queue`, unless the context has ended (I22). Call
-    /// from any thread. The caller must not use the executor afterwards.
-    template <class Queue>
-    void wake(registered_executor& executor, Queue queue) noexcept {
-        const auto mark_and_queue = [&] {
-            executor.set_entry(registered_executor::entry::queued);
-            queue(); // last: the entry may run, or be destroyed, at once
-        };
+    /// Calls `executor.enqueue()`, unless the context has ended (I22). Call from any thread. The
+    /// caller must not use the executor afterwards.
+    template <class Executor>
+    void wake(Executor& executor) noexcept {
         if (scope::here().running == this) {
-            mark_and_queue();
+            executor.enqueue();
             return;
         }
         if (rundown_.enter()) {
-            mark_and_queue();
+            executor.enqueue();
         } else {
             executor.set_entry(registered_executor::entry::stranded);
         }
@@ -362,7 +430,10 @@ private:
             while (registered_executor* const executor = list.first()) {
                 list.unlink(*executor);
                 lock.unlock();
-                executor->context_ends(); // may destroy other executors
+                executor->is_registered = false;
+                if (executor->leave()) {
+                    executor->on_shutdown(); // may destroy other executors
+                }
                 lock.lock();
             }
         }
@@ -371,6 +442,60 @@ private:
     tryst::detail::rundown rundown_;
     registry_list lists_[1U << list_bits];
     context_timers timers_;
+};
+
+inline void registered_executor::unregister() noexcept {
+    if (std::exchange(is_registered, false)) {
+        const std::scoped_lock lock(*list);
+        list->unlink(*this);
+    }
+}
+
+/// The entry of an executor in its Asio executor's queue, which the context runs or destroys.
+/// @tparam Executor  a `registered_executor`. It has
+///   - `continues`, whether what the entry runs goes on until it waits (`registry::continues`);
+///   - `run_entry()`, which returns whether the executor has finished. If not, it must not be used
+///     any more;
+///   - `complete()`, which is then called, and ends the executor's lifetime.
+template <class Executor>
+class queue_entry {
+public:
+    using allocator_type = handler_allocator<void>;
+
+    /// Queues the entry of `executor`. The caller must not use the executor afterwards, because the
+    /// entry may run, or be destroyed, at once.
+    template <class Queue>
+    static void push(Executor& executor, Queue&& queue) noexcept {
+        executor.set_entry(registered_executor::entry::queued);
+        queue.push(queue_entry(executor), registry::continues());
+    }
+
+    queue_entry(queue_entry&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+    queue_entry& operator=(queue_entry&&) = delete;
+    ~queue_entry() {
+        if (owner_ != nullptr) {
+            owner_->set_entry(registered_executor::entry::stranded);
+            owner_->unregister(); // the queue may end before the registry
+            owner_->on_shutdown();
+        }
+    }
+
+    void operator()() {
+        Executor& owner = *std::exchange(owner_, nullptr);
+        const registry::scope in_context(owner.home(), Executor::continues);
+        owner.set_entry(registered_executor::entry::none);
+        if (owner.run_entry()) {
+            owner.unregister();
+            owner.complete();
+        }
+    }
+
+    allocator_type get_allocator() const noexcept { return allocator_type(owner_->memory); }
+
+private:
+    explicit queue_entry(Executor& owner) noexcept : owner_(&owner) {}
+
+    Executor* owner_;
 };
 
 } // namespace detail

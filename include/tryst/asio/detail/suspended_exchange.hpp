@@ -25,8 +25,9 @@ namespace detail {
 /// of resuming it.
 /// @tparam Value  what the awaitable returns: the operation's result, or a tuple of it.
 template <class Executor, class Value, class Core>
-class suspended_exchange final : exchange_executor<suspended_exchange<Executor, Value, Core>> {
-    using base = exchange_executor<suspended_exchange>;
+class suspended_exchange final
+    : exchange_executor<suspended_exchange<Executor, Value, Core>, true> {
+    using base = exchange_executor<suspended_exchange, true>;
     friend base;
     using handler_type =
         typename net::async_result<net::use_awaitable_t<Executor>, void(Value)>::handler_type;
@@ -47,8 +48,6 @@ public:
     }
 
 private:
-    static constexpr bool continues = true;
-
     Core& core() noexcept { return core_; }
 
     /// Does not count as outstanding work, because Asio's awaitable already does.
@@ -67,7 +66,7 @@ private:
 
     /// Abandons the exchange at once, because the handler's destructor only posts the destruction
     /// of the frames.
-    void dispose() noexcept {
+    void on_shutdown() noexcept final {
         core_.abandon();
         take_handler();
     }

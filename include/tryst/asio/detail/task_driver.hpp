@@ -7,24 +7,25 @@
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/serial_executor.hpp>
-#include <tryst/asio/detail/slot_stop.hpp>
 #include <tryst/executor.hpp>
 
 #include <coroutine>
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
 namespace detail {
 
-/// An argument of the driver's constructor. It lives in the initiating function. The driver moves
-/// the handler out of it.
+/// An argument of the driver's constructor, in the initiating function. The driver moves the
+/// handler out of it.
 template <class Handler>
 struct task_initiation {
     Handler& handler;
+    std::stop_source stop{std::nostopstate}; ///< If it has a state, the slot is to request a stop.
 };
 
 /// Allocates frames with the handler's associated allocator, or from Asio's recycled memory.
@@ -59,19 +60,6 @@ public:
     }
 };
 
-/// `co_await own_stop_token()`: a token that follows the cancellation slot of the driver's handler.
-struct own_stop_token {
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> driver) noexcept {
-        token = driver.promise().stop_token();
-        return false;
-    }
-    slot_stop::token await_resume() const noexcept { return token; }
-
-    slot_stop::token token{nullptr};
-};
-
 /// A coroutine parameter that the promise ignores.
 struct anything {
     template <class T>
@@ -101,14 +89,22 @@ public:
 
     template <class... Rest>
     explicit task_driver(task_initiation<Handler>& from, Rest&... /*rest*/)
-        : base(queue(detail::executor_for(from.handler))), handler_(std::move(from.handler)),
-          stop_(net::get_associated_cancellation_slot(handler_)) {
-        stop_.listen();
+        : base(queue(detail::executor_for(from.handler))), handler_(std::move(from.handler)) {
+        registry& found = base::find_registry();
+        if (from.stop.stop_possible()) {
+            slot().assign([stop = from.stop](net::cancellation_type_t type) mutable {
+                if (type != net::cancellation_type_t::none) {
+                    stop.request_stop();
+                }
+            });
+        }
+        base::enter(found);
     }
 
     // Not a template: if g++ 12 does not inline a template here, it warns of mismatched new and
     // delete.
-    static void* operator new(std::size_t size, task_initiation<Handler>& from, anything /*work*/) {
+    static void* operator new(std::size_t size, task_initiation<Handler>& from, anything /*work*/,
+                              anything /*stop*/) {
         return memory::allocate(size, from.handler);
     }
     static void operator delete(void* frame, std::size_t size) noexcept {
@@ -116,7 +112,8 @@ public:
     }
 
     coroutine get_return_object() noexcept { return {*this}; }
-    std::suspend_always initial_suspend() const noexcept { return {}; }
+    /// The first turn starts the task.
+    auto initial_suspend() const noexcept { return base::schedule(); }
     auto final_suspend() noexcept {
         struct last : std::suspend_always {
             void await_suspend(std::coroutine_handle<task_driver> self) const noexcept {
@@ -126,31 +123,9 @@ public:
         return last{};
     }
 
-    /// For `own_stop_token`.
-    slot_stop::token stop_token() noexcept { return stop_.get_token(); }
-
-    /// Starts the task, in a turn of its own.
-    void start_later() {
-        try {
-            base::enter_registry();
-        } catch (...) {
-            stop_.clear();
-            handle().destroy();
-            throw;
-        }
-        first_.driver = this;
-        first_.run = [](executor_node* node) noexcept {
-            static_cast<first_step*>(node)->driver->handle().resume();
-        };
-        base::queue().push(&first_);
-        base::begin();
-    }
+    using base::begin;
 
 private:
-    struct first_step : executor_node {
-        class task_driver* driver = nullptr;
-    };
-
     struct frame_end {
         void operator()(task_driver* ended) const noexcept { ended->handle().destroy(); }
     };
@@ -159,8 +134,10 @@ private:
         return std::coroutine_handle<task_driver>::from_promise(*this);
     }
 
+    auto slot() const noexcept { return net::get_associated_cancellation_slot(handler_); }
+
     void complete() final {
-        stop_.clear();
+        slot().clear();
         std::unique_ptr<task_driver, frame_end> frame(
             this); // a handler's move may throw, as its call may
         [[maybe_unused]] const auto work = std::move(base::turns_);
@@ -175,8 +152,6 @@ private:
     }
 
     Handler handler_;
-    slot_stop stop_;
-    first_step first_;
 };
 
 } // namespace detail
