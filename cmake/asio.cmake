@@ -13,7 +13,6 @@ set(headers
     asio/detail/registry.hpp
     asio/detail/serial_executor.hpp
     asio/detail/suspended_exchange.hpp
-    asio/detail/taken_operation.hpp
     asio/detail/task_driver.hpp
     asio/detail/work_queue.hpp)
 set(sockets "")

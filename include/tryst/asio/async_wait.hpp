@@ -7,8 +7,8 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/operation_state.hpp>
 #include <tryst/asio/detail/suspended_exchange.hpp>
-#include <tryst/asio/detail/taken_operation.hpp>
 #include <tryst/asio/detail/task_driver.hpp>
+#include <tryst/detail/meet/taken_operation.hpp>
 #include <tryst/task.hpp>
 
 #include <concepts>
@@ -175,13 +175,14 @@ template <detail::awaitable_operation Operation, class Token>
     requires(!std::is_lvalue_reference_v<Operation>)
 decltype(auto) async_wait(Operation&& operation, Token&& token) {
     using core = detail::core_of<Operation>;
+    tryst::detail::taken_operation<core> taken(tryst::detail::operation_access::of(operation));
     using form = detail::awaitable_token<std::decay_t<Token>>;
     if constexpr (form::makes_awaitable) {
         return detail::await_operation<typename form::template value<typename core::result>,
-                                       typename form::executor>(detail::take(operation));
+                                       typename form::executor>(std::move(taken));
     } else {
         return detail::initiate<void(typename core::result), Token>(detail::initiate_operation(),
-                                                                    token, detail::take(operation));
+                                                                    token, std::move(taken));
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/suspended_exchange.hpp>
-#include <tryst/asio/detail/taken_operation.hpp>
 
 #include <stop_token>
 #include <type_traits>

@@ -8,6 +8,7 @@
 #include <tryst/execution/detail/start_context.hpp>
 #include <tryst/execution/detail/std.hpp>
 
+#include <tryst/detail/meet/taken_operation.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/exchange_operation.hpp>
@@ -39,22 +40,20 @@ class exchange_state : start_context<exchange_state<Core, Cancelled, Receiver>, 
     using context = start_context<exchange_state, Receiver>;
     using turn_budget = tryst::detail::turn_budget;
     friend context;
-    using limits = typename Core::limits_type;
-    using token = combined_token<typename limits::token, Receiver>;
-    using core = typename Core::template with_limits<
-        tryst::detail::limits<limits::timed, typename token::type>>;
+    using taken = tryst::detail::taken_operation<Core>;
+    using token = combined_token<typename taken::token_type, Receiver>;
+    using core = typename Core::template with_limits<tryst::detail::limits<
+        Core::limits_type::timed,
+        std::conditional_t<std::same_as<token, tryst::detail::no_token>, void, token>>>;
 
 public:
     using operation_state_concept = ex::operation_state_tag;
     using context::never_throws;
 
-    /// @param own_token  the operation's own stop token, if it has one.
-    template <class... Token>
-    exchange_state(Receiver&& receiver, typename Core::proposal&& proposal,
-                   tryst::detail::given_time<limits::timed> time,
-                   Token&&... own_token) noexcept(never_throws)
+    exchange_state(Receiver&& receiver, taken&& operation) noexcept(never_throws)
         : context(receiver), receiver_(std::move(receiver)),
-          core_(make(std::move(proposal), time, std::move(own_token)...)) {}
+          core_(operation.template make<core>(
+              detail::combine_tokens(operation.token(), std::as_const(receiver_)))) {}
     exchange_state(exchange_state&&) = delete;
 
     void start() & noexcept {
@@ -70,17 +69,6 @@ public:
     }
 
 private:
-    template <class... Token>
-    core make(typename Core::proposal&& proposal, tryst::detail::given_time<limits::timed> time,
-              Token&&... own_token) noexcept {
-        if constexpr (std::is_void_v<typename token::type>) {
-            return core(std::move(proposal), time);
-        } else {
-            return core(std::move(proposal), time,
-                        token::make(std::move(own_token)..., std::as_const(receiver_)));
-        }
-    }
-
     /// Not inlined (see `operation::start`).
     [[gnu::noinline]] bool offer() noexcept {
         return core_.template start<complete>(context::executor(receiver_), this);
@@ -106,23 +94,17 @@ private:
     core core_; // destroyed before the receiver, to which its stop token may refer
 };
 
-struct no_token {};
-
 /// An exchange or a selection that has not begun. Movable; copyable if its items are.
 template <class Core, when_cancelled Cancelled = when_cancelled::set_value>
 class [[nodiscard]] exchange_sender {
-    using limits = typename Core::limits_type;
-    using token = std::conditional_t<limits::stoppable, typename limits::token, no_token>;
+    using taken = tryst::detail::taken_operation<Core>;
+    template <class Receiver>
+    using state = exchange_state<Core, Cancelled, Receiver>;
 
 public:
     using sender_concept = ex::sender_tag;
 
-    explicit exchange_sender(Core& from) noexcept
-        : proposal_(from.take_proposal()), time_(from.time_given()), token_(take_token(from)) {}
-    template <when_cancelled Other>
-    explicit exchange_sender(exchange_sender<Core, Other>&& other) noexcept
-        : proposal_(std::move(other.proposal_)), time_(other.time_),
-          token_(std::move(other.token_)) {}
+    explicit exchange_sender(taken&& operation) noexcept : operation_(std::move(operation)) {}
 
     template <class, class...>
     static consteval auto get_completion_signatures() noexcept {
@@ -135,46 +117,28 @@ public:
     }
 
     template <class Receiver>
-    auto connect(Receiver receiver) && noexcept(
-        exchange_state<Core, Cancelled, Receiver>::never_throws) {
-        using state = exchange_state<Core, Cancelled, Receiver>;
-        if constexpr (limits::stoppable) {
-            return state(std::move(receiver), std::move(proposal_), time_, std::move(token_));
-        } else {
-            return state(std::move(receiver), std::move(proposal_), time_);
-        }
+    state<Receiver> connect(Receiver receiver) && noexcept(state<Receiver>::never_throws) {
+        return {std::move(receiver), std::move(operation_)};
     }
     template <class Receiver>
-    auto connect(Receiver receiver) const& noexcept(
-        exchange_state<Core, Cancelled, Receiver>::never_throws &&
-        std::is_nothrow_copy_constructible_v<typename Core::proposal>)
+    state<Receiver>
+    connect(Receiver receiver) const& noexcept(state<Receiver>::never_throws &&
+                                               std::is_nothrow_copy_constructible_v<taken>)
         requires std::copy_constructible<typename Core::proposal>
     {
-        return exchange_sender(*this).connect(std::move(receiver));
+        return {std::move(receiver), taken(operation_)};
     }
 
     start_attributes get_env() const noexcept { return {}; }
 
-private:
-    template <class, when_cancelled>
-    friend class exchange_sender;
-
-    static token take_token(Core& from) noexcept {
-        if constexpr (limits::stoppable) {
-            return from.take_token();
-        } else {
-            return {};
-        }
+    /// The same with `set_stopped` for a cancelled operation.
+    auto stopped_if_cancelled() && noexcept {
+        return exchange_sender<Core, when_cancelled::set_stopped>(std::move(operation_));
     }
 
-    typename Core::proposal proposal_;
-    [[no_unique_address]] tryst::detail::given_time<limits::timed> time_;
-    [[no_unique_address]] token token_;
+private:
+    taken operation_;
 };
-
-template <class Operation>
-using core_of = std::remove_reference_t<decltype(tryst::detail::operation_access::of(
-    std::declval<Operation&>()))>;
 
 } // namespace detail
 
@@ -183,8 +147,7 @@ struct stopped_if_cancelled_t : detail::ex::sender_adaptor_closure<stopped_if_ca
     /// Changes how the sender completes.
     template <class Core>
     auto operator()(detail::exchange_sender<Core> sender) const noexcept {
-        return detail::exchange_sender<Core, detail::when_cancelled::set_stopped>(
-            std::move(sender));
+        return std::move(sender).stopped_if_cancelled();
     }
     /// `stopped_if_cancelled()` is `stopped_if_cancelled`.
     stopped_if_cancelled_t operator()() const noexcept { return *this; }
@@ -222,8 +185,9 @@ auto as_sender(Operation&& operation) noexcept {
                   "tryst: as_sender takes over its operation: as_sender(ex.exchange(item)), or "
                   "as_sender(std::move(operation))");
     if constexpr (is_given_up) {
-        return execution::detail::exchange_sender<execution::detail::core_of<Operation>>(
-            detail::operation_access::of(operation));
+        using core = std::remove_reference_t<decltype(detail::operation_access::of(operation))>;
+        return execution::detail::exchange_sender<core>(
+            detail::taken_operation<core>(detail::operation_access::of(operation)));
     }
 }
 

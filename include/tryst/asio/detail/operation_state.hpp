@@ -7,8 +7,8 @@
 #include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
-#include <tryst/asio/detail/taken_operation.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
+#include <tryst/detail/meet/taken_operation.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -35,7 +35,7 @@ public:
     /// Makes the operation and begins it. The result goes to `handler`.
     /// @throws whatever the allocator, the handler's move and the executor throw. Then nothing was
     ///   offered.
-    static void initiate(Handler& handler, taken_operation<Core>& operation) {
+    static void initiate(Handler& handler, tryst::detail::taken_operation<Core>& operation) {
         allocator memory(detail::allocator_for(handler));
         operation_state* const block = memory.allocate(1);
         try {
@@ -58,7 +58,7 @@ private:
     };
     using owner = std::unique_ptr<operation_state, deleter>;
 
-    operation_state(Handler& handler, taken_operation<Core>& operation)
+    operation_state(Handler& handler, tryst::detail::taken_operation<Core>& operation)
         : queue_(detail::executor_for(handler)), handler_(std::move(handler)),
           core_(operation.make()) {}
     friend deleter;
@@ -135,7 +135,7 @@ private:
 
 struct initiate_operation {
     template <class Handler, class Core>
-    void operator()(Handler&& handler, taken_operation<Core> operation) const {
+    void operator()(Handler&& handler, tryst::detail::taken_operation<Core> operation) const {
         std::decay_t<Handler> own(std::forward<Handler>(handler));
         operation_state<std::decay_t<Handler>, Core>::initiate(own, operation);
     }

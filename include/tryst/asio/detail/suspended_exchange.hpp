@@ -7,18 +7,33 @@
 #include <tryst/asio/detail/exchange_executor.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
-#include <tryst/asio/detail/taken_operation.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
+#include <tryst/exchange_operation.hpp>
 
 #include <exception>
 #include <functional>
 #include <memory>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 TRYST_ASIO_BEGIN
 namespace detail {
+
+/// What an exchanger's or a channel's member functions return, and `select`.
+template <class Operation>
+concept awaitable_operation =
+    !std::is_const_v<std::remove_reference_t<Operation>> &&
+    requires(Operation& operation) { tryst::detail::operation_access::of(operation); };
+
+template <class Operation>
+using core_of = std::remove_reference_t<decltype(tryst::detail::operation_access::of(
+    std::declval<Operation&>()))>;
+
+/// Always false. The compiler quotes the template arguments in its error.
+template <class Argument>
+constexpr bool not_an_operation = false;
 
 /// The suspended part of `await_operation`, in the frame of its coroutine: no allocation. The
 /// completion takes the frame off the stack of the awaitable, as Asio's own operations do, instead
@@ -84,8 +99,17 @@ bool match_in_awaitable(Core& core) noexcept {
     return tryst::detail::turn_budget::poll([&] { return core.try_match(); });
 }
 
+/// Refers to an operation that outlives the wait.
+template <class Core>
+struct referred_operation {
+    using core = Core;
+    Core& make() const noexcept { return operation; }
+    Core& operation;
+};
+
 /// Awaits an operation. If a partner is waiting, the coroutine is not suspended.
-/// @param operation  makes the operation in this frame, or refers to one that outlives it.
+/// @param operation  makes the operation in this frame, or refers to one: a `taken_operation` or
+///   a `referred_operation`.
 template <class Value, class Executor, class Operation>
 net::awaitable<Value, Executor> await_operation(Operation operation) {
     decltype(auto) core = operation.make();

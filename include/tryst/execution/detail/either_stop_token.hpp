@@ -5,8 +5,10 @@
 #pragma once
 
 #include <tryst/detail/meet/stop_state.hpp>
+#include <tryst/detail/meet/taken_operation.hpp>
 #include <tryst/execution/detail/std.hpp>
 
+#include <concepts>
 #include <type_traits>
 #include <utility>
 
@@ -35,33 +37,21 @@ struct either_stop_token {
     };
 };
 
-/// The token of an operation with a token of its own (void if it has none) and a receiver; void if
-/// neither can request a stop.
-template <class Own, class Receiver,
-          class Receivers = stops::stop_token_of_t<ex::env_of_t<Receiver>>>
-struct combined_token {
-    using type = either_stop_token<Own, Receivers>;
-    static type make(Own&& own, const Receiver& receiver) noexcept {
-        return {std::move(own), stops::get_stop_token(ex::get_env(receiver))};
-    }
-};
-template <class Own, class Receiver, class Receivers>
-    requires stops::unstoppable_token<Receivers>
-struct combined_token<Own, Receiver, Receivers> {
-    using type = Own;
-    static type make(Own&& own, const Receiver& /*receiver*/) noexcept { return std::move(own); }
-};
-template <class Receiver, class Receivers>
-struct combined_token<void, Receiver, Receivers> {
-    using type = Receivers;
-    static type make(const Receiver& receiver) noexcept {
+/// The stop token of an operation with this token and this receiver. `no_token` stands for no token.
+template <class Own, class Receiver>
+auto combine_tokens(Own&& own, const Receiver& receiver) noexcept {
+    using receivers = stops::stop_token_of_t<ex::env_of_t<Receiver>>;
+    if constexpr (stops::unstoppable_token<receivers>) {
+        return std::forward<Own>(own);
+    } else if constexpr (std::same_as<std::remove_cvref_t<Own>, tryst::detail::no_token>) {
         return stops::get_stop_token(ex::get_env(receiver));
+    } else {
+        return either_stop_token<std::remove_cvref_t<Own>, receivers>{
+            std::forward<Own>(own), stops::get_stop_token(ex::get_env(receiver))};
     }
-};
-template <class Receiver, class Receivers>
-    requires stops::unstoppable_token<Receivers>
-struct combined_token<void, Receiver, Receivers> {
-    using type = void;
-};
+}
+template <class Own, class Receiver>
+using combined_token =
+    decltype(detail::combine_tokens(std::declval<Own>(), std::declval<const Receiver&>()));
 
 } // namespace tryst::execution::detail
