@@ -7,9 +7,9 @@ set(headers
     asio/wait.hpp
     asio/detail/context_timers.hpp
     asio/detail/exchange_executor.hpp
-    asio/detail/handler_traits.hpp
     asio/detail/net.hpp
     asio/detail/operation_state.hpp
+    asio/detail/registered_executor.hpp
     asio/detail/registry.hpp
     asio/detail/serial_executor.hpp
     asio/detail/suspended_exchange.hpp

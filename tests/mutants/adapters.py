@@ -31,8 +31,9 @@ def asio() -> Iterator[Mutant]:
                  "        if (!base::stay_awake()) {\n", "        if (false) {\n")
     yield Mutant("asio: the slot is not cleared before a handler", callback,
                  "        slot().clear();\n        end([]", "        end([]")
-    yield Mutant("asio: the slot is not cleared after an exception", callback,
-                 "            slot().clear();\n            owned().reset();\n", "            owned().reset();\n")
+    yield Mutant("asio: a state is not freed after an exception", callback,
+                 "        owner self = owned(); // frees the state if the start throws\n        base::start(slot());\n        self.release();\n",
+                 "        base::start(slot());\n")
     yield Mutant("asio: a handler is called before its state is freed", callback,
                  "        self.reset();\n        call(std::move(handler), std::move(result));\n",
                  "        call(std::move(handler), std::move(result));\n        self.reset();\n")

@@ -92,11 +92,10 @@ private:
         static void release(std::unique_ptr<core>& self) noexcept {
             assert(!self->running_here() && "tryst: a task must not destroy the task_executor that "
                                             "runs it: post the destruction");
-            const bool alone = self->shut_down_ || self->leave();
+            const bool alone = !self->turns_ || self->leave();
             self->destroy_tasks();
             if (!alone) {
-                self->finish();
-                self.release()->orphaned_ = true; // now owned by the turn
+                self.release()->finish(); // the queued turn now owns it
             }
         }
 
@@ -112,11 +111,10 @@ private:
         void complete() final { delete this; }
 
         void on_shutdown() noexcept final {
-            if (orphaned_) {
+            if (base::is_finished()) { // its owner has left it to the turn
                 delete this;
                 return;
             }
-            shut_down_ = true;
             destroy_tasks();
             base::turns_.reset(); // a strand must not outlive its context
             executor_.reset();
@@ -129,8 +127,6 @@ private:
 
         std::optional<Executor> executor_;
         std::optional<net::executor_work_guard<Executor>> work_;
-        bool shut_down_ = false;
-        bool orphaned_ = false;
     };
 
     std::unique_ptr<core> core_;

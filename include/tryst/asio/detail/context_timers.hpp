@@ -135,24 +135,18 @@ private:
         return passes_left_ != 0;
     }
 
-    /// A queue entry that looks for an idle alarm, and queues another such entry if necessary.
-    template <class Queue>
-    struct idle_entry {
-        using allocator_type = net::recycling_allocator<void>;
-        allocator_type get_allocator() const noexcept { return {}; }
-        void operator()() {
-            if (timers->cancel_if_idle()) {
-                timers->queue_idle_entry(std::move(queue));
-            }
-        }
-        context_timers* timers;
-        Queue queue;
-    };
+    /// Queues an entry that looks for an idle alarm, and queues the next one if necessary.
     template <class Queue>
     void queue_idle_entry(Queue queue) noexcept {
         try {
             Queue to = queue;
-            to.push(idle_entry<Queue>{this, std::move(queue)}, false);
+            to.push(
+                [this, queue = std::move(queue)]() mutable {
+                    if (cancel_if_idle()) {
+                        queue_idle_entry(std::move(queue));
+                    }
+                },
+                false);
         } catch (...) { // no memory
             while (cancel_if_idle()) {
             }

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <tryst/asio/detail/exchange_executor.hpp>
-#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/detail/meet/taken_operation.hpp>
@@ -80,13 +79,9 @@ private:
             complete_at_once();
             return;
         }
-        try {
-            base::start(slot());
-        } catch (...) {
-            slot().clear();
-            owned().reset();
-            throw;
-        }
+        owner self = owned(); // frees the state if the start throws
+        base::start(slot());
+        self.release();
     }
 
     /// A partner was waiting.

@@ -4,9 +4,9 @@
 /// Asio.
 #pragma once
 
-#include <tryst/asio/detail/handler_traits.hpp>
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/serial_executor.hpp>
+#include <tryst/asio/detail/work_queue.hpp>
 #include <tryst/executor.hpp>
 
 #include <coroutine>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// Queues functions on Asio executors, with the current interface or that of the Networking TS.
+/// The executors and allocators of handlers, and the queues of these executors.
 /// Asio.
 #pragma once
 
@@ -13,6 +13,31 @@
 
 TRYST_ASIO_BEGIN
 namespace detail {
+
+/// The executor on which a handler is to run. If it has none, this is the system executor.
+template <class Handler>
+using completion_executor = net::associated_executor_t<Handler, net::system_executor>;
+
+template <class Handler>
+completion_executor<Handler> executor_for(const Handler& handler) noexcept {
+    return net::get_associated_executor(handler, net::system_executor());
+}
+
+/// The memory of an operation comes from the handler's associated allocator. If the handler has
+/// none, it is Asio's recycled memory.
+template <class Handler>
+auto allocator_for(const Handler& handler) noexcept {
+    return net::get_associated_allocator(handler, net::recycling_allocator<void>());
+}
+
+#if TRYST_ASIO_HAS_IMMEDIATE_EXECUTORS
+/// Whether the handler names an executor on which it may run within the initiating function, as
+/// handlers in `bind_immediate_executor` do (since Asio 1.28).
+template <class Handler, class Executor>
+concept has_immediate_executor =
+    !std::is_same_v<net::associated_immediate_executor_t<Handler, Executor>,
+                    net::associated_immediate_executor_t<void (*)(), Executor>>;
+#endif
 
 /// An executor for posting. With `Counts`, it counts as outstanding work of its context during its
 /// lifetime.
@@ -36,15 +61,16 @@ void execute_on(const Executor& executor, Function&& function) {
 #endif
 }
 
-/// The queue of an Asio executor.
+/// The queue of an Asio executor, with the current interface or that of the Networking TS.
 template <class Executor, bool Counts>
 class work_queue {
 public:
     explicit work_queue(const Executor& executor) : executor_(detail::prepared<Counts>(executor)) {}
 
-    /// Queues a function. With `continues`, queues it as the continuation of the running handler.
-    /// On a thread of the context, it first goes into the thread's private queue, and moves to the
-    /// shared queue when the handler returns. No other thread is woken for it alone.
+    /// Queues a function, with memory from its associated allocator. With `continues`, queues it as
+    /// the continuation of the running handler. On a thread of the context, it first goes into the
+    /// thread's private queue, and moves to the shared queue when the handler returns. No other
+    /// thread is woken for it alone.
     template <class Function>
     void push(Function function, bool continues) {
         // An `any_io_executor` usually holds an `io_context` executor. Used directly, that one
@@ -75,7 +101,7 @@ private:
     }
     template <class Relationship, class Prepared, class Function>
     static void push_as(Relationship relationship, const Prepared& executor, Function&& function) {
-        const auto memory = net::execution::allocator(function.get_allocator());
+        const auto memory = net::execution::allocator(detail::allocator_for(function));
         // The copy with this allocator need not count as work, because a queued function does.
         if constexpr (net::can_require<Prepared, decltype(memory)>::value) {
             detail::execute_on(net::prefer(executor, relationship,
@@ -99,7 +125,7 @@ public:
 
     template <class Function>
     void push(Function function, bool continues) {
-        const auto memory = function.get_allocator();
+        const auto memory = detail::allocator_for(function);
         if (continues) {
             queue().defer(std::move(function), memory);
         } else {

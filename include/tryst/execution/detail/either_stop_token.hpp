@@ -37,7 +37,7 @@ struct either_stop_token {
     };
 };
 
-/// The stop token of an operation with this token and this receiver. `no_token` stands for no token.
+/// The stop token of an operation with its own token and this receiver. `no_token` means none.
 template <class Own, class Receiver>
 auto combine_tokens(Own&& own, const Receiver& receiver) noexcept {
     using receivers = stops::stop_token_of_t<ex::env_of_t<Receiver>>;
