@@ -27,8 +27,6 @@ def asio() -> Iterator[Mutant]:
                  "                if (executor->leave()) {", "                if (executor->leave() || true) {")
     yield Mutant("asio: an entry that is destroyed keeps its executor", registry,
                  "            owner_->on_shutdown();\n", "")
-    yield Mutant("asio: an executor ends before its waker has come", "asio/detail/serial_executor.hpp",
-                 "        if (!base::stay_awake()) {\n", "        if (false) {\n")
     yield Mutant("asio: the slot is not cleared before a handler", callback,
                  "        slot().clear();\n        end([]", "        end([]")
     yield Mutant("asio: a state is not freed after an exception", callback,
@@ -52,8 +50,6 @@ def asio() -> Iterator[Mutant]:
     yield Mutant("asio: without descriptors deadlines are lost", timers,
                  "                timer_thread::instance().arm(node);\n            }\n", "                static_cast<void>(node);\n            }\n")
     yield Mutant("asio: a signal does not stop a task", driver, "                    stop.request_stop();\n", "")
-    yield Mutant("asio: a signal of type none stops a task", driver,
-                 "                if (type != net::cancellation_type_t::none) {\n", "                if (static_cast<void>(type), true) {\n")
     yield Mutant("asio: the slot is not cleared before a task's handler", driver,
                  "        slot().clear();\n        std::unique", "        std::unique")
 

@@ -122,7 +122,7 @@ struct initiate_task {
                 from.stop = std::stop_source();
             }
         }
-        detail::drive_task(from, std::move(work), from.stop.get_token()).promise.begin();
+        detail::drive_task(from, std::move(work), from.stop.get_token()).promise.start_later();
     }
 };
 

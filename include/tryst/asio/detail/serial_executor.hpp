@@ -88,7 +88,7 @@ protected:
     /// Makes the running or queued turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }
 
-    /// Starts the executor: queues a turn if nodes were posted, and falls asleep otherwise.
+    /// Starts the executor, for which no node is ready.
     void begin() noexcept {
         if (!fall_asleep()) {
             queue_turn();

@@ -112,8 +112,7 @@ public:
     }
 
     coroutine get_return_object() noexcept { return {*this}; }
-    /// The first turn starts the task.
-    auto initial_suspend() const noexcept { return base::schedule(); }
+    std::suspend_always initial_suspend() const noexcept { return {}; }
     auto final_suspend() noexcept {
         struct last : std::suspend_always {
             void await_suspend(std::coroutine_handle<task_driver> self) const noexcept {
@@ -123,9 +122,21 @@ public:
         return last{};
     }
 
-    using base::begin;
+    /// Starts the task, in a turn of its own.
+    void start_later() noexcept {
+        first_.driver = this;
+        first_.run = [](executor_node* node) noexcept {
+            static_cast<first_step*>(node)->driver->handle().resume();
+        };
+        base::queue().push(&first_);
+        base::queue_turn();
+    }
 
 private:
+    struct first_step : executor_node {
+        class task_driver* driver = nullptr;
+    };
+
     struct frame_end {
         void operator()(task_driver* ended) const noexcept { ended->handle().destroy(); }
     };
@@ -152,6 +163,7 @@ private:
     }
 
     Handler handler_;
+    first_step first_;
 };
 
 } // namespace detail
