@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exchanges, sends and receives with async_wait: what sides_test.cpp does not say of every side.
+// Exchanges, sends and receives with async_wait: what waiting_test.cpp does not say of all forms.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "adapters/asio/sides.hpp"

@@ -1,37 +1,54 @@
 // SPDX-License-Identifier: MIT
-// Cancellation by the handler's slot. See sides_test.cpp for the behaviour of all initiating
-// functions, and composition_cancellation_test.cpp for compositions.
+// What only a cancellation slot can do. See waiting_test.cpp for the cancellation of all forms.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
+#include "support/tracked.hpp"
 
 #include <tryst/asio.hpp>
 #include <tryst/tryst.hpp>
 
 #include <gtest/gtest.h>
 
-#include <stop_token>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 namespace {
 
+using namespace std::chrono_literals;
 using tryst::exchange_errc;
 using tryst::asio::async_wait;
-using tryst::test::as_tuple;
+using tryst::asio::wait;
+using tryst::test::census;
 using tryst::test::completed;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
-using tryst::test::grow;
 using tryst::test::keep_on;
 using tryst::test::step;
-using tryst::test::waits_in_arena;
+using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using exchanger = tryst::exchanger<int>;
 
+/// A token that never stops, and that is counted.
+struct counted_token {
+    template <class Callback>
+    struct callback_type {
+        callback_type(counted_token /*token*/, Callback /*callback*/) noexcept {}
+    };
+    bool stop_requested() const noexcept { return false; }
+    bool stop_possible() const noexcept { return false; }
+
+    tracked life;
+};
+
 class AsioCancellation : public ::testing::Test {
 protected:
     auto handler() { return net::bind_cancellation_slot(signal.slot(), keep_on(io, got)); }
+    net::awaitable<void> exchange_at_once(counted_token token) {
+        got.emplace(co_await wait(ex.exchange(1, 0s, std::move(token))));
+    }
     void emit(net::cancellation_type type = net::cancellation_type::terminal) { signal.emit(type); }
 
     net::io_context io;
@@ -76,7 +93,7 @@ TEST_F(AsioCancellation, FindsAnEmptySlotAfterAHandlersMoveThrew) {
     }
 }
 
-TEST_F(AsioCancellation, OfTypeNoneIsIgnored) {
+TEST_F(AsioCancellation, IsOfAnyTypeExceptNone) {
     async_wait(ex.exchange(1), handler());
     step(io);
     emit(net::cancellation_type::none);
@@ -85,50 +102,16 @@ TEST_F(AsioCancellation, OfTypeNoneIsIgnored) {
     EXPECT_EQ(*ex.try_exchange(2), 1);
     step(io);
     expect_got(got, 2);
-}
-
-TEST_F(AsioCancellation, InTheTurnOfTheInitiation) {
-    for (const int slots : {0, 1}) {
-        grow(ex, slots);
+    for (const auto type : {net::cancellation_type::terminal, net::cancellation_type::partial,
+                            net::cancellation_type::total, net::cancellation_type::all}) {
         got.reset();
         async_wait(ex.exchange(1), handler());
-        EXPECT_EQ(waits_in_arena(ex), slots == 1);
-        emit();
+        emit(type);
+        emit(type); // twice is as good as once
+        EXPECT_FALSE(got);
         step(io);
         expect_failed(got, exchange_errc::cancelled, 1);
-        EXPECT_FALSE(waits_in_list(ex));
-        EXPECT_FALSE(waits_in_arena(ex));
     }
-}
-
-TEST_F(AsioCancellation, AfterAMatchInTheInitiationIsTooLate) {
-    completed<int> partner;
-    async_wait(ex.exchange(2), keep_on(io, partner));
-    async_wait(ex.exchange(1), handler());
-    emit();
-    step(io);
-    expect_got(got, 2);
-    expect_got(partner, 1);
-}
-
-TEST_F(AsioCancellation, TwiceIsAsGoodAsOnce) {
-    async_wait(ex.exchange(1), handler());
-    step(io);
-    emit();
-    emit(net::cancellation_type::total);
-    step(io);
-    expect_failed(got, exchange_errc::cancelled, 1);
-}
-
-TEST_F(AsioCancellation, AfterTheCompletionFindsAnEmptySlot) {
-    async_wait(ex.exchange(1), handler());
-    step(io);
-    ex.close();
-    step(io);
-    expect_failed(got, exchange_errc::closed, 1);
-    EXPECT_FALSE(signal.slot().has_handler());
-    emit();
-    step(io);
 }
 
 TEST_F(AsioCancellation, LeavesTheSlotToTheHandler) {
@@ -163,19 +146,47 @@ TEST_F(AsioCancellation, ServesOneExchangeAfterAnotherInTheSameSlot) {
     expect_failed(second, exchange_errc::cancelled, 3);
 }
 
-TEST_F(AsioCancellation, CancelsTheUseOfAnAwaitable) {
-    completed<int> kept;
+/// The operation has nothing to cancel, but its slot is connected until its handler is called.
+TEST_F(AsioCancellation, IsIgnoredAfterACompletionInTheInitiation) {
+    census tokens;
+    for (const bool destroyed : {false, true}) {
+        for (int handlers = 0; handlers != 8; ++handlers) {
+            got.reset();
+            auto context = std::make_unique<net::io_context>();
+            net::cancellation_signal early;
+            net::co_spawn(*context, exchange_at_once(counted_token{{tokens, 0}}),
+                          net::bind_cancellation_slot(early.slot(), net::detached));
+            for (int i = 0; i != handlers; ++i) {
+                context->poll_one();
+            }
+            early.emit(net::cancellation_type::terminal);
+            if (!destroyed) {
+                context->poll();
+            }
+            context.reset();
+            ASSERT_EQ(tokens.alive.load(), 0) << handlers;
+        }
+        EXPECT_TRUE(got);
+    }
+}
+
+TEST_F(AsioCancellation, OfACoroutineGoesToTheOperationThatWaits) {
+    completed<int> second;
     net::co_spawn(
         io,
-        [this, &kept]() -> net::awaitable<void> {
-            auto [end] = co_await async_wait(ex.exchange(1), as_tuple(net::use_awaitable));
-            kept.emplace(end);
+        [&]() -> net::awaitable<void> {
+            got.emplace(co_await wait(ex.exchange(1)));
+            second.emplace(co_await wait(ex.exchange(2)));
         },
         net::bind_cancellation_slot(signal.slot(), net::detached));
     step(io);
+    EXPECT_EQ(*ex.try_exchange(3), 1);
+    step(io);
+    expect_got(got, 3);
+    ASSERT_TRUE(waits_in_list(ex));
     emit();
     step(io);
-    expect_failed(kept, exchange_errc::cancelled, 1);
+    expect_failed(second, exchange_errc::cancelled, 2);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `||` and `&&` of operations. Whichever ends first, each party has one item: its partner's or its
-// own.
+// Compositions of operations by Asio: `||`, `&&`, parallel groups, cancellation states. Whichever
+// operation ends first, each party has one item: its partner's or its own.
 #include "adapters/asio/composition.hpp"
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
@@ -12,13 +12,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <exception>
+#include <future>
 #include <optional>
+#include <stop_token>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -28,15 +31,16 @@ using namespace std::chrono_literals;
 using namespace tryst::test::net::experimental::awaitable_operators;
 using tryst::exchange_errc;
 using tryst::asio::async_wait;
+using tryst::asio::bind_stop_token;
 using tryst::asio::wait;
 using tryst::test::as_tuple;
 using tryst::test::census;
 using tryst::test::completed;
 using tryst::test::composition_test;
+using tryst::test::deferred;
 using tryst::test::expect_failed;
 using tryst::test::expect_got;
 using tryst::test::keep;
-using tryst::test::keep_on;
 using tryst::test::keep_with_a_token;
 using tryst::test::result;
 using tryst::test::step;
@@ -45,35 +49,9 @@ using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 
-// ---- `||` with a timer
+class AsioComposition : public composition_test {};
 
-class AsioOr : public composition_test {};
-
-TEST_F(AsioOr, EndsWithTheTimerAndWithdrawsTheOfferOfAWait) {
-    std::size_t winner = 0;
-    auto work = [&]() -> net::awaitable<void> {
-        const auto which =
-            co_await (wait(ex.exchange(item(1))) || past.async_wait(net::use_awaitable));
-        winner = which.index();
-    };
-    start(work);
-    expect_success();
-    EXPECT_EQ(winner, 1U);
-    EXPECT_FALSE(meet(ex, 2, 1));
-    EXPECT_EQ(items.alive.load(), 0); // `||` drops the item of the slower operation
-}
-
-TEST_F(AsioOr, EndsWithTheTimerOnTheRightOfAWait) {
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (past.async_wait(net::use_awaitable) || keep(ex, item(1), first));
-    };
-    start(work);
-    expect_success();
-    expect_failed(first, exchange_errc::cancelled, 1);
-    EXPECT_FALSE(meet(ex, 2, 1));
-}
-
-TEST_F(AsioOr, EndsWithAWaitAndCancelsTheTimer) {
+TEST_F(AsioComposition, OrEndsWithAWaitAndCancelsTheTimer) {
     auto work = [&]() -> net::awaitable<void> {
         auto which = co_await (wait(ex.exchange(item(1))) || never.async_wait(net::use_awaitable));
         EXPECT_EQ(which.index(), 0U);
@@ -87,151 +65,9 @@ TEST_F(AsioOr, EndsWithAWaitAndCancelsTheTimer) {
     EXPECT_EQ(items.alive.load(), 1);
 }
 
-TEST_F(AsioOr, EndsWithAWaitThatFails) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which =
-            co_await (wait(ex.exchange(item(1), 0s)) || never.async_wait(net::use_awaitable));
-        first.emplace(std::get<0>(std::move(which)));
-        auto next = co_await (never.async_wait(net::use_awaitable) || wait(ex.exchange(item(2))));
-        second.emplace(std::get<1>(std::move(next)));
-    };
-    start(work);
-    expect_failed(first, exchange_errc::timed_out, 1);
-    ex.close();
-    step(io);
-    expect_success();
-    expect_failed(second, exchange_errc::closed, 2);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
-/// An operation that fails is no failure to `||`, which ends with it and keeps its item.
-TEST_F(AsioOr, EndsWithAnExchangeThatFails) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (async_wait(ex.exchange(item(1)), net::use_awaitable) ||
-                               never.async_wait(net::use_awaitable));
-        first.emplace(std::get<0>(std::move(which)));
-    };
-    auto tuples = [&]() -> net::awaitable<void> {
-        auto which = co_await (async_wait(ex.exchange(item(2)), as_tuple(net::use_awaitable)) ||
-                               never.async_wait(as_tuple(net::use_awaitable)));
-        auto [mine] = std::get<0>(std::move(which));
-        second.emplace(std::move(mine));
-    };
-    start(work);
-    ex.close();
-    step(io);
-    expect_success();
-    expect_failed(first, exchange_errc::closed, 1);
-    start(tuples);
-    expect_success();
-    expect_failed(second, exchange_errc::closed, 2);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
-/// A coroutine that throws makes the failure of its operation one of `||`, which waits for a
-/// success.
-TEST_F(AsioOr, WaitsForTheOtherAfterACoroutineThatThrows) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which =
-            co_await (throws_after_a_failure(ex, item(1)) || wait(other.exchange(item(2))));
-        EXPECT_EQ(which.index(), 1U);
-        EXPECT_EQ(std::get<1>(which)->id(), 3);
-        EXPECT_EQ(items.alive.load(), 1);
-    };
-    start(work);
-    ex.close();
-    step(io);
-    EXPECT_FALSE(done);
-    EXPECT_TRUE(meet(other, 3, 2));
-    step(io);
-    expect_success();
-}
-
-TEST_F(AsioOr, ThrowsIfBothCoroutinesThrow) {
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (throws_after_a_failure(ex, item(1)) || throws_after_a_failure(other, item(2)));
-    };
-    start(work);
-    ex.close();
-    other.close();
-    step(io);
-    EXPECT_TRUE(done);
-    EXPECT_THROW(std::rethrow_exception(thrown), net::multiple_exceptions);
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-TEST_F(AsioOr, EndsWithAnExchangeThatFindsAPartnerAtOnce) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (wait(ex.exchange(item(1))) || never.async_wait(net::use_awaitable));
-        first.emplace(std::get<0>(std::move(which)));
-    };
-    completed<tracked> partner;
-    async_wait(ex.exchange(item(2)), keep_on(io, partner));
-    start(work);
-    expect_success();
-    expect_got(first, 2);
-    expect_got(partner, 1);
-}
-
-/// `||` starts both operands before it cancels one.
-TEST_F(AsioOr, EndsWithAnOperandThatDoesNotSuspend) {
-    auto at_once = []() -> net::awaitable<void> { co_return; };
-    auto on_the_left = [&]() -> net::awaitable<void> {
-        co_await (at_once() || keep(ex, item(1), first));
-    };
-    auto on_the_right = [&]() -> net::awaitable<void> {
-        co_await (keep(ex, item(2), second) || at_once());
-    };
-    start(on_the_left);
-    expect_success();
-    expect_failed(first, exchange_errc::cancelled, 1);
-    start(on_the_right);
-    expect_success();
-    expect_failed(second, exchange_errc::cancelled, 2);
-}
-
-// ---- `||` of two operations of tryst
-
-TEST_F(AsioOr, WaitsForOneOfTwoChannels) {
-    channel left;
-    channel right;
-    auto waits = [&]() -> net::awaitable<void> {
-        const auto which = co_await (wait(left.receive()) || wait(right.receive()));
-        EXPECT_EQ(std::get<0>(which)->id(), 1);
-    };
-    start(waits);
-    EXPECT_TRUE(left.try_send(item(1)));
-    step(io);
-    expect_success();
-    EXPECT_FALSE(left.try_send(item(2)));
-    EXPECT_FALSE(right.try_send(item(2)));
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-TEST_F(AsioOr, SendsToOneOfTwoChannels) {
-    channel left;
-    channel right;
-    completed<void, tracked> kept;
-    completed<void, tracked> sent;
-    auto send = [](channel& at, tracked mine, auto& out) -> net::awaitable<void> {
-        out.emplace(co_await wait(at.send(std::move(mine))));
-    };
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (send(left, item(1), kept) || send(right, item(2), sent));
-    };
-    start(work);
-    EXPECT_EQ(right.try_receive()->id(), 2);
-    step(io);
-    expect_success();
-    EXPECT_FALSE(left.try_receive());
-    expect_failed(kept, exchange_errc::cancelled, 1);
-    ASSERT_TRUE(sent);
-    EXPECT_TRUE(*sent);
-}
-
 /// The partners come after so many handlers each. Both exchanges may take place before either
 /// coroutine is resumed, or after the other has been cancelled.
-TEST_F(AsioOr, LosesNoStoredResultWhereverThePartnersCome) {
+TEST_F(AsioComposition, LosesNoStoredResultWhereverThePartnersCome) {
     auto work = [&]() -> net::awaitable<void> {
         co_await (keep(ex, item(1), first) || keep(other, item(2), second));
     };
@@ -281,30 +117,7 @@ TEST_F(AsioOr, LosesNoStoredResultWhereverThePartnersCome) {
     EXPECT_GT(one, 0);
 }
 
-TEST_F(AsioOr, WithOneselfCompletesBoth) {
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (keep(ex, item(1), first) || keep(ex, item(2), second));
-    };
-    start(work);
-    expect_success();
-    expect_got(first, 2);
-    expect_got(second, 1);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
-TEST_F(AsioOr, WithOneselfGivesTheItemOfTheFaster) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (wait(ex.exchange(item(1))) || wait(ex.exchange(item(2))));
-        const bool left = which.index() == 0;
-        EXPECT_EQ(left ? std::get<0>(which)->id() : std::get<1>(which)->id(), left ? 2 : 1);
-        EXPECT_EQ(items.alive.load(), 1); // `||` has dropped the other
-    };
-    start(work);
-    expect_success();
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-TEST_F(AsioOr, CancelsBothIfItIsCancelled) {
+TEST_F(AsioComposition, IsCancelledAsAWhole) {
     auto work = [&]() -> net::awaitable<void> {
         co_await net::this_coro::throw_if_cancelled(false);
         co_await (keep(ex, item(1), first) || keep(other, item(2), second));
@@ -318,133 +131,7 @@ TEST_F(AsioOr, CancelsBothIfItIsCancelled) {
     expect_failed(second, exchange_errc::cancelled, 2);
 }
 
-// ---- Nested
-
-TEST_F(AsioOr, OfTwoWaitsAndATimerEndsWithTheTimer) {
-    auto work = [&]() -> net::awaitable<void> {
-        const auto which = co_await (keep(ex, item(1), first) || keep(other, item(2), second) ||
-                                     past.async_wait(net::use_awaitable));
-        EXPECT_EQ(which.index(), 2U);
-    };
-    start(work);
-    expect_success();
-    expect_failed(first, exchange_errc::cancelled, 1);
-    expect_failed(second, exchange_errc::cancelled, 2);
-}
-
-TEST_F(AsioOr, OfTwoWaitsAndATimerEndsWithTheSecondWait) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto which = co_await (never.async_wait(net::use_awaitable) ||
-                               (wait(ex.exchange(item(1))) || wait(other.exchange(item(2)))));
-        auto inner = std::get<1>(std::move(which));
-        second.emplace(std::get<1>(std::move(inner)));
-    };
-    start(work);
-    EXPECT_TRUE(meet(other, 3, 2));
-    step(io);
-    expect_success();
-    expect_got(second, 3);
-    EXPECT_FALSE(meet(ex, 4, 1));
-    EXPECT_EQ(items.alive.load(), 1);
-}
-
-TEST_F(AsioOr, CancelsAnUnfinishedAnd) {
-    result last;
-    auto work = [&]() -> net::awaitable<void> {
-        co_await (keep(ex, item(1), first) ||
-                  (keep(other, item(2), second) && keep(third, item(3), last)));
-    };
-    start(work);
-    EXPECT_TRUE(meet(other, 4, 2));
-    step(io);
-    EXPECT_FALSE(done);
-    EXPECT_TRUE(meet(ex, 5, 1));
-    step(io);
-    expect_success();
-    expect_got(first, 5);
-    expect_got(second, 4);
-    expect_failed(last, exchange_errc::cancelled, 3);
-    EXPECT_EQ(items.alive.load(), 3);
-}
-
-// ---- `&&`
-
-class AsioAnd : public composition_test {};
-
-TEST_F(AsioAnd, OfTwoWaitsHasBothItems) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto [left, right] = co_await (wait(ex.exchange(item(1))) && wait(other.exchange(item(2))));
-        first.emplace(std::move(left));
-        second.emplace(std::move(right));
-    };
-    start(work);
-    EXPECT_TRUE(meet(other, 4, 2));
-    step(io);
-    EXPECT_FALSE(done);
-    EXPECT_TRUE(meet(ex, 3, 1));
-    step(io);
-    expect_success();
-    expect_got(first, 3);
-    expect_got(second, 4);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
-/// A failed wait is a value, so the other is not cancelled.
-TEST_F(AsioAnd, OfTwoWaitsHasAnItemAndAFailure) {
-    auto work = [&]() -> net::awaitable<void> {
-        auto [left, right] = co_await (wait(ex.exchange(item(1))) && wait(other.exchange(item(2))));
-        first.emplace(std::move(left));
-        second.emplace(std::move(right));
-    };
-    start(work);
-    ex.close();
-    step(io);
-    EXPECT_FALSE(done);
-    EXPECT_TRUE(meet(other, 4, 2));
-    step(io);
-    expect_success();
-    expect_failed(first, exchange_errc::closed, 1);
-    expect_got(second, 4);
-}
-
-TEST_F(AsioAnd, EndsAfterATimerAndAWait) {
-    auto work = [&]() -> net::awaitable<void> {
-        first.emplace(co_await (wait(ex.exchange(item(1))) && past.async_wait(net::use_awaitable)));
-    };
-    start(work);
-    EXPECT_FALSE(done);
-    EXPECT_TRUE(meet(ex, 2, 1));
-    step(io);
-    expect_success();
-    expect_got(first, 2);
-}
-
-TEST_F(AsioAnd, WithOneselfSwapsTheItems) {
-    auto waits = [&]() -> net::awaitable<void> {
-        auto [left, right] = co_await (wait(ex.exchange(item(1))) && wait(ex.exchange(item(2))));
-        first.emplace(std::move(left));
-        second.emplace(std::move(right));
-    };
-    start(waits);
-    expect_success();
-    expect_got(first, 2);
-    expect_got(second, 1);
-    EXPECT_EQ(items.alive.load(), 2);
-}
-
-TEST_F(AsioAnd, SendsToItself) {
-    channel pipe;
-    auto waits = [&]() -> net::awaitable<void> {
-        const auto [sent, got] = co_await (wait(pipe.send(item(1))) && wait(pipe.receive()));
-        EXPECT_TRUE(sent);
-        EXPECT_EQ(got->id(), 1);
-    };
-    start(waits);
-    expect_success();
-    EXPECT_EQ(items.alive.load(), 0);
-}
-
-TEST_F(AsioAnd, EndsTheWaitBesideACoroutineThatThrows) {
+TEST_F(AsioComposition, AndEndsTheWaitBesideACoroutineThatThrows) {
     auto work = [&]() -> net::awaitable<void> {
         co_await (keep(other, item(2), second) && throws_after_a_failure(ex, item(1)));
     };
@@ -455,6 +142,229 @@ TEST_F(AsioAnd, EndsTheWaitBesideACoroutineThatThrows) {
     EXPECT_THROW(std::rethrow_exception(thrown), std::system_error);
     expect_failed(second, exchange_errc::cancelled, 2);
     EXPECT_EQ(items.alive.load(), 1);
+}
+
+// ---- Parallel groups
+
+/// A party offers item 1 at `ex` and item 2 at `other`.
+class AsioParallelGroup : public composition_test {
+protected:
+    auto end() {
+        return [this](std::array<std::size_t, 2> order, exchange_result left_end,
+                      exchange_result right_end) {
+            done = true;
+            faster = order[0];
+            left.emplace(std::move(left_end));
+            right.emplace(std::move(right_end));
+        };
+    }
+
+    using exchange_result = tryst::exchange_result<tracked>;
+
+    /// The executor is bound because the handlers of the group have none.
+    template <class Condition>
+    void run(exchanger& left_at, exchanger& right_at, Condition condition) {
+        done = false;
+        net::experimental::make_parallel_group(
+            async_wait(left_at.exchange(item(1)), net::bind_executor(io, deferred)),
+            async_wait(right_at.exchange(item(2)), net::bind_executor(io, deferred)))
+            .async_wait(condition,
+                        net::bind_cancellation_slot(outside.slot(), net::bind_executor(io, end())));
+        step(io);
+    }
+
+    std::size_t faster = 9;
+    completed<tracked> left;
+    completed<tracked> right;
+};
+
+TEST_F(AsioParallelGroup, ForOneKeepsTheItemsIfBothExchanged) {
+    run(ex, other, net::experimental::wait_for_one());
+    EXPECT_TRUE(meet(other, 4, 2));
+    EXPECT_TRUE(meet(ex, 3, 1));
+    step(io);
+    expect_success();
+    expect_got(left, 3);
+    expect_got(right, 4);
+    EXPECT_EQ(items.alive.load(), 2);
+}
+
+TEST_F(AsioParallelGroup, HandsAllItemsBackIfItIsCancelled) {
+    run(ex, other, net::experimental::wait_for_all());
+    emit();
+    expect_success();
+    expect_failed(left, exchange_errc::cancelled, 1);
+    expect_failed(right, exchange_errc::cancelled, 2);
+    EXPECT_EQ(items.alive.load(), 2);
+}
+
+// ---- The cancellation state of a coroutine
+
+class AsioCancellationState : public composition_test {};
+
+TEST_F(AsioCancellationState, ThatIsDisabledProtectsAWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::reset_cancellation_state(net::disable_cancellation());
+        co_await keep(ex, item(1), first);
+        co_await net::this_coro::reset_cancellation_state(net::enable_terminal_cancellation());
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    emit();
+    EXPECT_TRUE(meet(ex, 3, 1));
+    step(io);
+    expect_got(first, 3);
+    ASSERT_TRUE(waits_in_list(ex));
+    emit();
+    expect_success();
+    expect_failed(second, exchange_errc::cancelled, 2);
+}
+
+TEST_F(AsioCancellationState, OfAnEarlierCancellationThrowsBeforeTheWait) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await keep(ex, item(1), first);
+        co_await keep(ex, item(2), second);
+    };
+    start(work);
+    emit();
+    expect_error(net::error::operation_aborted);
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_FALSE(second);
+    EXPECT_EQ(items.alive.load(), 1); // item 2 was destroyed with the coroutine that had it
+}
+
+TEST_F(AsioCancellationState, OfAnEarlierCancellationDoesNotEndAWaitIfItDoesNotThrow) {
+    auto work = [&]() -> net::awaitable<void> {
+        co_await net::this_coro::throw_if_cancelled(false);
+        co_await keep(ex, item(1), first);
+        co_await keep(ex, item(2), second);
+        second.reset();
+        co_await keep(ex, item(3), second);
+    };
+    start(work);
+    emit();
+    expect_failed(first, exchange_errc::cancelled, 1);
+    EXPECT_TRUE(meet(ex, 4, 2));
+    step(io);
+    ASSERT_TRUE(waits_in_list(ex));
+    emit();
+    expect_success();
+    expect_failed(second, exchange_errc::cancelled, 3);
+}
+
+TEST_F(AsioCancellationState, IsThatOfABoundStopToken) {
+    std::stop_source stop;
+    auto work = [&]() -> net::awaitable<void> {
+        auto token = bind_stop_token(stop.get_token(), as_tuple(net::use_awaitable));
+        co_await (keep(ex, item(1), first) || never.async_wait(std::move(token)));
+    };
+    start(work);
+    stop.request_stop();
+    step(io);
+    expect_success();
+    expect_failed(first, exchange_errc::cancelled, 1);
+}
+
+// ---- Executors
+
+class AsioExecutorType : public composition_test {
+protected:
+    template <class Executor>
+    net::awaitable<void, Executor> party(result& out, timer& limit) {
+        constexpr net::use_awaitable_t<Executor> token;
+        co_await (keep<Executor>(ex, item(1), out) || limit.async_wait(token));
+    }
+
+    template <class Executor>
+    void exchange_on(const Executor& executor) {
+        first.reset();
+        second.reset();
+        net::co_spawn(executor, party<Executor>(first, past), net::detached);
+        step(io);
+        expect_failed(first, exchange_errc::cancelled, 1);
+        net::co_spawn(executor, party<Executor>(second, never), net::detached);
+        step(io);
+        EXPECT_TRUE(meet(ex, 2, 1));
+        step(io);
+        expect_got(second, 2);
+        EXPECT_TRUE(io.stopped());
+    }
+};
+
+TEST_F(AsioExecutorType, MayBeAny) {
+    exchange_on(io.get_executor());
+    exchange_on(net::make_strand(io));
+    exchange_on(net::any_io_executor(io.get_executor()));
+    exchange_on(net::any_io_executor(net::make_strand(io)));
+}
+
+class AsioPool : public ::testing::Test {
+protected:
+    void TearDown() override {
+        pool.join();
+        EXPECT_EQ(items.alive.load(), 0);
+    }
+
+    census items;
+    tryst::exchanger<tracked> ex;
+    net::thread_pool pool{2};
+};
+
+/// Offers an item again and again, for a short time each.
+net::awaitable<void> try_often(tryst::exchanger<tracked>& ex, census& items, int times,
+                               std::chrono::microseconds patience, int& met) {
+    net::steady_timer limit(co_await net::this_coro::executor);
+    for (int i = 0; i != times; ++i) {
+        result out;
+        limit.expires_after(patience * (i % 5));
+        co_await (keep(ex, tracked(items, i), out) || limit.async_wait(net::use_awaitable));
+        EXPECT_TRUE(out) << "an item was lost";
+        EXPECT_TRUE(*out || out->error() == exchange_errc::cancelled);
+        met += *out ? 1 : 0;
+    }
+}
+
+TEST_F(AsioPool, LosesNoItemToTimersOnTwoStrands) {
+    constexpr int times = 500;
+    int met = 0;
+    int met_too = 0;
+    net::co_spawn(net::make_strand(pool), try_often(ex, items, times, 20us, met), net::detached);
+    net::co_spawn(net::make_strand(pool), try_often(ex, items, times, 20us, met_too),
+                  net::detached);
+    pool.join();
+    EXPECT_EQ(met, met_too);
+    EXPECT_EQ(items.created.load(), 2 * times);
+}
+
+TEST_F(AsioPool, LosesNoItemToASignalOnTheStrand) {
+    const auto strand = net::make_strand(pool);
+    std::deque<net::cancellation_signal> signals; // alive until the last coroutine has gone
+    for (int round = 0; round != 300; ++round) {
+        auto& signal = signals.emplace_back();
+        result out;
+        auto end = net::co_spawn(strand, keep(ex, tracked(items, 1), out),
+                                 net::bind_cancellation_slot(signal.slot(), net::use_future));
+        net::post(strand, [&] { signal.emit(net::cancellation_type::terminal); });
+        const auto theirs = ex.try_exchange(tracked(items, 2));
+        end.get();
+        ASSERT_TRUE(out) << "an item was lost";
+        ASSERT_EQ(static_cast<bool>(theirs), static_cast<bool>(*out));
+        ASSERT_EQ(items.alive.load(), 2);
+    }
+    pool.join();
+}
+
+TEST_F(AsioPool, CancelsAFutureOnItsStrand) {
+    const auto strand = net::make_strand(pool);
+    net::cancellation_signal signal;
+    auto later = async_wait(
+        ex.exchange(tracked(items, 1)),
+        net::bind_cancellation_slot(signal.slot(), net::bind_executor(strand, net::use_future)));
+    net::post(strand, [&] { signal.emit(net::cancellation_type::terminal); });
+    const auto end = later.get();
+    EXPECT_EQ(end.error(), exchange_errc::cancelled);
+    EXPECT_EQ(end.returned().id(), 1);
+    EXPECT_FALSE(ex.try_exchange(tracked(items, 2)));
 }
 
 // ---- `||` with a timer, whenever the partner comes

@@ -1,33 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Selections in awaitables.
-#include "adapters/asio/selecting.hpp"
-#include "support/long_past.hpp"
+// Selections among several cases. See waiting_test.cpp for what they have in common with exchanges.
+#include "adapters/asio/handlers.hpp"
+#include "adapters/asio/net.hpp"
+#include "support/insides.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/asio.hpp>
+#include <tryst/tryst.hpp>
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <future>
 #include <optional>
-#include <stop_token>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace {
 
 using namespace std::chrono_literals;
 using tryst::exchange_errc;
+using tryst::exchange_result;
 using tryst::select_npos;
+using tryst::asio::async_wait;
 using tryst::asio::wait;
 using tryst::test::census;
-using tryst::test::expect_none;
-using tryst::test::expect_selected;
-using tryst::test::meet;
-using tryst::test::selected;
+using tryst::test::deferred;
 using tryst::test::step;
 using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
 using channel = tryst::synchronous_channel<tracked>;
+
+using selected = tryst::select_result<exchange_result<tracked>, exchange_result<tracked, void>,
+                                      exchange_result<void, tracked>>;
+
+/// The ids of the items that a party offers. The partner's item has the id `theirs`.
+constexpr long swapped = 1;
+constexpr long sent = 2;
+constexpr long theirs = 7;
 
 /// Awaits the selection that `make` makes.
 template <class Result, class Make>
@@ -35,238 +47,240 @@ net::awaitable<void> awaiting(std::optional<Result>& got, Make make) {
     got.emplace(co_await wait(make()));
 }
 
-class AsioSelect : public tryst::test::selecting_test {
+/// An exchange is case 0 of the selections, a receive case 1, a send case 2.
+class AsioSelect : public ::testing::Test {
 protected:
-    template <class Make>
-    void start(Make make) {
+    void TearDown() override {
         got.reset();
-        net::co_spawn(io, awaiting(got, std::move(make)),
-                      net::bind_cancellation_slot(signal.slot(), net::detached));
-        step(io);
+        EXPECT_EQ(items.alive.load(), 0);
     }
-    /// Runs the context until the selection waits.
-    void until_it_waits() {
+
+    tracked item(long id) { return {items, id}; }
+    auto all(auto... limit) {
+        return tryst::select(swaps.exchange(item(swapped)), source.receive(), sink.send(item(sent)),
+                             limit...);
+    }
+    auto keep() {
+        return net::bind_executor(io, [this](selected result) {
+            EXPECT_FALSE(got) << "a handler was called twice";
+            got.emplace(std::move(result));
+        });
+    }
+    /// Starts an awaitable, or a wait with a handler.
+    template <class Make>
+    void start(bool awaits, Make make) {
+        got.reset();
         io.restart();
-        while (!waits_in_list(at.swaps)) {
-            ASSERT_EQ(io.poll_one(), 1U);
+        if (awaits) {
+            net::co_spawn(io, awaiting(got, make),
+                          net::bind_cancellation_slot(signal.slot(), net::detached));
+        } else {
+            async_wait(make(), net::bind_cancellation_slot(signal.slot(), keep()));
         }
     }
-    void cancel() {
-        signal.emit(net::cancellation_type::terminal);
-        step(io);
+    /// Comes as the partner of case `number`. @returns whether the case was there.
+    bool meet(std::size_t number) {
+        if (number == 0) {
+            const auto met = swaps.try_exchange(item(theirs));
+            EXPECT_TRUE(!met || met->id() == swapped);
+            return static_cast<bool>(met);
+        }
+        if (number == 1) {
+            return static_cast<bool>(source.try_send(item(theirs)));
+        }
+        const auto met = sink.try_receive();
+        EXPECT_TRUE(!met || met->id() == sent);
+        return static_cast<bool>(met);
     }
+    void expect_nobody_waits() {
+        for (const std::size_t number : {0U, 1U, 2U}) {
+            EXPECT_FALSE(meet(number)) << "case " << number;
+        }
+        EXPECT_FALSE(waits_in_list(swaps));
+    }
+
+    /// Expects the case `number` to have taken place, and all other items to be back.
+    void expect_selected(std::size_t number) {
+        ASSERT_TRUE(got);
+        ASSERT_EQ(got->index(), number);
+        const auto lost = exchange_errc::not_selected;
+        if (number == 0) {
+            EXPECT_EQ((*got->get<0>()).id(), theirs);
+        } else {
+            EXPECT_EQ(got->get<0>().error(), lost);
+            EXPECT_EQ(got->get<0>().returned().id(), swapped);
+        }
+        if (number == 1) {
+            EXPECT_EQ((*got->get<1>()).id(), theirs);
+        } else {
+            EXPECT_EQ(got->get<1>().error(), lost);
+        }
+        if (number == 2) {
+            EXPECT_TRUE(got->get<2>());
+        } else {
+            EXPECT_EQ(got->get<2>().error(), lost);
+            EXPECT_EQ(got->get<2>().returned().id(), sent);
+        }
+    }
+
+    /// Expects no case to have taken place, and all items to be back.
+    void expect_none(exchange_errc why) {
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->index(), select_npos);
+        EXPECT_EQ(got->get<0>().error(), why);
+        EXPECT_EQ(got->get<0>().returned().id(), swapped);
+        EXPECT_EQ(got->get<1>().error(), why);
+        EXPECT_EQ(got->get<2>().error(), why);
+        EXPECT_EQ(got->get<2>().returned().id(), sent);
+    }
+
+    census items;
+    tryst::exchanger<tracked> swaps{1};
+    channel source;
+    channel sink;
+    net::io_context io;
+    net::cancellation_signal signal;
+    std::optional<selected> got;
 };
 
 TEST_F(AsioSelect, GivesTheResultOfTheCaseWhosePartnerComes) {
-    for (const std::size_t number : {0U, 1U, 2U}) {
-        start([&] { return all(); });
-        ASSERT_TRUE(waits_in_list(at.swaps));
-        EXPECT_TRUE(meet(at, number, items));
-        EXPECT_FALSE(got);
-        step(io);
-        expect_selected(got, number);
-        expect_nobody_waits();
+    for (const bool awaits : {false, true}) {
+        for (const bool is_over : {false, true}) { // the first turn
+            for (const std::size_t number : {0U, 1U, 2U}) {
+                start(awaits, [&] { return all(1h); });
+                EXPECT_EQ(waits_in_list(swaps), !awaits); // a handler's offers are made at once
+                while (!waits_in_list(swaps)) {
+                    ASSERT_EQ(io.poll_one(), 1U);
+                }
+                if (is_over) {
+                    step(io);
+                }
+                EXPECT_TRUE(meet(number));
+                signal.emit(net::cancellation_type::terminal); // too late
+                EXPECT_FALSE(got);
+                io.restart();
+                io.run(); // no work is left
+                expect_selected(number);
+                expect_nobody_waits();
+            }
+        }
     }
-}
-
-TEST_F(AsioSelect, DoesNotSuspendIfAPartnerIsWaiting) {
-    std::optional<tryst::exchange_result<void, tracked>> sender;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            sender.emplace(co_await wait(at.source.send(item(tryst::test::theirs))));
-        },
-        net::detached);
-    step(io);
-    bool other_ran = false;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            net::post(io, [&] { other_ran = true; });
-            got.emplace(co_await wait(all()));
-            EXPECT_FALSE(other_ran);
-        },
-        net::detached);
-    step(io);
-    EXPECT_TRUE(other_ran);
-    ASSERT_TRUE(sender);
-    EXPECT_TRUE(*sender);
-    expect_selected(got, 1);
 }
 
 TEST_F(AsioSelect, SelectsACaseWhoseExchangerIsClosed) {
-    start([&] { return all(); });
-    at.source.close();
-    step(io);
-    ASSERT_TRUE(got);
-    EXPECT_EQ(got->index(), 1U);
-    EXPECT_EQ(got->get<1>().error(), exchange_errc::closed);
-    EXPECT_EQ(got->get<0>().returned().id(), tryst::test::swapped);
-    EXPECT_EQ(got->get<2>().returned().id(), tryst::test::sent);
-}
-
-TEST_F(AsioSelect, GivesEachItemBackAfterADeadline) {
-    start([&] { return all(1ms); });
-    io.run();
-    expect_none(got, exchange_errc::timed_out);
-    start([&] { return all(0s); });
-    expect_none(got, exchange_errc::timed_out);
-    for (const auto deadline : tryst::test::long_past) {
-        start([&] { return all(deadline); });
-        expect_none(got, exchange_errc::timed_out);
+    for (const bool awaits : {false, true}) {
+        start(awaits, [&] { return all(); });
+        step(io);
+        source.close();
+        step(io);
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->index(), 1U);
+        EXPECT_EQ(got->get<1>().error(), exchange_errc::closed);
+        EXPECT_EQ(got->get<0>().returned().id(), swapped);
+        EXPECT_EQ(got->get<2>().returned().id(), sent);
     }
-    expect_nobody_waits();
 }
 
-TEST_F(AsioSelect, LeavesNoTimerBehindAMatch) {
-    start([&] { return all(1h); });
-    EXPECT_TRUE(meet(at, 2, items));
-    io.restart();
-    io.run(); // no work is left
-    expect_selected(got, 2);
-}
-
-TEST_F(AsioSelect, GivesEachItemBackAfterAStop) {
-    std::stop_source stop;
-    const auto stoppable = [&] {
-        return tryst::select(at.swaps.exchange(item(tryst::test::swapped)), at.source.receive(),
-                             at.sink.send(item(tryst::test::sent)), stop.get_token());
-    };
-    start(stoppable);
-    ASSERT_TRUE(waits_in_list(at.swaps));
-    stop.request_stop();
-    step(io);
-    expect_none(got, exchange_errc::cancelled);
-    start(stoppable);
-    expect_none(got, exchange_errc::cancelled);
-    expect_nobody_waits();
-}
-
-TEST_F(AsioSelect, FollowsTheCancellationOfItsCoroutine) {
-    start([&] { return all(); });
-    ASSERT_TRUE(waits_in_list(at.swaps));
-    signal.emit(net::cancellation_type::terminal);
-    signal.emit(net::cancellation_type::terminal);
-    EXPECT_FALSE(got);
-    step(io);
-    expect_none(got, exchange_errc::cancelled);
-    expect_nobody_waits();
-}
-
-TEST_F(AsioSelect, FollowsTheCancellationWithLimitsOfItsOwn) {
-    std::stop_source stop;
-    for (const bool after_its_turn : {false, true}) {
-        got.reset();
-        net::co_spawn(io, awaiting(got, [&] { return all(1h, stop.get_token()); }),
-                      net::bind_cancellation_slot(signal.slot(), net::detached));
-        until_it_waits();
-        if (after_its_turn) {
-            step(io);
-        }
+TEST_F(AsioSelect, GivesEachItemBackAfterEachKindOfFailure) {
+    for (const bool awaits : {false, true}) {
+        start(awaits, [&] { return all(1ms); });
+        io.run();
+        expect_none(exchange_errc::timed_out);
+        start(awaits, [&] { return all(0s); });
+        step(io);
+        expect_none(exchange_errc::timed_out);
+        start(awaits, [&] { return all(); });
+        step(io);
         signal.emit(net::cancellation_type::terminal);
         EXPECT_FALSE(got);
         step(io);
-        expect_none(got, exchange_errc::cancelled);
-        io.restart();
-        io.run(); // no work is left
+        expect_none(exchange_errc::cancelled);
         expect_nobody_waits();
     }
-}
-
-TEST_F(AsioSelect, MatchesInSpiteOfALaterCancellation) {
-    for (const bool in_its_first_turn : {false, true}) {
-        for (const std::size_t number : {0U, 1U, 2U}) {
-            got.reset();
-            net::co_spawn(io, awaiting(got, [&] { return all(1h); }),
-                          net::bind_cancellation_slot(signal.slot(), net::detached));
-            until_it_waits();
-            if (!in_its_first_turn) {
-                step(io);
-            }
-            EXPECT_TRUE(meet(at, number, items));
-            cancel();
-            expect_selected(got, number);
-        }
-    }
-}
-
-TEST_F(AsioSelect, LeavesTheCancellationToTheNextOperation) {
-    std::optional<selected> second;
-    net::co_spawn(
-        io,
-        [&]() -> net::awaitable<void> {
-            got.emplace(co_await wait(all()));
-            second.emplace(co_await wait(all()));
-        },
-        net::bind_cancellation_slot(signal.slot(), net::detached));
-    step(io);
-    EXPECT_TRUE(meet(at, 1, items));
-    step(io);
-    expect_selected(got, 1);
-    cancel();
-    expect_none(second, exchange_errc::cancelled);
 }
 
 TEST_F(AsioSelect, MeetsAnotherSelection) {
     std::optional<tryst::select_result<tryst::exchange_result<tracked>,
                                        tryst::exchange_result<void, tracked>>>
         partner;
-    start([&] { return all(); });
+    start(true, [&] { return all(); });
     net::co_spawn(io,
                   awaiting(partner,
                            [&] {
-                               return tryst::select_biased(
-                                   at.swaps.exchange(item(tryst::test::theirs)),
-                                   at.source.send(item(tryst::test::theirs)));
+                               return tryst::select_biased(swaps.exchange(item(theirs)),
+                                                           source.send(item(theirs)));
                            }),
                   net::detached);
     step(io);
-    expect_selected(got, 0);
+    expect_selected(0);
     ASSERT_TRUE(partner);
     EXPECT_EQ(partner->index(), 0U);
-    EXPECT_EQ((*partner->get<0>()).id(), tryst::test::swapped);
-    EXPECT_EQ(partner->get<1>().returned().id(), tryst::test::theirs);
+    EXPECT_EQ((*partner->get<0>()).id(), swapped);
+    EXPECT_EQ(partner->get<1>().returned().id(), theirs);
 }
 
-TEST_F(AsioSelect, WorksInAwaitablesOfAnyExecutorType) {
-    const auto run = [&](const auto& executor) {
-        using executor_type = std::decay_t<decltype(executor)>;
-        got.reset();
-        net::co_spawn(
-            executor,
-            [&]() -> net::awaitable<void, executor_type> {
-                got.emplace(co_await wait<executor_type>(all()));
-            },
-            net::detached);
-        step(io);
-        EXPECT_TRUE(meet(at, 0, items));
-        step(io);
-        expect_selected(got, 0);
-    };
-    run(io.get_executor());
-    run(net::make_strand(io.get_executor()));
-}
-
-TEST_F(AsioSelect, IsAbandonedWithItsContext) {
-    const auto make_for = [&] { return all(1h); };
-    for (int handlers = 0; handlers != 6; ++handlers) {
-        for (const bool timed : {false, true}) {
-            std::optional<net::io_context> context(std::in_place);
-            if (timed) {
-                net::co_spawn(*context, awaiting(got, make_for), net::detached);
-            } else {
-                net::co_spawn(*context, awaiting(got, [&] { return all(); }), net::detached);
-            }
-            for (int i = 0; i != handlers; ++i) {
-                context->poll_one();
-            }
-            EXPECT_FALSE(got);
-            context.reset();
-            EXPECT_FALSE(waits_in_list(at.swaps));
-            EXPECT_EQ(items.alive.load(), 0);
+TEST_F(AsioSelect, MayPreferItsFirstCase) {
+    for (int round = 0; round != 20; ++round) {
+        channel other;
+        for (channel* const at : {&source, &other}) {
+            async_wait(at->send(item(5)), net::bind_executor(io, [](const auto&) {}));
         }
+        std::optional<std::size_t> first;
+        async_wait(tryst::select_biased(source.receive(), other.receive()),
+                   net::bind_executor(io, [&](auto result) { first = result.index(); }));
+        other.close();
+        step(io);
+        EXPECT_EQ(first, 0U);
     }
-    expect_nobody_waits();
+}
+
+TEST_F(AsioSelect, TakesTheSelectionOver) {
+    {
+        auto selection = all();
+        async_wait(std::move(selection), keep());
+    }
+    EXPECT_TRUE(meet(1));
+    step(io);
+    expect_selected(1);
+    EXPECT_EQ(items.created.load(), 3); // no copies
+}
+
+TEST_F(AsioSelect, FulfilsAFuture) {
+    std::future<selected> result = async_wait(all(), net::use_future);
+    EXPECT_TRUE(meet(1));
+    got.emplace(result.get());
+    expect_selected(1);
+}
+
+TEST_F(AsioSelect, BeginsADeferredOperationWhenThatIsCalled) {
+    auto operation = async_wait(all(), deferred);
+    EXPECT_FALSE(waits_in_list(swaps));
+    std::move(operation)(keep());
+    EXPECT_TRUE(waits_in_list(swaps));
+    EXPECT_TRUE(meet(0));
+    step(io);
+    expect_selected(0);
+}
+
+/// Its constructor takes anything, and takes a copy for something else.
+struct greedy {
+    explicit greedy(int n) noexcept : number(n) {}
+    greedy(const greedy&) = default;
+    greedy(greedy&&) noexcept = default;
+    template <class T>
+    explicit greedy(T&& /*anything*/) noexcept : number(-1) {}
+    int number;
+};
+
+TEST_F(AsioSelect, CopiesItsItemsWithADeferredOperation) {
+    tryst::synchronous_channel<greedy> line;
+    const auto first = async_wait(tryst::select(line.send(greedy(1))), deferred);
+    auto second = first;
+    std::move(second)(net::bind_executor(io, [](const auto& end) { EXPECT_TRUE(end); }));
+    const auto received = line.try_receive();
+    ASSERT_TRUE(received);
+    EXPECT_EQ(received->number, 1);
+    step(io);
 }
 
 // ---- A number of cases that is known at run time
@@ -339,32 +353,21 @@ TEST_F(AsioSelectFrom, IsAbandonedWithItsContext) {
     EXPECT_EQ(items.alive.load(), 0);
 }
 
-// ---- Several threads
+TEST_F(AsioSelectFrom, CallsAHandler) {
+    const auto keep = [this](auto result) { got.emplace(std::move(result)); };
+    async_wait(receive_any(), net::bind_executor(io, keep));
+    EXPECT_TRUE(rooms[17].try_send(tracked(items, 5)));
+    step(io);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->index(), 17U);
+    EXPECT_EQ(got->get()->id(), 5);
 
-TEST_F(AsioSelect, GoesOnInItsStrandAfterAMatchOnAnotherThread) {
-    net::thread_pool pool(2);
-    const auto strand = net::make_strand(pool);
-    constexpr long rounds = 500;
-    std::vector<long> received;
-    net::co_spawn(
-        strand,
-        [&]() -> net::awaitable<void> {
-            while (received.size() != rounds) {
-                auto one = co_await wait(all());
-                EXPECT_TRUE(strand.running_in_this_thread());
-                EXPECT_EQ(one.index(), 1U);
-                received.push_back((*std::move(one).get<1>()).id());
-            }
-        },
-        net::detached);
-    std::vector<long> given;
-    for (long i = 0; i != rounds; ++i) {
-        EXPECT_TRUE(tryst::sync_wait(at.source.send(item(i))));
-        given.push_back(i);
-    }
-    pool.join();
-    EXPECT_EQ(received, given);
-    expect_nobody_waits();
+    async_wait(receive_any(),
+               net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, keep)));
+    signal.emit(net::cancellation_type::terminal);
+    step(io);
+    EXPECT_EQ(got->index(), select_npos);
+    EXPECT_EQ((*got)[0].error(), exchange_errc::cancelled);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations whose execution context is destroyed while they wait.
+// Operations whose execution context is destroyed in hostile surroundings. See waiting_test.cpp for
+// what holds for all forms of waiting.
 #include "adapters/asio/handlers.hpp"
 #include "adapters/asio/net.hpp"
 #include "support/insides.hpp"
@@ -17,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,7 +28,6 @@ using namespace std::chrono_literals;
 using tryst::asio::async_wait;
 using tryst::test::census;
 using tryst::test::mourned;
-using tryst::test::step;
 using tryst::test::tracked;
 using tryst::test::waits_in_list;
 namespace net = tryst::test::net;
@@ -57,237 +56,32 @@ private:
     bool mine_ = true;
 };
 
-/// A party that waits in `ex`. Its item and its frame or handler are counted.
-struct party {
-    const char* name;
-    void (*start)(net::io_context& io, exchanger& ex, tracked item, census& handlers);
-};
-
 net::awaitable<void> wait_plainly(exchanger& ex, tracked item, tracked /*frame*/) {
     static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item))));
-    ADD_FAILURE() << "went on";
-}
-net::awaitable<void> wait_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::asio::wait(ex.exchange(std::move(item), 1h)));
-    ADD_FAILURE() << "went on";
-}
-net::awaitable<void> exchange(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await async_wait(ex.exchange(std::move(item)), net::use_awaitable));
     ADD_FAILURE() << "went on";
 }
 tryst::task<> exchange_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
     static_cast<void>(co_await ex.exchange(std::move(item)));
     ADD_FAILURE() << "went on";
 }
-tryst::task<> exchange_in_task_for(exchanger& ex, tracked item, std::stop_token stop) {
-    static_cast<void>(co_await ex.exchange(std::move(item), 1h, stop));
-    ADD_FAILURE() << "went on";
-}
-
-/// A channel to which nobody comes. It outlives every context.
-tryst::synchronous_channel<tracked>& deserted() {
-    static tryst::synchronous_channel<tracked> channel;
-    return channel;
-}
-
-net::awaitable<void> select(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::asio::wait(
-        tryst::select(ex.exchange(std::move(item)), deserted().receive())));
-    ADD_FAILURE() << "went on";
-}
-net::awaitable<void> select_with_a_deadline(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::asio::wait(
-        tryst::select(deserted().receive(), ex.exchange(std::move(item)), 1h)));
-    ADD_FAILURE() << "went on";
-}
-tryst::task<> select_in_task(exchanger& ex, tracked item, tracked /*frame*/) {
-    static_cast<void>(co_await tryst::select(deserted().receive(), ex.exchange(std::move(item))));
-    ADD_FAILURE() << "went on";
-}
-
-const std::vector<party> parties{
-    {"a callback",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_wait(ex.exchange(std::move(item)), net::bind_executor(io, mourned(handlers)));
-     }},
-    {"a callback with a deadline",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_wait(ex.exchange(std::move(item), 1h), net::bind_executor(io, mourned(handlers)));
-     }},
-    {"a callback on a strand",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_wait(ex.exchange(std::move(item)),
-                    net::bind_executor(net::make_strand(io), mourned(handlers)));
-     }},
-    {"an awaitable in wait",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, wait_plainly(ex, std::move(item), tracked(handlers, 0)), net::detached);
-     }},
-    {"an awaitable in a wait with limits",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, wait_with_a_deadline(ex, std::move(item), tracked(handlers, 0)),
-                       net::detached);
-     }},
-    {"an awaitable with a completion token",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, exchange(ex, std::move(item), tracked(handlers, 0)), net::detached);
-     }},
-    {"a task in async_wait",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         tryst::asio::async_wait(exchange_in_task(ex, std::move(item), tracked(handlers, 0)),
-                                 net::bind_executor(io, mourned(handlers)));
-     }},
-    {"a callback of a selection",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_wait(tryst::select(deserted().receive(), ex.exchange(std::move(item))),
-                    net::bind_executor(io, mourned(handlers)));
-     }},
-    {"a callback of a selection with a deadline",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         async_wait(tryst::select(ex.exchange(std::move(item)), deserted().receive(), 1h),
-                    net::bind_executor(io, mourned(handlers)));
-     }},
-    {"an awaitable that selects",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, select(ex, std::move(item), tracked(handlers, 0)), net::detached);
-     }},
-    {"an awaitable that selects with a deadline",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(io, select_with_a_deadline(ex, std::move(item), tracked(handlers, 0)),
-                       net::detached);
-     }},
-    {"a task that selects",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         tryst::asio::async_wait(select_in_task(ex, std::move(item), tracked(handlers, 0)),
-                                 net::bind_executor(io, mourned(handlers)));
-     }},
-    {"a stoppable task in async_wait",
-     [](net::io_context& io, exchanger& ex, tracked item, census& handlers) {
-         net::co_spawn(
-             io,
-             [](exchanger& room, tracked mine, tracked) -> net::awaitable<void> {
-                 co_await tryst::asio::async_wait(
-                     [&](std::stop_token stop) {
-                         return exchange_in_task_for(room, std::move(mine), std::move(stop));
-                     },
-                     net::use_awaitable);
-             }(ex, std::move(item), tracked(handlers, 0)),
-             net::detached);
-     }},
-};
-
 class AsioShutdown : public ::testing::Test {
 protected:
-    /// Runs `body` for each kind of party, with a new context and a new exchanger.
-    template <class Body>
-    void for_each_party(Body body) {
-        for (const party& each : parties) {
-            SCOPED_TRACE(each.name);
-            io = std::make_unique<net::io_context>();
-            ex = std::make_unique<exchanger>(1U);
-            each.start(*io, *ex, tracked(items, 1), handlers);
-            body();
-            EXPECT_EQ(items.alive.load(), 0);
-            EXPECT_EQ(handlers.alive.load(), 0);
-        }
-    }
-
     census items;
     census handlers;
-    std::unique_ptr<net::io_context> io;
-    std::unique_ptr<exchanger> ex;
 };
-
-TEST_F(AsioShutdown, DestroysSuspendedOperationsAndWithdrawsTheirOffers) {
-    for_each_party([&] {
-        step(*io);
-        EXPECT_TRUE(waits_in_list(*ex));
-        EXPECT_GT(handlers.alive.load(), 0);
-        io.reset();
-        EXPECT_FALSE(waits_in_list(*ex));
-        EXPECT_EQ(ex->try_exchange(tracked(items, 2)).error(), tryst::exchange_errc::no_partner);
-    });
-}
 
 TEST_F(AsioShutdown, WorksForAContextAtTheAddressOfAnEarlierOne) {
     std::optional<net::io_context> place;
-    for (int round = 0; round != 2; ++round) {
-        for (const party& each : parties) {
-            SCOPED_TRACE(each.name);
-            place.emplace();
-            exchanger room(1U);
-            each.start(*place, room, tracked(items, 1), handlers);
-            step(*place);
-            EXPECT_TRUE(waits_in_list(room));
-            place.reset();
-            EXPECT_FALSE(waits_in_list(room));
-            EXPECT_EQ(items.alive.load(), 0);
-            EXPECT_EQ(handlers.alive.load(), 0);
-        }
-    }
-}
-
-TEST_F(AsioShutdown, DestroysOperationsThatHaveNotSuspended) {
-    for_each_party([&] { io.reset(); });
-}
-
-TEST_F(AsioShutdown, DestroysMatchedOperationsWhoseTurnIsQueued) {
-    for_each_party([&] {
-        step(*io);
-        EXPECT_EQ(ex->try_exchange(tracked(items, 2))->id(), 1);
-        io.reset();
-    });
-}
-
-TEST_F(AsioShutdown, DestroysOperationsWhoseExchangerIsDestroyed) {
-    for_each_party([&] {
-        step(*io);
-        ex.reset();
-        io.reset();
-    });
-}
-
-TEST_F(AsioShutdown, DestroysOperationsThatWaitInTheArena) {
-    for_each_party([&] {
-        tryst::test::grow(*ex);
-        step(*io);
-        io.reset();
-        EXPECT_FALSE(waits_in_list(*ex));
-    });
-}
-
-TEST_F(AsioShutdown, ToleratesPartnersFromAnotherThread) {
-    for (int round = 0; round != 30; ++round) {
-        for_each_party([&] {
-            step(*io);
-            std::latch there(2);
-            std::thread partner([&] {
-                there.arrive_and_wait();
-                for (int spin = 0; spin != round; ++spin) {
-                    std::atomic_signal_fence(std::memory_order_seq_cst);
-                }
-                static_cast<void>(ex->try_exchange(tracked(items, 2)));
-            });
-            there.arrive_and_wait();
-            io.reset();
-            partner.join();
-        });
-    }
-}
-
-TEST_F(AsioShutdown, ToleratesACloseFromAnotherThread) {
-    for (int round = 0; round != 10; ++round) {
-        for_each_party([&] {
-            step(*io);
-            std::latch there(2);
-            std::thread closer([&] {
-                there.arrive_and_wait();
-                ex->close();
-            });
-            there.arrive_and_wait();
-            io.reset();
-            closer.join();
-        });
+    for (int round = 0; round != 4; ++round) {
+        place.emplace();
+        exchanger room(1U);
+        async_wait(room.exchange(tracked(items, 1)), net::bind_executor(*place, mourned(handlers)));
+        net::co_spawn(*place, wait_plainly(room, tracked(items, 2), tracked(handlers, 0)),
+                      net::detached);
+        place.reset();
+        EXPECT_FALSE(waits_in_list(room));
+        EXPECT_EQ(items.alive.load(), 0);
+        EXPECT_EQ(handlers.alive.load(), 0);
     }
 }
 

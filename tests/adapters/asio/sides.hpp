@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -31,23 +32,26 @@ public:
 inline constexpr long nobody = -2;
 inline constexpr long nothing_got = -1; ///< There was a partner, which brought nothing.
 
-/// One side of an exchanger or a channel. `start` begins an operation, with any limits. A party
-/// `brings` an `Item`, unless that is void. Derived classes add `make`, which makes the operation,
-/// and `meet`, which comes as the partner and returns the id of the item that it receives,
+/// One side of an exchanger or a channel. A party `brings` an `Item`, unless that is void.
+/// `operation` makes its operation, with any limits, and `start` begins it. Derived classes add
+/// `make`, and `meet`, which comes as the partner and returns the id of the item that it receives,
 /// `nothing_got` or `nobody`.
 template <class Side, class Place, class Item>
 struct side {
     using place = Place;
     static constexpr bool brings = !std::is_void_v<Item>;
 
+    template <class... Limit>
+    static auto operation(place& at, census& items, long id, Limit... limit) {
+        if constexpr (brings) {
+            return Side::make(at, Item(items, id), limit...);
+        } else {
+            return Side::make(at, limit...);
+        }
+    }
     template <class Token, class... Limit>
     static auto start(place& at, census& items, long id, Token&& token, Limit... limit) {
-        if constexpr (brings) {
-            return asio::async_wait(Side::make(at, Item(items, id), limit...),
-                                    std::forward<Token>(token));
-        } else {
-            return asio::async_wait(Side::make(at, limit...), std::forward<Token>(token));
-        }
+        return asio::async_wait(operation(at, items, id, limit...), std::forward<Token>(token));
     }
 };
 
@@ -128,14 +132,6 @@ struct receiving_side : side<receiving_side<Order>, synchronous_channel<tracked,
     }
 };
 
-using two_coloured_sides =
-    ::testing::Types<red_side<order::fifo>, blue_side<order::fifo>, sending_side<order::fifo>,
-                     receiving_side<order::fifo>, red_side<order::lifo>, blue_side<order::lifo>,
-                     sending_side<order::lifo>, receiving_side<order::lifo>>;
-using all_sides = ::testing::Types<exchange_side, red_side<order::fifo>, blue_side<order::fifo>,
-                                   sending_side<order::fifo>, receiving_side<order::fifo>,
-                                   red_side<order::lifo>, blue_side<order::lifo>,
-                                   sending_side<order::lifo>, receiving_side<order::lifo>>;
 using fifo_sides = ::testing::Types<exchange_side, red_side<order::fifo>, blue_side<order::fifo>,
                                     sending_side<order::fifo>, receiving_side<order::fifo>>;
 struct side_names {
@@ -163,13 +159,21 @@ std::optional<long> item_of(const exchange_result<T, Own>& result) {
 struct ended {
     std::error_code error;
     std::optional<long> item;
+    bool operator==(const ended&) const = default;
 };
+inline void PrintTo(const ended& end, std::ostream* to) {
+    *to << end.error.message() << ", item " << end.item.value_or(nothing_got);
+}
+template <class T, class Own>
+ended ended_of(const exchange_result<T, Own>& result) {
+    return {result.error(), item_of(result)};
+}
 
 /// A handler that enters it.
 inline auto keep_end(std::optional<ended>& end) {
     return [&end](const auto& result) {
         EXPECT_FALSE(end) << "a handler was called twice";
-        end = ended{result.error(), item_of(result)};
+        end = ended_of(result);
     };
 }
 
