@@ -84,6 +84,11 @@ void claim(); // nothing is dereferenced (I1); the exchanger is alive (I2.2)
               for folder in ("include/tryst", "src/uring", "tests/spin", "tests/model", "docs/adr")),
             ({other: "see I1.1, I2.3"}, f"{other}:1: I1.1 is not defined", f"{other}:1: I2.3 is not defined"),
             ({slot: ""}, "no invariant is defined"))
+        slot = "include/tryst/detail/meet/slot.hpp"
+        self.check(
+            invariants, copies("include", "src", "docs/inside.md", "tests/mutants", "tests/spin", "tests/lint", "tests/unit", "tests/adapters"),
+            ({slot: ("I1. A partner", "I1. Any partner")}, "docs/inside.md is not what the sources say"),
+            ({slot: (" I1. ", " I51. ")}, "I1 is in BROKEN_BY, but not defined", "I51 is not in BROKEN_BY", MORE))
 
     def test_layout(self) -> None:
         header = "include/tryst/word.hpp"
