@@ -50,6 +50,8 @@ def asio() -> Iterator[Mutant]:
     yield Mutant("asio: without descriptors deadlines are lost", timers,
                  "                timer_thread::instance().arm(node);\n            }\n", "                static_cast<void>(node);\n            }\n")
     yield Mutant("asio: a signal does not stop a task", driver, "                    stop.request_stop();\n", "")
+    yield Mutant("asio: a signal of type none stops a task", driver,
+                 "                if (type != net::cancellation_type_t::none) {\n", "                if (static_cast<void>(type), true) {\n")
     yield Mutant("asio: the slot is not cleared before a task's handler", driver,
                  "        slot().clear();\n        std::unique", "        std::unique")
 

@@ -209,6 +209,9 @@ TEST(AsyncWait, RequestsAStopWhenTheSlotsSignalIsEmitted) {
                    net::bind_cancellation_slot(signal.slot(), net::bind_executor(io, tell(end))));
         step(io);
         ASSERT_TRUE(waits_in_list(ex));
+        signal.emit(net::cancellation_type::none);
+        step(io);
+        ASSERT_FALSE(end);
         signal.emit(type);
         step(io);
         ASSERT_TRUE(end);
