@@ -169,7 +169,7 @@ def logic() -> Iterator[Mutant]:
     inbox = "detail/run/inbox.hpp"
     mailbox = "detail/run/parker.hpp"
     signal = "detail/meet/signal.hpp"
-    operation = "detail/meet/operation.hpp"
+    operation, pending = "detail/meet/operation.hpp", "detail/meet/pending.hpp"
     wait_limits = "detail/meet/wait_limits.hpp"
     blocking = "detail/meet/blocking_wait.hpp"
     loop = "detail/run/event_loop.hpp"
@@ -309,9 +309,9 @@ def logic() -> Iterator[Mutant]:
                  "!base::can_be_limited() && !cancellable;", "!base::can_be_limited();")
     yield Mutant("a client's cancellation before the limits: forgotten", wait_limits,
                  "        if (cancelled) {\n            derived().cancel(false);\n        }\n", "        static_cast<void>(cancelled);\n")
-    yield Mutant("a client's cancellation touches an offer in the arena", operation,
-                 "        } else if (this->at == stage::offered) {\n"
-                 "            this->at = stage::offered_cancelled;", "        } else {\n            cancel(false);")
+    yield Mutant("a client's cancellation touches an offer in the arena", pending,
+                 "        } else if (at == stage::offered) {\n"
+                 "            at = stage::offered_cancelled;", "        } else {\n            base::derived().cancel(false);")
     rundown = "detail/run/rundown.hpp"
     yield Mutant("rundown: a thread looks before it enters", rundown,
                  "        return (word_.fetch_add(one_thread, std::memory_order_relaxed) & ended) == 0;\n",
@@ -328,18 +328,13 @@ def logic() -> Iterator[Mutant]:
                  "        static_cast<void>(limited);\n        static_cast<void>(queued);\n        if (false) {\n")
     yield Mutant("a destroyed frame leaves its resumption in the queue", operation,
                  "const bool queued = on && on.retract(this);", "const bool queued = false;")
-    yield Mutant("spent budget: a destroyed frame leaves its resumption in the queue", operation,
-                 "            this->executor.retract(this);\n", "")
-    yield Mutant("spent budget: the limits stay in force", operation,
-                 "                finish();\n                this->at = stage::resuming;\n",
-                 "                this->at = stage::resuming;\n")
-    yield Mutant("spent budget: the lists of a selection are not left", "detail/meet/selection.hpp",
-                 "                finish();\n                at_ = stage::resuming;\n",
-                 "                at_ = stage::resuming;\n")
-    yield Mutant("spent budget: a late operation does not see the close", operation,
-                 "        if (!base::is_overdue(on) || protocol_->is_closed()) {", "        if (!base::is_overdue(on)) {")
-    yield Mutant("spent budget: a late selection does not see the close", "detail/meet/selection.hpp",
-                 "{ ends = ends && !each.is_closed(); });", "{ static_cast<void>(each); });")
+    yield Mutant("spent budget: a destroyed frame leaves its resumption in the queue", pending,
+                 "            base::derived().wait_executor().retract(&base::derived().wait_node());\n", "")
+    yield Mutant("spent budget: the limits stay in force", pending,
+                 "                base::derived().finish();\n                base::derived().wait_stage() = stage::resuming;\n",
+                 "                base::derived().wait_stage() = stage::resuming;\n")
+    yield Mutant("spent budget: a late wait does not see the close", pending,
+                 "        if (!base::is_overdue(on) || base::derived().sees_close()) {", "        if (!base::is_overdue(on)) {")
     timed_out = ("                strategy.step([&] { op.cancel(true); });\n"
                  "                strategy.sleep();\n            }\n")
     yield Mutant("a thread that timed out does not withdraw", blocking, timed_out, "            }\n")

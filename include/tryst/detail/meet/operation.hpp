@@ -7,16 +7,15 @@
 #pragma once
 
 #include <tryst/detail/meet/patience.hpp>
+#include <tryst/detail/meet/pending.hpp>
 #include <tryst/detail/meet/side.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
-#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
-#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -54,9 +53,10 @@ struct exchange_proposal {
  * A blocking wait uses the steps below `start` one by one, because it spins or yields instead of
  * waiting for a turn. */
 template <class Side, class Limits>
-class operation : private Side::waiter, private wait_limits<operation<Side, Limits>, Limits> {
-    using base = wait_limits<operation, Limits>;
+class operation : private Side::waiter, private pending<operation<Side, Limits>, Limits> {
+    using base = pending<operation, Limits>;
     friend base;
+    friend wait_limits<operation, Limits>;
 
 public:
     using result = typename Side::result;
@@ -66,9 +66,6 @@ public:
     using with_limits = operation<Side, Other>;
 
     using proposal = exchange_proposal<Side>;
-
-    /// The completion function, which is called on the executor. See `client_of`.
-    using completion = void (*)(executor_node*) noexcept;
 
     /// @param limits  the deadline or the duration, if the wait is timed, and the stop token.
     template <class... Given>
@@ -80,13 +77,7 @@ public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    ~operation() {
-        if (this->at == stage::created) {
-            finish();
-        } else if (this->at != stage::finished) {
-            abandon();
-        }
-    }
+    ~operation() { base::release(); }
 
     /// The client of the operation whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).owner; }
@@ -106,28 +97,10 @@ public:
         }
     }
 
-    /// Makes the offer.
-    /// @tparam Done        the completion function; null with `run_node`.
-    /// @param cancellable  whether the client may call `request_cancel`. Needs an executor.
-    /// @returns whether it is pending. If so, `Done` is called on the executor; without an
-    ///   executor, inline by the completer. `client_of` then returns `client`.
-    ///
-    /// A coroutine must call this in a function that is not inlined, because its frame must not be
-    /// touched once the waiter is published. If this is inlined into the coroutine, its variables
-    /// may be kept in the frame (LLVM before 17 does so).
-    template <completion Done>
-    bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
-        this->executor = on;
-        this->owner = client;
-        if (turn_budget::is_spent()) {
-            return start_spent<Done>(cancellable);
-        }
-        if (offer<Done>(cancellable)) {
-            return true;
-        }
-        turn_budget::spend();
-        return false;
-    }
+    using base::abandon;
+    using base::request_cancel;
+    using base::run_node;
+    using base::start;
 
     /// Detaches the operation from its stop and its timer. Precondition: it is complete, not
     /// started, or being abandoned.
@@ -141,54 +114,9 @@ public:
         }
     }
 
-    /// Takes the offer back if the operation is pending. The completion function is then never
-    /// called. Call on its executor.
-    void abandon() noexcept {
-        if (this->at == stage::created || this->at == stage::finished) {
-            return;
-        }
-        if (this->at == stage::resuming) {
-            this->executor.retract(this);
-            this->at = stage::finished;
-            return;
-        }
-        const bool limited = detail::is_limited(this->at);
-        base::end_limits();
-        const executor_ref on = this->executor;
-        const bool queued = on && on.retract(this);
-        if (!protocol_->abandon(mine(), limited, queued)) {
-            assert(on && "tryst: a coroutine without an executor was destroyed while it was being "
-                         "resumed");
-            detail::yield_until([&] { return on.retract(this); });
-        }
-        end_wait(Side::waiter::result == outcome::pending ? outcome::cancelled
-                                                          : Side::waiter::result);
-    }
-
     /// Ends the wait for a stop or the deadline, unless a partner was faster. Call from any thread,
     /// between the start and `finish`.
     void cancel(bool by_deadline) noexcept { protocol_->cancel(mine(), by_deadline); }
-
-    /// As `cancel(false)`, for a client that has started the operation as cancellable. Call on the
-    /// executor, after the start. Does nothing if the operation is finished.
-    void request_cancel() noexcept {
-        if (detail::is_limited(this->at)) {
-            cancel(false);
-        } else if (this->at == stage::offered) {
-            this->at = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
-        }
-    }
-
-    /// For an executor that serves only this operation, and an operation without a completion
-    /// function: runs the node that was posted there.
-    /// @returns true if the operation is `finished`. If false, the caller must not use it any more.
-    bool run_node() noexcept {
-        if (this->run == after_turn<nullptr> && end_turn<nullptr>()) {
-            return false;
-        }
-        finish();
-        return true;
-    }
 
     /// The exchanger, and the item, which is moved out. Precondition for `take_item`: not awaited.
     protocol& where() const noexcept { return *protocol_; }
@@ -215,7 +143,7 @@ public:
     /// @param spent   whether the budget is spent.
     template <class Party>
     arrival begin(executor_ref on, bool spent) noexcept {
-        if ((spent && ends_overdue({})) || prepare_start<Party>() || ends_at_once({})) {
+        if ((spent && base::ends_overdue({})) || prepare_start<Party>() || base::ends_at_once({})) {
             return arrival::completed;
         }
         this->at = stage::offered;
@@ -250,14 +178,21 @@ public:
 
 private:
     typename Side::waiter& mine() noexcept { return *this; }
+    waiter& wait_node() noexcept { return *this; }
     stage& wait_stage() noexcept { return this->at; }
     executor_ref wait_executor() noexcept { return this->executor; }
     static operation& from(executor_node* node) noexcept { return *static_cast<operation*>(node); }
 
+    template <completion /*Done*/>
+    void begin_on(executor_ref on, void* client) noexcept {
+        this->executor = on;
+        this->owner = client;
+    }
+
     /// As `start`, if there is a budget.
     template <completion Done>
     [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
-        if (ends_at_once(this->executor) || ends_untimed()) {
+        if (base::ends_at_once(this->executor) || base::ends_untimed(this->executor)) {
             return false;
         }
         const bool limits_begin_later = this->executor && base::can_be_limited();
@@ -270,36 +205,6 @@ private:
             return wait_a_turn<Done>();
         }
         return stay<Done>(where, no_limits);
-    }
-
-    /// As `start`, if the budget is spent. Not inlined, because this is rare.
-    template <completion Done>
-    [[gnu::noinline, gnu::cold]] bool start_spent(bool cancellable) noexcept {
-        if (!ends_overdue(this->executor) && !try_match() && offer<Done>(cancellable)) {
-            return true;
-        }
-        turn_budget::renew();
-        if constexpr (!is_null<Done>) {
-            if (this->executor) {
-                finish();
-                this->at = stage::resuming;
-                this->run = resume_later<Done>;
-                this->executor.post(this);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /// `Done != nullptr` is no constant expression to g++ with -fsanitize=undefined.
-    template <completion Done>
-    static constexpr bool is_null = std::is_same_v<std::integral_constant<completion, Done>,
-                                                   std::integral_constant<completion, nullptr>>;
-
-    template <completion Done>
-    static void resume_later(executor_node* node) noexcept {
-        from(node).at = stage::finished;
-        Done(node);
     }
 
     /// Continues from the result of a step of the protocol. `no_limits` says whether the waiter is
@@ -368,43 +273,34 @@ private:
         assert(this->at == stage::created &&
                "tryst: an exchange can be awaited only once, and not after its end");
         if (base::stop_was_requested()) {
-            protocol_->complete_own(mine(), outcome::cancelled);
+            complete_own(outcome::cancelled);
             return true;
         }
         return false;
     }
 
-    /// Whether the deadline has passed. If so, swaps with a waiting partner, or times out.
-    bool ends_at_once(executor_ref on) noexcept {
-        if (!base::has_no_time(on)) {
-            return false;
-        }
-        try_once(outcome::timed_out);
-        return true;
-    }
-
-    /// Whether nothing can keep the deadline. If so, swaps with a waiting partner, or fails.
-    bool ends_untimed() noexcept {
-        if (base::can_be_timed(this->executor)) {
-            return false;
-        }
-        try_once(outcome::out_of_memory);
-        return true;
-    }
-
     void try_once(outcome otherwise) noexcept {
         if (!protocol_->try_match_all(mine())) {
-            protocol_->complete_own(mine(), otherwise);
+            complete_own(otherwise);
         }
     }
 
-    /// As `ends_at_once`, with a spent budget: times out even if a partner is waiting.
-    bool ends_overdue(executor_ref on) noexcept {
-        if (!base::is_overdue(on) || protocol_->is_closed()) {
-            return false;
+    bool sees_close() const noexcept { return protocol_->is_closed(); }
+    void complete_own(outcome how) noexcept { protocol_->complete_own(mine(), how); }
+
+    /// For `abandon`, of an offer.
+    void abandon_wait() noexcept {
+        const bool limited = detail::is_limited(this->at);
+        base::end_limits();
+        const executor_ref on = this->executor;
+        const bool queued = on && on.retract(this);
+        if (!protocol_->abandon(mine(), limited, queued)) {
+            assert(on && "tryst: a coroutine without an executor was destroyed while it was being "
+                         "resumed");
+            detail::yield_until([&] { return on.retract(this); });
         }
-        protocol_->complete_own(mine(), outcome::timed_out);
-        return true;
+        end_wait(Side::waiter::result == outcome::pending ? outcome::cancelled
+                                                          : Side::waiter::result);
     }
 
     protocol* protocol_;

@@ -5,18 +5,17 @@
 #pragma once
 
 #include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/pending.hpp>
 #include <tryst/detail/meet/poll_order.hpp>
 #include <tryst/detail/meet/steps.hpp>
 #include <tryst/detail/meet/wait_limits.hpp>
 #include <tryst/detail/meet/waiter.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/spin.hpp>
-#include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/executor.hpp>
 
 #include <cassert>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 namespace tryst::detail {
@@ -49,13 +48,13 @@ struct selection_proposal {
  * One waiter stands for the selection: the node of `first()` is posted for its check and by its
  * cancellers. A completer posts the node of the case that it decides. */
 template <class Cases, class Limits>
-class selection : private commitment, private wait_limits<selection<Cases, Limits>, Limits> {
-    using base = wait_limits<selection, Limits>;
+class selection : private commitment, private pending<selection<Cases, Limits>, Limits> {
+    using base = pending<selection, Limits>;
     friend base;
+    friend wait_limits<selection, Limits>;
 
 public:
     using result = typename Cases::result;
-    using completion = void (*)(executor_node*) noexcept;
     using limits_type = Limits;
     template <class Other>
     using with_limits = selection<Cases, Other>;
@@ -80,13 +79,7 @@ public:
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
 
-    ~selection() {
-        if (at_ == stage::created) {
-            finish();
-        } else if (at_ != stage::finished) {
-            abandon();
-        }
-    }
+    ~selection() { base::release(); }
 
     /// The client of the selection whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
@@ -114,23 +107,10 @@ public:
         }
     }
 
-    /// As `operation::start`.
-    template <completion Done>
-    bool start(executor_ref on, void* client, bool cancellable = false) noexcept {
-        client_ = client;
-        cases_.for_each([&](waiter& each) {
-            each.executor = on;
-            each.run = Done;
-        });
-        if (turn_budget::is_spent()) {
-            return start_spent<Done>(cancellable);
-        }
-        if (offer<Done>(cancellable)) {
-            return true;
-        }
-        turn_budget::spend();
-        return false;
-    }
+    using base::abandon;
+    using base::request_cancel;
+    using base::run_node;
+    using base::start;
 
     /// Ends the use of the limits and of the exchangers. Precondition: complete, not started, or
     /// being abandoned.
@@ -145,57 +125,12 @@ public:
         }
     }
 
-    /// As `operation::abandon`.
-    void abandon() noexcept {
-        if (at_ == stage::created || at_ == stage::finished) {
-            return;
-        }
-        if (at_ == stage::resuming) {
-            wait_executor().retract(&cases_.first());
-            at_ = stage::finished;
-            return;
-        }
-        base::end_limits();
-        const executor_ref on = cases_.first().executor;
-        const bool queued = on && on.retract(&cases_.first());
-        if (!try_decide_none() && decided() != nullptr) {
-            waiter& won = *decided();
-            if (!has_been_parked()) {
-                await_settled();
-            } else if (!queued && !(on && on.retract(&won))) {
-                assert(on && "tryst: a coroutine without an executor was destroyed while it was "
-                             "being resumed");
-                detail::yield_until([&] { return on.retract(&won); });
-            }
-        }
-        leave_lists();
-        end_wait(outcome::cancelled);
-    }
-
     /// As `operation::cancel`.
     void cancel(bool by_deadline) noexcept {
         if (request_stop(by_deadline)) {
             TRYST_TRACE(stop, nullptr, &cases_.first());
             detail::post(cases_.first());
         }
-    }
-
-    /// As `operation::request_cancel`.
-    void request_cancel() noexcept {
-        if (is_limited(at_)) {
-            cancel(false);
-        } else if (at_ == stage::offered) {
-            at_ = stage::offered_cancelled; // `start_limits` cancels at the end of the turn
-        }
-    }
-
-    /// As `operation::run_node`.
-    bool run_node() noexcept {
-        if (cases_.first().run == after_turn<nullptr> && end_turn<nullptr>()) {
-            return false;
-        }
-        finish();
-        return true;
     }
 
     /// The cases, which are moved out. Precondition: not awaited.
@@ -221,7 +156,7 @@ public:
 
     template <class /*Party*/>
     arrival begin(executor_ref on, bool spent) noexcept {
-        if ((spent && ends_overdue({})) || try_match() || ends_at_once({})) {
+        if ((spent && base::ends_overdue({})) || try_match() || base::ends_at_once({})) {
             return arrival::completed;
         }
         cases_.for_each([&](waiter& each) { each.executor = on; });
@@ -255,14 +190,24 @@ private:
             static_cast<commitment*>(static_cast<waiter*>(node)->owner));
     }
 
+    waiter& wait_node() noexcept { return cases_.first(); }
     stage& wait_stage() noexcept { return at_; }
     executor_ref wait_executor() noexcept { return cases_.first().executor; }
+
+    template <completion Done>
+    void begin_on(executor_ref on, void* client) noexcept {
+        client_ = client;
+        cases_.for_each([&](waiter& each) {
+            each.executor = on;
+            each.run = Done;
+        });
+    }
 
     /// As `start`, if there is a budget.
     template <completion Done>
     [[gnu::always_inline]] inline bool offer(bool cancellable) noexcept {
         const executor_ref on = wait_executor();
-        if (ends_at_once(on) || ends_untimed(on)) {
+        if (base::ends_at_once(on) || base::ends_untimed(on)) {
             return false;
         }
         const bool limits_begin_later = on && base::can_be_limited();
@@ -285,63 +230,30 @@ private:
         return park_now();
     }
 
-    /// As `operation::start_spent`.
-    template <completion Done>
-    [[gnu::noinline, gnu::cold]] bool start_spent(bool cancellable) noexcept {
-        if (!ends_overdue(wait_executor()) && !try_match() && offer<Done>(cancellable)) {
-            return true;
-        }
-        turn_budget::renew();
-        if constexpr (!is_null<Done>) {
-            if (wait_executor()) {
-                finish();
-                at_ = stage::resuming;
-                cases_.first().run = resume_later<Done>;
-                wait_executor().post(&cases_.first());
-                return true;
+    bool sees_close() noexcept {
+        bool sees = false;
+        cases_.for_each([&](auto& each) { sees = sees || each.is_closed(); });
+        return sees;
+    }
+    void complete_own(outcome how) noexcept { decide_none(how); }
+
+    /// For `abandon`, after `start`.
+    void abandon_wait() noexcept {
+        base::end_limits();
+        const executor_ref on = cases_.first().executor;
+        const bool queued = on && on.retract(&cases_.first());
+        if (!try_decide_none() && decided() != nullptr) {
+            waiter& won = *decided();
+            if (!has_been_parked()) {
+                await_settled();
+            } else if (!queued && !(on && on.retract(&won))) {
+                assert(on && "tryst: a coroutine without an executor was destroyed while it was "
+                             "being resumed");
+                detail::yield_until([&] { return on.retract(&won); });
             }
         }
-        return false;
-    }
-
-    template <completion Done>
-    static constexpr bool is_null = std::is_same_v<std::integral_constant<completion, Done>,
-                                                   std::integral_constant<completion, nullptr>>;
-
-    template <completion Done>
-    static void resume_later(executor_node* node) noexcept {
-        from(node).at_ = stage::finished;
-        Done(node);
-    }
-
-    /// Whether the deadline has passed. If so, the selection is complete.
-    bool ends_at_once(executor_ref on) noexcept {
-        if (!base::has_no_time(on)) {
-            return false;
-        }
-        try_once(outcome::timed_out);
-        return true;
-    }
-
-    /// As `operation::ends_untimed`.
-    bool ends_untimed(executor_ref on) noexcept {
-        if (base::can_be_timed(on)) {
-            return false;
-        }
-        try_once(outcome::out_of_memory);
-        return true;
-    }
-
-    /// As `operation::ends_overdue`.
-    bool ends_overdue(executor_ref on) noexcept {
-        bool ends = base::is_overdue(on);
-        if (ends) {
-            cases_.for_each([&](auto& each) { ends = ends && !each.is_closed(); });
-        }
-        if (ends) {
-            decide_none(outcome::timed_out);
-        }
-        return ends;
+        leave_lists();
+        end_wait(outcome::cancelled);
     }
 
     /// Calls `match` for each case.

@@ -110,6 +110,8 @@ protected:
     }
     ~wait_limits() = default;
 
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
     /// Whether a stop has been requested. Precondition: the limits are not in force yet.
     bool stop_was_requested() const noexcept {
         if constexpr (Limits::stoppable) {
@@ -201,8 +203,6 @@ private:
         wait_limits* self;
         void operator()() const noexcept { self->derived().cancel(false); }
     };
-
-    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
     /// The function of the timer.
     static void pass_deadline(timer_node* node) noexcept {
