@@ -39,9 +39,9 @@ struct inplace_stop_node : list_links<inplace_stop_node> {
  *   add      Links the callback. If a stop was requested, calls it instead.
  *   remove   Unlinks the callback. If another thread is calling it, waits until the call returns.
  *
- * I46. A callback is called at most once: it is called by the thread that took it out of the list,
- *     or that never linked it. While a requester calls it, `running_` names it. The requester does
- *     not touch it after the call, so a callback may destroy itself. */
+ * I46. A stop callback is called at most once: it is called by the thread that took it out of the
+ *     list, or that never linked it. While a requester calls it, `running_` names it. The requester
+ *     does not touch it after the call, so a callback may destroy itself. */
 
 /// A source of stops, like the class of this name in P2300. Its tokens and callbacks must not
 /// outlive it, and it must not be destroyed before a `request_stop` has returned, such as by one of

@@ -28,7 +28,8 @@ namespace detail {
  * The side of the work leaves the handshake once, with or without a result. The side of the handle
  * awaits it, or drops its part.
  *
- * I44. The state is deleted once, by the side that leaves last.
+ * I44. The state that spawned work shares with its handle is deleted once, by the side that leaves
+ *     last.
  * I45. The work uses the awaiter only if it finds `awaited`, and then posts it once. An awaiter
  *     that is being destroyed and cannot withdraw waits until it is in its executor's queue, and
  *     takes it out. So the state outlives the post. */

@@ -25,9 +25,10 @@ namespace detail {
 
 /* The timer and the stop both leave the handshake.
  *
- * I43. The first of them decides how the sleep ends, and posts the coroutine if it found `awaited`.
- *     After the post it does not touch the sleeper. The coroutine reads how the sleep ended after
- *     `end_limits`, which waits until both have returned, or were withdrawn. */
+ * I43. The first of a sleep's timer and its stop decides how the sleep ends, and posts the
+ *     coroutine if it found `awaited`. After the post it does not touch the sleeper. The coroutine
+ *     reads how the sleep ended after `end_limits`, which waits until both have returned, or were
+ *     withdrawn. */
 template <class Limits>
 class [[nodiscard]] sleep_awaiter : private wait_limits<sleep_awaiter<Limits>, Limits>,
                                     public not_in_asio {

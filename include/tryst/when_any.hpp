@@ -68,9 +68,9 @@ namespace detail {
  * too. The source of the stop lives in the frame of `when_any`, which ends only after all have
  * arrived at the counter.
  *
- * I47. Whoever requests the stop has not arrived yet, so the source outlives the request. A child
- *     requests it before it arrives. An outer stop enters the group first; if all have arrived, it
- *     is too late. */
+ * I47. A party that requests the stop of a `when_any` has not arrived yet, so the source outlives
+ *     the request. A child requests it before it arrives. An outer stop enters the group first; if
+ *     all have arrived, it is too late. */
 template <class StopSource>
 struct any_group : join_counter {
     static constexpr std::size_t none = when_any_npos - 1;

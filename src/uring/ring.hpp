@@ -57,10 +57,10 @@ struct user_data {
  * that do not fit into the queue overflow: the kernel keeps them and sets a flag of the ring, which
  * `has_task_work` reads. The next call that runs task work fetches them.
  *
- * I29. One thread submits, waits and drains: the one that called `enable`.
- * I30. After `enable`, no call reports an error. After a temporary error the caller tries again in
- *     its next round. Any other error ends the program, because the completions that it waits for
- *     would never arrive.
+ * I29. One thread uses a ring: the one that called `enable`.
+ * I30. After `enable`, no call of a ring reports an error. After a temporary error the caller tries
+ *     again in its next round. Any other error ends the program, because the completions that it
+ *     waits for would never arrive.
  *
  * A child process shares its parent's ring, but not the ring's memory, so it must not use it. */
 class ring {

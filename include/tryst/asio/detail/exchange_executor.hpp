@@ -27,7 +27,8 @@ namespace detail {
  *   waiting      ---------> disposed       the context ended
  *   queued       ---------> disposed       the context destroyed the entry
  *
- * I39. At most one entry exists, because the exchange posts its node again only after its run.
+ * I39. An exchange in Asio has at most one entry in its context's queue, because the exchange posts
+ *     its node again only after its run.
  * I40. The members other than the base class have one user at a time: the initiating function, then
  *     the waker that queues the entry (I39), then the entry. If the context ends first, the last
  *     user is its shutdown. A cancellation or a timer uses only the core operation.

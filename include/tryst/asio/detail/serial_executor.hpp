@@ -19,14 +19,14 @@ namespace detail {
 /* The serial executor
  * A turn is the entry of the executor as a `registered_executor`.
  *
- * I17. At most one turn exists. A turn is queued by `begin`, then by the running turn, or by the
- *     only poster to which `inbox::post` returns true. So nodes run one at a time on any Asio
- *     executor, as in a strand.
- * I18. The executor is in the registry of its context from `enter` on. While it is asleep,
+ * I17. A serial executor has at most one turn, queued or running. It is queued by `begin`, then by
+ *     the running turn, or by the only poster to which `inbox::post` returns true. So nodes run one
+ *     at a time on any Asio executor, as in a strand.
+ * I18. The serial executor is in the registry of its context from `enter` on. While it is asleep,
  *     its inbox is prepared for a wait, so the next poster learns that it must wake the executor.
- * I19. Only the turn uses the members other than the inbox. Exceptions are the one poster that
- *     queues a turn (I17) and, while the executor is asleep, `leave`.
- * I20. If the context destroys the turn, or ends while the executor is asleep, `on_shutdown`
+ * I19. Only its turn uses the members of a serial executor, except the inbox. Exceptions are the
+ *     one poster that queues a turn (I17) and, while the executor is asleep, `leave`.
+ * I20. If the context destroys the turn, or ends while the serial executor is asleep, `on_shutdown`
  *     destroys all suspended work.
  *
  * @tparam Queue  the queue of the Asio executor, a `work_queue`.

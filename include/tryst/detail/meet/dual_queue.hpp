@@ -36,9 +36,9 @@ namespace tryst::detail {
  * A party that finds its cell `cancelled` takes another ticket. So does a party whose cell does not
  * exist, because its segment was swept or its ticket is void.
  *
- * I8. Each colour visits a cell at most once, because it takes each ticket at most once (I9). If
- *     only one colour has taken the ticket of a cell when the cursors are closed, the closer makes
- *     the other visit.
+ * I8. Each colour visits a cell of the dual queue at most once, because it takes each ticket at
+ *     most once (I9). If only one colour has taken the ticket of a cell when the cursors are
+ *     closed, the closer makes the other visit.
  *
  * Claim and withdraw each CAS the same word away from the waiter, so I1 holds as it does in a slot.
  *

@@ -44,8 +44,9 @@ namespace tryst::detail {
  * I11. All waiters on the stack have the colour that the head contains. A party pushes only on an
  *     empty stack or on its own colour, and refills only nodes that are vacant in its own colour.
  *
- * I12. A node is released once after each allocation: by the withdrawer that made it vacant, by the
- *     popper that found a waiter or `disowned` in it, or by the arrival that could not push it. */
+ * I12. A node of the stack is released once after each allocation: by the withdrawer that made it
+ *     vacant, by the popper that found a waiter or `disowned` in it, or by the arrival that could
+ *     not push it. */
 class dual_stack {
     struct node;
     using pool = node_pool<node, 24>;

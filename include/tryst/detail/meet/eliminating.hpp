@@ -21,11 +21,13 @@ namespace tryst::detail {
 /* Elimination
  * After Hendler, Shavit and Yerushalmi, "A Scalable Lock-free Stack Algorithm" (2004), for two
  * colours. The head of the stack is one cache line, which all parties write. When many do, pairs
- * form in the arena instead, whoever waits on the stack.
+ * form in the arena instead, even while parties wait on the stack. In the paper each operation
+ * tries the stack first, and the array after a failed compare-exchange. Here an arrival tries the
+ * arena first once that is in use, and the stack is one on which parties wait (dual_stack.hpp).
  *
- *   arrive   1. Unless the arena is in use: look at the stack. If it is in use, look there first
- *               with a probability of 1 in 256, so that I4 holds.
- *            2. If the arena has grown, look for a partner at this thread's index there, or offer
+ *   arrive   1. If the arena is not in use, try the stack. If it is, do so only with a probability
+ *               of 1 in 256 (I4).
+ *            2. If the arena is in use, look for a partner at this thread's index there, or offer
  *               the party's own waiter in an empty slot, for a bounded time.
  *            3. Otherwise look at a few other indexes, then at the stack, and push the party's own
  *               waiter.
@@ -98,7 +100,7 @@ private:
     /// @param moving  the slot that `w` is leaving, if any.
     template <class W>
     arrival meet(W& w, bool spread, slot* moving) noexcept {
-        // `try_match` has just tried the stack, unless it skipped it.
+        // `try_match` has just tried the stack, if the arena is not in use; else perhaps.
         bool tried = moving == nullptr && !arena_.has_grown();
         while (true) {
             const std::uint32_t bound = arena_.bound();
@@ -121,8 +123,8 @@ private:
                 }
                 continue;
             }
-            const bool skips = std::exchange(tried, false);
-            if (!skips) {
+            const bool has_tried_stack = std::exchange(tried, false);
+            if (!has_tried_stack) {
                 if (match_nearby(w, bound, moving)) {
                     return arrival::completed;
                 }
@@ -135,7 +137,7 @@ private:
                 }
             }
             match_result found = arena_.list().enqueue_or_match(w, W::side);
-            if (found.kind == match_result::out_of_memory && skips) {
+            if (found.kind == match_result::out_of_memory && has_tried_stack) {
                 continue; // `try_match` may have collided, and overlooked a partner
             }
             if (base::apply_match(w, found, moving)) {

@@ -41,8 +41,8 @@ private:
  * is not touched before a node is used for the first time: several parties may make the same large
  * block at once, and all but one give it back.
  *
- * I7. Nodes are never freed before the pool is destroyed, so a stale reader may dereference one.
- *     The reader must detect the reuse of its node by a counter or an id.
+ * I7. Nodes are freed only with the pool, so a stale reader may dereference one, but must detect
+ *     its reuse by a counter or an id.
  *
  * @tparam Node  has an atomic `link`, which belongs to the pool while the node is free.
  * @tparam Bits  the width of a node's number. */

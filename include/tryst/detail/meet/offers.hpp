@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What happens to a waiter that is offered in an arena, for a bounded time.
+/// The steps of an offer in an arena, for a bounded time.
 /// Standard library only. Allocates in its constructor; only the constructor throws.
 #pragma once
 
@@ -110,11 +110,11 @@ protected:
     using base::observer_;
     ~offers() = default;
 
-    /// What a party found in the slots at one index of the arena.
+    /// The result of `match_in_group`.
     struct group_visit {
         enum kind_type : std::uint8_t {
             matched, ///< The party is completed.
-            collided, ///< No partner but those that other parties claimed first.
+            collided, ///< Other parties were faster to claim each partner.
             vacant, ///< No partner; a slot is empty.
             full, ///< No partner, and no slot is empty.
         };
@@ -157,7 +157,7 @@ protected:
         return collided ? group_visit{group_visit::collided} : result;
     }
 
-    /// Offers `w` in the slot `here` of the arena, which is its place, if that is empty.
+    /// Offers `w` in `here`, the slot that `w.place` names, if that slot is empty.
     template <class W>
     bool offer(W& w, slot& here) noexcept {
         if (!here.offer(std::addressof(w), W::side)) {
@@ -169,7 +169,8 @@ protected:
 
     /// Ends the bounded offer of `w` in the arena (I2). If `w` is in the wait list, where it may
     /// stay, only checks whether it is complete.
-    /// @param move  lets `w` arrive again, in the wait list; it leaves the slot that it is given.
+    /// @param move  makes `w` arrive again, in the wait list, and ends the move out of the slot
+    ///   that it is given.
     template <class W, class Move>
     arrival expire(W& w, Move move) noexcept {
         if (w.state.is_done()) {

@@ -15,18 +15,17 @@
  *   eliminating.hpp  two colours meet at a stack, or in an arena in front of it
  *   fifo.hpp         two colours meet in a queue
  *
- * They differ in how a party searches for a partner, or for a place in which to wait. They share
- * what happens to a waiter in the arena (offers.hpp), and to one that is out of its place
- * (steps.hpp). tests/model checks them step by step, and tests/stress runs them under load.
+ * They differ in how a party searches for a partner, or for a place in which to wait. The first two
+ * share offers.hpp, the steps in an arena; all share steps.hpp. tests/model checks them step by
+ * step, and tests/stress runs them under load.
  *
- * I4. A party in the wait list is claimed by the next arrival that sees it, however busy the arena
- *     is. Each arrival looks; but if the stack's arena is in use, it looks before it tries the
- *     arena only with a probability of 1 in 256.
+ * I4. However busy the arena is, every arrival tries the wait list first, and at a stack it does so
+ *     with a probability of at least 1 in 256. So a party in the wait list is claimed by the next
+ *     arrival that sees it.
  *
- * None provides fairness among parties that arrive at the same time, or remembers past partners.
+ * None is fair among parties that arrive at the same time, or avoids earlier partners.
  *
- * The members, where `Party` is a `coroutine_party` or a `thread_party`. Each completes `w` or
- * leaves it in a place; none throws:
+ * The members, where `Party` is a `coroutine_party` or a `thread_party`; none throws:
  *
  *   begins_with_match       whether an arrival that can wait should begin with `try_match`
  *   try_match<Party>(w)     swaps with a partner that is easy to find; offers nothing. Returns
@@ -41,7 +40,8 @@
  *                           or thread
  *   is_in_arena(w)          whether `w`, which has been offered, is in the arena and not complete.
  *                           Call as `expire`
- *   park(w), cancel(w, ..)  end or suspend the wait of a waiter in the wait list (steps.hpp)
+ *   park(w), cancel(w, ..)  suspend or end the wait of a waiter in the wait list (steps.hpp)
+ *   complete_own(w, how), is_closed()   (steps.hpp)
  *   abandon(w, limited, queued)   takes back the offer of `w`, whose suspended coroutine is being
  *                           destroyed. Call on the executor of `w`. Precondition: the stop callback
  *                           and the timer have been removed. `limited` says whether a stop or a

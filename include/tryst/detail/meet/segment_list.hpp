@@ -26,16 +26,17 @@ namespace tryst::detail {
  * Several parties may do so at the same time, and none waits for another. So a party that has lost
  * its processor keeps at most one segment from being used again.
  *
- * I9. A ticket, the first ticket of a segment, and a link never return to an old value. Tickets
- *     only grow. A link counts its changes, also from one use of its segment to the next. So a CAS
- *     that expects an old value fails, and two equal values mean that nothing has changed between.
- *     A segment gets its first ticket before it is linked, and is released if it is not. It has not
- *     had this ticket before, because when it was allocated, nothing was linked behind `last`.
- *     (The count wraps after 2^45 changes of one link. A front shows 46 bits of a segment's place,
- *     so only a colour that skips exactly 2^46 segments could mistake it.)
+ * I9. In the dual queue, no ticket, first ticket of a segment, or link ever returns to an old
+ *     value. Tickets only grow. A link counts its changes, also from one use of its segment to the
+ *     next. So a CAS that expects an old value fails, and two equal values mean that nothing has
+ *     changed between. A segment gets its first ticket before it is linked, and is released if it
+ *     is not. It has not had this ticket before, because when it was allocated, nothing was linked
+ *     behind `last`. (The count wraps after 2^45 changes of one link. A front shows 46 bits of a
+ *     segment's place, so only a colour that skips exactly 2^46 segments could mistake it.)
  *
- * I10. A segment is released after the last visit to its cells. A later access is a read that is
- *     checked (below), or the CAS of a withdrawal, which fails, because its waiter is in no cell.
+ * I10. A segment of the dual queue is released only after the last visit to its cells. A later
+ *     access is a read that is checked (below), or the CAS of a withdrawal, which fails, because
+ *     its waiter is in no cell.
  *
  * Taking out. After Harris, "A Pragmatic Implementation of Non-Blocking Linked-Lists" (2001),
  * section 3, and with the walks that help of Michael, "High Performance Dynamic Lock-Free Hash

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// What happens to a waiter that is out of its place.
+/// The steps that all protocols share: swap, park, withdraw, cancel, close.
 /// Standard library only. Allocates in its constructor; only the constructor throws.
 #pragma once
 
@@ -28,7 +28,7 @@ enum class arrival : std::uint8_t {
 };
 
 /// How parties meet at one kind of wait list: see protocol.hpp.
-/// @tparam Observer  what the exchanger's policies observe.
+/// @tparam Observer  the observer that the exchanger's policies select.
 template <wait_list WaitList, class Observer = observer<>>
 class protocol;
 
@@ -43,11 +43,13 @@ struct thread_party; ///< Is the only one of its thread (swap.hpp).
  *   cancel   withdraws the waiter for a stop or a deadline, and completes it
  *   close    closes the wait list, claims all waiters, and completes them
  *
- * Access. A waiter belongs to the party whose CAS took it from its slot. This party writes the
- * outcome, sets `done`, and posts the waiter if it found `parked`. After that it does not touch the
- * waiter. There are two shortcuts. Nothing can cancel an unstoppable waiter in the wait list: its
- * completer only posts it. If both parties run on one loop, the signal needs no atomic step ([W7],
- * docs/adr/0002).
+ * Access. A waiter belongs to the party whose CAS or exchange took it from its place. This party
+ * writes the outcome, sets `done`, and posts the waiter if it found `parked`. After that it does
+ * not touch the waiter. There are two shortcuts:
+ *   1. The completer of an unstoppable waiter in the wait list does not use the signal, because
+ *      nothing can cancel it.
+ *   2. If both parties run on one serial executor and no limit is in force, the signal needs no
+ *      read-modify-write ([W7], docs/adr/0002).
  *
  * I6. A party that has released its partner touches the exchanger only while a slot that it leaves
  *     is `moving` (slot.hpp) or while it holds a pin (I5, signal.hpp). The partner may return and
@@ -126,11 +128,13 @@ public:
         }
     }
 
+    /// See protocol.hpp.
     template <class W>
     void withdraw(W& w, outcome why) noexcept {
         withdraw_by(w, [&] { return withdraw_from_list(w, why); });
     }
 
+    /// See protocol.hpp.
     template <class W>
     bool abandon(W& w, bool limited, bool queued) noexcept {
         const auto take = [&] { return withdraw_from_list(w, outcome::cancelled); };
@@ -145,8 +149,8 @@ public:
 protected:
     ~steps() = default;
 
-    /// Acts on the result of a step of `w` in the wait list. `moving`, if not null, is the slot
-    /// that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
+    /// Applies `found`, the result of a step of `w` in the wait list. `moving`, if not null, is the
+    /// slot that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
     /// @returns whether `w` is completed.
     template <class W>
     [[gnu::always_inline]] bool apply_match(W& w, match_result& found,
@@ -214,7 +218,8 @@ protected:
         }
     }
 
-    /// Takes `w` out of its place permanently: `take` does, if it has not been claimed.
+    /// Withdraws `w` permanently. `take` removes it from its place, and returns false if it has
+    /// been claimed.
     /// @returns `waiting` if it was still there, `completed` if it is completed, and `claimed` if
     ///   its partner is about to complete it.
     template <class W, class Take>
@@ -237,6 +242,7 @@ protected:
     }
 
     /// Ends the announced withdrawal of `w`, which came too late (I5).
+    /// @returns `claimed` if the completer has not set `done` yet, otherwise `completed`.
     arrival fail_withdraw(waiter& w, bool also_parked = false) noexcept {
         if (!w.state.fail_withdraw(also_parked).is_done()) {
             return arrival::claimed;
@@ -312,14 +318,15 @@ private:
         return true;
     }
 
-    /// The only place where items change hands.
+    /// All items change hands here.
     template <class W>
     void swap_items(W& w, typename W::partner& q) noexcept {
         observer_.matched(w, q);
         w.swap_items(q);
     }
 
-    /// The end of a swap: leaves the slot `moving` (I6), and posts `q` if it is suspended.
+    /// Ends a swap: first ends the move out of `moving`, if it is not null (I6), then posts `q` if
+    /// it is suspended.
     void end_swap(bool suspended, waiter& q, slot* moving) noexcept {
         end_move(moving);
         if (suspended) {

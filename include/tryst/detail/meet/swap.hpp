@@ -48,9 +48,14 @@ struct thread_party {
 
 /* Swap
  * After Scherer, Lea and Scott, "A Scalable Elimination-based Exchange Channel" (2005), section 3,
- * with one difference. In the paper a party fills the waiter's hole and then cleans the slot. Here
- * waiters live in frames, so a party first takes the waiter out of its slot and then touches it
- * (I1, slot.hpp).
+ * with these differences:
+ *   - In the paper a party fills the waiter's hole and then cleans the slot. Here waiters live in
+ *     frames, so a party first takes the waiter out of its slot and then touches it (I1, slot.hpp).
+ *   - Once the arena has grown, a party goes to its thread's slot even if slot 0 is empty. In the
+ *     paper it leaves slot 0 only after a failed compare-exchange.
+ *   - A bound that all parties share and a slot for each thread replace the random backoff
+ *     (arena.hpp).
+ *   - A coroutine does not spin: it waits for a turn of its loop (patience.hpp).
  *
  *   arrive   1. Look at slot 0. If a partner waits there: claim it, swap items, complete it.
  *            2. If the arena has grown, look at this thread's slot there. Claim a partner likewise,
@@ -89,7 +94,7 @@ public:
         TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
         observer_.arrive(w, base::name_);
         if constexpr (!Party::owns_thread) {
-            // `try_match` has just looked at slot 0, and at this thread's slot of the arena.
+            // `try_match` has just made step 1, and looked for a partner in step 2.
             if (!arena_.has_grown()) {
                 w.place = 0;
                 if (arena_.list().enqueue_or_match(w, W::side).kind == match_result::offered) {
@@ -111,6 +116,7 @@ private:
     using base::arena_;
     using base::observer_;
 
+    /// Steps 1 to 3, for threads, for expired offers, and after a lost race.
     /// @param moving  the slot that `w` is leaving, if any.
     template <class Party, class W>
     arrival meet(W& w, bool spread, slot* moving) noexcept {

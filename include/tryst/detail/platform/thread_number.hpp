@@ -14,8 +14,8 @@
 namespace tryst::detail {
 
 /* Thread numbers
- * I49. At any time, at most one thread has a number, and everything that its earlier owner did
- *     happens-before everything that its next owner does. So a thread may write to a place that
+ * I49. Each number belongs to at most one thread at a time, and everything that its earlier owner
+ *     did happens-before everything that its next owner does. So a thread may write to a place that
  *     belongs to its number by a plain load and a plain store.
  *
  * A thread gets the lowest free number, and gives it back when it ends. Threads that come when all

@@ -21,9 +21,9 @@ namespace tryst::detail {
  *
  * `lost` says that there is no result. Whoever leaves later finds that another one came first.
  *
- * I16. The awaiter continues exactly once. [T1] and [T2] change the same word, so either [T1] finds
- *     that the work has ended, or the first [T2] finds `awaited`. (Work that has suspended may end
- *     on another thread before its awaiter executes [T1].) */
+ * I16. A coroutine that awaits work continues exactly once. [T1] and [T2] change the same word, so
+ *     either [T1] finds that the work has ended, or the first [T2] finds `awaited`. (Work that has
+ *     suspended may end on another thread before its awaiter executes [T1].) */
 class handshake {
 public:
     enum class state : std::uint8_t { running, awaited, dropped, finished, lost };

@@ -16,9 +16,9 @@ namespace tryst::detail {
  *   no token --unpark[P1]--> token      the owner is asleep or awake
  *   token    --park[P2]----> no token
  *
- * I14. Each token is taken by exactly one `park`. The users of a parker ensure that there is at
- *     most one `unpark` for each sleep, and that an owner that is owed a token takes it before the
- *     parker is destroyed. After its store, `unpark` uses only the address of the word.
+ * I14. Each token of `unpark` is taken by exactly one `park`. The users of a parker ensure that
+ *     there is at most one `unpark` for each sleep, and that an owner that is owed a token takes it
+ *     before the parker is destroyed. After its store, `unpark` uses only the address of the word.
  *
  * @tparam SleepWord  other than `sleep_word` in tests. */
 template <class SleepWord>

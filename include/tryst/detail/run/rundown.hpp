@@ -16,8 +16,8 @@ namespace tryst::detail {
  * got false must not use the object, but must still call `leave`. So before the owner destroys the
  * counter, it calls `drain`.
  *
- * I24. One word holds the number of threads inside and whether the end has begun. So a thread that
- *     enters either sees the end, or is seen by it. */
+ * I24. One word of a rundown holds the number of threads inside and whether the end has begun. So a
+ *     thread that enters either sees the end, or is seen by it. */
 class rundown {
 public:
     /// Call from any thread. Call `leave` afterwards, whatever the result.

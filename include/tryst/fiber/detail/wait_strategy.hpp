@@ -17,7 +17,8 @@ namespace tryst::fiber::detail {
 /* The wait strategy of a fiber (tryst/detail/meet/blocking_wait.hpp documents the interface)
  * It consists of a flag under a mutex, and Boost's condition variable.
  *
- * I26. A waker uses no destroyed object: neither this strategy nor the fiber's scheduler.
+ * I26. A waker of a fiber uses no destroyed object: neither the fiber's wait strategy nor its
+ *     scheduler.
  *      1. Boost 1.81 notifies the scheduler after it has queued the fiber there.
  *      2. The scheduler may be destroyed as soon as the fiber has ended.
  *      3. The waker holds the mutex for the whole wake-up, and the fiber takes it before it

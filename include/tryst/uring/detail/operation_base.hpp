@@ -76,18 +76,18 @@ struct list_links {
  * The reactor starts, ends and completes operations; `submissions` submits and cancels them. In a
  * child process, a frame that is destroyed takes its operation from any state to `over`.
  *
- * I35. All transitions happen on the thread of the context, or on the thread that destroys it after
- *     `run` has returned. A stop, requested on any thread, only posts the operation's node to the
- *     loop, which then cancels the operation.
+ * I35. An io_uring operation changes its state only on the thread of the context, or on the thread
+ *     that destroys it after `run` has returned. A stop, requested on any thread, only posts the
+ *     operation's node to the loop, which then cancels the operation.
  * I36. The kernel may use an operation and the memory it refers to in the states for which
  *     `is_in_kernel` is true, and in no other. So nothing may be freed in these states.
- * I37. An operation that was cancelled ends with its own completion. If that contains a result, the
- *     result counts and the cancellation had no effect. The operation does not end before the
- *     kernel has answered the cancellation. Otherwise the answer could be attributed to a later
- *     operation at the same address.
- * I38. The node is in the loop's queue, or on its way there, if and only if `run` is not null. It
- *     is posted for a stop, or to resume the coroutine. If the operation is over when the node of a
- *     stop runs, that node resumes the coroutine. */
+ * I37. A cancelled operation ends only after both its own completion and the answer to its
+ *     cancellation. If the completion contains a result, the result counts and the cancellation had
+ *     no effect. If it ended before the answer, the answer could be attributed to a later operation
+ *     at the same address.
+ * I38. An operation's node is in the loop's queue, or on its way there, if and only if `run` is not
+ *     null. It is posted for a stop, or to resume the coroutine. If the operation is over when the
+ *     node of a stop runs, that node resumes the coroutine. */
 enum class operation_state : std::uint8_t {
     created,
     waiting,
