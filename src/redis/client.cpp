@@ -2,6 +2,7 @@
 #include "client.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -172,18 +173,31 @@ net::awaitable<void> client::run(std::shared_ptr<client> /*self*/) {
             ++failures_;
             is_down_ = true;
             error_ = host_errors_;
-            observer_.on_change();
+            go_on_after([this] { observer_.on_change(); });
         }
         while (state_ == state::ready || state_ == state::draining) {
             const bool is_tick = co_await wait(options_.request_timeout / link::ticks_per_timeout);
-            finish_draining();
-            if (is_tick) {
-                std::ranges::for_each(links(), &link::tick);
-            }
+            go_on_after([&] {
+                finish_draining();
+                if (is_tick) {
+                    std::ranges::for_each(links(), &link::tick);
+                }
+            });
         }
         if (state_ == state::pausing) {
             [[maybe_unused]] const bool passed = co_await wait(backoff());
         }
+    }
+}
+
+/// Calls what may call handlers. What they throw leaves `run` of the context, but does not end the
+/// coroutine.
+template <class Step>
+void client::go_on_after(Step step) {
+    try {
+        step();
+    } catch (...) {
+        net::post(strand_, [thrown = std::current_exception()] { std::rethrow_exception(thrown); });
     }
 }
 

@@ -113,6 +113,8 @@ private:
                     link::request& what) override;
 
     net::awaitable<void> run(std::shared_ptr<client> self);
+    template <class Step>
+    void go_on_after(Step step);
     net::awaitable<bool> wait(std::chrono::nanoseconds time);
     std::chrono::nanoseconds backoff();
     void lose(const std::string& why);

@@ -280,6 +280,7 @@ void hub::shut_down() {
     }
     rooms_.clear();
     keys_.clear();
+    to_look_.clear();
     tick_timer_.cancel();
 }
 

@@ -2,7 +2,8 @@
 // The offers of a room, and where each is.
 #pragma once
 
-#include <tryst/redis/detail/net.hpp>
+#include "stream.hpp"
+
 #include <tryst/redis/detail/party.hpp>
 
 #include <array>

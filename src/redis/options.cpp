@@ -120,10 +120,6 @@ void read_value(bool& into, std::string_view name, std::string_view text) {
     into = text == "true";
 }
 
-void read_value(unsigned& into, std::string_view /*name*/, std::string_view text) {
-    into = parse_database(text);
-}
-
 void read_value(std::size_t& into, std::string_view name, std::string_view text) {
     const std::size_t smallest = name == "max_item" ? 1 : 0;
     const std::optional<std::size_t> size = detail::parse_number<std::size_t>(text);
@@ -152,12 +148,11 @@ void read_value(std::chrono::milliseconds& into, std::string_view name, std::str
     into = std::chrono::milliseconds(*count * factor);
 }
 
-using parameter = std::variant<unsigned options::*, std::size_t options::*, std::string options::*,
+using parameter = std::variant<std::size_t options::*, std::string options::*,
                                std::chrono::milliseconds options::*, std::string tls_options::*,
                                bool tls_options::*>;
 
 constexpr std::pair<std::string_view, parameter> parameters[] = {
-    {"db", &options::database},
     {"max_item", &options::max_item},
     {"published_item", &options::published_item},
     {"prefix", &options::key_prefix},
@@ -176,7 +171,10 @@ constexpr std::pair<std::string_view, parameter> parameters[] = {
 };
 
 void parse_parameter(options& into, std::string_view name, std::string_view value) {
-    bool is_known = false;
+    bool is_known = name == "db";
+    if (is_known) {
+        into.database = parse_database(value);
+    }
     const auto set = [&]<class Owner, class Value>(Value Owner::* member) {
         if constexpr (std::is_same_v<Owner, options>) {
             read_value(into.*member, name, value);

@@ -286,5 +286,33 @@ TEST_F(RedisClient, GoesWithItsExecutionContext) {
     EXPECT_TRUE(watched.expired());
 }
 
+TEST_F(RedisClient, ConnectsAgainAfterAnExceptionOfAHandler) {
+    observer_of_changes observer;
+    redis::net::io_context context;
+    options chosen = patient(server.unix_url());
+    chosen.request_timeout = 100ms;
+    const auto client = std::make_shared<redis::detail::client>(
+        context.get_executor(), std::move(chosen), std::vector<std::string>{channel}, echo_script,
+        static_cast<redis::detail::client::observer&>(observer));
+    observer.change = [&] {
+        if (client->ready()) {
+            server.suspend();
+            client->call({}, {}, [](const auto&) { throw std::runtime_error("handler"); });
+        }
+    };
+    client->start();
+    EXPECT_THROW(context.run(), std::runtime_error);
+    server.resume();
+    bool is_ready_again = false;
+    observer.change = [&] {
+        is_ready_again = client->ready();
+        if (is_ready_again) {
+            client->stop();
+        }
+    };
+    context.run_for(1min);
+    EXPECT_TRUE(is_ready_again);
+}
+
 } // namespace
 } // namespace tryst::test

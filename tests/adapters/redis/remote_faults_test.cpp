@@ -578,6 +578,35 @@ TEST(RemoteFaults, IsIdleWhileThePartyItHasTakenDoesNotRun) {
     context.run();
 }
 
+// Also between a message and what it asks for. LeakSanitizer tells what is left.
+TEST(RemoteFaults, GoesWithItsContextAtAnyMoment) {
+    const redis_server server;
+    process other(server);
+    bool is_closed = false;
+    for (std::size_t handlers = 0; !is_closed; ++handlers) {
+        redis::net::io_context context;
+        redis::connection hears(context, redis::options::from_url(server.unix_url()));
+        redis::remote_exchanger<text> heard(hears, std::to_string(handlers));
+        redis::remote_exchanger<text> closed(other.connection, std::to_string(handlers));
+        run_loop loop;
+        loop.spawn([](auto& where) -> task<> {
+            const auto got = co_await where.exchange("mine");
+            EXPECT_EQ(got, errc::closed);
+        }(heard));
+        loop.run_until_idle();
+        poll([&] {
+            context.poll();
+            const auto now = sync_wait(closed.statistics());
+            return now && now->waiting == 1;
+        });
+        closed.close();
+        for (std::size_t run = 0; run != handlers && !heard.is_closed();) {
+            run += context.run_one_for(1s);
+        }
+        is_closed = heard.is_closed();
+    }
+}
+
 // A party that comes when the connection is closed, while the loop runs.
 TEST(RemoteFaults, EndsPartiesThatComeAfterTheEndOfTheConnection) {
     const redis_server server;
