@@ -77,7 +77,11 @@ public:
     operation(const operation&) = delete;
     operation& operator=(const operation&) = delete;
 
-    ~operation() { base::release(); }
+    ~operation() {
+        if (this->at != stage::finished) {
+            base::release();
+        }
+    }
 
     /// The client of the operation whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).owner; }

@@ -92,7 +92,7 @@ protected:
     using base::base;
     ~pending() = default;
 
-    /// For the destructor.
+    /// For the destructor, if the wait is not finished: most are, and pay for no call.
     void release() noexcept {
         if (base::derived().wait_stage() == stage::created) {
             base::derived().finish();

@@ -79,7 +79,11 @@ public:
     selection(const selection&) = delete;
     selection& operator=(const selection&) = delete;
 
-    ~selection() { base::release(); }
+    ~selection() {
+        if (at_ != stage::finished) {
+            base::release();
+        }
+    }
 
     /// The client of the selection whose completion function was given `node`.
     static void* client_of(executor_node* node) noexcept { return from(node).client_; }
