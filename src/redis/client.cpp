@@ -190,8 +190,8 @@ net::awaitable<void> client::run(std::shared_ptr<client> /*self*/) {
     }
 }
 
-/// Calls what may call handlers. What they throw leaves `run` of the context, but does not end the
-/// coroutine.
+/// Makes a step that may call handlers. An exception of a handler leaves the `run` of the context,
+/// but does not end this coroutine.
 template <class Step>
 void client::go_on_after(Step step) {
     try {

@@ -16,10 +16,10 @@ namespace tryst::detail {
  *   running --suspend[T1]--> awaited          the awaiter has suspended
  *   awaited --withdraw-----> running          the awaiter is being destroyed
  *   running --leave[T2]----> finished, lost   the awaiter finds this at [T1], and goes on
- *   awaited --leave[T2]----> finished, lost   whoever takes this step resumes the awaiter
- *   running --leave[T2]----> dropped          nobody will await the work
+ *   awaited --leave[T2]----> finished, lost   the party that leaves resumes the awaiter
+ *   running --leave[T2]----> dropped          the work will not be awaited
  *
- * `lost` says that there is no result. Whoever leaves later finds that another one came first.
+ * `lost` says that there is no result. A party that leaves later finds that another came first.
  *
  * I16. A coroutine that awaits work continues exactly once. [T1] and [T2] change the same word, so
  *     either [T1] finds that the work has ended, or the first [T2] finds `awaited`. (Work that has

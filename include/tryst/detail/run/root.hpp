@@ -48,7 +48,7 @@ public:
         Owner& owner;
     };
 
-    /// Runs a task that nobody waits for.
+    /// Runs a task without an awaiter.
     static root own(Owner&, task<> work) { co_await std::move(work); }
 
     root(root&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
