@@ -7,12 +7,14 @@
 #ifdef TRYST_BOOST_ASIO
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a header
 #define TRYST_ASIO_HEADER(name) <boost/asio/name.hpp>
 #define TRYST_ASIO_BEGIN namespace tryst::asio::inline boost_asio {
 #else
 #include <asio/error_code.hpp>
 #include <asio/system_error.hpp>
 #include <asio/version.hpp>
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a header
 #define TRYST_ASIO_HEADER(name) <asio/name.hpp>
 #define TRYST_ASIO_BEGIN namespace tryst::asio::inline standalone_asio {
 #endif

@@ -158,7 +158,7 @@ public:
     /// thread has met one stranger after the other there.
     /// @returns as `grow`.
     bool met(executor_ref partner) noexcept {
-        acquaintance& latest = detail::per_thread<acquaintance>();
+        auto& latest = detail::per_thread<acquaintance>();
         if (std::exchange(latest.partner, partner) == partner) {
             latest.strangers = 0;
         } else if (++latest.strangers == most_strangers) {

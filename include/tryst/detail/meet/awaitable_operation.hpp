@@ -23,6 +23,8 @@ class [[nodiscard]] awaitable_operation : private Core, public exchange_not_in_a
     friend struct operation_access;
 
 public:
+    awaitable_operation(awaitable_operation&&) = delete;
+
     /// For `co_await`: swaps with a waiting partner, if there is one.
     bool await_ready() noexcept {
         return turn_budget::poll([this] { return core::prepare_start(); });
@@ -48,7 +50,6 @@ protected:
     template <class... Arguments>
     explicit awaitable_operation(Arguments&&... arguments) noexcept
         : core(std::forward<Arguments>(arguments)...) {}
-    awaitable_operation(awaitable_operation&&) = delete;
     ~awaitable_operation() = default;
 
 private:

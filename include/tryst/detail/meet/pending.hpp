@@ -11,6 +11,7 @@
 #include <tryst/executor.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace tryst::detail {
 
@@ -89,7 +90,8 @@ public:
     }
 
 protected:
-    using base::base;
+    template <class... Given>
+    explicit pending(Given&&... limits) noexcept : base(std::forward<Given>(limits)...) {}
     ~pending() = default;
 
     /// For the destructor, if the wait is not finished: most are, and pay for no call.

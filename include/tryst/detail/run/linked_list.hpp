@@ -13,6 +13,10 @@ struct list_links {
     T** incoming = nullptr; ///< The pointer to this in the list; null outside it.
 
     bool is_linked() const noexcept { return incoming != nullptr; }
+
+private:
+    friend T;
+    list_links() = default;
 };
 
 template <class T>
