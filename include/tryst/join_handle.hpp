@@ -104,6 +104,13 @@ join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
     return handle;
 }
 
+struct join_state_drop {
+    template <class T>
+    void operator()(join_state<T>* state) const noexcept {
+        state->drop();
+    }
+};
+
 } // namespace detail
 
 /// The handle of work that `spawn_future` has started. `co_await handle` waits for the end of the
@@ -124,10 +131,7 @@ join_handle<awaited<Work>> spawn_joined(Work&& work, Spawn spawn) {
 ///   awaiting allocates nothing.
 template <class T>
 class [[nodiscard]] join_handle : public detail::not_in_asio {
-    struct drop {
-        void operator()(detail::join_state<T>* state) const noexcept { state->drop(); }
-    };
-    using shared_state = std::unique_ptr<detail::join_state<T>, drop>;
+    using shared_state = std::unique_ptr<detail::join_state<T>, detail::join_state_drop>;
 
 public:
     /// An empty handle, to be assigned to.
