@@ -18,13 +18,13 @@ def asio() -> Iterator[Mutant]:
     yield Mutant("asio: the wake is omitted", executor, "                owner.home()->wake(owner);\n",
                  "                static_cast<void>(owner);\n")
     yield Mutant("asio: the offer stays when the context ends", registry,
-                 "                    executor->on_shutdown(); // may destroy other executors\n", "")
+                 "                    executor.on_shutdown(); // may destroy other executors\n", "")
     yield Mutant("asio: a context ends one exchange only", registry,
-                 "            while (registered_executor* const executor", "            if (registered_executor* const executor")
+                 "            while (!list.executors.empty()) {", "            if (!list.executors.empty()) {")
     yield Mutant("asio: a waker queues in a context that has ended", registry, "        if (rundown_.enter()) {\n            executor",
                  "        if (rundown_.enter() || true) {\n            executor")
     yield Mutant("asio: a matched exchange is disposed of twice at the end", registry,
-                 "                if (executor->leave()) {", "                if (executor->leave() || true) {")
+                 "                if (executor.leave()) {", "                if (executor.leave() || true) {")
     yield Mutant("asio: an entry that is destroyed keeps its executor", registry,
                  "            owner_->on_shutdown();\n", "")
     yield Mutant("asio: the slot is not cleared before a handler", callback,

@@ -7,6 +7,7 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/cpu.hpp>
+#include <tryst/detail/run/linked_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,7 @@ class registry_list;
 
 /// An executor that has at most one entry in a queue of its context. Without an entry, it may wait
 /// in the registry of the context until a waker queues one.
-class registered_executor {
+class registered_executor : public tryst::detail::list_links<registered_executor> {
 public:
     registered_executor(const registered_executor&) = delete;
     registered_executor& operator=(const registered_executor&) = delete;
@@ -116,8 +117,6 @@ public:
     /// The registry that the executor was added to, or null.
     registry* home() const noexcept;
 
-    registered_executor* previous = nullptr; ///< For the registry only.
-    registered_executor* next = nullptr; ///< For the registry only.
     registry_list* list = nullptr; ///< Its list. Null before `registry::add`.
     [[no_unique_address]] handler_memory memory; ///< For the entry.
     bool is_registered = false; ///< Set by the registry.
@@ -146,32 +145,10 @@ public:
 
     registry* owner = nullptr;
 
-    registered_executor* first() const noexcept { return first_; }
-
-    void link(registered_executor& added) noexcept {
-        added.next = std::exchange(first_, &added);
-        if (added.next != nullptr) {
-            added.next->previous = &added;
-        }
-    }
-
-    void unlink(registered_executor& removed) noexcept {
-        if (removed.previous != nullptr) {
-            removed.previous->next = removed.next;
-        } else if (first_ == &removed) {
-            first_ = removed.next;
-        } else {
-            return; // it has left already
-        }
-        if (removed.next != nullptr) {
-            removed.next->previous = removed.previous;
-        }
-        removed.previous = removed.next = nullptr;
-    }
+    tryst::detail::linked_list<registered_executor> executors;
 
 private:
     tryst::detail::atomic<bool> locked_{false};
-    registered_executor* first_ = nullptr;
 };
 
 inline registry* registered_executor::home() const noexcept {
@@ -181,7 +158,9 @@ inline registry* registered_executor::home() const noexcept {
 inline void registered_executor::unregister() noexcept {
     if (std::exchange(is_registered, false)) {
         const std::scoped_lock lock(*list);
-        list->unlink(*this);
+        if (is_linked()) { // else the registry has taken it out
+            list->executors.remove(*this);
+        }
     }
 }
 

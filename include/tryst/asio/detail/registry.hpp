@@ -131,7 +131,7 @@ public:
         added.list = &lists_[own_list()];
         added.is_registered = true;
         const std::scoped_lock lock(*added.list);
-        added.list->link(added);
+        added.list->executors.push_front(added);
         return true;
     }
 
@@ -265,12 +265,13 @@ private:
         timers_.shutdown();
         for (registry_list& list : lists_) {
             std::unique_lock lock(list);
-            while (registered_executor* const executor = list.first()) {
-                list.unlink(*executor);
+            while (!list.executors.empty()) {
+                registered_executor& executor = list.executors.front();
+                list.executors.remove(executor);
                 lock.unlock();
-                executor->is_registered = false;
-                if (executor->leave()) {
-                    executor->on_shutdown(); // may destroy other executors
+                executor.is_registered = false;
+                if (executor.leave()) {
+                    executor.on_shutdown(); // may destroy other executors
                 }
                 lock.lock();
             }
