@@ -575,7 +575,7 @@ TEST(AsioWait, LetsOtherHandlersRunIfAPartnerIsWaitingEachTime) {
     EXPECT_LE(seen, tryst::test::budget + 1);
 }
 
-/// Of more parties than one block of the queue has, every second is cancelled.
+/// There are more parties than cells in a segment of the queue. Every second one is cancelled.
 TEST(AsioWaitInLine, IsServedInOrderAlsoAfterCancellations) {
     const auto check = [](auto order) {
         constexpr std::size_t count = 200;
