@@ -73,6 +73,13 @@ template <class Side, class Limits>
 inline constexpr bool is_limited_case<exchange_operation<Side, Limits>> =
     Limits::timed || Limits::stoppable;
 
+/// Whether an argument is a `send_all`, which may have sent some items and then fail.
+template <class>
+inline constexpr bool is_partial_case = false;
+template <class Side, class Limits>
+    requires(Side::waiter::is_partial)
+inline constexpr bool is_partial_case<exchange_operation<Side, Limits>> = true;
+
 template <class>
 struct side_of {
     using list = std::tuple<>;
@@ -119,6 +126,9 @@ public:
         static_assert(found != mistake::limited,
                       "tryst: the limits belong to the selection, not to one of its cases: "
                       "select(a.receive(), b.receive(), 5ms, stop)");
+        static_assert(found != mistake::partial,
+                      "tryst: send_all cannot be a case of select, because a case that does not "
+                      "take place must have sent nothing; select a send");
         static_assert(found != mistake::lvalue,
                       "tryst: select takes over its cases: select(a.receive(), b.receive()), or "
                       "select(std::move(operation), ...)");
@@ -134,7 +144,15 @@ public:
     }
 
 private:
-    enum class mistake : std::uint8_t { none, limited, lvalue, unknown, no_case, limit_first };
+    enum class mistake : std::uint8_t {
+        none,
+        limited,
+        partial,
+        lvalue,
+        unknown,
+        no_case,
+        limit_first
+    };
 
     /// Whether the cases come first.
     static constexpr bool in_order = [] {
@@ -142,13 +160,14 @@ private:
         return ((is_case<std::remove_cvref_t<Arguments>> == (i++ < cases)) && ...);
     }();
 
-    static constexpr mistake found = (is_limited_case<std::remove_cvref_t<Arguments>> || ...)
-                                         ? mistake::limited
-                                     : (is_lvalue_case<Arguments> || ...)     ? mistake::lvalue
-                                     : sizeof...(Arguments) != cases + limits ? mistake::unknown
-                                     : cases == 0                             ? mistake::no_case
-                                     : !in_order                              ? mistake::limit_first
-                                                                              : mistake::none;
+    static constexpr mistake found =
+        (is_limited_case<std::remove_cvref_t<Arguments>> || ...)   ? mistake::limited
+        : (is_partial_case<std::remove_cvref_t<Arguments>> || ...) ? mistake::partial
+        : (is_lvalue_case<Arguments> || ...)                       ? mistake::lvalue
+        : sizeof...(Arguments) != cases + limits                   ? mistake::unknown
+        : cases == 0                                               ? mistake::no_case
+        : !in_order                                                ? mistake::limit_first
+                                                                   : mistake::none;
 };
 
 /// Makes selections.

@@ -4,6 +4,7 @@
 /// Standard library only.
 #pragma once
 
+#include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
 #include <tryst/inplace_stop_token.hpp>

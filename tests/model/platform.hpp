@@ -174,6 +174,9 @@ inline constexpr int arena_rounds = 1;
 inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise
 inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 2;
+inline constexpr int lock_looks = 0;
+inline constexpr int lock_pauses = 0;
+inline constexpr std::size_t items_per_section = 2;
 
 inline unsigned processor_count() noexcept {
     return 1; // one slot beside slot 0

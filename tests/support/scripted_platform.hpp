@@ -73,6 +73,9 @@ inline constexpr int arena_rounds = 2;
 inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 16;
+inline constexpr int lock_looks = 16;
+inline constexpr int lock_pauses = 64;
+inline constexpr std::size_t items_per_section = 64;
 
 inline unsigned processor_count() noexcept {
     return test::the_script().processors;

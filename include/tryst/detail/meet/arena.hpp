@@ -65,7 +65,7 @@ inline bool comes_up(thread_state& here) noexcept {
  *   follow   a thread whose offer has expired, and which then finds a waiter in the wait list,
  *            takes the probe of that waiter's thread. Both use the same slot from then on */
 /// @tparam GroupSize  the number of slots at each index.
-template <wait_list WaitList, std::uint32_t GroupSize = 1>
+template <class WaitList, std::uint32_t GroupSize = 1>
 class alignas(line_pair) basic_arena {
 public:
     using list_type = WaitList;

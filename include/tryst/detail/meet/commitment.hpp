@@ -53,6 +53,7 @@ class commitment {
 public:
     /// What a completer's `commit` found.
     enum class commit_result : std::uint8_t {
+        held, ///< The selection is being registered: try again later.
         stale, ///< Another case has been decided, or none.
         awake, ///< The waiter is decided. Its owner runs: the completer must `deliver`.
         parked, ///< The waiter is decided. Its owner is suspended: the completer must post it.
@@ -69,6 +70,17 @@ public:
 
     /// Decides for `q`, unless there is a decision. Waits while the selection is held.
     commit_result commit(waiter& q) noexcept {
+        while (true) {
+            const commit_result result = try_commit(q);
+            if (result != commit_result::held) {
+                return result;
+            }
+            wait_while_held();
+        }
+    }
+
+    /// As above, but does not wait.
+    commit_result try_commit(waiter& q) noexcept {
         // Relaxed: the CAS re-reads it, and a stale waiter is not touched.
         word seen = word_.load(std::memory_order_relaxed);
         while (true) {
@@ -77,9 +89,7 @@ public:
                 return commit_result::stale;
             }
             if (seen == held) {
-                wait_while_held();
-                seen = word_.load(std::memory_order_relaxed); // relaxed: as above
-                continue;
+                return commit_result::held;
             }
             const bool is_parked = seen == parked;
             // [C1] acquire, pairs with [C2] and [C4]: everything that the owner did before. Failure

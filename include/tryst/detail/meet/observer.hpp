@@ -234,6 +234,31 @@ public:
         }
     }
 
+    /// Call when an item of `w` has found its other side during the call of `w`.
+    /// @param covers  whether the party's own arrival counts for this item.
+    [[gnu::always_inline]] void paired([[maybe_unused]] const waiter& w,
+                                       [[maybe_unused]] bool covers) noexcept {
+        if constexpr (counts) {
+            count(covers && w.began.is_set() ? counted_event::late_exchange
+                                             : counted_event::exchange);
+        }
+    }
+
+    /// Call when an item of `w` enters a buffer during the call of `w`. `covers` is as above.
+    [[gnu::always_inline]] void entered([[maybe_unused]] const waiter& w,
+                                        [[maybe_unused]] bool covers) noexcept {
+        if constexpr (counts) {
+            count(counted_event::wait, !(covers && w.began.is_set()));
+        }
+    }
+
+    /// Call when the wait of `w` ends with an exchange that was counted already.
+    void waited([[maybe_unused]] detail::waiter& w) noexcept {
+        if constexpr (counts) {
+            record_wait(static_cast<waiter&>(w));
+        }
+    }
+
     /// Call when the operation of `w` ends without an exchange.
     void ended([[maybe_unused]] detail::waiter& w, [[maybe_unused]] outcome how) noexcept {
         if constexpr (counts) {

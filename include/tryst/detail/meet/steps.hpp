@@ -27,9 +27,18 @@ enum class arrival : std::uint8_t {
     claimed, ///< Out of its slot. Its partner is about to complete it: call `expire` again.
 };
 
+/// A party that another one has taken out of its place under a lock, and must complete.
+struct choice {
+    waiter* party = nullptr; ///< Null if there is none now.
+    outcome how = outcome::exchanged;
+    /// For a waiter of a selection.
+    commitment::commit_result committed = commitment::commit_result::parked;
+    bool more = false; ///< Whether others may follow.
+};
+
 /// How parties meet at one kind of wait list: see protocol.hpp.
 /// @tparam Observer  the observer that the exchanger's policies select.
-template <wait_list WaitList, class Observer = observer<>>
+template <class WaitList, class Observer = observer<>>
 class protocol;
 
 struct coroutine_party; ///< Shares its thread with others (swap.hpp).
@@ -149,6 +158,27 @@ public:
 protected:
     ~steps() = default;
 
+    /// Admits waiting senders to a buffer, while there is room.
+    /// @param pinned  as in `complete_each`.
+    void admit(bool pinned) noexcept {
+        const auto next = [this] { return next_admission(); };
+        complete_each(arena_.list().admit(observer_), next, pinned);
+    }
+
+    /// The next sender that is admitted or, if there is no memory for its item, refused.
+    choice next_admission() noexcept {
+        choice next;
+        detail::spin_until([&] {
+            next = arena_.list().admit(observer_);
+            if (next.party == nullptr && next.how == outcome::out_of_memory &&
+                !arena_.list().grow()) {
+                next = arena_.list().refuse();
+            }
+            return next.party != nullptr || !next.more;
+        });
+        return next;
+    }
+
     /// Applies `found`, the result of a step of `w` in the wait list. `moving`, if not null, is the
     /// slot that `w` is leaving. If the partner is stale (I41), changes the result to `collided`.
     /// @returns whether `w` is completed.
@@ -213,7 +243,11 @@ protected:
             if (out) {
                 observer_.ended(w, why);
             }
-            arena_.unpin();
+            if constexpr (requires { arena_.list().admit(observer_); }) {
+                admit(true);
+            } else {
+                arena_.unpin();
+            }
             return out;
         }
     }
@@ -275,6 +309,53 @@ protected:
         }
     }
 
+    /// Writes the outcome of `w`, which belongs to the caller.
+    template <class W>
+    static void set_own_outcome(W& w, outcome how) noexcept {
+        w.result = how;
+        if constexpr (requires { w.decide(); }) {
+            w.decide(); // before its partner is posted (I42.5)
+        }
+    }
+
+    /// Completes the parties of `now` and of each `next()`, one at a time, because a party that
+    /// resumes inline may destroy the frame of the next.
+    /// @param pinned  whether the caller has pinned the exchanger. This ends the pin (I6).
+    template <class Next>
+    void complete_each(choice now, Next next, bool pinned) noexcept {
+        for (; now.more; now = next()) {
+            if (!pinned) {
+                arena_.pin();
+                pinned = true;
+            }
+            if (complete_chosen(now)) {
+                post(*now.party);
+            }
+        }
+        const bool suspended = complete_chosen(now);
+        if (pinned) {
+            arena_.unpin();
+        }
+        if (suspended) {
+            post(*now.party);
+        }
+    }
+
+    /// Completes a party, if there is one. @returns as `complete_in_arena`.
+    bool complete_chosen(const choice& now) noexcept {
+        if (now.party == nullptr) {
+            return false;
+        }
+        if (now.how == outcome::exchanged) {
+            observer_.waited(*now.party);
+        } else {
+            observer_.ended(*now.party, now.how);
+        }
+        return now.party->kind == waiter::kind_type::selecting
+                   ? complete_case(*now.party, now.how, now.committed)
+                   : complete_in_list(*now.party, now.how);
+    }
+
     // The rest uses the end of the arena's last cache line.
     [[no_unique_address]] Arena arena_;
     const char* name_ = "";
@@ -309,13 +390,20 @@ private:
         }
         swap_items(w, q);
         set_own_outcome(w, outcome::exchanged);
+        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);
+        return true;
+    }
+
+    /// Completes `q`, a waiter of a selection that has been decided for it. @returns as
+    /// `complete_in_arena`.
+    static bool complete_case(waiter& q, outcome how,
+                              commitment::commit_result committed) noexcept {
         commitment& its = commitment::of(q);
-        const bool suspended = its.complete(q, outcome::exchanged, committed);
+        const bool suspended = its.complete(q, how, committed);
         if (suspended && its.leave_parked != nullptr) {
             its.leave_parked(its);
         }
-        end_swap(suspended, q, moving);
-        return true;
+        return suspended;
     }
 
     /// All items change hands here.
@@ -331,15 +419,6 @@ private:
         end_move(moving);
         if (suspended) {
             post(q);
-        }
-    }
-
-    /// Writes the outcome of `w`, which belongs to the caller.
-    template <class W>
-    static void set_own_outcome(W& w, outcome how) noexcept {
-        w.result = how;
-        if constexpr (requires { w.decide(); }) {
-            w.decide(); // before its partner is posted (I42.5)
         }
     }
 

@@ -147,6 +147,14 @@ void yield_until(Done done) noexcept {
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 
+/// How often a party that waits for the lock of a channel looks before it yields, and its pauses
+/// before each look (docs/adr/0019).
+inline constexpr int lock_looks = 16;
+inline constexpr int lock_pauses = 64;
+
+/// The most items that a channel moves in one section under its lock.
+inline constexpr std::size_t items_per_section = 64;
+
 /// How many cases a selection registers before it releases its hold for a moment.
 inline constexpr std::size_t held_cases = 16;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// A doubly linked list of objects that contain their own links.
+/// Doubly linked lists of objects that contain their own links.
 /// Standard library only. Never allocates or throws. Not thread-safe.
 #pragma once
 
 namespace tryst::detail {
 
-/// A base class of the elements of a `linked_list<T>`.
+/// A base class of the elements of a `linked_list<T>` or `linked_queue<T>`.
 template <class T>
 struct list_links {
     T* following = nullptr;
@@ -46,6 +46,36 @@ public:
 
 private:
     T* first_ = nullptr;
+};
+
+/// As above, first in, first out.
+template <class T>
+class linked_queue {
+public:
+    linked_queue() = default;
+    linked_queue(const linked_queue&) = delete;
+    linked_queue& operator=(const linked_queue&) = delete;
+
+    /// The element that was added first; null if there is none.
+    T* front() const noexcept { return first_; }
+
+    void push_back(T& element) noexcept {
+        element.following = nullptr;
+        element.incoming = end_;
+        *end_ = &element;
+        end_ = &element.following;
+    }
+
+    void remove(T& element) noexcept {
+        if (element.following == nullptr) {
+            end_ = element.incoming;
+        }
+        linked_list<T>::remove(element);
+    }
+
+private:
+    T* first_ = nullptr;
+    T** end_ = &first_; ///< The null pointer at the end.
 };
 
 } // namespace tryst::detail

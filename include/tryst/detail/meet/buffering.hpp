@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// How senders and receivers meet in a channel with a buffer.
+/// Standard library only. Allocates where its buffer does; only the constructor throws.
+#pragma once
+
+#include <tryst/detail/meet/arena.hpp>
+#include <tryst/detail/meet/item_buffer.hpp>
+#include <tryst/detail/meet/steps.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/spin.hpp>
+#include <tryst/detail/platform/trace.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace tryst::detail {
+
+/* Buffering
+ * The sections of item_buffer.hpp do all that changes the channel. This file completes, after each
+ * section, the party that the section has chosen, and calls the sections again while there is more
+ * to do.
+ *
+ * I55. A party that has moved an item of its own is decided before it completes another party, or
+ *      admits one: admission may wait for a selection that is held (I42.5).
+ *
+ * I56. Between two sections of one call, once another party has been completed, the channel is
+ *      pinned (I6). So a party that resumes inline in a call with several sections must not
+ *      destroy the channel (channel.hpp). */
+template <class Rules, class Observer>
+class protocol<item_buffer<Rules>, Observer>
+    : public steps<basic_arena<item_buffer<Rules>>, Observer> {
+    using base = steps<basic_arena<item_buffer<Rules>>, Observer>;
+
+public:
+    using items = typename item_buffer<Rules>::items;
+
+    template <class... Counters>
+    explicit protocol(std::size_t limit, const Counters&... shared) : base(0, shared...) {
+        arena_.list().open(limit);
+    }
+    ~protocol() {
+        close();
+        arena_.drain();
+    }
+
+    static constexpr bool begins_with_match = false;
+
+    /// Moves items without a wait. @returns whether `w` is complete.
+    template <class Party = coroutine_party, class W>
+    bool try_match(W& w) noexcept {
+        return meet(w, false) == arrival::completed;
+    }
+    template <class W>
+    bool try_match_in_list(W& w) noexcept {
+        return try_match(w);
+    }
+    template <class W>
+    bool try_match_all(W& w) noexcept {
+        return try_match(w);
+    }
+
+    template <class Party = coroutine_party, class W>
+    arrival arrive(W& w, bool /*spread*/) noexcept {
+        TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
+        base::observer_.arrive(w, base::name_);
+        return meet(w, true);
+    }
+
+    template <class Party = coroutine_party, class W>
+    arrival expire(W& w) noexcept {
+        return w.state.is_done() ? arrival::completed : arrival::waiting;
+    }
+
+    template <class W>
+    static bool is_in_arena(const W& /*w*/) noexcept {
+        return false;
+    }
+
+    std::size_t limit() const noexcept { return arena_.list().limit(); }
+    std::size_t size() const noexcept { return arena_.list().size(); }
+
+    void set_limit(std::size_t limit) noexcept {
+        arena_.list().set_limit(limit);
+        base::admit(false);
+    }
+
+    void close() noexcept {
+        arena_.pin();
+        arena_.list().close();
+        complete_closed();
+    }
+
+    /// Call before the destruction, which may happen on any thread.
+    void disown() noexcept { arena_.list().disown(); }
+
+    /// Closes, and returns the items that are left.
+    items close_and_take() noexcept {
+        arena_.pin();
+        items left = arena_.list().close_and_take();
+        complete_closed();
+        return left;
+    }
+
+private:
+    using base::arena_;
+    using base::observer_;
+
+    /// @returns `completed`; `waiting`; or `offered`, if `w` could only wait and must not.
+    template <class W>
+    arrival meet(W& w, bool may_wait) noexcept {
+        bool pinned = false;
+        while (true) {
+            section_result now = arena_.list().meet(w, may_wait, observer_);
+            if (now.how == progress::held) {
+                now = meet_later(w, may_wait);
+            }
+            switch (now.how) {
+            case progress::completed:
+                base::set_own_outcome(w, outcome::exchanged); // I55
+                if (now.partner.party != nullptr || now.partner.more || pinned) {
+                    base::complete_each(
+                        now.partner, [this] { return base::next_admission(); }, pinned);
+                }
+                return arrival::completed;
+            case progress::unfinished:
+                if (now.partner.party != nullptr) {
+                    if constexpr (W::side == colour::blue) {
+                        base::set_own_outcome(w, outcome::exchanged); // I55
+                    }
+                    if (!std::exchange(pinned, true)) {
+                        arena_.pin();
+                    }
+                    if (base::complete_chosen(now.partner)) {
+                        detail::post(*now.partner.party);
+                    }
+                }
+                continue;
+            case progress::no_block:
+                if (arena_.list().grow()) {
+                    continue;
+                }
+                base::complete_own(w, outcome::out_of_memory);
+                break;
+            case progress::closed:
+                base::complete_own(w, outcome::closed);
+                break;
+            case progress::waiting: // `w` must not be touched
+            case progress::no_partner:
+            case progress::held:
+                break;
+            }
+            if (pinned) {
+                arena_.unpin();
+            }
+            return now.how == progress::waiting      ? arrival::waiting
+                   : now.how == progress::no_partner ? arrival::offered
+                                                     : arrival::completed;
+        }
+    }
+
+    /// Not inlined, because registrations are short.
+    template <class W>
+    [[gnu::noinline]] section_result meet_later(W& w, bool may_wait) noexcept {
+        TRYST_TRACE(held_selection);
+        section_result now{progress::held};
+        detail::spin_until([&] {
+            now = arena_.list().meet(w, may_wait, observer_);
+            return now.how != progress::held;
+        });
+        return now;
+    }
+
+    /// Completes all waiting parties, and ends the caller's pin.
+    void complete_closed() noexcept {
+        const auto next = [this] {
+            choice closed;
+            detail::spin_until([&] {
+                closed = arena_.list().take_closed();
+                return closed.party != nullptr || !closed.more;
+            });
+            return closed;
+        };
+        base::complete_each(next(), next, true);
+    }
+};
+
+/// One side of a channel with a buffer.
+/// @tparam Waiter  a sender or a receiver (item_buffer.hpp).
+template <class Rules, class Waiter>
+struct buffer_side {
+    using own = typename Waiter::own_type;
+    using protocol = detail::protocol<item_buffer<Rules>, typename Rules::observer>;
+    using observer = typename Rules::observer;
+    using waiter = Waiter;
+    using result = typename Waiter::result_type;
+
+    static result result_of(waiter& w) noexcept { return w.take_result(); }
+};
+
+} // namespace tryst::detail

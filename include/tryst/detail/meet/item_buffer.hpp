@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The state of a channel with a buffer: its items, its waiting parties, and the sections that
+/// change them.
+/// Standard library only. Never throws; allocates only in its constructor and in `grow`.
+#pragma once
+
+#include <tryst/detail/meet/commitment.hpp>
+#include <tryst/detail/meet/item_queue.hpp>
+#include <tryst/detail/meet/item_requirements.hpp>
+#include <tryst/detail/meet/section_lock.hpp>
+#include <tryst/detail/meet/steps.hpp>
+#include <tryst/detail/meet/waiter.hpp>
+#include <tryst/detail/platform/atomic.hpp>
+#include <tryst/detail/run/linked_list.hpp>
+#include <tryst/result.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tryst::detail {
+
+/// What the policies of a channel choose.
+/// @tparam Of    the function object that weighs an item; void if items are counted.
+/// @tparam Lock  a `section_lock`, or `no_lock`.
+template <class T, class Of, class Lock, class Observer>
+struct buffer_rules {
+    using item = T;
+    using weigh = Of;
+    using lock = Lock;
+    using observer = Observer;
+    static constexpr bool weighs = !std::is_void_v<Of>;
+
+    static std::size_t weight_of([[maybe_unused]] const T& item) noexcept {
+        if constexpr (weighs) {
+            return Of()(item);
+        } else {
+            return 1;
+        }
+    }
+};
+
+// ---- The waiters. Their members belong to the owner, and to the lock's holder while they wait.
+
+/// A sender: some items of an array.
+template <class Rules>
+struct sender : Rules::observer::waiter, list_links<sender<Rules>> {
+    using item = typename Rules::item;
+    static constexpr colour side = colour::red;
+
+    sender(item* first, std::size_t count) noexcept : next(first), left(count) {}
+
+    /// Call once `*next` is alive.
+    void weigh() noexcept {
+        if constexpr (Rules::weighs) {
+            weight = left != 0 ? Rules::weight_of(*next) : 0;
+        }
+    }
+
+    void advance() noexcept {
+        ++next;
+        --left;
+        weigh();
+    }
+
+    item* next; ///< The first item that has not been sent.
+    std::size_t left;
+    /// Of `*next`.
+    [[no_unique_address]] std::conditional_t<Rules::weighs, std::size_t, nothing> weight{};
+};
+
+/// A sender of one item, which it contains.
+template <class Rules>
+class item_sender : public sender<Rules> {
+    using item = typename Rules::item;
+
+public:
+    using own_type = item;
+    using result_type = exchange_result<void, item>;
+
+    explicit item_sender(item&& given) noexcept
+        : sender<Rules>(std::addressof(sent_), 1), sent_(std::move(given)) {
+        this->weigh();
+    }
+    item_sender(const item_sender&) = delete;
+    item_sender& operator=(const item_sender&) = delete;
+
+    item& own() noexcept { return sent_; }
+
+    result_type take_result() noexcept {
+        return this->result == outcome::exchanged
+                   ? result_type(nothing())
+                   : result_type(static_cast<exchange_errc>(this->result), std::move(sent_));
+    }
+
+private:
+    item sent_;
+};
+
+/// A sender of an array of the caller.
+template <class Rules>
+class span_sender : public sender<Rules> {
+    using item = typename Rules::item;
+
+public:
+    static constexpr bool is_partial = true; ///< It may fail after it has sent some of its items.
+    using own_type = std::span<item>;
+    using result_type = exchange_result<void, std::span<item>>;
+
+    explicit span_sender(std::span<item>&& given) noexcept
+        : sender<Rules>(given.data(), given.size()) {
+        this->weigh();
+    }
+    span_sender(const span_sender&) = delete;
+    span_sender& operator=(const span_sender&) = delete;
+
+    /// The items that have not been sent.
+    std::span<item>& own() noexcept { return rest_ = {this->next, this->left}; }
+
+    result_type take_result() noexcept {
+        return this->result == outcome::exchanged
+                   ? result_type(nothing())
+                   : result_type(static_cast<exchange_errc>(this->result), std::move(own()));
+    }
+
+private:
+    std::span<item> rest_;
+};
+
+/// A receiver: places for items.
+template <class Rules>
+struct receiver : Rules::observer::waiter, list_links<receiver<Rules>> {
+    using item = typename Rules::item;
+    static constexpr colour side = colour::blue;
+
+    /// Puts an item into the next place.
+    using put_function = void (*)(receiver&, item&&) noexcept;
+
+    receiver(std::size_t places, put_function how) noexcept : left(places), put(how) {}
+
+    void take(item& from) noexcept {
+        put(*this, std::move(from));
+        --left;
+    }
+
+    std::size_t left; ///< The number of places that are free.
+    put_function put;
+};
+
+/// A receiver of one item, which it contains then.
+template <class Rules>
+class item_receiver : public receiver<Rules> {
+    using item = typename Rules::item;
+
+public:
+    using own_type = nothing;
+    using result_type = exchange_result<item, void>;
+    static constexpr bool takes_many = false;
+
+    explicit item_receiver(nothing&& /*none*/) noexcept
+        : receiver<Rules>(1, [](receiver<Rules>& self, item&& from) noexcept {
+              std::construct_at(std::addressof(static_cast<item_receiver&>(self).received_),
+                                std::move(from));
+          }) {}
+    item_receiver(const item_receiver&) = delete;
+    item_receiver& operator=(const item_receiver&) = delete;
+    ~item_receiver() {
+        if (this->result == outcome::exchanged) {
+            std::destroy_at(std::addressof(received_));
+        }
+    }
+
+    nothing& own() noexcept { return none_; }
+
+    result_type take_result() noexcept {
+        return this->result == outcome::exchanged
+                   ? result_type(std::move(received_))
+                   : result_type(static_cast<exchange_errc>(this->result), nothing());
+    }
+
+private:
+    [[no_unique_address]] nothing none_;
+    union {
+        item received_;
+    };
+};
+
+/// Places at the end of a vector that has reserved them.
+template <class Item>
+struct vector_places {
+    std::vector<Item>* where;
+    std::size_t most;
+
+    std::size_t count() const noexcept { return most; }
+    void put(std::size_t /*index*/, Item&& from) const noexcept {
+        where->push_back(std::move(from));
+    }
+};
+
+/// The elements of a caller's array.
+template <class Item>
+struct span_places {
+    std::span<Item> where;
+
+    std::size_t count() const noexcept { return where.size(); }
+    void put(std::size_t index, Item&& from) const noexcept { where[index] = std::move(from); }
+};
+
+/// A receiver of several items. Its result is their number, at least one unless it has no place.
+template <class Rules, class Places>
+class batch_receiver : public receiver<Rules> {
+    using item = typename Rules::item;
+
+public:
+    using own_type = Places;
+    using result_type = exchange_result<std::size_t, void>;
+    static constexpr bool takes_many = true;
+
+    explicit batch_receiver(Places&& places) noexcept
+        : receiver<Rules>(places.count(),
+                          [](receiver<Rules>& self, item&& from) noexcept {
+                              auto& mine = static_cast<batch_receiver&>(self);
+                              mine.places_.put(mine.count_taken(), std::move(from));
+                          }),
+          places_(places) {}
+    batch_receiver(const batch_receiver&) = delete;
+    batch_receiver& operator=(const batch_receiver&) = delete;
+
+    Places& own() noexcept { return places_; }
+
+    bool has_taken() const noexcept { return count_taken() != 0; }
+
+    result_type take_result() noexcept {
+        return this->result == outcome::exchanged
+                   ? result_type(count_taken())
+                   : result_type(static_cast<exchange_errc>(this->result), nothing());
+    }
+
+private:
+    std::size_t count_taken() const noexcept { return places_.count() - this->left; }
+
+    Places places_;
+};
+
+// ---- The buffer.
+
+/// What a section has done for the party that called it.
+enum class progress : std::uint8_t {
+    completed, ///< All its items have changed hands.
+    unfinished, ///< The section did enough: call it again.
+    held, ///< A partner's selection is being registered: call it again after a moment.
+    no_block, ///< Call it again after `grow`.
+    waiting, ///< The party waits in its list.
+    no_partner, ///< It could only wait.
+    closed, ///< The channel is closed.
+};
+
+struct section_result {
+    progress how;
+    choice partner{}; ///< A party to be completed.
+};
+
+/* The buffer
+ * The items, and the two lists of waiting parties, under one lock. Why not cells with three cursors
+ * (Koval, Alistarh and Elizarov, 2023, section 4): docs/adr/0019.
+ *
+ * I51. At rest, no sender waits while the first waiting one has room, no receiver waits while there
+ *      is an item, and nobody waits in a closed channel. Each section that makes room admits
+ *      senders, or its caller calls `admit` until there is nothing to do.
+ *
+ * I52. The lists and the items are touched only under the lock. A waiter in a list belongs to the
+ *      lock's holder; one that has been taken out belongs to the party that took it out, as after a
+ *      claim (I1). That party completes it after the section.
+ *
+ * I53. A party that finds a waiter of a selection commits to it under the lock (I41), and takes it
+ *      out and moves items only then. If the selection is held, it leaves the section before it
+ *      waits (I42). If the waiter is stale, it takes it out and does not touch it after the
+ *      section. So the owner's withdrawal succeeds whether or not the waiter is still in the list.
+ *
+ * I54. Senders are admitted in the order in which they came: no arrival passes a sender that waits,
+ *      even if there would be room for its item. */
+template <class Rules>
+class item_buffer {
+    using item = typename Rules::item;
+    using observer = typename Rules::observer;
+    using sender = detail::sender<Rules>;
+    using receiver = detail::receiver<Rules>;
+
+public:
+    static constexpr bool withdraws_in_one_step = false;
+
+    struct entry {
+        explicit entry(item& from, std::size_t weight_of_it) noexcept
+            : value(std::move(from)), weight(weight_of_it) {}
+        item value;
+        std::size_t weight;
+    };
+    struct counted_entry {
+        explicit counted_entry(item& from, std::size_t /*one*/) noexcept : value(std::move(from)) {}
+        item value;
+        static constexpr std::size_t weight = 1;
+    };
+    using items = item_queue<std::conditional_t<Rules::weighs, entry, counted_entry>>;
+
+    /// Call once, before the channel is used.
+    /// @throws std::bad_alloc.
+    void open(std::size_t limit) {
+        limit_ = limit;
+        // So that a small buffer never allocates later: its items may be in two blocks.
+        for (int i = 0; limit != 0 && i != 2; ++i) {
+            if (!grow()) {
+                throw std::bad_alloc();
+            }
+        }
+    }
+
+    bool is_closed() const noexcept {
+        const section here(lock_);
+        return closed_;
+    }
+
+    std::size_t limit() const noexcept {
+        const section here(lock_);
+        return limit_;
+    }
+
+    void set_limit(std::size_t limit) noexcept {
+        const section here(lock_);
+        limit_ = limit;
+    }
+
+    std::size_t size() const noexcept {
+        const section here(lock_);
+        return items_.size();
+    }
+
+    /// Makes places for more items.
+    /// @returns false if there is no memory.
+    bool grow() noexcept {
+        auto* const made = items::make_block();
+        if (made != nullptr) {
+            const section here(lock_);
+            items_.add_block(*made);
+        }
+        return made != nullptr;
+    }
+
+    /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
+    template <class W>
+        requires(W::side == colour::red)
+    section_result meet(W& w, bool may_wait, observer& seen) noexcept {
+        const section here(lock_);
+        for (std::size_t moved = 0; w.left != 0; ++moved) {
+            if (closed_) {
+                return {progress::closed};
+            }
+            if (moved == items_per_section) {
+                return {progress::unfinished};
+            }
+            if (receiver* const q = receivers_.front(); q != nullptr) {
+                const auto committed = decide(*q);
+                if (committed == commit_result::held) {
+                    return {progress::held};
+                }
+                receivers_.remove(*q);
+                if (committed == commit_result::stale) {
+                    continue;
+                }
+                for (bool first = true; w.left != 0 && q->left != 0 && moved != items_per_section;
+                     ++moved, first = false) {
+                    seen.paired(w, w.left == 1);
+                    seen.count(counted_event::wait, !first);
+                    q->take(*w.next);
+                    w.advance();
+                }
+                return {w.left == 0 ? progress::completed : progress::unfinished,
+                        {q, outcome::exchanged, committed}};
+            }
+            if (senders_.front() != nullptr || !fits(w)) {
+                if (!may_wait) {
+                    return {progress::no_partner};
+                }
+                senders_.push_back(w);
+                return {progress::waiting};
+            }
+            if (!items_.has_place()) {
+                return {progress::no_block};
+            }
+            seen.entered(w, w.left == 1);
+            enter(w);
+        }
+        return {progress::completed};
+    }
+
+    /// Takes items from the buffer, or from waiting senders.
+    template <class W>
+        requires(W::side == colour::blue)
+    section_result meet(W& w, bool may_wait, observer& seen) noexcept {
+        const section here(lock_);
+        for (std::size_t moved = 0; w.left != 0; ++moved) {
+            if (moved == items_per_section) {
+                return {progress::unfinished};
+            }
+            if (!items_.empty()) {
+                seen.paired(w, is_first(w));
+                w.take(items_.front().value);
+                inside_ -= items_.front().weight;
+                items_.pop();
+                continue;
+            }
+            if (sender* const q = closed_ ? nullptr : senders_.front(); q != nullptr) {
+                const auto committed = decide(*q);
+                if (committed == commit_result::held) {
+                    if (!is_first(w)) {
+                        break;
+                    }
+                    return {progress::held};
+                }
+                if (committed == commit_result::stale) {
+                    senders_.remove(*q);
+                    continue;
+                }
+                seen.paired(w, is_first(w));
+                seen.count(counted_event::wait, q->left != 1);
+                w.take(*q->next);
+                q->advance();
+                if (q->left == 0) {
+                    senders_.remove(*q);
+                    const bool finished = w.left == 0;
+                    return {finished ? progress::completed : progress::unfinished,
+                            {q, outcome::exchanged, committed, finished && admits()}};
+                }
+                continue;
+            }
+            if (!is_first(w)) {
+                break;
+            }
+            if (closed_) {
+                return {progress::closed};
+            }
+            if (!may_wait) {
+                return {progress::no_partner};
+            }
+            receivers_.push_back(w);
+            return {progress::waiting};
+        }
+        return {progress::completed, admit_first(seen)};
+    }
+
+    /// Admits the first waiting sender, if there is room for it.
+    choice admit(observer& seen) noexcept {
+        const section here(lock_);
+        return admit_first(seen);
+    }
+
+    /// Takes out the first waiting sender, for which there is no memory.
+    choice refuse() noexcept {
+        const section here(lock_);
+        return admits() ? take_out(senders_, outcome::out_of_memory) : choice{};
+    }
+
+    /// Takes `w` out, if it has not been claimed.
+    template <class W>
+    bool withdraw(W& w, colour /*side*/) noexcept {
+        const section here(lock_);
+        if (!w.is_linked()) {
+            return w.kind == waiter::kind_type::selecting; // it was stale (I53)
+        }
+        if constexpr (W::side == colour::red) {
+            senders_.remove(w);
+        } else {
+            receivers_.remove(w);
+        }
+        return true;
+    }
+
+    void close() noexcept {
+        const section here(lock_);
+        closed_ = true;
+    }
+
+    /// Closes, and moves the items out.
+    items close_and_take() noexcept {
+        const section here(lock_);
+        closed_ = true;
+        inside_ = 0;
+        return std::move(items_);
+    }
+
+    /// Takes out a waiting party. Precondition: closed.
+    choice take_closed() noexcept {
+        const section here(lock_);
+        choice taken = take_out(receivers_, outcome::closed);
+        if (taken.party == nullptr && !taken.more) {
+            taken = take_out(senders_, outcome::closed);
+        }
+        taken.more = taken.more || receivers_.front() != nullptr || senders_.front() != nullptr;
+        return taken;
+    }
+
+    void disown() noexcept { lock_.disown(); }
+
+private:
+    using commit_result = commitment::commit_result;
+
+    struct section {
+        explicit section(typename Rules::lock& of) noexcept : lock(of) { lock.lock(); }
+        section(const section&) = delete;
+        section& operator=(const section&) = delete;
+        ~section() { lock.unlock(); }
+        typename Rules::lock& lock;
+    };
+
+    static std::size_t weight_of(const sender& q) noexcept {
+        if constexpr (Rules::weighs) {
+            return q.weight;
+        } else {
+            return 1;
+        }
+    }
+
+    /// An item that is heavier than the limit has room in an empty buffer.
+    bool fits(const sender& q) const noexcept {
+        const std::size_t weight = weight_of(q);
+        return limit_ != 0 && (items_.empty() || (inside_ <= limit_ && weight <= limit_ - inside_));
+    }
+
+    bool admits() const noexcept {
+        const sender* const q = senders_.front();
+        return q != nullptr && !closed_ && fits(*q);
+    }
+
+    void enter(sender& q) noexcept {
+        const std::size_t weight = weight_of(q);
+        items_.push(*q.next, weight);
+        inside_ += weight;
+        q.advance();
+    }
+
+    template <class W>
+    static bool is_first(const W& w) noexcept {
+        if constexpr (W::takes_many) {
+            return !w.has_taken();
+        } else {
+            return true;
+        }
+    }
+
+    static commit_result decide(waiter& q) noexcept {
+        return q.kind == waiter::kind_type::selecting ? commitment::of(q).try_commit(q)
+                                                      : commit_result::parked;
+    }
+
+    /// Takes out the first party that is not stale.
+    template <class Party>
+    static choice take_out(linked_queue<Party>& from, outcome how) noexcept {
+        while (Party* const q = from.front()) {
+            const auto committed = decide(*q);
+            if (committed == commit_result::held) {
+                return {nullptr, how, committed, true};
+            }
+            from.remove(*q);
+            if (committed != commit_result::stale) {
+                return {q, how, committed};
+            }
+        }
+        return {};
+    }
+
+    choice admit_first(observer& seen) noexcept {
+        for (std::size_t moved = 0; admits(); ++moved) {
+            sender& q = *senders_.front();
+            if (!items_.has_place()) {
+                return {nullptr, outcome::out_of_memory, commit_result::held, true};
+            }
+            const auto committed = decide(q);
+            if (committed == commit_result::held || moved == items_per_section) {
+                return {nullptr, outcome::exchanged, commit_result::held, true};
+            }
+            if (committed == commit_result::stale) {
+                senders_.remove(q);
+                continue;
+            }
+            seen.count(counted_event::wait, q.left != 1);
+            enter(q);
+            if (q.left == 0) {
+                senders_.remove(q);
+                return {&q, outcome::exchanged, committed, admits()};
+            }
+        }
+        return {};
+    }
+
+    mutable typename Rules::lock lock_;
+    bool closed_ = false;
+    std::size_t limit_ = 0;
+    std::size_t inside_ = 0; ///< The sum of the weights of the items.
+    items items_;
+    linked_queue<sender> senders_;
+    linked_queue<receiver> receivers_;
+};
+
+} // namespace tryst::detail

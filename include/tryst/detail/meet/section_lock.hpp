@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/// @file
+/// The lock of a channel with a buffer, and what takes its place in a channel of one thread.
+/// Standard library only. Never allocates or throws.
+#pragma once
+
+#include <tryst/detail/platform/atomic.hpp>
+
+#include <cassert>
+
+namespace tryst::detail {
+
+/* The lock
+ * Its sections take a few instructions: they resume no party, allocate nothing, and call no code
+ * of the user except an item's move and the function of `weighted`. A futex would cost an atomic
+ * exchange at each unlock, so a party that waits looks again instead. It looks rarely, because
+ * each look takes the cache line from the holder. After some looks it yields, then naps, because
+ * the holder may have lost its processor to this thread. */
+class section_lock {
+public:
+    section_lock() = default;
+    section_lock(const section_lock&) = delete;
+    section_lock& operator=(const section_lock&) = delete;
+
+    void lock() noexcept {
+        if (!try_lock()) {
+            wait();
+        }
+    }
+
+    void unlock() noexcept {
+        // [H2] release, pairs with [H1]: this section happens-before the next one. The last access
+        // to the channel of a party whose operation is complete.
+        locked_.store(0, std::memory_order_release);
+    }
+
+    /// Between the last section and the destruction.
+    void disown() noexcept {}
+
+private:
+    bool try_lock() noexcept {
+        // [H1] acquire, pairs with [H2]: all earlier sections.
+        return locked_.exchange(1, std::memory_order_acquire) == 0;
+    }
+
+    /// Not inlined, because most sections find the lock free.
+    [[gnu::noinline]] void wait() noexcept {
+        for (int look = 0; look != lock_looks; ++look) {
+            for (int i = 0; i != lock_pauses; ++i) {
+                spin_pause();
+            }
+            if (try_lock()) {
+                return;
+            }
+        }
+        detail::yield_until([this] { return try_lock(); });
+    }
+
+    atomic<unsigned> locked_{0};
+};
+
+/// For a channel that one thread uses. Asserts this, until the destructor.
+class no_lock {
+public:
+    void lock() noexcept {
+        assert((owner_ == nullptr || owner_ == this_thread_address()) &&
+               "tryst: a channel with the policy single_threaded was used by a second thread");
+        owner_ = this_thread_address();
+    }
+    void unlock() noexcept {}
+    void disown() noexcept { owner_ = nullptr; }
+
+private:
+    const void* owner_ = nullptr;
+};
+
+} // namespace tryst::detail
