@@ -233,9 +233,9 @@ public:
     /// come between them.
     /// @param items  must outlive the operation. Elements that were sent have been moved from.
     /// @param limit  as for `send`.
-    /// @returns  an awaitable of `exchange_result<void, std::span<T>>`: success if all were sent, or
-    ///   if there are none; or an error, with those that were not sent in `returned()`. It cannot be
-    ///   a case of `select`.
+    /// @returns  an awaitable of `exchange_result<void, std::span<T>>`: success if all were sent,
+    ///   or there are none; or an error, with those that were not sent in `returned()`. It cannot
+    ///   be a case of `select`.
     template <class... Limit>
     [[nodiscard]] auto send_all(std::span<T> items, Limit... limit) noexcept {
         return many_senders::make_exchange(*protocol_, std::move(items), std::move(limit)...);
