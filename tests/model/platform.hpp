@@ -175,7 +175,8 @@ inline constexpr std::chrono::nanoseconds lone_patience{0}; // likewise
 inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 2;
 inline constexpr int lock_looks = 0;
-inline constexpr int lock_pauses = 0;
+inline constexpr int first_lock_pauses = 0;
+inline constexpr int most_lock_pauses = 0;
 inline constexpr std::size_t items_per_section = 2;
 
 inline unsigned processor_count() noexcept {

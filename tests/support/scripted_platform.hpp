@@ -74,7 +74,8 @@ inline constexpr std::chrono::nanoseconds lone_patience{3'000};
 inline constexpr std::uint8_t most_completions = 64;
 inline constexpr std::size_t held_cases = 16;
 inline constexpr int lock_looks = 16;
-inline constexpr int lock_pauses = 64;
+inline constexpr int first_lock_pauses = 32;
+inline constexpr int most_lock_pauses = 256;
 inline constexpr std::size_t items_per_section = 64;
 
 inline unsigned processor_count() noexcept {

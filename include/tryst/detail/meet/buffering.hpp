@@ -112,28 +112,28 @@ private:
     arrival meet(W& w, bool may_wait) noexcept {
         bool pinned = false;
         while (true) {
-            section_result now = arena_.list().meet(w, may_wait, observer_);
-            if (now.how == progress::held) {
-                now = meet_later(w, may_wait);
+            choice partner;
+            progress now = arena_.list().meet(w, may_wait, partner, observer_);
+            if (now == progress::held) {
+                now = meet_later(w, may_wait, partner);
             }
-            switch (now.how) {
+            switch (now) {
             case progress::completed:
                 base::set_own_outcome(w, outcome::exchanged); // I55
-                if (now.partner.party != nullptr || now.partner.more || pinned) {
-                    base::complete_each(
-                        now.partner, [this] { return base::next_admission(); }, pinned);
+                if (partner.party != nullptr || partner.more || pinned) {
+                    base::complete_each(partner, [this] { return base::next_admission(); }, pinned);
                 }
                 return arrival::completed;
             case progress::unfinished:
-                if (now.partner.party != nullptr) {
+                if (partner.party != nullptr) {
                     if constexpr (W::side == colour::blue) {
                         base::set_own_outcome(w, outcome::exchanged); // I55
                     }
                     if (!std::exchange(pinned, true)) {
                         arena_.pin();
                     }
-                    if (base::complete_chosen(now.partner)) {
-                        detail::post(*now.partner.party);
+                    if (base::complete_chosen(partner)) {
+                        detail::post(*partner.party);
                     }
                 }
                 continue;
@@ -154,20 +154,20 @@ private:
             if (pinned) {
                 arena_.unpin();
             }
-            return now.how == progress::waiting      ? arrival::waiting
-                   : now.how == progress::no_partner ? arrival::offered
-                                                     : arrival::completed;
+            return now == progress::waiting      ? arrival::waiting
+                   : now == progress::no_partner ? arrival::offered
+                                                 : arrival::completed;
         }
     }
 
     /// Not inlined, because registrations are short.
     template <class W>
-    [[gnu::noinline]] section_result meet_later(W& w, bool may_wait) noexcept {
+    [[gnu::noinline]] progress meet_later(W& w, bool may_wait, choice& partner) noexcept {
         TRYST_TRACE(held_selection);
-        section_result now{progress::held};
+        progress now = progress::held;
         detail::spin_until([&] {
-            now = arena_.list().meet(w, may_wait, observer_);
-            return now.how != progress::held;
+            now = arena_.list().meet(w, may_wait, partner, observer_);
+            return now != progress::held;
         });
         return now;
     }

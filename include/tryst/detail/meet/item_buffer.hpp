@@ -148,6 +148,13 @@ struct receiver : Rules::observer::waiter, list_links<receiver<Rules>> {
         --left;
     }
 
+    /// As `take`, for a receiver whose type is known.
+    template <class Known>
+    static void take_into(Known& known, item& from) noexcept {
+        Known::put_item(known, std::move(from));
+        --known.left;
+    }
+
     std::size_t left; ///< The number of places that are free.
     put_function put;
 };
@@ -162,11 +169,7 @@ public:
     using result_type = exchange_result<item, void>;
     static constexpr bool takes_many = false;
 
-    explicit item_receiver(nothing&& /*none*/) noexcept
-        : receiver<Rules>(1, [](receiver<Rules>& self, item&& from) noexcept {
-              std::construct_at(std::addressof(static_cast<item_receiver&>(self).received_),
-                                std::move(from));
-          }) {}
+    explicit item_receiver(nothing&& /*none*/) noexcept : receiver<Rules>(1, put_item) {}
     item_receiver(const item_receiver&) = delete;
     item_receiver& operator=(const item_receiver&) = delete;
     ~item_receiver() {
@@ -176,6 +179,11 @@ public:
     }
 
     nothing& own() noexcept { return none_; }
+
+    static void put_item(receiver<Rules>& self, item&& from) noexcept {
+        std::construct_at(std::addressof(static_cast<item_receiver&>(self).received_),
+                          std::move(from));
+    }
 
     result_type take_result() noexcept {
         return this->result == outcome::exchanged
@@ -222,16 +230,16 @@ public:
     static constexpr bool takes_many = true;
 
     explicit batch_receiver(Places&& places) noexcept
-        : receiver<Rules>(places.count(),
-                          [](receiver<Rules>& self, item&& from) noexcept {
-                              auto& mine = static_cast<batch_receiver&>(self);
-                              mine.places_.put(mine.count_taken(), std::move(from));
-                          }),
-          places_(places) {}
+        : receiver<Rules>(places.count(), put_item), places_(places) {}
     batch_receiver(const batch_receiver&) = delete;
     batch_receiver& operator=(const batch_receiver&) = delete;
 
     Places& own() noexcept { return places_; }
+
+    static void put_item(receiver<Rules>& self, item&& from) noexcept {
+        auto& mine = static_cast<batch_receiver&>(self);
+        mine.places_.put(mine.count_taken(), std::move(from));
+    }
 
     bool has_taken() const noexcept { return count_taken() != 0; }
 
@@ -258,11 +266,6 @@ enum class progress : std::uint8_t {
     waiting, ///< The party waits in its list.
     no_partner, ///< It could only wait.
     closed, ///< The channel is closed.
-};
-
-struct section_result {
-    progress how;
-    choice partner{}; ///< A party to be completed.
 };
 
 /* The buffer
@@ -351,21 +354,22 @@ public:
     }
 
     /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
+    /// @param partner  is set to a party that must be completed, if there is one.
     template <class W>
         requires(W::side == colour::red)
-    section_result meet(W& w, bool may_wait, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, observer& seen) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (closed_) {
-                return {progress::closed};
+                return progress::closed;
             }
             if (moved == items_per_section) {
-                return {progress::unfinished};
+                return progress::unfinished;
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
                 const auto committed = decide(*q);
                 if (committed == commit_result::held) {
-                    return {progress::held};
+                    return progress::held;
                 }
                 receivers_.remove(*q);
                 if (committed == commit_result::stale) {
@@ -378,37 +382,37 @@ public:
                     q->take(*w.next);
                     w.advance();
                 }
-                return {w.left == 0 ? progress::completed : progress::unfinished,
-                        {q, outcome::exchanged, committed}};
+                partner = {q, outcome::exchanged, committed};
+                return w.left == 0 ? progress::completed : progress::unfinished;
             }
             if (senders_.front() != nullptr || !fits(w)) {
                 if (!may_wait) {
-                    return {progress::no_partner};
+                    return progress::no_partner;
                 }
                 senders_.push_back(w);
-                return {progress::waiting};
+                return progress::waiting;
             }
             if (!items_.has_place()) {
-                return {progress::no_block};
+                return progress::no_block;
             }
             seen.entered(w, w.left == 1);
             enter(w);
         }
-        return {progress::completed};
+        return progress::completed;
     }
 
-    /// Takes items from the buffer, or from waiting senders.
+    /// Takes items from the buffer, or from waiting senders. `partner` is as above.
     template <class W>
         requires(W::side == colour::blue)
-    section_result meet(W& w, bool may_wait, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, observer& seen) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (moved == items_per_section) {
-                return {progress::unfinished};
+                return progress::unfinished;
             }
             if (!items_.empty()) {
                 seen.paired(w, is_first(w));
-                w.take(items_.front().value);
+                receiver::take_into(w, items_.front().value);
                 inside_ -= items_.front().weight;
                 items_.pop();
                 continue;
@@ -419,7 +423,7 @@ public:
                     if (!is_first(w)) {
                         break;
                     }
-                    return {progress::held};
+                    return progress::held;
                 }
                 if (committed == commit_result::stale) {
                     senders_.remove(*q);
@@ -427,13 +431,13 @@ public:
                 }
                 seen.paired(w, is_first(w));
                 seen.count(counted_event::wait, q->left != 1);
-                w.take(*q->next);
+                receiver::take_into(w, *q->next);
                 q->advance();
                 if (q->left == 0) {
                     senders_.remove(*q);
                     const bool finished = w.left == 0;
-                    return {finished ? progress::completed : progress::unfinished,
-                            {q, outcome::exchanged, committed, finished && admits()}};
+                    partner = {q, outcome::exchanged, committed, finished && admits()};
+                    return finished ? progress::completed : progress::unfinished;
                 }
                 continue;
             }
@@ -441,15 +445,18 @@ public:
                 break;
             }
             if (closed_) {
-                return {progress::closed};
+                return progress::closed;
             }
             if (!may_wait) {
-                return {progress::no_partner};
+                return progress::no_partner;
             }
             receivers_.push_back(w);
-            return {progress::waiting};
+            return progress::waiting;
         }
-        return {progress::completed, admit_first(seen)};
+        if (admits()) {
+            partner = admit_first(seen);
+        }
+        return progress::completed;
     }
 
     /// Admits the first waiting sender, if there is room for it.

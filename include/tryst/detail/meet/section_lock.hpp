@@ -6,6 +6,7 @@
 
 #include <tryst/detail/platform/atomic.hpp>
 
+#include <algorithm>
 #include <cassert>
 
 namespace tryst::detail {
@@ -45,13 +46,15 @@ private:
 
     /// Not inlined, because most sections find the lock free.
     [[gnu::noinline]] void wait() noexcept {
+        int pauses = first_lock_pauses;
         for (int look = 0; look != lock_looks; ++look) {
-            for (int i = 0; i != lock_pauses; ++i) {
+            for (int i = 0; i != pauses; ++i) {
                 spin_pause();
             }
             if (try_lock()) {
                 return;
             }
+            pauses = (std::min)(2 * pauses, most_lock_pauses);
         }
         detail::yield_until([this] { return try_lock(); });
     }
@@ -63,14 +66,21 @@ private:
 class no_lock {
 public:
     void lock() noexcept {
-        assert((owner_ == nullptr || owner_ == this_thread_address()) &&
+        assert(is_owner() &&
                "tryst: a channel with the policy single_threaded was used by a second thread");
-        owner_ = this_thread_address();
     }
     void unlock() noexcept {}
     void disown() noexcept { owner_ = nullptr; }
 
 private:
+    /// The first user becomes the owner.
+    bool is_owner() noexcept {
+        if (owner_ == nullptr) {
+            owner_ = this_thread_address();
+        }
+        return owner_ == this_thread_address();
+    }
+
     const void* owner_ = nullptr;
 };
 

@@ -147,10 +147,11 @@ void yield_until(Done done) noexcept {
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 
-/// How often a party that waits for the lock of a channel looks before it yields, and its pauses
-/// before each look (docs/adr/0019).
+/// How often a party that waits for the lock of a channel looks before it yields. It pauses before
+/// each look, twice as long as before the last one, up to a maximum (docs/adr/0019).
 inline constexpr int lock_looks = 16;
-inline constexpr int lock_pauses = 64;
+inline constexpr int first_lock_pauses = 32;
+inline constexpr int most_lock_pauses = 256;
 
 /// The most items that a channel moves in one section under its lock.
 inline constexpr std::size_t items_per_section = 64;
