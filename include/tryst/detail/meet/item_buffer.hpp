@@ -468,7 +468,12 @@ public:
     /// Takes out the first waiting sender, for which there is no memory.
     choice refuse() noexcept {
         const section here(lock_);
-        return admits() ? take_out(senders_, outcome::out_of_memory) : choice{};
+        choice refused;
+        if (admits()) {
+            refused = take_out(senders_, outcome::out_of_memory);
+            refused.more = refused.more || admits();
+        }
+        return refused;
     }
 
     /// Takes `w` out, if it has not been claimed.
@@ -583,11 +588,14 @@ private:
         for (std::size_t moved = 0; admits(); ++moved) {
             sender& q = *senders_.front();
             if (!items_.has_place()) {
-                return {nullptr, outcome::out_of_memory, commit_result::held, true};
+                return {nullptr, outcome::out_of_memory, commit_result::parked, true};
+            }
+            if (moved == items_per_section) {
+                return {nullptr, outcome::exchanged, commit_result::parked, true};
             }
             const auto committed = decide(q);
-            if (committed == commit_result::held || moved == items_per_section) {
-                return {nullptr, outcome::exchanged, commit_result::held, true};
+            if (committed == commit_result::held) {
+                return {nullptr, outcome::exchanged, committed, true};
             }
             if (committed == commit_result::stale) {
                 senders_.remove(q);

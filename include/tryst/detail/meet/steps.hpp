@@ -168,14 +168,15 @@ protected:
     /// The next sender that is admitted or, if there is no memory for its item, refused.
     choice next_admission() noexcept {
         choice next;
-        detail::spin_until([&] {
-            next = arena_.list().admit(observer_);
-            if (next.party == nullptr && next.how == outcome::out_of_memory &&
-                !arena_.list().grow()) {
+        do {
+            detail::spin_until([&] {
+                next = arena_.list().admit(observer_);
+                return next.committed != commitment::commit_result::held;
+            });
+            if (next.how == outcome::out_of_memory && !arena_.list().grow()) {
                 next = arena_.list().refuse();
             }
-            return next.party != nullptr || !next.more;
-        });
+        } while (next.party == nullptr && next.more);
         return next;
     }
 
