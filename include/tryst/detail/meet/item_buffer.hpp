@@ -297,6 +297,10 @@ class item_buffer {
 public:
     static constexpr bool withdraws_in_one_step = false;
 
+    /// Whether others may have room when a `W` withdraws: lighter items behind it.
+    template <class W>
+    static constexpr bool leave_admits = Rules::weighs && W::side == colour::red;
+
     struct entry {
         explicit entry(item& from, std::size_t weight_of_it) noexcept
             : value(std::move(from)), weight(weight_of_it) {}

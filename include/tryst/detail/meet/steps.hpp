@@ -244,7 +244,7 @@ protected:
             if (out) {
                 observer_.ended(w, why);
             }
-            if constexpr (requires { arena_.list().admit(observer_); }) {
+            if constexpr (requires { requires Arena::list_type::template leave_admits<W>; }) {
                 admit(true);
             } else {
                 arena_.unpin();
