@@ -25,11 +25,11 @@ namespace tryst {
 
 /// Why an exchange did not take place.
 enum class exchange_errc : unsigned char {
-    timed_out = 1, ///< The deadline passed before a partner came.
-    cancelled, ///< A stop was requested before a partner came.
-    closed, ///< The exchanger was closed or destroyed.
-    no_partner, ///< A `try_` operation found no waiting partner.
-    out_of_memory, ///< There was no memory for another waiter, or no thread for its deadline.
+    timed_out = 1, ///< The deadline passed.
+    cancelled, ///< A stop was requested.
+    closed, ///< The exchanger or channel was closed or destroyed.
+    no_partner, ///< A `try_` operation found no waiting partner, or a full or empty channel.
+    out_of_memory, ///< There was no memory for a waiter or an item, or no thread for a deadline.
     not_selected, ///< Another case of the selection took place.
     unavailable, ///< The meeting place cannot be reached; only with remote exchangers.
     in_doubt, ///< The partner may have the item; only with remote exchangers.
@@ -48,15 +48,15 @@ enum class exchange_errc : unsigned char {
         std::string message(int value) const override {
             switch (static_cast<exchange_errc>(value)) {
             case exchange_errc::timed_out:
-                return "the deadline passed before a partner came";
+                return "the deadline passed";
             case exchange_errc::cancelled:
-                return "a stop was requested before a partner came";
+                return "a stop was requested";
             case exchange_errc::closed:
-                return "the exchanger is closed";
+                return "the exchanger or channel is closed";
             case exchange_errc::no_partner:
-                return "no partner is waiting";
+                return "the operation would have to wait";
             case exchange_errc::out_of_memory:
-                return "there is no memory for another waiter, or no thread for its deadline";
+                return "there is no memory for a waiter or an item, or no thread for a deadline";
             case exchange_errc::not_selected:
                 return "another case of the selection took place";
             case exchange_errc::unavailable:

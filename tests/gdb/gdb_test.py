@@ -52,7 +52,7 @@ PRINTED = {
     "exchanged": "exchanged = {item = 7}",
     "failed": 'timed_out = {item = "mine"}',
     "sent": "exchanged",
-    "errc": "no_partner (no partner is waiting)",
+    "errc": "no_partner (the operation would have to wait)",
     "no_error": "success",
     "unknown_error": "<unreadable: 77 is no tryst::exchange_errc>",
     "order": "tryst::order::lifo",

@@ -185,11 +185,11 @@ class Counters(Printer):
 
 
 ERRORS = {
-    "timed_out": "the deadline passed before a partner came",
-    "cancelled": "a stop was requested before a partner came",
-    "closed": "the exchanger is closed",
-    "no_partner": "no partner is waiting",
-    "out_of_memory": "there is no memory for another waiter, or no thread for its deadline",
+    "timed_out": "the deadline passed",
+    "cancelled": "a stop was requested",
+    "closed": "the exchanger or channel is closed",
+    "no_partner": "the operation would have to wait",
+    "out_of_memory": "there is no memory for a waiter or an item, or no thread for a deadline",
     "not_selected": "another case of the selection took place",
     "unavailable": "the meeting place cannot be reached, and nothing was offered",
     "in_doubt": "the outcome is unknown: a partner may have the item",
