@@ -401,8 +401,7 @@ TEST_F(Spans, EndWithTheReason) {
         loop.spawn(offer(dies));
         loop.run_until_idle();
     }
-    expect_lines({"late: the deadline passed",
-                  "closes: the exchanger or channel is closed",
+    expect_lines({"late: the deadline passed", "closes: the exchanger or channel is closed",
                   "dies: a stop was requested"});
 }
 

@@ -135,7 +135,8 @@ struct policies<traced<Span>, Others...> : policies<Others...> {
 template <class Unknown, class... Others>
 struct policies<Unknown, Others...> : policies<Others...> {
     static_assert(!std::is_same_v<Unknown, Unknown>,
-                  "tryst: the policies of an exchanger are tryst::counted and tryst::traced<Span>");
+                  "tryst: the policies of an exchanger are tryst::counted and tryst::traced<Span>, "
+                  "and those of tryst::channel also weighted<Of> and single_threaded");
 };
 
 /// The counters that a constructor was given, if any.
