@@ -174,27 +174,27 @@ public:
     item_receiver& operator=(const item_receiver&) = delete;
     ~item_receiver() {
         if (this->result == outcome::exchanged) {
-            std::destroy_at(std::addressof(received_));
+            std::destroy_at(std::addressof(received));
         }
     }
 
     nothing& own() noexcept { return none_; }
 
     static void put_item(receiver<Rules>& self, item&& from) noexcept {
-        std::construct_at(std::addressof(static_cast<item_receiver&>(self).received_),
+        std::construct_at(std::addressof(static_cast<item_receiver&>(self).received),
                           std::move(from));
     }
 
     result_type take_result() noexcept {
         return this->result == outcome::exchanged
-                   ? result_type(std::move(received_))
+                   ? result_type(std::move(received))
                    : result_type(static_cast<exchange_errc>(this->result), nothing());
     }
 
 private:
     [[no_unique_address]] nothing none_;
     union {
-        item received_;
+        item received;
     };
 };
 

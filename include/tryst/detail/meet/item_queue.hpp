@@ -20,12 +20,11 @@ class item_queue {
     static constexpr std::size_t per_block = std::clamp<std::size_t>(page / sizeof(Item), 4, 64);
 
 public:
-    class block {
-        friend item_queue;
+    struct block {
         block() noexcept {}
-        ~block() {}
         block(const block&) = delete;
         block& operator=(const block&) = delete;
+        ~block() {}
 
         block* next = nullptr;
         union {
@@ -48,7 +47,6 @@ public:
 
     /// @returns null if there is no memory.
     static block* make_block() noexcept { return new (std::nothrow) block; }
-    static void free_block(block* unused) noexcept { delete unused; }
 
     void add_block(block& made) noexcept {
         made.next = spare_;
