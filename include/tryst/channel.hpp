@@ -32,7 +32,7 @@ namespace tryst {
 /// @{
 
 /// The limit of a `channel` whose senders never wait.
-inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t unlimited = (std::numeric_limits<std::size_t>::max)();
 
 /// A policy of `channel`: its limit is a sum of weights, for example of bytes, in place of a number
 /// of items.
