@@ -322,7 +322,7 @@ public:
     bool is_closed() const noexcept { return protocol_->is_closed(); }
 
     /// As `exchanger::stats`. Each item counts as an exchange when it is received. Until then, an
-    /// item in the channel counts as waiting.
+    /// item in the channel counts as waiting. An item that is never received counts as `closed`.
     statistics stats() const noexcept
         requires(observer::counts)
     {

@@ -41,7 +41,7 @@ public:
         arena_.list().open(limit);
     }
     ~protocol() {
-        close();
+        static_cast<void>(close_and_take());
         arena_.drain();
     }
 
@@ -64,7 +64,9 @@ public:
     template <class Party = coroutine_party, class W>
     arrival arrive(W& w, bool /*spread*/) noexcept {
         TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
-        base::observer_.arrive(w, base::name_);
+        if (w.left != 0) { // otherwise there is nothing to count
+            observer_.arrive(w, base::name_);
+        }
         return meet(w, true);
     }
 
@@ -99,6 +101,7 @@ public:
     items close_and_take() noexcept {
         arena_.pin();
         items left = arena_.list().close_and_take();
+        observer_.closed(left.size());
         complete_closed();
         return left;
     }

@@ -12,6 +12,7 @@
 #include <tryst/statistics.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -267,6 +268,15 @@ public:
             count(event_of(how));
             count(counted_event::wait, !ending.began.is_set());
             record_wait(ending);
+        }
+    }
+
+    /// Call when items leave a buffer because of its close. Each was counted as waiting.
+    void closed([[maybe_unused]] std::size_t items) noexcept {
+        if constexpr (counts) {
+            for (; items != 0; --items) {
+                count(counted_event::closed);
+            }
         }
     }
 
