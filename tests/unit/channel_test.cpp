@@ -1,0 +1,941 @@
+// SPDX-License-Identifier: MIT
+// What a channel with a buffer promises, on one thread. Races: tests/model and tests/stress.
+#include <tryst/channel.hpp>
+
+#include "support/bare_coroutine.hpp"
+#include "support/manual_clock.hpp"
+#include "support/tracked.hpp"
+
+#include <tryst/select.hpp>
+#include <tryst/statistics.hpp>
+#include <tryst/sync_wait.hpp>
+#include <tryst/task.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tryst::test {
+namespace {
+
+using namespace std::chrono_literals;
+using numbers = std::vector<int>;
+
+struct itself {
+    std::size_t operator()(int number) const noexcept { return static_cast<std::size_t>(number); }
+};
+using weighing = channel<int, weighted<itself>>;
+
+template <class Make>
+using result_of = decltype(std::declval<Make&>()().await_resume());
+
+/// A party that has started: waits, or has a result.
+template <class Result>
+class started {
+public:
+    bool waits() const { return !*got_; }
+    /// Precondition: it does not wait.
+    Result& operator*() const { return got_->value(); }
+    Result* operator->() const { return &got_->value(); }
+    /// The default while it waits.
+    std::error_code error() const { return waits() ? std::error_code() : (*got_)->error(); }
+    bool ok() const { return !waits() && (*got_)->has_value(); }
+
+private:
+    friend class parties;
+    std::shared_ptr<std::optional<Result>> got_ = std::make_shared<std::optional<Result>>();
+};
+
+int ended(const auto& each) {
+    return static_cast<int>(std::ranges::count_if(each, [](auto& party) { return party.ok(); }));
+}
+
+/// Starts parties on a loop whose clock stands still.
+class parties {
+public:
+    template <class Make>
+    auto operator()(Make make) {
+        started<result_of<Make>> party;
+        loop->spawn(await(party.got_, std::move(make)));
+        loop->run_until_idle();
+        return party;
+    }
+    void run() { loop->run_until_idle(); }
+
+    timed_loop loop;
+
+private:
+    template <class Got, class Make>
+    static task<> await(Got got, Make make) {
+        got->emplace(co_await make());
+    }
+};
+
+numbers drain(auto& ch) {
+    numbers taken;
+    while (auto got = ch.try_receive()) {
+        taken.push_back(*got);
+    }
+    return taken;
+}
+numbers all_of(auto&& items) {
+    numbers taken;
+    for (auto& each : items) {
+        taken.push_back(each);
+    }
+    return taken;
+}
+numbers up_to(int count) {
+    numbers all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+// ---- Items and room.
+
+TEST(Channel, KeepsItemsInOrderUpToItsLimit) {
+    channel<int> ch(3);
+    for (int i = 0; i != 3; ++i) {
+        EXPECT_TRUE(ch.try_send(i));
+        EXPECT_EQ(ch.size(), static_cast<std::size_t>(i) + 1);
+    }
+    auto full = ch.try_send(3);
+    EXPECT_EQ(full, exchange_errc::no_partner);
+    EXPECT_EQ(full.error(), std::errc::operation_would_block);
+    EXPECT_EQ(full.returned(), 3);
+    EXPECT_EQ(drain(ch), up_to(3));
+    EXPECT_EQ(ch.try_receive().error(), std::errc::operation_would_block);
+}
+
+TEST(Channel, HoldsManyBlocksOfItemsAgainAndAgain) {
+    for (const int count : {1, 63, 64, 65, 128, 129, 1'000}) {
+        channel<int> ch(unlimited);
+        for (int round = 0; round != 3; ++round) {
+            for (int i = 0; i != count; ++i) {
+                ASSERT_TRUE(ch.try_send(i));
+            }
+            EXPECT_EQ(drain(ch), up_to(count));
+        }
+        int next = 0;
+        for (int i = 0; i != 5 * count; ++i) { // never empty in between
+            ASSERT_TRUE(ch.try_send(i));
+            if (i >= count) {
+                EXPECT_EQ(ch.try_receive(), next++);
+            }
+        }
+        EXPECT_EQ(ch.size(), static_cast<std::size_t>(count));
+    }
+}
+
+struct room {
+    std::size_t limit;
+    numbers weights; ///< Those that are sent at first.
+    std::size_t enter; ///< How many of them enter.
+};
+
+TEST(Weights, DecideWhoHasRoom) {
+    constexpr int most = std::numeric_limits<int>::max();
+    const room rooms[]{
+        {10, {4, 6, 1}, 2},
+        {10, {4, 7}, 1},
+        {10, {11, 0}, 1},
+        {10, {11, 11}, 1},
+        {10, {1, 11}, 1},
+        {10, {0, 0, 10, 0, 1}, 4},
+        {10, {10, 0, 0}, 3},
+        {0, {0}, 0},
+        {0, {5}, 0},
+        {unlimited, {most, most, most}, 3},
+        {unlimited - 1, {most, 0, most}, 3},
+        {1, {most, 0}, 1},
+    };
+    for (const room& each : rooms) {
+        weighing ch(each.limit);
+        std::size_t entered = 0;
+        while (entered != each.weights.size() && ch.try_send(each.weights[entered])) {
+            ++entered;
+        }
+        EXPECT_EQ(entered, each.enter) << testing::PrintToString(each.weights);
+        EXPECT_EQ(ch.size(), entered);
+    }
+}
+
+TEST(Weights, DoNotOverflow) {
+    struct huge {
+        std::size_t operator()(std::size_t given) const noexcept { return given; }
+    };
+    channel<std::size_t, weighted<huge>> ch(unlimited);
+    EXPECT_TRUE(ch.try_send(unlimited - 1));
+    EXPECT_FALSE(ch.try_send(2));
+    EXPECT_FALSE(ch.try_send(unlimited));
+    EXPECT_TRUE(ch.try_send(1));
+    EXPECT_TRUE(ch.try_send(0));
+    ch.set_limit(5);
+    EXPECT_FALSE(ch.try_send(0));
+    EXPECT_EQ(ch.try_receive(), unlimited - 1);
+    EXPECT_FALSE(ch.try_send(5));
+    EXPECT_TRUE(ch.try_send(4));
+}
+
+TEST(Weights, OfALimitOfZeroMakeARendezvous) {
+    weighing ch(0);
+    parties start;
+    EXPECT_FALSE(ch.try_send(0));
+    const auto none = start([&] { return ch.send(0); });
+    const auto some = start([&] { return ch.send(7); });
+    EXPECT_TRUE(none.waits() && some.waits());
+    EXPECT_EQ(drain(ch), (numbers{0, 7}));
+    const auto got = start([&] { return ch.receive(); });
+    EXPECT_TRUE(ch.try_send(9));
+    start.run();
+    EXPECT_EQ(*got, 9);
+}
+
+// ---- Parties that wait.
+
+TEST(Channel, ServesWaitingPartiesInOrder) {
+    for (const std::size_t limit : {0U, 1U, 2U}) {
+        channel<int> ch(limit);
+        parties start;
+        std::vector<started<exchange_result<void, int>>> sent;
+        for (int i = 0; i != 5; ++i) {
+            sent.push_back(start([&] { return ch.send(i); }));
+            EXPECT_EQ(sent.back().waits(), sent.size() > limit);
+        }
+        EXPECT_FALSE(ch.try_send(9)); // does not overtake them
+        for (int i = 0; i != 5; ++i) {
+            EXPECT_EQ(ch.try_receive(), i);
+            start.run();
+            EXPECT_EQ(ended(sent), std::min(5, static_cast<int>(limit) + i + 1));
+        }
+        const auto first = start([&] { return ch.receive(); });
+        const auto second = start([&] { return ch.receive(); });
+        EXPECT_TRUE(ch.try_send(7));
+        EXPECT_TRUE(ch.try_send(8));
+        start.run();
+        EXPECT_EQ(*first, 7);
+        EXPECT_EQ(*second, 8);
+        EXPECT_EQ(ch.size(), 0U);
+    }
+}
+
+TEST(Weights, LetNoLightItemOvertakeAHeavyOneThatWaits) {
+    weighing ch(10);
+    parties start;
+    std::stop_source stop;
+    EXPECT_TRUE(ch.try_send(6));
+    const auto heavy = start([&] { return ch.send(5, stop.get_token()); });
+    const auto light = start([&] { return ch.send(1); });
+    const auto free = start([&] { return ch.send(0); });
+    EXPECT_FALSE(ch.try_send(0));
+    EXPECT_TRUE(heavy.waits() && light.waits() && free.waits());
+    // The heavy one gives up, so the others have room.
+    stop.request_stop();
+    start.run();
+    EXPECT_EQ(heavy->error(), exchange_errc::cancelled);
+    EXPECT_EQ(heavy->returned(), 5);
+    EXPECT_TRUE(light.ok() && free.ok());
+    EXPECT_EQ(drain(ch), (numbers{6, 1, 0}));
+}
+
+TEST(Channel, AdmitsTheOthersHoweverTheFirstSenderLeaves) {
+    for (const char* const how : {"stop", "deadline", "frame"}) {
+        SCOPED_TRACE(how);
+        weighing ch(10);
+        parties start;
+        std::stop_source stop;
+        std::optional<run_loop> dies(std::in_place);
+        EXPECT_TRUE(ch.try_send(6));
+        const auto send = [](weighing& to, std::stop_token token) -> task<> {
+            const auto sent = co_await to.send(5, 1h, token);
+            EXPECT_FALSE(sent);
+        };
+        if (how == std::string("frame")) {
+            dies->spawn(send(ch, stop.get_token()));
+            dies->run_until_idle();
+        } else {
+            start.loop->spawn(send(ch, stop.get_token()));
+            start.run();
+        }
+        const auto second = start([&] { return ch.send(3); });
+        const auto third = start([&] { return ch.send(1); });
+        const auto fourth = start([&] { return ch.send(1); });
+        EXPECT_TRUE(second.waits());
+        if (how == std::string("stop")) {
+            stop.request_stop();
+        } else if (how == std::string("deadline")) {
+            start.loop.advance(2h);
+        }
+        dies.reset();
+        start.run();
+        EXPECT_TRUE(second.ok() && third.ok() && fourth.waits());
+        EXPECT_EQ(drain(ch), (numbers{6, 3, 1, 1}));
+    }
+}
+
+TEST(Channel, ASenderInTheMiddleLeavesAlone) {
+    channel<int> ch(1);
+    parties start;
+    std::stop_source stop;
+    EXPECT_TRUE(ch.try_send(0));
+    const auto first = start([&] { return ch.send(1); });
+    const auto middle = start([&] { return ch.send(2, stop.get_token()); });
+    const auto last = start([&] { return ch.send(3); });
+    stop.request_stop();
+    start.run();
+    EXPECT_EQ(middle->returned(), 2);
+    EXPECT_TRUE(first.waits() && last.waits());
+    EXPECT_EQ(drain(ch), (numbers{0, 1, 3}));
+}
+
+TEST(Channel, AReceiveThatFailsHasTakenNothing) {
+    channel<int> ch(1);
+    parties start;
+    std::stop_source stop;
+    numbers many(3, -1);
+    const auto stopped = start([&] { return ch.receive(stop.get_token()); });
+    const auto timed = start([&] { return ch.receive_some(many, 5ms); });
+    const auto waits = start([&] { return ch.receive(); });
+    start.loop.advance(5ms);
+    stop.request_stop();
+    start.run();
+    EXPECT_EQ(stopped.error(), exchange_errc::cancelled);
+    EXPECT_EQ(timed.error(), exchange_errc::timed_out);
+    EXPECT_TRUE(ch.try_send(4));
+    EXPECT_TRUE(ch.try_send(5));
+    start.run();
+    EXPECT_EQ(*waits, 4);
+    EXPECT_EQ(drain(ch), numbers{5});
+    EXPECT_EQ(many, numbers(3, -1));
+    const auto late = start([&] { return ch.receive(stop.get_token()); });
+    EXPECT_EQ(late.error(), exchange_errc::cancelled);
+}
+
+TEST(Channel, AReceiverThatIsDestroyedAfterItsMatchDestroysItsItemOnce) {
+    for (const bool waits_first : {true, false}) {
+        census items;
+        channel<tracked> ch(2);
+        {
+            run_loop loop;
+            const auto receive = [](channel<tracked>& from, run_loop& on) -> task<> {
+                const auto got = co_await from.receive();
+                co_await on.schedule();
+                ADD_FAILURE() << got.has_value();
+            };
+            if (!waits_first) {
+                EXPECT_TRUE(ch.try_send(tracked(items, 1)));
+            }
+            loop.spawn(receive(ch, loop));
+            if (waits_first) {
+                loop.run_until_idle();
+                EXPECT_TRUE(ch.try_send(tracked(items, 1)));
+            }
+            EXPECT_EQ(items.alive, 1);
+        }
+        EXPECT_EQ(ch.size(), waits_first ? 0U : 1U); // an unstarted receive takes nothing
+        EXPECT_EQ(items.alive, waits_first ? 0 : 1);
+    }
+}
+
+// ---- A limit that changes.
+
+TEST(SetLimit, AdmitsSendersOrMakesThemWait) {
+    channel<int> ch(1);
+    parties start;
+    std::vector<started<exchange_result<void, int>>> sent;
+    for (int i = 0; i != 6; ++i) {
+        sent.push_back(start([&] { return ch.send(i); }));
+    }
+    const auto admitted = [&] {
+        start.run();
+        return ended(sent);
+    };
+    EXPECT_EQ(admitted(), 1);
+    ch.set_limit(3);
+    EXPECT_EQ(ch.limit(), 3U);
+    EXPECT_EQ(admitted(), 3);
+    ch.set_limit(0);
+    EXPECT_EQ(admitted(), 3);
+    ch.set_limit(2);
+    EXPECT_EQ(ch.try_receive(), 0);
+    EXPECT_EQ(admitted(), 3);
+    EXPECT_EQ(ch.try_receive(), 1);
+    EXPECT_EQ(admitted(), 4);
+    EXPECT_FALSE(ch.try_send(9));
+    ch.set_limit(unlimited);
+    EXPECT_EQ(admitted(), 6);
+    EXPECT_TRUE(ch.try_send(6));
+    EXPECT_EQ(drain(ch), (numbers{2, 3, 4, 5, 6}));
+}
+
+// ---- Batches.
+
+TEST(Batches, OfNothingEndAtOnce) {
+    for (const bool closed : {false, true}) {
+        channel<int, counted> ch(1);
+        EXPECT_TRUE(ch.try_send(1));
+        parties start;
+        const auto waits = start([&] { return ch.send(2); });
+        if (closed) {
+            ch.close();
+        }
+        numbers into;
+        EXPECT_TRUE(start([&] { return ch.send_all({}); }).ok());
+        EXPECT_TRUE(sync_wait(ch.send_all({}, 0ms)));
+        EXPECT_EQ(*start([&] { return ch.receive_some({}); }), 0U);
+        EXPECT_EQ(*start([&] { return ch.receive_all(into, 0); }), 0U);
+        EXPECT_EQ(ch.size(), 1U);
+        EXPECT_EQ(ch.stats().waiting, closed ? 1U : 2U);
+    }
+}
+
+TEST(Batches, FreeRoomForAllThatFitAtOnce) {
+    channel<int> ch(4);
+    parties start;
+    numbers first = up_to(4);
+    EXPECT_TRUE(start([&] { return ch.send_all(first); }).ok());
+    std::vector<started<exchange_result<void, int>>> sent;
+    for (int i = 4; i != 9; ++i) {
+        sent.push_back(start([&] { return ch.send(i); }));
+    }
+    numbers into(3);
+    EXPECT_EQ(*start([&] { return ch.receive_some(into); }), 3U);
+    EXPECT_EQ(into, up_to(3));
+    EXPECT_EQ(ended(sent), 3);
+    EXPECT_EQ(drain(ch), (numbers{3, 4, 5, 6, 7, 8}));
+}
+
+TEST(Batches, OfAnySizeArriveInOrder) {
+    for (const std::size_t limit : {0U, 1U, 7U, 64U, 200U}) {
+        for (const std::size_t part : {1U, 5U, 64U, 65U, 1'000U}) {
+            for (const bool receiver_first : {true, false}) {
+                channel<int> ch(limit);
+                parties start;
+                numbers given = up_to(500);
+                numbers got;
+                const auto receive = [&]() -> task<> {
+                    while (got.size() != 500) {
+                        const auto taken = co_await ch.receive_all(got, part);
+                        EXPECT_LE(*taken, part);
+                        EXPECT_GE(*taken, 1U);
+                    }
+                };
+                const auto send = [&]() -> task<> {
+                    const auto sent = co_await ch.send_all(given);
+                    EXPECT_TRUE(sent);
+                };
+                start.loop->spawn(receiver_first ? receive() : send());
+                start.run();
+                start.loop->spawn(receiver_first ? send() : receive());
+                start.run();
+                EXPECT_EQ(got, up_to(500));
+                EXPECT_EQ(ch.size(), 0U);
+            }
+        }
+    }
+}
+
+TEST(Batches, ThatFailHandBackTheRest) {
+    for (const char* const how : {"stop", "deadline", "close", "take", "late"}) {
+        SCOPED_TRACE(how);
+        channel<int> ch(2);
+        parties start;
+        std::stop_source stop;
+        numbers given = up_to(6);
+        if (how == std::string("late")) {
+            ch.close();
+        }
+        const auto sent = start([&] { return ch.send_all(given, 5ms, stop.get_token()); });
+        const std::size_t before = ch.is_closed() ? 0 : 3;
+        if (before != 0) {
+            EXPECT_TRUE(sent.waits());
+            EXPECT_EQ(ch.try_receive(), 0);
+        }
+        auto why = exchange_errc::closed;
+        if (how == std::string("stop")) {
+            stop.request_stop();
+            why = exchange_errc::cancelled;
+        } else if (how == std::string("deadline")) {
+            start.loop.advance(5ms);
+            why = exchange_errc::timed_out;
+        } else if (how == std::string("close")) {
+            ch.close();
+        } else if (how == std::string("take")) {
+            EXPECT_EQ(all_of(ch.close_and_take()), (numbers{1, 2}));
+        }
+        start.run();
+        ASSERT_EQ(sent.error(), why);
+        const std::span<int> rest = sent->returned();
+        EXPECT_EQ(rest.data(), given.data() + before);
+        EXPECT_EQ(rest.size(), 6 - before);
+        EXPECT_EQ(drain(ch),
+                  how == std::string("take") || before == 0 ? numbers() : (numbers{1, 2}));
+    }
+}
+
+TEST(Batches, OfOneReceiverTakeWhatOneBatchBrings) {
+    channel<int> ch(0);
+    parties start;
+    numbers into(4, -1);
+    const auto first = start([&] { return ch.receive_some(into); });
+    numbers given = up_to(7);
+    const auto sent = start([&] { return ch.send_all(given); });
+    EXPECT_EQ(*first, 4U);
+    EXPECT_EQ(into, up_to(4));
+    EXPECT_TRUE(sent.waits());
+    EXPECT_TRUE(start([&] { return ch.receive(); }).ok());
+    numbers rest;
+    EXPECT_EQ(*start([&] { return ch.receive_all(rest, 9); }), 2U);
+    EXPECT_EQ(rest, (numbers{5, 6}));
+    EXPECT_TRUE(sent.ok());
+}
+
+TEST(ReceiveAll, AppendsAndReservesFirst) {
+    channel<int> ch(3);
+    numbers into{7};
+    EXPECT_TRUE(ch.try_send(1));
+    EXPECT_THROW(static_cast<void>(ch.receive_all(into, into.max_size())), std::length_error);
+    EXPECT_THROW(static_cast<void>(ch.receive_all(into, unlimited)), std::length_error);
+    EXPECT_EQ(into, numbers{7});
+    EXPECT_EQ(ch.size(), 1U);
+    EXPECT_EQ(sync_wait(ch.receive_all(into, 100)), 1U);
+    EXPECT_GE(into.capacity(), 101U);
+    EXPECT_EQ(into, (numbers{7, 1}));
+    // Reserves in steps that grow, so that many small batches are linear.
+    int moves = 0;
+    for (int i = 0; i != 1'000; ++i) {
+        EXPECT_TRUE(ch.try_send(i));
+        const int* const at = into.data();
+        EXPECT_EQ(sync_wait(ch.receive_all(into, 1)), 1U);
+        moves += at != into.data() ? 1 : 0;
+    }
+    EXPECT_LE(moves, 20);
+}
+
+// ---- Close.
+
+TEST(Close, HandsBackWhatWaitsAndLeavesWhatIsInside) {
+    channel<int> ch(2);
+    parties start;
+    EXPECT_TRUE(ch.try_send(0));
+    EXPECT_TRUE(ch.try_send(1));
+    const auto waits = start([&] { return ch.send(2); });
+    ch.close();
+    ch.close();
+    EXPECT_TRUE(ch.is_closed());
+    start.run();
+    EXPECT_EQ(waits.error(), exchange_errc::closed);
+    EXPECT_EQ(waits->returned(), 2);
+    ch.set_limit(9);
+    auto late = ch.try_send(3);
+    EXPECT_EQ(late, exchange_errc::closed);
+    EXPECT_EQ(late.returned(), 3);
+    EXPECT_EQ(sync_wait(ch.receive()), 0);
+    EXPECT_EQ(ch.try_receive(), 1);
+    EXPECT_EQ(ch.try_receive().error(), exchange_errc::closed);
+    EXPECT_EQ(sync_wait(ch.receive()).error(), exchange_errc::closed);
+    numbers into(2);
+    EXPECT_EQ(sync_wait(ch.receive_some(into)).error(), exchange_errc::closed);
+}
+
+TEST(Close, EndsTheWaitsOfReceivers) {
+    channel<int> ch(1);
+    parties start;
+    numbers into;
+    const auto one = start([&] { return ch.receive(); });
+    const auto many = start([&] { return ch.receive_all(into, 3); });
+    ch.close();
+    start.run();
+    EXPECT_EQ(one.error(), exchange_errc::closed);
+    EXPECT_EQ(many.error(), exchange_errc::closed);
+    EXPECT_TRUE(into.empty());
+}
+
+TEST(CloseAndTake, ReturnsWhatIsLeftOnce) {
+    census items;
+    channel<tracked> ch(100);
+    parties start;
+    for (int i = 0; i != 100; ++i) {
+        EXPECT_TRUE(ch.try_send(tracked(items, i)));
+    }
+    const auto waits = start([&] { return ch.send(tracked(items, 100)); });
+    {
+        auto left = ch.close_and_take();
+        start.run();
+        EXPECT_EQ(waits.error(), exchange_errc::closed);
+        EXPECT_EQ(waits->returned().id(), 100);
+        EXPECT_EQ(ch.size(), 0U);
+        EXPECT_EQ(ch.try_receive().error(), exchange_errc::closed);
+        EXPECT_TRUE(ch.close_and_take().empty());
+        EXPECT_EQ(left.size(), 100U);
+        long next = 0;
+        for (tracked& each : left) {
+            EXPECT_EQ(each.id(), next);
+            EXPECT_EQ(items.alive, 101 - next); // each is destroyed as the next is reached
+            if (++next == 70) {
+                break;
+            }
+        }
+        EXPECT_EQ(left.size(), 31U);
+        auto at = left.begin();
+        EXPECT_EQ((*at).id(), 69);
+        at++;
+        EXPECT_EQ((*at).id(), 70);
+        const auto moved = std::move(left);
+        EXPECT_EQ(moved.size(), 30U);
+    }
+    EXPECT_EQ(items.alive, 1);
+    static_assert(std::input_iterator<channel<int>::remaining::iterator>);
+}
+
+TEST(Destructor, PassesWhatIsLeftToItsFunction) {
+    for (const bool has_function : {true, false}) {
+        census items;
+        std::vector<long> seen;
+        const auto note = [&](tracked left) { seen.push_back(left.id()); };
+        auto ch = has_function ? std::make_unique<channel<tracked>>(200U, note)
+                               : std::make_unique<channel<tracked>>(200U);
+        parties start;
+        for (int i = 0; i != 150; ++i) {
+            EXPECT_TRUE(ch->try_send(tracked(items, i)));
+        }
+        ch->set_limit(1);
+        const auto waits = start([&] { return ch->send(tracked(items, 150)); });
+        EXPECT_EQ(ch->try_receive()->id(), 0);
+        ch.reset();
+        start.run();
+        EXPECT_EQ(waits->returned().id(), 150);
+        EXPECT_EQ(items.alive, 1);
+        ASSERT_EQ(seen.size(), has_function ? 149U : 0U);
+        EXPECT_TRUE(std::ranges::is_sorted(seen));
+    }
+    channel<int> closed(3, [](int left) { EXPECT_EQ(left, 1); });
+    EXPECT_TRUE(closed.try_send(1));
+    closed.close();
+}
+
+// ---- Statistics, spans and names.
+
+void expect_waiting(const statistics& seen, std::uint64_t waiting) {
+    EXPECT_EQ(seen.arrivals, 2 * seen.exchanges + seen.ended() + waiting);
+    EXPECT_EQ(seen.waiting, waiting);
+}
+
+TEST(StatisticsOfChannels, CountEachItemAndEachParty) {
+    counters all;
+    numbers given = up_to(5);
+    numbers into;
+    std::stop_source stop;
+    {
+        channel<int, counted> ch(2, all);
+        parties start;
+        const auto batch = start([&] { return ch.send_all(given, stop.get_token()); });
+        expect_waiting(ch.stats(), 3); // the two items inside, and the sender
+        EXPECT_EQ(ch.try_send(9).error(), exchange_errc::no_partner);
+        EXPECT_EQ(ch.try_receive(), 0);
+        EXPECT_EQ(sync_wait(ch.receive_all(into, 3)), 3U);
+        expect_waiting(ch.stats(), 1);
+        EXPECT_EQ(ch.stats().exchanges, 4U);
+        EXPECT_EQ(drain(ch), numbers{4});
+        expect_waiting(ch.stats(), 0);
+        const auto receives = start([&] { return ch.receive_some(into, 5ms); });
+        expect_waiting(ch.stats(), 1);
+        EXPECT_TRUE(start([&] { return ch.send_all(given); }).ok());
+        expect_waiting(ch.stats(), 2);
+        const auto stopped = start([&] { return ch.send_all(given, stop.get_token()); });
+        expect_waiting(ch.stats(), 3);
+        stop.request_stop();
+        start.run();
+        EXPECT_EQ(ch.stats().cancellations, 1U);
+        expect_waiting(ch.stats(), 2);
+        const auto chooses = start([&] { return select(ch.send(1), 5ms); });
+        expect_waiting(ch.stats(), 3);
+        start.loop.advance(5ms);
+        EXPECT_EQ(chooses->index(), select_npos);
+        EXPECT_EQ(ch.stats().not_selected, 1U);
+        const auto closed = start([&] { return ch.send(1); });
+        EXPECT_EQ(ch.close_and_take().size(), 2U);
+        start.run();
+        EXPECT_EQ(ch.stats().closed, 3U); // the sender, and the items that were taken
+        expect_waiting(ch.stats(), 0);
+    }
+    for (const bool has_function : {false, true}) {
+        auto ch = has_function ? std::make_unique<channel<int, counted>>(
+                                     9U, [](int) {}, all)
+                               : std::make_unique<channel<int, counted>>(9U, all);
+        EXPECT_TRUE(ch->try_send(1));
+        ch->close();
+        expect_waiting(all.stats(), 1);
+        ch.reset();
+        expect_waiting(all.stats(), 0);
+    }
+}
+
+struct logged_span {
+    explicit logged_span(const char* name) noexcept : name_(name) { ++alive; }
+    logged_span(const logged_span&) = delete;
+    logged_span& operator=(const logged_span&) = delete;
+    ~logged_span() { --alive; }
+    void end(std::error_code error) noexcept {
+        log += name_ + (error ? error.message() : "exchanged") + "; ";
+    }
+    static inline std::string log;
+    static inline int alive = 0;
+
+private:
+    std::string name_;
+};
+
+TEST(SpansOfChannels, CoverTheWaitsOfBothSides) {
+    channel<int, traced<logged_span>, counted> ch(1);
+    EXPECT_STREQ(ch.name(), "");
+    ch.set_name("ch ");
+    EXPECT_STREQ(ch.name(), "ch ");
+    parties start;
+    EXPECT_TRUE(ch.try_send(0));
+    numbers given = up_to(2);
+    const auto batch = start([&] { return ch.send_all(given); });
+    const auto timed = start([&] { return ch.send(1, 5ms); });
+    EXPECT_EQ(logged_span::alive, 2);
+    start.loop.advance(5ms);
+    EXPECT_EQ(drain(ch), (numbers{0, 0, 1}));
+    start.run();
+    EXPECT_EQ(logged_span::alive, 0);
+    EXPECT_EQ(logged_span::log,
+              "ch " + make_error_code(exchange_errc::timed_out).message() + "; ch exchanged; ");
+}
+
+// ---- Types of items.
+
+/// Its assignments would fail.
+struct unassignable {
+    explicit unassignable(int given) noexcept : number(given) {}
+    unassignable(unassignable&&) noexcept = default;
+    unassignable(const unassignable&) { throw std::runtime_error("copied"); }
+    unassignable& operator=(unassignable&&) = delete;
+    ~unassignable() = default;
+    int number;
+};
+
+TEST(Items, NeedOnlyAMove) {
+    channel<unassignable> ch(2);
+    std::vector<unassignable> given;
+    given.reserve(3);
+    for (int i = 0; i != 3; ++i) {
+        given.emplace_back(i);
+    }
+    parties start;
+    const auto sent = start([&] { return ch.send_all(given); });
+    std::vector<unassignable> into;
+    EXPECT_EQ(*start([&] { return ch.receive_all(into, 5); }), 3U);
+    EXPECT_EQ(into[2].number, 2);
+    EXPECT_TRUE(ch.try_send(unassignable(4)));
+    EXPECT_EQ(ch.try_receive()->number, 4);
+
+    channel<std::unique_ptr<int>> pointers(1);
+    const auto got = start([&] { return pointers.receive(); });
+    EXPECT_TRUE(pointers.try_send(std::make_unique<int>(5)));
+    start.run();
+    EXPECT_EQ(***got, 5);
+    EXPECT_TRUE(pointers.try_send(nullptr));
+    EXPECT_EQ(*pointers.try_send(std::make_unique<int>(6)).returned(), 6);
+
+    channel<std::array<char, 5'000>> big(unlimited);
+    for (char i = 0; i != 9; ++i) {
+        EXPECT_TRUE(big.try_send({i}));
+    }
+    for (char i = 0; i != 9; ++i) {
+        EXPECT_EQ((*big.try_receive())[0], i);
+    }
+}
+
+// ---- Selections.
+
+TEST(SelectOfChannels, KeepsTheItemsOfCasesThatLose) {
+    census items;
+    channel<tracked> full(1);
+    channel<tracked> empty(1);
+    parties start;
+    EXPECT_TRUE(full.try_send(tracked(items, 0)));
+    for (const bool waits : {true, false}) {
+        const auto both =
+            start([&] { return select(full.send(tracked(items, 1)), empty.receive()); });
+        EXPECT_TRUE(both.waits());
+        if (waits) {
+            EXPECT_TRUE(empty.try_send(tracked(items, 2)));
+            start.run();
+            EXPECT_EQ(both->index(), 1U);
+            EXPECT_EQ(both->get<1>()->id(), 2);
+            EXPECT_EQ(both->get<0>().returned().id(), 1);
+            EXPECT_EQ(full.size(), 1U);
+        } else {
+            EXPECT_EQ(full.try_receive()->id(), 0);
+            start.run();
+            EXPECT_EQ(both->index(), 0U);
+            EXPECT_EQ(full.try_receive()->id(), 1);
+        }
+    }
+    EXPECT_TRUE(empty.try_send(tracked(items, 3)));
+    EXPECT_EQ(empty.size(), 1U); // no receiver is left there
+    auto none = try_select(full.receive(), empty.send(tracked(items, 4)));
+    EXPECT_EQ(none.get<1>().returned().id(), 4);
+    EXPECT_EQ(none.get<0>().error(), exchange_errc::no_partner);
+}
+
+TEST(SelectOfChannels, TakesBatchesAsCases) {
+    channel<int> one(4);
+    channel<int> other(4);
+    parties start;
+    numbers some(3);
+    numbers all;
+    const auto choose = [&] { return select(one.receive_some(some), other.receive_all(all, 9)); };
+    numbers given = up_to(4);
+    EXPECT_TRUE(sync_wait(other.send_all(given)));
+    const auto ready = start(choose);
+    EXPECT_EQ(ready->index(), 1U);
+    EXPECT_EQ(ready->get<1>(), 4U);
+    EXPECT_EQ(all, up_to(4));
+    const auto later = start(choose);
+    EXPECT_TRUE(later.waits());
+    EXPECT_TRUE(start([&] { return one.send_all(given); }).ok());
+    EXPECT_EQ(later->index(), 0U);
+    EXPECT_EQ(later->get<0>(), 3U);
+    EXPECT_EQ(some, up_to(3));
+    EXPECT_EQ(all.size(), 4U);
+    EXPECT_EQ(drain(one), numbers{3});
+}
+
+TEST(SelectOfChannels, ThatMeetEachOtherExchangeOnce) {
+    channel<int> left(0);
+    channel<int> right(0);
+    parties start;
+    const auto sends = start([&] { return select(left.send(1), right.send(2)); });
+    const auto takes = start([&] { return select(left.receive(), right.receive()); });
+    ASSERT_FALSE(sends.waits() || takes.waits());
+    EXPECT_EQ(sends->index(), takes->index());
+    EXPECT_FALSE(left.try_send(3) || right.try_send(3) || left.try_receive() ||
+                 right.try_receive());
+    const auto closes = start([&] { return select(left.receive(), right.receive()); });
+    right.close();
+    start.run();
+    EXPECT_EQ(closes->index(), 1U);
+    EXPECT_EQ(closes->get<1>(), exchange_errc::closed);
+}
+
+TEST(SelectOfChannels, ASendThatLeavesTheHeadAdmitsTheOthers) {
+    weighing ch(10);
+    channel<int> other(1);
+    parties start;
+    EXPECT_TRUE(ch.try_send(6));
+    const auto chooses = start([&] { return select(ch.send(9), other.receive()); });
+    const auto light = start([&] { return ch.send(4); });
+    EXPECT_TRUE(chooses.waits() && light.waits());
+    EXPECT_TRUE(other.try_send(0));
+    start.run();
+    EXPECT_EQ(chooses->index(), 1U);
+    EXPECT_TRUE(light.ok());
+    EXPECT_EQ(drain(ch), (numbers{6, 4}));
+}
+
+#ifndef NDEBUG
+TEST(SelectOfChannels, IsOnOneSideOfEach) {
+    EXPECT_DEATH(
+        {
+            channel<int> ch(1);
+            static_cast<void>(try_select(ch.send(1), ch.receive()));
+        },
+        "both sides of one exchanger");
+}
+#endif
+
+// ---- Bare coroutines, which resume in the call that completes them.
+
+detached_coroutine end_with(std::unique_ptr<channel<int>>& ch, auto make, std::error_code& how) {
+    const auto got = co_await make();
+    how = got.error();
+    ch.reset();
+}
+
+TEST(InlineOfChannels, APartyMayDestroyTheChannelThatCompletesIt) {
+    std::stop_source stop;
+    const auto try_all = [&](bool sends, auto end, std::error_code expected) {
+        auto ch = std::make_unique<channel<int>>(1);
+        std::error_code how = exchange_errc::in_doubt;
+        if (sends) {
+            EXPECT_TRUE(ch->try_send(0));
+            end_with(ch, [&] { return ch->send(1, stop.get_token()); }, how);
+        } else {
+            end_with(ch, [&] { return ch->receive(stop.get_token()); }, how);
+        }
+        ASSERT_NE(ch, nullptr);
+        end(*ch);
+        EXPECT_EQ(ch, nullptr);
+        EXPECT_EQ(how, expected);
+    };
+    using given = channel<int>&;
+    try_all(true, [](given ch) { EXPECT_EQ(ch.try_receive(), 0); }, {});
+    try_all(true, [](given ch) { EXPECT_EQ(sync_wait(ch.receive()), 0); }, {});
+    try_all(true, [](given ch) { ch.set_limit(2); }, {});
+    try_all(true, [](given ch) { ch.close(); }, exchange_errc::closed);
+    try_all(
+        true, [](given ch) { EXPECT_EQ(all_of(ch.close_and_take()), numbers{0}); },
+        exchange_errc::closed);
+    try_all(false, [](given ch) { EXPECT_TRUE(ch.try_send(7)); }, {});
+    try_all(false, [](given ch) { EXPECT_TRUE(sync_wait(ch.send(7))); }, {});
+    try_all(false, [](given ch) { ch.close(); }, exchange_errc::closed);
+    try_all(false, [&](given) { stop.request_stop(); }, exchange_errc::cancelled);
+}
+
+detached_coroutine destroy_when_all_have_ended(std::unique_ptr<channel<int>>& ch, int& waiting) {
+    const auto sent = co_await ch->send(1);
+    EXPECT_EQ(sent, exchange_errc::closed);
+    if (--waiting == 0) {
+        ch.reset();
+    }
+}
+
+TEST(InlineOfChannels, TheLastWaiterMayDestroyTheChannelThatIsClosed) {
+    auto ch = std::make_unique<channel<int>>(0);
+    int waiting = 3;
+    for (int i = 0; i != 3; ++i) {
+        destroy_when_all_have_ended(ch, waiting);
+    }
+    ch->close();
+    EXPECT_EQ(ch, nullptr);
+}
+
+// ---- One thread.
+
+TEST(SingleThreaded, IsAChannelWithoutALock) {
+    channel<int, single_threaded, weighted<itself>> ch(10);
+    parties start;
+    EXPECT_TRUE(ch.try_send(7));
+    const auto waits = start([&] { return ch.send(5, 5ms); });
+    const auto next = start([&] { return ch.send(3); });
+    start.loop.advance(5ms);
+    EXPECT_EQ(waits.error(), exchange_errc::timed_out);
+    EXPECT_TRUE(next.ok());
+    EXPECT_EQ(drain(ch), (numbers{7, 3}));
+    ch.close();
+}
+
+} // namespace
+} // namespace tryst::test
