@@ -8,6 +8,7 @@
 #include "support/insides.hpp"
 #include "support/loop_thread.hpp"
 
+#include <tryst/channel.hpp>
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/detail/platform/cpu.hpp>
@@ -25,7 +26,9 @@
 #include <cstddef>
 #include <new>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -128,7 +131,13 @@ protected:
     std::optional<since_now> measured;
 };
 
-using meetings = testing::Types<pairs, sides<order::fifo>, sides<order::lifo>>;
+struct buffered {
+    channel<int> at{4};
+    auto ours(auto... limit) { return at.send(1, limit...); }
+    auto theirs() { return at.receive(); }
+    auto try_ours() { return at.try_send(1); }
+};
+using meetings = testing::Types<pairs, sides<order::fifo>, sides<order::lifo>, buffered>;
 TYPED_TEST_SUITE(SteadyState, meetings);
 
 TYPED_TEST(SteadyState, OfCoroutinesOnOneLoopAllocatesNothing) {
@@ -456,6 +465,141 @@ TYPED_TEST(WaitListAllocation, LosesNoPlaceWhenItFails) {
     EXPECT_GE(least + 3 * 64, most) << "only parts of segments are lost";
     EXPECT_GE(least, 1U);
     meet(1'000);
+}
+
+// ---- A channel with a buffer.
+
+TEST(ChannelAllocation, IsInTheConstructorAndForMoreItemsThanEver) {
+    const since_now measured;
+    {
+        channel<int> ch(100);
+        const long made = measured.allocated();
+        run_loop loop;
+        const auto send_and_receive = [&](int count) -> task<> {
+            for (int i = 0; i != count; ++i) {
+                const auto sent = co_await ch.send(i);
+                EXPECT_TRUE(sent);
+            }
+            for (int i = 0; i != count; ++i) {
+                const auto got = co_await ch.receive(1h);
+                EXPECT_EQ(got, i);
+            }
+        };
+        loop.run(send_and_receive(1)); // what is allocated once for all
+        EXPECT_EQ(made, 3);
+        const since_now steady;
+        for (int i = 0; i != 1'000; ++i) {
+            ASSERT_TRUE(ch.try_send(i));
+            ASSERT_TRUE(ch.try_send(i));
+            ASSERT_TRUE(ch.try_receive());
+            ASSERT_TRUE(ch.try_receive());
+        }
+        for (int i = 0; i != 30; ++i) { // in two blocks, and never empty
+            ASSERT_TRUE(ch.try_send(i));
+        }
+        for (int i = 0; i != 1'000; ++i) {
+            ASSERT_TRUE(ch.try_send(i));
+            ASSERT_EQ(*ch.try_receive() >= 0, true);
+        }
+        EXPECT_EQ(steady.allocated(), 0);
+        ch.set_limit(1'000);
+        while (ch.try_send(1)) {
+        }
+        const long grown = steady.allocated();
+        EXPECT_LE(grown, 1'000 / 64);
+        EXPECT_GE(grown, 1'000 / 64 - 2);
+        while (ch.try_receive()) {
+        }
+        while (ch.try_send(1)) {
+        }
+        EXPECT_EQ(steady.allocated(), grown);
+    }
+    EXPECT_EQ(measured.allocated(), measured.freed());
+    const since_now rendezvous;
+    EXPECT_FALSE(channel<int>(0).try_send(1));
+    EXPECT_EQ(rendezvous.allocated(), 1);
+}
+
+/// Fills the blocks that the channel has.
+void fill(channel<int>& ch) {
+    allocations_fail = true;
+    auto refused = ch.try_send(0);
+    while (refused) {
+        refused = ch.try_send(0);
+    }
+    allocations_fail = false;
+    EXPECT_EQ(refused, exchange_errc::out_of_memory);
+    EXPECT_EQ(refused.returned(), 0);
+}
+
+TEST(ChannelWithoutMemory, HandsTheItemBack) {
+    channel<int> ch(unlimited);
+    fill(ch);
+    EXPECT_EQ(ch.size(), 128U);
+    std::vector<int> many{1, 2, 3};
+    allocations_fail = true;
+    const auto sent = sync_wait(ch.send(7));
+    auto rest = sync_wait(ch.send_all(many));
+    allocations_fail = false;
+    EXPECT_EQ(sent, exchange_errc::out_of_memory);
+    EXPECT_EQ(sent.error(), std::errc::not_enough_memory);
+    EXPECT_EQ(rest.returned().size(), 3U);
+    EXPECT_EQ(ch.size(), 128U);
+    EXPECT_TRUE(ch.try_send(9)); // it is as good as before
+    EXPECT_TRUE(ch.try_receive());
+}
+
+/// A limit that is raised, or a receiver, admits senders for which there is no block.
+TEST(ChannelWithoutMemory, HandsItBackToASenderThatIsAdmitted) {
+    channel<int> ch(unlimited);
+    fill(ch);
+    ch.set_limit(0);
+    run_loop loop;
+    std::optional<exchange_result<void, int>> one;
+    std::optional<exchange_result<void, std::span<int>>> more;
+    std::optional<exchange_result<void, int>> last;
+    std::vector<int> many{1, 2, 3};
+    const auto await = [](auto& got, auto make) -> task<> { got.emplace(co_await make()); };
+    loop.spawn(await(one, [&] { return ch.send(5); }));
+    loop.spawn(await(more, [&] { return ch.send_all(many); }));
+    loop.spawn(await(last, [&] { return ch.send(6); }));
+    loop.run_until_idle();
+    EXPECT_FALSE(one || more || last);
+    allocations_fail = true;
+    ch.set_limit(129);
+    loop.run_until_idle();
+    EXPECT_EQ(one.value(), exchange_errc::out_of_memory);
+    EXPECT_EQ(one->returned(), 5);
+    EXPECT_EQ(more.value(), exchange_errc::out_of_memory);
+    EXPECT_EQ(more->returned().size(), 3U);
+    EXPECT_EQ(last.value(), exchange_errc::out_of_memory);
+    allocations_fail = false;
+    EXPECT_EQ(ch.size(), 128U);
+    EXPECT_TRUE(ch.try_send(7));
+    EXPECT_FALSE(ch.try_send(8));
+}
+
+TEST(ChannelWithoutMemory, ThrowsOnlyInTheConstructor) {
+    for (long k = 1; k != 4; ++k) {
+        failing_allocation = k;
+        EXPECT_THROW(channel<int>(1), std::bad_alloc);
+    }
+    failing_allocation = 0;
+    channel<int> ch(1);
+    std::vector<int> into{1};
+    EXPECT_TRUE(ch.try_send(2));
+    allocations_fail = true;
+    bool thrown = false;
+    try {
+        static_cast<void>(ch.receive_all(into, 10));
+    } catch (const std::bad_alloc&) {
+        thrown = true;
+    }
+    allocations_fail = false;
+    EXPECT_TRUE(thrown);
+    EXPECT_EQ(into, std::vector{1});
+    EXPECT_EQ(sync_wait(ch.receive_all(into, 10)), 1U);
+    EXPECT_EQ(into, (std::vector{1, 2}));
 }
 
 } // namespace
