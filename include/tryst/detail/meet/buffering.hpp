@@ -168,7 +168,7 @@ private:
     [[gnu::noinline]] progress meet_later(W& w, bool may_wait, choice& partner) noexcept {
         TRYST_TRACE(held_selection);
         progress now = progress::held;
-        detail::spin_until([&] {
+        detail::retry_until([&] {
             now = arena_.list().meet(w, may_wait, partner, observer_);
             return now != progress::held;
         });
@@ -179,7 +179,7 @@ private:
     void complete_closed() noexcept {
         const auto next = [this] {
             choice closed;
-            detail::spin_until([&] {
+            detail::retry_until([&] {
                 closed = arena_.list().take_closed();
                 return closed.party != nullptr || !closed.more;
             });

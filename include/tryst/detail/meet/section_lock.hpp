@@ -44,6 +44,10 @@ private:
         return locked_.exchange(1, std::memory_order_acquire) == 0;
     }
 
+    bool is_free() const noexcept {
+        return locked_.load(std::memory_order_relaxed) == 0; // relaxed: a hint; [H1] acquires
+    }
+
     /// Not inlined, because most sections find the lock free.
     [[gnu::noinline]] void wait() noexcept {
         int pauses = first_lock_pauses;
@@ -56,7 +60,7 @@ private:
             }
             pauses = (std::min)(2 * pauses, most_lock_pauses);
         }
-        detail::yield_until([this] { return try_lock(); });
+        detail::yield_until([this] { return is_free() && try_lock(); });
     }
 
     atomic<unsigned> locked_{0};

@@ -169,7 +169,7 @@ protected:
     choice next_admission() noexcept {
         choice next;
         do {
-            detail::spin_until([&] {
+            detail::retry_until([&] {
                 next = arena_.list().admit(observer_);
                 return next.committed != commitment::commit_result::held;
             });
