@@ -153,6 +153,7 @@ void checker::begin_execution() {
     atomic_count_ = 0;
     atomics_state_ = 0;
     objects_state_ = 0;
+    progress_ = 0;
     sequentially_consistent_ = {};
     kernel_ = {};
     preemptions_ = 0;
@@ -230,7 +231,8 @@ bool checker::known_state(bool is_free) {
     fingerprint state = atomics_state_ ^ objects_state_;
     for (std::size_t i = 0; i != thread_count_; ++i) {
         const thread& t = *threads_[i];
-        state ^= mix(i + 1, t.history + (t.alone ? 1 : 0) + (t.generous ? 2 : 0));
+        state ^= mix(i + 1, t.history + (t.alone ? 1 : 0) + (t.generous ? 2 : 0) +
+                                (t.retries && t.known_progress == progress_ ? 4 : 0));
     }
     if (limits_.preemptions) {
         state = mix(state, is_free ? nobody : running_);
@@ -343,6 +345,7 @@ void checker::spawn(const char* name, void (*entry)(void*), void* body) {
     t.now = inherited;
     ++t.now.happened[number];
     t.history = number + 1;
+    t.retries = false;
     t.fresh = true;
     t.settling = false;
     t.yielded = false;
@@ -513,6 +516,7 @@ void checker::insert(unsigned atomic, std::size_t index, word value, std::memory
     t.alone = t.alone && place[-1].value == value; // an idempotent update gets nobody on
     std::move_backward(place, a.stores.begin() + a.count, a.stores.begin() + a.count + 1);
     ++a.count;
+    progress_ += t.retries ? 0U : 1U;
     t.now.floor[atomic] = mine;
     *place = {value, event_id(), mine, false, releases(order) ? t.now : view()};
     if (order == std::memory_order_seq_cst) {
@@ -688,6 +692,38 @@ void checker::wait_for_change(site where) {
     note(where, [] { return std::string("sees that something has changed"); });
 }
 
+void checker::begin_try() noexcept {
+    thread& t = self();
+    t.known_progress = progress_;
+    // Stores become visible in the end, and it may have no further try.
+    for (std::size_t i = 0; i != atomic_count_; ++i) {
+        const atomic_history& a = (*atomics_)[i];
+        t.now.floor[i] = a.stores[a.count - 1].place;
+    }
+    remember(mix(5, atomics_state_));
+}
+
+void checker::begin_retries() noexcept {
+    self().retries = true;
+    begin_try();
+}
+
+void checker::wait_for_progress(site where) {
+    thread& t = self();
+    wait(
+        [](void* waiting) {
+            return static_cast<thread*>(waiting)->known_progress != instance().progress_;
+        },
+        &t, "progress");
+    begin_try();
+    note(where, [] { return std::string("tries again"); });
+}
+
+void checker::end_retries() noexcept {
+    self().retries = false;
+    ++progress_;
+}
+
 void checker::use(shared_object& object, bool changes, const char* what, site where) {
     use_when(object, nullptr, nullptr, what, where, changes);
 }
@@ -699,6 +735,7 @@ void checker::use_when(shared_object& object, bool (*ready)(void*), void* contex
     remember(object.history);
     if (changes) {
         t.alone = false;
+        progress_ += t.retries ? 0U : 1U;
         objects_state_ ^= object.history;
         object.history = mix(object.history, event_id());
         objects_state_ ^= object.history;

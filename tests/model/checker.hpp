@@ -151,6 +151,12 @@ public:
     void wait_for_change(site where);
     /// Lets another thread make a step, if one can, and if none has since the last yield.
     void yield() noexcept;
+    /// A thread tries something again and again, each time with steps that others can see. After a
+    /// try that failed, waits until another thread has changed something since that try began, in
+    /// a step that was not such a try itself.
+    void begin_retries() noexcept;
+    void wait_for_progress(site where);
+    void end_retries() noexcept;
 
     /// Makes the use of `object` the next step. `changes` if others can tell.
     void use(shared_object& object, bool changes, const char* what, site where);
@@ -261,6 +267,8 @@ private:
         std::uint8_t last_atomic = 0;
         const shared_object* last_object = nullptr;
         std::uint32_t last_version = 0;
+        bool retries = false;
+        std::uint64_t known_progress = 0; ///< When its latest try began.
         std::array<local_object, 8> locals{};
     };
 
@@ -284,6 +292,7 @@ private:
     void step(const char* what);
     unsigned step_at(const unsigned* atomic, const char* what);
     void wait(bool (*ready)(void*), void* context, const char* what);
+    void begin_try() noexcept;
     void remember(fingerprint event) noexcept { self().history = mix(self().history, event); }
     void end_event() noexcept { ++self().now.happened[running_]; }
     fingerprint event_id() const noexcept {
@@ -307,6 +316,7 @@ private:
     std::size_t atomic_count_ = 0;
     fingerprint atomics_state_ = 0;
     fingerprint objects_state_ = 0;
+    std::uint64_t progress_ = 0; ///< Changes that were not made by tries.
     view sequentially_consistent_;
 
     bounds limits_;

@@ -167,6 +167,15 @@ void yield_until(Done done) {
     }
 }
 
+template <class Done>
+void retry_until(Done done) {
+    model::the_checker().begin_retries();
+    while (!done()) {
+        model::the_checker().wait_for_progress(model::site::current());
+    }
+    model::the_checker().end_retries();
+}
+
 /// A thread looks once: more looks show nothing new.
 inline constexpr int spin_pauses = 1;
 inline constexpr int spin_rounds = 1;

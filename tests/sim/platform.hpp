@@ -216,6 +216,10 @@ void yield_until(Done done) noexcept {
         sim::yield();
     }
 }
+template <class Done>
+void retry_until(Done done) noexcept {
+    yield_until(done);
+}
 
 // Enough for each path through the code. `contention.cpp` sets those of real machines.
 inline constinit int spin_pauses = 2;

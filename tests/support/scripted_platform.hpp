@@ -66,6 +66,10 @@ void yield_until(Done done) noexcept {
     while (!done()) {
     }
 }
+template <class Done>
+void retry_until(Done done) noexcept {
+    yield_until(done);
+}
 
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;

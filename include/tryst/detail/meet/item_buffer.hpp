@@ -50,10 +50,10 @@ struct buffer_rules {
 /// A sender: some items of an array.
 template <class Rules>
 struct sender : Rules::observer::waiter, list_links<sender<Rules>> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
     static constexpr colour side = colour::red;
 
-    sender(item* first, std::size_t count) noexcept : next(first), left(count) {}
+    sender(item_type* first, std::size_t count) noexcept : next(first), left(count) {}
 
     /// Call once `*next` is alive.
     void weigh() noexcept {
@@ -68,7 +68,7 @@ struct sender : Rules::observer::waiter, list_links<sender<Rules>> {
         weigh();
     }
 
-    item* next; ///< The first item that has not been sent.
+    item_type* next; ///< The first item that has not been sent.
     std::size_t left;
     /// Of `*next`.
     [[no_unique_address]] std::conditional_t<Rules::weighs, std::size_t, nothing> weight{};
@@ -77,20 +77,20 @@ struct sender : Rules::observer::waiter, list_links<sender<Rules>> {
 /// A sender of one item, which it contains.
 template <class Rules>
 class item_sender : public sender<Rules> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
 
 public:
-    using own_type = item;
-    using result_type = exchange_result<void, item>;
+    using own_type = item_type;
+    using result_type = exchange_result<void, item_type>;
 
-    explicit item_sender(item&& given) noexcept
+    explicit item_sender(item_type&& given) noexcept
         : sender<Rules>(std::addressof(sent_), 1), sent_(std::move(given)) {
         this->weigh();
     }
     item_sender(const item_sender&) = delete;
     item_sender& operator=(const item_sender&) = delete;
 
-    item& own() noexcept { return sent_; }
+    item_type& own() noexcept { return sent_; }
 
     result_type take_result() noexcept {
         return this->result == outcome::exchanged
@@ -99,20 +99,20 @@ public:
     }
 
 private:
-    item sent_;
+    item_type sent_;
 };
 
 /// A sender of an array of the caller.
 template <class Rules>
 class span_sender : public sender<Rules> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
 
 public:
     static constexpr bool is_partial = true; ///< It may fail after it has sent some of its items.
-    using own_type = std::span<item>;
-    using result_type = exchange_result<void, std::span<item>>;
+    using own_type = std::span<item_type>;
+    using result_type = exchange_result<void, std::span<item_type>>;
 
-    explicit span_sender(std::span<item>&& given) noexcept
+    explicit span_sender(std::span<item_type>&& given) noexcept
         : sender<Rules>(given.data(), given.size()) {
         this->weigh();
     }
@@ -120,7 +120,7 @@ public:
     span_sender& operator=(const span_sender&) = delete;
 
     /// The items that have not been sent.
-    std::span<item>& own() noexcept { return rest_ = {this->next, this->left}; }
+    std::span<item_type>& own() noexcept { return rest_ = {this->next, this->left}; }
 
     result_type take_result() noexcept {
         return this->result == outcome::exchanged
@@ -129,28 +129,28 @@ public:
     }
 
 private:
-    std::span<item> rest_;
+    std::span<item_type> rest_;
 };
 
 /// A receiver: places for items.
 template <class Rules>
 struct receiver : Rules::observer::waiter, list_links<receiver<Rules>> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
     static constexpr colour side = colour::blue;
 
     /// Puts an item into the next place.
-    using put_function = void (*)(receiver&, item&&) noexcept;
+    using put_function = void (*)(receiver&, item_type&&) noexcept;
 
     receiver(std::size_t places, put_function how) noexcept : left(places), put(how) {}
 
-    void take(item& from) noexcept {
+    void take(item_type& from) noexcept {
         put(*this, std::move(from));
         --left;
     }
 
     /// As `take`, for a receiver whose type is known.
     template <class Known>
-    static void take_into(Known& known, item& from) noexcept {
+    static void take_into(Known& known, item_type& from) noexcept {
         Known::put_item(known, std::move(from));
         --known.left;
     }
@@ -162,11 +162,11 @@ struct receiver : Rules::observer::waiter, list_links<receiver<Rules>> {
 /// A receiver of one item, which it contains then.
 template <class Rules>
 class item_receiver : public receiver<Rules> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
 
 public:
     using own_type = nothing;
-    using result_type = exchange_result<item, void>;
+    using result_type = exchange_result<item_type, void>;
     static constexpr bool takes_many = false;
 
     explicit item_receiver(nothing&& /*none*/) noexcept : receiver<Rules>(1, put_item) {}
@@ -180,7 +180,7 @@ public:
 
     nothing& own() noexcept { return none_; }
 
-    static void put_item(receiver<Rules>& self, item&& from) noexcept {
+    static void put_item(receiver<Rules>& self, item_type&& from) noexcept {
         std::construct_at(std::addressof(static_cast<item_receiver&>(self).received),
                           std::move(from));
     }
@@ -194,7 +194,7 @@ public:
 private:
     [[no_unique_address]] nothing none_;
     union {
-        item received;
+        item_type received;
     };
 };
 
@@ -222,7 +222,7 @@ struct span_places {
 /// A receiver of several items. Its result is their number, at least one unless it has no place.
 template <class Rules, class Places>
 class batch_receiver : public receiver<Rules> {
-    using item = typename Rules::item;
+    using item_type = typename Rules::item;
 
 public:
     using own_type = Places;
@@ -236,7 +236,7 @@ public:
 
     Places& own() noexcept { return places_; }
 
-    static void put_item(receiver<Rules>& self, item&& from) noexcept {
+    static void put_item(receiver<Rules>& self, item_type&& from) noexcept {
         auto& mine = static_cast<batch_receiver&>(self);
         mine.places_.put(mine.count_taken(), std::move(from));
     }

@@ -147,6 +147,19 @@ void yield_until(Done done) noexcept {
 inline constexpr int spin_pauses = 128;
 inline constexpr int spin_rounds = 16;
 
+/// As `yield_until`, where each `done()` itself takes steps that other threads can see. Spins
+/// first.
+template <class Done>
+void retry_until(Done done) noexcept {
+    for (int i = 0; i != spin_pauses; ++i) {
+        if (done()) {
+            return;
+        }
+        spin_pause();
+    }
+    detail::yield_until(done);
+}
+
 /// How often a party that waits for the lock of a channel looks before it yields. It pauses before
 /// each look, twice as long as before the last one, up to a maximum (docs/adr/0019).
 inline constexpr int lock_looks = 16;

@@ -21,20 +21,4 @@ void spin_until(Done done) noexcept {
     detail::yield_until(done);
 }
 
-/// Tries again and again until `done()`, which takes steps of its own: spins, yields, then naps, as
-/// `spin_until`.
-template <class Done>
-void retry_until(Done done) noexcept {
-    for (unsigned tries = 0; !done(); ++tries) {
-        if (tries < static_cast<unsigned>(spin_pauses)) {
-            spin_pause();
-            continue;
-        }
-        yield_thread();
-        if (tries >= static_cast<unsigned>(spin_pauses) + yields_before_nap) {
-            nap();
-        }
-    }
-}
-
 } // namespace tryst::detail

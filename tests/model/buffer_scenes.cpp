@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: MIT
+// Scenes of channels with a buffer: threads, loops and frames that send, receive, stop, close and
+// destroy. Each checks conservation, order, and that at rest nobody waits who need not (I51).
+#include "model/scenes.hpp"
+#include "model/serial_loop.hpp"
+#include "support/bare_coroutine.hpp"
+
+#include <tryst/channel.hpp>
+#include <tryst/select.hpp>
+#include <tryst/sync_wait.hpp>
+
+#include <array>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tryst::model {
+
+namespace {
+
+/// What has become of an item. Not in the model's memory, so that checks may look at it.
+enum class fate : std::uint8_t { none, given, inside, out, returned, destroyed };
+inline constexpr std::size_t most_items = 8;
+std::array<fate, most_items> fates;
+std::size_t next_out = 0; ///< The lowest item that may leave next, where the order is checked.
+bool in_order = false;
+std::size_t waiting_senders = 0;
+std::size_t waiting_receivers = 0;
+bool is_destroyed = false;
+
+void turn_into(std::size_t number, fate from, fate to, const char* what) {
+    require(fates.at(number) == from, what);
+    fates.at(number) = to;
+}
+
+/// An item: a number, in memory of its own that only its owner may touch.
+class parcel {
+public:
+    parcel() = default;
+    explicit parcel(std::size_t number) : box_(new std::size_t(number)) {
+        turn_into(number, fate::none, fate::given, "an item is given twice");
+    }
+    parcel(parcel&& other) noexcept : box_(std::exchange(other.box_, nullptr)) {}
+    parcel& operator=(parcel&& other) noexcept {
+        std::swap(box_, other.box_);
+        return *this;
+    }
+    ~parcel() {
+        if (box_ != nullptr) {
+            fates.at(*box_) = fates.at(*box_) == fate::inside ? fate::destroyed : fates.at(*box_);
+            delete box_;
+        }
+    }
+
+    std::size_t number() const {
+        require(box_ != nullptr, "an item is not where it must be");
+        return *box_;
+    }
+
+private:
+    std::size_t* box_ = nullptr;
+};
+
+struct weigh {
+    /// Odd items are heavy.
+    std::size_t operator()(const parcel& item) const noexcept { return 1 + item.number() % 2; }
+};
+
+using plain = channel<parcel>;
+using heavy = channel<parcel, weighted<weigh>>;
+
+/// A receiver has got an item. It may be faster than the sender, which learns of it later.
+void got(const parcel& item) {
+    const std::size_t number = item.number();
+    require(fates.at(number) == fate::given || fates.at(number) == fate::inside,
+            "an item was received that nobody sends");
+    fates.at(number) = fate::out;
+    if (in_order) {
+        require(number >= next_out, "a later item has left first");
+        next_out = number + 1;
+    }
+}
+
+template <class Result>
+void sent(Result result, std::size_t number) {
+    --waiting_senders;
+    if (result) {
+        require(fates.at(number) != fate::none && fates.at(number) != fate::returned,
+                "an item was sent that nobody gave");
+        fates.at(number) = fates.at(number) == fate::given ? fate::inside : fates.at(number);
+    } else {
+        require(result.returned().number() == number, "another's item was returned");
+        turn_into(number, fate::given, fate::returned, "an item was returned that has left");
+    }
+}
+
+template <class Result>
+void received(Result result) {
+    --waiting_receivers;
+    if (result) {
+        got(*result);
+    }
+}
+
+/// What the actors of a scene use.
+template <class Channel>
+struct stage {
+    /// @param limit  of the channel, and of the other one.
+    explicit stage(std::size_t limit, std::size_t other = 0)
+        : at(std::make_unique<Channel>(limit)), beside(other) {
+        fates.fill(fate::none);
+        next_out = 0;
+        in_order = false;
+        waiting_senders = waiting_receivers = 0;
+        is_destroyed = false;
+    }
+
+    template <class... Limit>
+    void send(std::size_t number, Limit... limit) {
+        ++waiting_senders;
+        sent(sync_wait(at->send(parcel(number), limit...)), number);
+    }
+    void try_send(std::size_t number) {
+        ++waiting_senders;
+        sent(at->try_send(parcel(number)), number);
+    }
+    template <class... Limit>
+    bool receive(Limit... limit) {
+        ++waiting_receivers;
+        auto result = sync_wait(at->receive(limit...));
+        const bool has = result.has_value();
+        received(std::move(result));
+        return has;
+    }
+    void try_receive() {
+        ++waiting_receivers;
+        received(at->try_receive());
+    }
+    /// Sends the items from `first` on.
+    template <std::size_t Count, class... Limit>
+    void send_all(std::size_t first, Limit... limit) {
+        ++waiting_senders;
+        std::array<parcel, Count> items;
+        for (std::size_t i = 0; i != Count; ++i) {
+            items[i] = parcel(first + i);
+        }
+        auto result = sync_wait(at->send_all(items, limit...));
+        --waiting_senders;
+        const std::size_t left = result ? 0 : result.returned().size();
+        for (std::size_t i = 0; i != Count; ++i) {
+            ++waiting_senders;
+            if (i < Count - left) {
+                sent(exchange_result<void, parcel>(detail::nothing()), first + i);
+            } else {
+                sent(exchange_result<void, parcel>(exchange_errc::closed, std::move(items[i])),
+                     first + i);
+            }
+        }
+    }
+    template <std::size_t Most, class... Limit>
+    void receive_some(Limit... limit) {
+        ++waiting_receivers;
+        std::array<parcel, Most> places;
+        auto result = sync_wait(at->receive_some(places, limit...));
+        --waiting_receivers;
+        require(!result || *result != 0, "a batch of nothing");
+        for (std::size_t i = 0; result && i != *result; ++i) {
+            got(places[i]);
+        }
+    }
+    static void take_from(Channel& from) {
+        for (parcel& each : from.close_and_take()) {
+            got(each);
+        }
+    }
+    void take() { take_from(*at); }
+    void destroy() {
+        is_destroyed = true;
+        at.reset();
+    }
+    detail::stop_token token() { return detail::stop_token(stop); }
+
+    /// Runs the threads until nothing goes on, checks what waits, closes, and checks again.
+    template <class... Body>
+    void play(Body... bodies) {
+        start(bodies...);
+        the_checker().settle();
+        if (!is_destroyed) {
+            const std::size_t inside = at->size();
+            require(waiting_receivers == 0 || (waiting_senders == 0 && inside == 0),
+                    "a receiver waits although there is an item");
+            require(waiting_senders == 0 || inside != 0 || at->limit() == 0,
+                    "a sender waits although there is room");
+            require(std::is_same_v<Channel, heavy> || waiting_senders == 0 || inside >= at->limit(),
+                    "a sender waits although there is room for its item");
+            require(!at->is_closed() || waiting_senders + waiting_receivers == 0,
+                    "a party waits in a closed channel");
+            at->close();
+        }
+        beside.close();
+        the_checker().join();
+        require(waiting_senders + waiting_receivers == 0, "a party has never ended");
+        if (!is_destroyed) {
+            take();
+        }
+        take_from(beside);
+        for (const fate each : fates) {
+            require(each != fate::given && each != fate::inside, "an item was lost");
+        }
+    }
+
+    std::unique_ptr<Channel> at;
+    Channel beside; ///< For selections.
+    stop_source stop;
+};
+
+// ---- Threads
+
+template <std::size_t Limit>
+void pairs() {
+    stage<plain> s(Limit);
+    in_order = true;
+    s.play(
+        [&] {
+            s.send(0);
+            s.send(1);
+        },
+        [&] {
+            s.receive();
+            s.receive();
+        });
+}
+
+template <std::size_t Limit>
+void two_senders() {
+    stage<plain> s(Limit);
+    s.play([&] { s.send(0); }, [&] { s.send(1); }, [&] { s.receive(); });
+}
+
+template <std::size_t Limit>
+void two_receivers() {
+    stage<plain> s(Limit);
+    s.play([&] { s.receive(); }, [&] { s.receive(); },
+           [&] {
+               s.send(0);
+               s.send(1);
+           });
+}
+
+/// The channel is full when the sender comes, and a stop would like to end its wait.
+template <class Channel>
+void stopped_sender() {
+    stage<Channel> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(2, s.token()); }, [&] { s.receive(); }, [&] { s.stop.request_stop(); });
+}
+
+template <std::size_t Limit>
+void stopped_receiver() {
+    stage<plain> s(Limit);
+    s.play([&] { s.receive(s.token()); }, [&] { s.send(0); }, [&] { s.stop.request_stop(); });
+}
+
+template <std::size_t Limit>
+void tries() {
+    stage<plain> s(Limit);
+    s.play([&] { s.try_send(0); }, [&] { s.receive(); },
+           [&] {
+               s.try_receive();
+               s.try_send(1);
+           });
+}
+
+template <std::size_t Limit>
+void closer() {
+    stage<plain> s(Limit);
+    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->close(); });
+}
+
+template <std::size_t Limit>
+void taker() {
+    stage<plain> s(Limit);
+    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.take(); });
+}
+
+/// The one that takes the items destroys the channel, if a receiver has seen the close, too.
+void two_closers() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.at->close(); }, [&] { s.take(); }, [&] { s.send(1); });
+}
+
+// ---- Weights and limits
+
+/// A heavy item waits at the head, and leaves; a light one behind it has room.
+void heavy_withdraws() {
+    stage<heavy> s(2);
+    s.try_send(0);
+    s.play([&] { s.send(1, s.token()); }, [&] { s.send(2); }, [&] { s.stop.request_stop(); });
+}
+
+void heavy_admitted() {
+    stage<heavy> s(2);
+    in_order = true;
+    s.try_send(0);
+    s.try_send(2);
+    next_out = 0;
+    in_order = false;
+    s.play([&] { s.send(3); }, [&] { s.send(4); },
+           [&] {
+               s.receive();
+               s.receive();
+           });
+}
+
+void limit_raised() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(1); }, [&] { s.send(2); }, [&] { s.at->set_limit(3); });
+}
+
+void limit_raised_from_nothing() {
+    stage<plain> s(0);
+    s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->set_limit(1); });
+}
+
+// ---- Batches
+
+template <std::size_t Limit>
+void batch_of_senders() {
+    stage<plain> s(Limit);
+    in_order = true;
+    s.play([&] { s.template send_all<3>(0); },
+           [&] {
+               s.receive();
+               s.template receive_some<3>();
+           });
+}
+
+template <std::size_t Limit>
+void batch_over_two() {
+    stage<plain> s(Limit);
+    s.play([&] { s.send(0); }, [&] { s.send(1); }, [&] { s.template receive_some<2>(); });
+}
+
+void batch_to_two() {
+    stage<plain> s(1);
+    s.play([&] { s.receive(); }, [&] { s.receive(); }, [&] { s.send_all<3>(0, s.token()); },
+           [&] { s.stop.request_stop(); });
+}
+
+// ---- Destruction
+
+/// A receiver whose receive has returned destroys the channel; no other party comes. The call of
+/// the sender may still be under way, and a stop may be withdrawing it.
+template <std::size_t Limit>
+void destroyed_by_receiver() {
+    stage<plain> s(Limit);
+    s.play(
+        [&, at = s.at.get()] {
+            ++waiting_senders;
+            sent(sync_wait(at->send(parcel(0))), 0);
+        },
+        [&] {
+            if (s.receive()) {
+                s.destroy();
+            }
+        });
+}
+
+void destroyed_by_sender() {
+    stage<plain> s(0);
+    s.play(
+        [&, at = s.at.get()] {
+            ++waiting_receivers;
+            received(sync_wait(at->receive(s.token())));
+        },
+        [&] {
+            ++waiting_senders;
+            auto result = sync_wait(s.at->send(parcel(0), s.token()));
+            const bool has = result.has_value();
+            sent(std::move(result), 0);
+            if (has) {
+                s.destroy();
+            }
+        },
+        [&] { s.stop.request_stop(); });
+}
+
+/// A receiver that finds the channel closed destroys it, while the close may still be under way.
+void destroyed_during_close() {
+    stage<plain> s(1);
+    s.play([at = s.at.get()] { at->close(); },
+           [&, at = s.at.get()] {
+               ++waiting_receivers;
+               auto result = sync_wait(at->receive());
+               require(!result, "nobody sends");
+               received(std::move(result));
+               s.destroy();
+           });
+}
+
+void destroyed_during_take() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play(
+        [at = s.at.get()] {
+            for (parcel& each : at->close_and_take()) {
+                got(each);
+            }
+        },
+        [&, at = s.at.get()] {
+            while (true) {
+                ++waiting_receivers;
+                auto result = sync_wait(at->receive());
+                const bool closed = !result;
+                received(std::move(result));
+                if (closed) {
+                    break;
+                }
+            }
+            s.destroy();
+        });
+}
+
+// ---- Loops, and coroutines without an executor
+
+test::detached_coroutine send_on(plain& at, std::size_t number, serial_loop& here,
+                                 detail::stop_token stop) {
+    ++waiting_senders;
+    auto result = co_await at.send(parcel(number), std::move(stop));
+    sent(std::move(result), number);
+    here.end_work();
+}
+
+test::detached_coroutine receive_on(plain& at, serial_loop& here) {
+    ++waiting_receivers;
+    auto result = co_await at.receive();
+    received(std::move(result));
+    here.end_work();
+}
+
+template <std::size_t Limit>
+void two_loops() {
+    stage<plain> s(Limit);
+    serial_loop first;
+    serial_loop second;
+    s.play(
+        [&] {
+            first.run([&] {
+                first.begin_work();
+                first.begin_work();
+                send_on(*s.at, 0, first, s.token());
+                send_on(*s.at, 1, first, s.token());
+            });
+        },
+        [&] {
+            second.run([&] {
+                second.begin_work();
+                receive_on(*s.at, second);
+            });
+        },
+        [&] { s.stop.request_stop(); });
+}
+
+test::detached_coroutine receive_bare(plain& at) {
+    ++waiting_receivers;
+    auto result = co_await at.receive();
+    received(std::move(result));
+}
+
+void inline_receivers() {
+    stage<plain> s(1);
+    receive_bare(*s.at);
+    s.play([&] { receive_bare(*s.at); }, [&] { s.send(0); }, [&] { s.at->close(); });
+}
+
+// ---- Selections
+
+/// Receives from one of two channels.
+template <class... Limit>
+void select_receive(stage<plain>& a, plain& b, Limit... limit) {
+    ++waiting_receivers;
+    auto one = sync_wait(select(a.at->receive(), b.receive(), limit...));
+    --waiting_receivers;
+    if (one.index() == 0 && one.template get<0>()) {
+        got(*one.template get<0>());
+    } else if (one.index() == 1 && one.template get<1>()) {
+        got(*one.template get<1>());
+    }
+}
+
+template <std::size_t Limit>
+void select_between() {
+    stage<plain> a(Limit, Limit);
+    plain& b = a.beside;
+    a.play([&] { select_receive(a, b); }, [&] { a.try_send(0); },
+           [&] {
+               ++waiting_senders;
+               auto result = sync_wait(b.send(parcel(1), a.token()));
+               sent(std::move(result), 1);
+           },
+           [&] { a.stop.request_stop(); });
+}
+
+/// Two selections, each of which sends where the other receives.
+template <std::size_t Limit>
+void select_crossed() {
+    stage<plain> a(Limit, Limit);
+    plain& b = a.beside;
+    const auto cross = [](plain& to, plain& from, std::size_t number) {
+        ++waiting_senders;
+        auto one = sync_wait(select(to.send(parcel(number)), from.receive()));
+        sent(std::move(one.template get<0>()), number);
+        if (one.index() == 1 && one.template get<1>()) {
+            got(*one.template get<1>());
+        }
+    };
+    a.play([&] { cross(*a.at, b, 0); }, [&] { cross(b, *a.at, 1); });
+}
+
+/// The channel is full. A sender's selection waits at the head while a receiver makes room and a
+/// stop ends the selection; another sender is behind it.
+void select_sender_admitted() {
+    stage<plain> a(1, 0);
+    plain& b = a.beside;
+    a.try_send(0);
+    a.play(
+        [&] {
+            ++waiting_senders;
+            auto one = sync_wait(select(a.at->send(parcel(1)), b.receive(), a.token()));
+            sent(std::move(one.template get<0>()), 1);
+        },
+        [&] { a.send(2); }, [&] { a.receive(); }, [&] { a.stop.request_stop(); });
+}
+
+void select_closed() {
+    stage<plain> a(1, 1);
+    plain& b = a.beside;
+    a.play([&] { select_receive(a, b); }, [&] { a.send(0, a.token()); }, [&] { b.close(); });
+}
+
+/// A held selection takes an item and admits a sender whose own selection is held (I55).
+void select_admits_select() {
+    stage<plain> a(1, 0);
+    plain& b = a.beside;
+    a.try_send(0);
+    a.play(
+        [&] {
+            ++waiting_senders;
+            auto one = sync_wait(select(a.at->send(parcel(1)), b.receive(), a.token()));
+            sent(std::move(one.template get<0>()), 1);
+        },
+        [&] { select_receive(a, b, a.token()); }, [&] { a.stop.request_stop(); });
+}
+
+constexpr std::array all{
+    scene{"buffer_rendezvous", "two items without a buffer", pairs<0>},
+    scene{"buffer_of_one", "two items through a buffer of one", pairs<1>},
+    scene{"buffer_of_two", "the same, of two", pairs<2>},
+    scene{"buffer_senders", "two senders without a buffer", two_senders<0>},
+    scene{"buffer_senders_one", "the same, and a buffer of one", two_senders<1>},
+    scene{"buffer_receivers", "two receivers without a buffer", two_receivers<0>},
+    scene{"buffer_receivers_one", "the same, and a buffer of one", two_receivers<1>},
+    scene{"buffer_stopped_sender", "a sender is admitted or stopped", stopped_sender<plain>},
+    scene{"buffer_stopped_heavy", "the same, with weights", stopped_sender<heavy>},
+    scene{"buffer_stopped_receiver", "a receiver is served or stopped", stopped_receiver<0>},
+    scene{"buffer_stopped_receiver_one", "the same, and a buffer", stopped_receiver<1>},
+    scene{"buffer_tries", "tries beside a receiver", tries<0>},
+    scene{"buffer_tries_one", "the same, and a buffer", tries<1>},
+    scene{"buffer_closer", "a close", closer<0>},
+    scene{"buffer_closer_one", "the same, and a buffer", closer<1>},
+    scene{"buffer_taker", "a close that takes the items", taker<1>},
+    scene{"buffer_two_closers", "a close, and one that takes the items", two_closers},
+    scene{"buffer_heavy_withdraws", "a heavy item leaves, a light one has room", heavy_withdraws},
+    scene{"buffer_heavy_admitted", "a heavy item waits for two light ones", heavy_admitted},
+    scene{"buffer_limit_raised", "two senders wait, and the limit rises by two", limit_raised},
+    scene{"buffer_limit_raised_from_nothing", "a rendezvous gets a buffer",
+          limit_raised_from_nothing},
+    scene{"buffer_batch_rendezvous", "a batch of three, without a buffer", batch_of_senders<0>},
+    scene{"buffer_batch", "the same, and a buffer of two", batch_of_senders<2>},
+    scene{"buffer_batch_over_two", "a batch of receivers takes from two senders",
+          batch_over_two<0>},
+    scene{"buffer_batch_over_two_one", "the same, and a buffer", batch_over_two<1>},
+    scene{"buffer_batch_to_two", "a batch serves two receivers; a stop", batch_to_two},
+    scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
+          destroyed_by_receiver<0>},
+    scene{"buffer_destroyed_by_receiver_one", "the same, and a buffer", destroyed_by_receiver<1>},
+    scene{"buffer_destroyed_by_sender", "a sender destroys the channel; a stop",
+          destroyed_by_sender},
+    scene{"buffer_destroyed_during_close", "a receiver that finds it closed destroys it",
+          destroyed_during_close},
+    scene{"buffer_destroyed_during_take", "the same, while the items are taken",
+          destroyed_during_take},
+    scene{"buffer_two_loops", "two senders on a loop, a receiver on another; a stop", two_loops<0>},
+    scene{"buffer_two_loops_one", "the same, and a buffer", two_loops<1>},
+    scene{"buffer_inline_receivers", "receivers resume inline, and a close", inline_receivers},
+    scene{"buffer_select", "a selection of two receives", select_between<0>},
+    scene{"buffer_select_one", "the same, and buffers", select_between<1>},
+    scene{"buffer_select_crossed", "two selections send to each other", select_crossed<0>},
+    scene{"buffer_select_crossed_one", "the same, and buffers", select_crossed<1>},
+    scene{"buffer_select_sender", "a selection waits at the head of the senders",
+          select_sender_admitted},
+    scene{"buffer_select_closed", "a case is closed while another has an item", select_closed},
+    scene{"buffer_select_admits_select", "a selection makes room for another",
+          select_admits_select},
+};
+
+} // namespace
+
+std::span<const scene> buffer_scenes() {
+    return all;
+}
+
+} // namespace tryst::model
