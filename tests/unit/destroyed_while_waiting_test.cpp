@@ -3,6 +3,7 @@
 // freed, their offers withdrawn, and whatever would have ended the wait finds nobody.
 #include <tryst/run_loop.hpp>
 
+#include <tryst/channel.hpp>
 #include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
 #include <tryst/synchronous_channel.hpp>
@@ -25,6 +26,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace tryst::test {
 namespace {
@@ -36,11 +38,14 @@ struct places {
     exchanger<tracked> ex{1};
     synchronous_channel<tracked> channel;
     synchronous_channel<tracked> unused;
+    tryst::channel<tracked> full{0}; ///< Nobody has room.
+    tryst::channel<tracked> empty{1};
 };
 
 /// A loop, and all that its work may wait for.
 struct world {
     census kept;
+    std::vector<tracked> many; ///< What batches send and receive.
     std::stop_source stop;
     run_loop elsewhere;
     std::optional<places> met{std::in_place};
@@ -55,6 +60,11 @@ struct world {
     void come_to_exchange() { static_cast<void>(met->ex.try_exchange(item())); }
     void come_to_receive() { static_cast<void>(met->channel.try_receive()); }
     void come_to_send() { static_cast<void>(met->channel.try_send(item())); }
+    void come_to_full() { static_cast<void>(met->full.try_receive()); }
+    void come_to_empty() {
+        static_cast<void>(met->empty.try_send(item()));
+        static_cast<void>(met->empty.try_receive());
+    }
     void finish_elsewhere() { elsewhere.run_until_idle(); }
     void nothing() {}
 };
@@ -109,6 +119,18 @@ const wait_kind wait_kinds[]{
           [](world& w) {
               return select(w.met->channel.receive(), w.met->unused.receive(), 1h, w.token());
           }),
+    waits("send to a full channel", &world::come_to_full,
+          [](world& w) { return w.met->full.send(w.item()); }),
+    waits("send_all with a deadline and a stop", &world::request_stop,
+          [](world& w) {
+              w.many.push_back(w.item());
+              w.many.push_back(w.item());
+              return w.met->full.send_all(w.many, 1h, w.token());
+          }),
+    waits("receive_all with a deadline", &world::come_to_empty,
+          [](world& w) { return w.met->empty.receive_all(w.many, 3, 1h); }),
+    waits("select of channels", &world::come_to_empty,
+          [](world& w) { return select(w.met->full.send(w.item()), w.met->empty.receive()); }),
     waits("sleep", &world::nothing, [](world&) { return sleep_for(1h); }),
     waits("sleep with a stop", &world::request_stop,
           [](world& w) { return sleep_for(1h, w.token()); }),
@@ -178,6 +200,7 @@ protected:
         }
         w.loop.reset();
         w.elsewhere.run_until_idle();
+        w.many.clear();
         EXPECT_EQ(w.kept.alive, 0);
         w.request_stop();
         if (w.met) {
@@ -192,6 +215,10 @@ private:
         EXPECT_FALSE(w.met->channel.try_receive());
         EXPECT_FALSE(w.met->unused.try_send(w.item()));
         EXPECT_FALSE(w.met->unused.try_receive());
+        EXPECT_FALSE(w.met->full.try_send(w.item()));
+        EXPECT_FALSE(w.met->full.try_receive());
+        EXPECT_TRUE(w.met->empty.try_send(w.item()));
+        EXPECT_TRUE(w.met->empty.try_receive()); // no receiver took it
     }
 };
 
@@ -232,6 +259,7 @@ TEST(DestroyedWhileWaitingForAnotherThread, LeavesNothing) {
             std::thread waker([&] { (w.*kind.wake)(); });
             w.loop.reset();
             waker.join();
+            w.many.clear();
             ASSERT_EQ(w.kept.alive, 0);
         }
     }

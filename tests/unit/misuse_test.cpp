@@ -2,6 +2,7 @@
 // Misuse of loops, tasks, scopes and joins that ends the program with a message.
 #include <tryst/run_loop.hpp>
 
+#include <tryst/channel.hpp>
 #include <tryst/inplace_stop_token.hpp>
 #include <tryst/select.hpp>
 #include <tryst/sleep.hpp>
@@ -190,6 +191,22 @@ constexpr misuse assertions[]{
          source->request_stop();
      },
      "an inplace_stop_source was destroyed by a callback"},
+    {"AChannelOfOneThreadIsUsedByASecond",
+     [] {
+         channel<int, single_threaded> ch(1);
+         EXPECT_TRUE(ch.try_send(1));
+         std::thread([&] { static_cast<void>(ch.try_receive()); }).join();
+     },
+     "single_threaded was used by a second thread"},
+    {"ABatchIsSentTwice",
+     [] {
+         channel<int> ch(4);
+         int items[]{1, 2};
+         auto batch = ch.send_all(items);
+         EXPECT_TRUE(sync_wait(std::move(batch)));
+         static_cast<void>(sync_wait(std::move(batch)));
+     },
+     "awaited only once"},
     {"AScheduleOnNoExecutor", [] { static_cast<void>(executor_ref().schedule()); },
      "needs an executor"},
     {"AQueuedFrameIsDestroyedWhereNothingCanBeRetracted",

@@ -93,6 +93,15 @@ TEST(TurnBudgetOfExchanges, LetsOthersRun) {
     EXPECT_EQ(operations_before_others(receive, send), budget);
 }
 
+TEST(TurnBudgetOfBuffers, LetsOthersRun) {
+    tryst::channel<int> where(unlimited);
+    const auto send = [&] { return where.send(1); };
+    EXPECT_EQ(operations_before_others(send), budget);
+    const auto receive = [&] { return where.receive(1h); };
+    EXPECT_EQ(operations_before_others(receive), budget);
+    EXPECT_EQ(where.size(), 0U);
+}
+
 TEST(TurnBudgetOfSelections, LetsOthersRun) {
     std::array<channel, 2> where;
     const auto send = [&] { return where[1].send(1); };
