@@ -7,7 +7,7 @@
 #include <vector>
 
 using namespace std::chrono_literals;
-using belt = tryst::synchronous_channel<std::string>;
+using belt = tryst::channel<std::string>;
 
 tryst::task<> pack(belt& out, std::vector<std::string> orders) {
     for (auto& parcel : orders) {
@@ -27,7 +27,7 @@ tryst::task<> ship(belt& in, int& shipped) {
 }
 
 tryst::task<> shop(std::vector<std::string> orders) {
-    belt parcels;
+    belt parcels(8);
     int shipped = 0;
     tryst::task_scope couriers;
     for (int i = 0; i != 4; ++i) {

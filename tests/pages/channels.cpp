@@ -56,7 +56,7 @@ tryst::task<> answer_second(questions& from) {
 
 tryst::task<> use_service() {
     requests to(2);
-    tryst::channel<bool> states(1);
+    tryst::channel<bool> states(2);
     tryst::task_scope scope;
     scope.spawn(run_service(to, states));
     const bool started = co_await start(states);
@@ -68,6 +68,7 @@ tryst::task<> use_service() {
     int places = 2;
     requests queue(1);
     tryst::task_scope workers;
+    workers.spawn(work(queue));
     for (int i = 0; i != 4; ++i) { // one is queued, two make workers, one is rejected
         accept(queue, workers, places, "request");
     }
