@@ -49,6 +49,9 @@ PRINTED = {
              + waiters("blue in list", "arrive_blue", 2),
     "channel": "tryst::synchronous_channel<int, tryst::order::fifo>: open, 3 senders waiting"
                + waiters("sender in list", "send", 3),
+    "buffered": "tryst::channel<int>: \"queue\", open, 2 items, limit 2, 1 sender waiting" + waiters("sender in list", "send", 1),
+    "heavy": "tryst::channel<int, tryst::weighted<tenfold> >: closed, 1 item of weight 70, unlimited, 0 waiting",
+    "drained": "tryst::channel<int>: open, 0 items, limit 0, 2 receivers waiting" + waiters("receiver in list", "take", 2),
     "exchanged": "exchanged = {item = 7}",
     "failed": 'timed_out = {item = "mine"}',
     "sent": "exchanged",
@@ -235,6 +238,8 @@ class Waiters(Case):
              r"another case: in exchanger 0x\w+ \(swaps\)$"),
             ("stack", r"red_blue_exchanger 0x\w+: 2 waiters$",
              rf"0  blue, coroutine arrive_blue<?.*\(\) at {self.at('blue')}, {loop}, {none}", "1  blue, coroutine arrive_blue"),
+            ("buffered", r'channel 0x\w+ "queue": 2 items, limit 2, 1 waiter$', rf"0  red, coroutine send.*, {loop}, {none}"),
+            ("drained", r"channel 0x\w+: 0 items, limit 0, 2 waiters$", rf"1  blue, coroutine take.*, {loop}, {none}"),
             ("both", r"exchanger 0x\w+: 1 waiter$", rf"swap\(\) at {self.at('swap')}, ",
              rf"awaited by swap_twice\(\) at {self.at('swap-twice')}$"),
             ("*both.second", rf"awaited by swap_twice\(\) at {self.at('swap-twice')}$"),
@@ -272,7 +277,7 @@ class Stacks(Case):
         swap = self.at("swap")
         self.assert_shown(
             "tryst stacks",
-            r"^run_loop 0x\w+ \(loop\): 19 tasks$",
+            r"^run_loop 0x\w+ \(loop\): 22 tasks$",
             rf"#0  swap\(\) at {swap}, waiting in exchanger 0x\w+ \"lobby\", no stop, no deadline\n"
             r"  #1  spawned on run_loop 0x",
             rf"#0  one_of_two\(\) at {self.at('one-of-two')}, waiting .*\(numbers\)",

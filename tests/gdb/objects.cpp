@@ -28,6 +28,11 @@ namespace {
 using meeting = tryst::exchanger<int>;
 using counted_meeting = tryst::exchanger<int, tryst::counted>;
 using numbers_channel = tryst::synchronous_channel<int>;
+using buffered_channel = tryst::channel<int>;
+struct tenfold {
+    std::size_t operator()(int item) const noexcept { return static_cast<std::size_t>(item) * 10; }
+};
+using weighted_channel = tryst::channel<int, tryst::weighted<tenfold>>;
 template <tryst::order Order = tryst::order::fifo>
 using coloured = tryst::red_blue_exchanger<int, char, Order>;
 
@@ -75,9 +80,14 @@ tryst::task<> one_of_two(meeting& swaps, numbers_channel& numbers) {
     auto got = co_await tryst::select(swaps.exchange(0), numbers.receive()); // one-of-two
     (void)got;
 }
-tryst::task<> send(numbers_channel& to, int item) {
+template <class Channel>
+tryst::task<> send(Channel& to, int item) {
     auto sent = co_await to.send(item);
     (void)sent;
+}
+tryst::task<> take(buffered_channel& from) {
+    auto got = co_await from.receive();
+    (void)got;
 }
 template <tryst::order Order>
 tryst::task<> arrive_red(coloured<Order>& at) {
@@ -151,6 +161,9 @@ coloured<> crowd;
 coloured<tryst::order::lifo> stack{3};
 numbers_channel channel;
 numbers_channel numbers;
+buffered_channel buffered(2);
+buffered_channel drained(0);
+weighted_channel heavy(tryst::unlimited);
 
 tryst::exchange_result<int> exchanged{7};
 tryst::exchange_result<parcel, std::string> failed{tryst::exchange_errc::timed_out, "mine"};
@@ -226,6 +239,9 @@ void make_endless_scope() {
 
 int main() {
     busy.set_name("lobby");
+    buffered.set_name("queue");
+    (void)heavy.try_send(7);
+    heavy.close();
     requested.request_stop();
     make_endless_scope();
     loop.run(keep_ready(done_task));
@@ -239,9 +255,11 @@ int main() {
     for (int i = 0; i != 3; ++i) {
         loop.spawn(swap(counted)); // two of them meet
         loop.spawn(send(channel, i));
+        loop.spawn(send(buffered, i));
     }
     for (int i = 0; i != 2; ++i) {
         loop.spawn(arrive_blue(stack));
+        loop.spawn(take(drained));
     }
     loop.spawn(swap(busy));
     loop.spawn(swap_or_stop(stoppable, stop.get_token()));

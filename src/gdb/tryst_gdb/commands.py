@@ -78,7 +78,7 @@ def show_waiters(expression: str) -> None:
             each = known
         contents = contents_of(each)
         count = len(contents.waiters)
-        state = "closed, " if contents.closed else ""
+        state = ("closed, " if contents.closed else "") + (f"{contents.buffer}, " if contents.buffer else "")
         noun = "no waiters" if count == 0 and contents.complete else f"{count} waiter{'s' if count != 1 else ''}"
         more = "" if contents.complete else " or more"
         each.variable = ""

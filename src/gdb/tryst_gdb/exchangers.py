@@ -11,7 +11,7 @@ import gdb
 from . import wait_lists
 from .values import WORD, Unreadable, at, nested, owned, plain, read, type_name, unwrapped
 
-PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel)<")
+PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel|channel)<")
 MOST_WAITERS = 10_000
 
 

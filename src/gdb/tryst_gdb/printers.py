@@ -95,6 +95,8 @@ class Waiter(Printer):
 
 def exchange_text(seen: wait_lists.Exchange, names: dict[str, str]) -> str:
     parts = ["closed" if seen.closed else "open"]
+    if seen.buffer:
+        parts.append(seen.buffer)
     colours = sorted({w.colour for w in seen.waiters})
     more = "" if seen.complete else " or more"
     if colours in ([], [""]):
@@ -488,6 +490,7 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "exchanger": (r"tryst::exchanger<.*>", Exchanger),
     "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
     "synchronous_channel": (r"tryst::synchronous_channel<.*>", Channel),
+    "channel": (r"tryst::channel<.*>", Channel),
     "remote": (r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
     "exchange_result": (r"tryst::(exchange_result|redis::(\w+::)*remote_result)<.*>", ExchangeResult),
     "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),

@@ -39,6 +39,7 @@ class Exchange:
     capacity: int
     waiters: list[Found] = field(default_factory=list)
     complete: bool = True
+    buffer: str = ""  # what is in that of a channel
 
 
 def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
@@ -55,6 +56,8 @@ def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
         bound=number(arena["bound_"]) & 0xFF,
         capacity=capacity,
     )
+    if member(wait_list, "senders_") is not None:
+        result.buffer = _buffer_text(wait_list)
     for each in (found, _in_arena(arena, capacity)):
         for waiter in each:
             if waiter is None or len(result.waiters) == most:
@@ -80,6 +83,8 @@ def _length(text: int) -> int:
 
 def _in_list(wait_list: gdb.Value) -> tuple[bool, Iterator[Found | None]]:
     """Whether it is closed, and its waiters; then None if there may be more."""
+    if member(wait_list, "senders_") is not None:
+        return bool(number(wait_list["closed_"])), _in_buffer(wait_list)
     if member(wait_list, "segments_") is not None:
         closed = bool(number(wait_list["red_"]["word"]) & 1)
         return closed, _in_queue(wait_list)
@@ -129,6 +134,26 @@ class Pool:
 
     def __getitem__(self, n: int) -> gdb.Value:
         return at(self.where(n), self.node)
+
+
+def _buffer_text(buffer: gdb.Value) -> str:
+    items, weight, limit = int(buffer["items_"]["size_"]), int(buffer["inside_"]), int(buffer["limit_"])
+    of_weight = "" if weight == items else f" of weight {weight}"
+    highest = (1 << 8 * buffer["limit_"].type.sizeof) - 1
+    return f"{items} item{'' if items == 1 else 's'}{of_weight}, " + ("unlimited" if limit == highest else f"limit {limit}")
+
+
+def _in_buffer(buffer: gdb.Value) -> Iterator[Found | None]:
+    """item_buffer.hpp: a list for each side, of which the senders are red."""
+    for name, colour in (("senders_", "red"), ("receivers_", "blue")):
+        waiter = buffer[name]["first_"]
+        for _ in range(MOST_STEPS):
+            if int(waiter) == 0:
+                break
+            yield Found(int(waiter), colour)
+            waiter = waiter["following"]
+        else:
+            yield None
 
 
 def _in_stack(stack: gdb.Value) -> Iterator[Found | None]:
