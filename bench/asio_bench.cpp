@@ -2,6 +2,7 @@
 // tryst in awaitables of Asio, and its own tasks on Asio's executors, beside Asio's own channels:
 // as most programs have them (`any_io_executor`), and in their fastest form: with the concrete
 // executor, and `try_` first, which serves a waiting partner without a turn of the context.
+#include "buffered.hpp"
 #include "families.hpp"
 #include "selects.hpp"
 #include "workloads.hpp"
@@ -144,11 +145,11 @@ template <class Family>
 using locked = experimental::basic_concurrent_channel<
     typename Family::executor, experimental::channel_traits<>, void(std::error_code, item)>;
 
-template <class Channel>
+template <class Channel, std::size_t Buffer = 0>
 class asio_channel {
 public:
     template <class Place>
-    explicit asio_channel(const Place& place) : channel_(place.get_executor()) {}
+    explicit asio_channel(const Place& place) : channel_(place.get_executor(), Buffer) {}
 
     auto send(item it) { return channel_.async_send(std::error_code(), it, use_awaitable()); }
     auto receive() { return channel_.async_receive(use_awaitable()); }
@@ -382,6 +383,23 @@ measurement on_two_executors(const parameters& p) {
               {2, 200, 20'000});
     add_loops("one way, a pool of two threads/" + theirs, hand_over<pooled, tried_in_pool>, 1,
               {2, 200, 20'000});
+
+    using buffered_alone = trying<asio_channel<unlocked<alone>, 64>>;
+    using buffered_shared = trying<asio_channel<locked<shared>, 64>>;
+    using buffered_in_pool = trying<asio_channel<locked<pooled>, 64>>;
+    add_buffered(theirs + ", buffer of 64", hand_over<alone, buffered_alone>,
+                 hand_over<shared, buffered_shared>);
+    add_buffered("tryst on Asio, channel of 64", hand_over<alone, buffered<64>>,
+                 hand_over<shared, buffered<64>>);
+    const std::string in_pool = "buffered, a pool of two threads/";
+    const std::initializer_list<unsigned> pool_sizes{2, 200, 20'000};
+    add_loops(in_pool + theirs + ", buffer of 64", hand_over<pooled, buffered_in_pool>, 1,
+              pool_sizes);
+    add_loops(in_pool + "tryst on Asio, channel of 64", hand_over<pooled, buffered<64>>, 1,
+              pool_sizes);
+    add_loops(in_pool + "tryst on Asio, channel of 1,024", hand_over<pooled, buffered<1'024>>, 1,
+              pool_sizes);
+    add_loops(in_pool + "tryst on Asio, fifo, no buffer", hand_over<pooled, fifo>, 1, pool_sizes);
     return true;
 }();
 

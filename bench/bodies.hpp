@@ -6,6 +6,7 @@
 
 #include "ledger.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <coroutine>
@@ -13,6 +14,7 @@
 #include <exception>
 #include <latch>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <tuple>
@@ -100,6 +102,8 @@ struct both_ways {
 inline item now_ns() {
     return static_cast<item>(std::chrono::nanoseconds(steady::now().time_since_epoch()).count());
 }
+
+inline constexpr std::size_t batch_size = 64;
 
 /// Whether no other thread may use the family's loop, so that its own tasks must close their
 /// meeting place.
@@ -234,6 +238,42 @@ struct bodies {
                 break;
             }
             mine.received(*got);
+        }
+        mine.done();
+    }
+
+    template <class Channel>
+    static task send_batches(Channel& to, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        std::array<item, batch_size> batch;
+        while (!all.over()) {
+            for (item& each : batch) {
+                each = mine.next();
+                mine.gave(each);
+            }
+            static_cast<void>(co_await Family::wait(to.send_all(std::span(batch))));
+        }
+        static_cast<void>(co_await Family::wait(to.send(last)));
+        mine.done();
+    }
+
+    template <class Channel>
+    static task receive_batches(Channel& from, ledger& all, std::size_t id) {
+        participant mine(all, id);
+        std::array<item, batch_size> batch;
+        std::size_t ends = 0;
+        while (ends == 0) {
+            const auto got = co_await Family::wait(from.receive_some(std::span(batch)));
+            for (const item each : std::span(batch).first(*got)) {
+                if (each == last) {
+                    ++ends;
+                } else {
+                    mine.received(each);
+                }
+            }
+        }
+        while (--ends != 0) { // these are for other receivers
+            static_cast<void>(co_await Family::wait(from.send(last)));
         }
         mine.done();
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // tryst in fibers of Boost.Fiber, beside Boost.Fiber's unbuffered channel.
+#include "buffered.hpp"
 #include "selects.hpp"
 #include "workloads.hpp"
 
 #include <tryst/fiber.hpp>
 
 #include <boost/context/fixedsize_stack.hpp>
+#include <boost/fiber/buffered_channel.hpp>
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 #include <boost/fiber/unbuffered_channel.hpp>
@@ -84,6 +86,16 @@ private:
     boost::fibers::unbuffered_channel<item> channel_;
 };
 
+/// It holds one item less than its capacity, which is a power of two.
+class ring_channel {
+public:
+    bool send(item it) { return channel_.push(it) == boost::fibers::channel_op_status::success; }
+    item receive() { return channel_.value_pop(); }
+
+private:
+    boost::fibers::buffered_channel<item> channel_{64};
+};
+
 template <class Channel>
 void add_all(const std::string& name, workload swap, workload latency_of) {
     for (const unsigned loops : {1U, 2U}) {
@@ -100,6 +112,10 @@ void add_all(const std::string& name, workload swap, workload latency_of) {
     add_all<fifo>("tryst on Boost.Fiber", swaps<fibers, meeting>,
                   latency<fibers, one_way<meeting>>);
     add_all<channel>("Boost.Fiber channel", swap_in_two<fibers, channel>, latency<fibers, channel>);
+    add_buffered("Boost.Fiber buffered_channel of 64", hand_over<fibers, ring_channel>,
+                 hand_over<fibers, ring_channel>);
+    add_buffered("tryst on Boost.Fiber, channel of 64", hand_over<fibers, buffered<64>>,
+                 hand_over<fibers, buffered<64>>);
     return true;
 }();
 

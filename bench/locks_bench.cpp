@@ -4,6 +4,7 @@
 // Java's Exchanger, as a program of its own.
 #include "families.hpp"
 #include "mutex_meeting.hpp"
+#include "mutex_ring.hpp"
 #include "workloads.hpp"
 
 #include <condition_variable>
@@ -162,6 +163,11 @@ measurement java([[maybe_unused]] const parameters& p, [[maybe_unused]] const st
               {1, 16, 1'000, 100'000});
     add_loops("one way, senders on one loop, receivers on another/mutex and two lists",
               hand_over<run_loops, lists>, 2, {16, 1'000}, {.apart = true});
+
+    add_buffered("mutex and ring of 64", hand_over<run_loops, mutex_ring<item, 64>>,
+                 hand_over<run_loops, mutex_ring<item, 64>>);
+    add_buffered("mutex and ring of 1,024", hand_over<run_loops, mutex_ring<item, 1'024>>,
+                 hand_over<run_loops, mutex_ring<item, 1'024>>);
 
     const std::string tbb = "tbb::concurrent_bounded_queue, capacity 1 (buffered)";
     add_threads("one way, threads/" + tbb, hand_over<threads, tbb_queue>);

@@ -58,6 +58,13 @@ void add_loops(const std::string& name, workload run, unsigned loops,
     }
 }
 
+void add_buffered(const std::string& name, workload on_one, workload on_two) {
+    add_loops("buffered, one loop/" + name, on_one, 1, {2, 16, 1'000});
+    if (on_two != nullptr) {
+        add_loops("buffered, two loops/" + name, on_two, 2, {1, 100, 10'000});
+    }
+}
+
 void add_threads(const std::string& name, workload run, parameters more) {
     for (const unsigned each : {2U, 4U, 8U, 16U, 32U}) {
         more.loops = each;

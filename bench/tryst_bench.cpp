@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tryst on its own loops and on threads; and what its forms cost: an arena or one slot, stop tokens
 // and deadlines, orders, counters, selections.
+#include "buffered.hpp"
 #include "families.hpp"
 #include "selects.hpp"
 #include "workloads.hpp"
@@ -170,6 +171,16 @@ void add_channel(const std::string& name) {
     add_pauses("latency, threads/tryst", latency<threads, one_way<meeting>>);
     add_channel<fifo>("tryst fifo");
     add_channel<lifo>("tryst lifo");
+
+    using alone = buffered<64, single_threaded>;
+    add_buffered("tryst channel of 64", hand_over<run_loops, buffered<64>>,
+                 hand_over<run_loops, buffered<64>>);
+    add_buffered("tryst channel of 1,024", hand_over<run_loops, buffered<1'024>>,
+                 hand_over<run_loops, buffered<1'024>>);
+    add_buffered("tryst channel of 64, batches of 64", hand_over_batches<run_loops, buffered<64>>,
+                 hand_over_batches<run_loops, buffered<64>>);
+    add_buffered("tryst channel of 64, single_threaded", hand_over<run_loops, alone>, nullptr);
+    add_buffered("tryst fifo, no buffer", hand_over<run_loops, fifo>, hand_over<run_loops, fifo>);
 
     add_loops("variant: deadline, one loop/tryst", swaps<run_loops, with_deadline>, 1, {16});
     add_loops("variant: stop token, one loop/tryst", swaps<run_loops, with_stop_token>, 1, {16});

@@ -52,6 +52,10 @@ void add(const std::string& name, std::function<void(benchmark::State&)> sample)
 void add_loops(const std::string& name, workload run, unsigned loops,
                std::initializer_list<unsigned> tasks, parameters more = {});
 void add_threads(const std::string& name, workload run, parameters more = {});
+/// Registers a one-way workload through a buffer: on one loop, with 2, 16 and 1,000 tasks, and on
+/// two, with 2, 200 and 20,000 tasks together.
+/// @param on_two  null if the implementation works on one loop only.
+void add_buffered(const std::string& name, workload on_one, workload on_two);
 void add_pauses(const std::string& name, workload run);
 
 /// Makes a meeting place, with the family (for its executor) and the patience as arguments if it
@@ -175,6 +179,22 @@ measurement hand_over(const parameters& p) {
         [&](std::size_t id) {
             return id % 2 == 0 ? bodies<Family>::send(at, all, id)
                                : bodies<Family>::receive(at, all, id);
+        },
+        [] {});
+    return all.hand_offs();
+}
+
+/// As `hand_over`, in batches.
+template <class Family, class Channel>
+measurement hand_over_batches(const parameters& p) {
+    ledger all(std::size_t{p.loops} * p.tasks);
+    Family family(p.loops);
+    auto at = make<Channel>(family);
+    cast(
+        family, all, p,
+        [&](std::size_t id) {
+            return id % 2 == 0 ? bodies<Family>::send_batches(at, all, id)
+                               : bodies<Family>::receive_batches(at, all, id);
         },
         [] {});
     return all.hand_offs();
