@@ -90,6 +90,7 @@ public:
     /// An input iterator.
     class iterator {
     public:
+        /// @cond
         using value_type = T;
         using difference_type = std::ptrdiff_t;
         using iterator_concept = std::input_iterator_tag;
@@ -107,16 +108,23 @@ public:
         friend bool operator==(const iterator& at, std::default_sentinel_t /*end*/) noexcept {
             return at.items_->empty();
         }
+        /// @endcond
 
     private:
         items* items_ = nullptr;
     };
 
+    /// @cond
     explicit remaining_items(items&& left) noexcept : items_(std::move(left)) {}
+    /// @endcond
 
+    /// Where the oldest item is that has not been passed.
     iterator begin() noexcept { return iterator(items_); }
+    /// The end of the range.
     static std::default_sentinel_t end() noexcept { return {}; }
+    /// Whether all items have been passed.
     bool empty() const noexcept { return items_.empty(); }
+    /// How many items have not been passed.
     std::size_t size() const noexcept { return items_.size(); }
 
 private:
@@ -234,8 +242,8 @@ public:
     /// @param items  must outlive the operation. Elements that were sent have been moved from.
     /// @param limit  as for `send`.
     /// @returns  an awaitable of `exchange_result<void, std::span<T>>`: success if all were sent,
-    ///   or there are none; or an error, with those that were not sent in `returned()`. It cannot
-    ///   be a case of `select`.
+    ///   or if there are none; or an error, with those that were not sent in `returned()`. It
+    ///   cannot be a case of `select`.
     template <class... Limit>
     [[nodiscard]] auto send_all(std::span<T> items, Limit... limit) noexcept {
         return many_senders::make_exchange(*protocol_, std::move(items), std::move(limit)...);
@@ -299,6 +307,7 @@ public:
     /// @throws nothing.  @allocation as for a send.
     void set_limit(std::size_t limit) noexcept { protocol_->set_limit(limit); }
 
+    /// The latest limit that was set.
     std::size_t limit() const noexcept { return protocol_->limit(); }
 
     /// How many items were in the channel at some moment during the call.
