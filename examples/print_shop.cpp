@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A print shop. Its desk never waits: it queues an order, hires a printer, or turns the order away.
-// Printers answer each order through the channel in it. Used plates go to a disposer. The shop
-// reports when it has opened and when it has closed.
+// Printers answer each order through the channel in it. A thread destroys used plates, which takes
+// long. The shop reports when it has opened and when it has closed.
 #include <tryst/tryst.hpp>
 
 #include <chrono>
@@ -12,67 +12,45 @@
 #include <utility>
 
 namespace {
-
 using namespace std::chrono_literals;
-
 struct answer {
     int number;
     std::string text;
 };
-using answers = tryst::channel<answer>;
 
 struct order {
-    order(int given, std::shared_ptr<answers> to) : number(given), reply(std::move(to)) {}
-    void answer_with(std::string text) const {
-        auto sent = reply->try_send(answer{number, std::move(text)}); // the client may be gone
-        static_cast<void>(sent);
-    }
-
+    order(int given, std::shared_ptr<tryst::channel<answer>> to)
+        : number(given), reply(std::move(to)) {}
     int number;
-    std::shared_ptr<answers> reply;
+    std::shared_ptr<tryst::channel<answer>> reply;
 };
-using orders = tryst::channel<order>;
 
-struct plate {}; // takes long to destroy
+struct plate {};
 
-/// Destroys plates in a thread of its own, so that its users do not wait.
-class disposer {
-public:
-    ~disposer() { plates_.close(); } // the thread takes what is left; then it is joined
-    void dispose(std::unique_ptr<plate> used) noexcept {
-        auto sent = plates_.try_send(std::move(used)); // without memory, it is destroyed here
-        static_cast<void>(sent);
-    }
-
-private:
-    tryst::channel<std::unique_ptr<plate>> plates_{tryst::unlimited};
-    std::jthread thread_{[this] {
-        int count = 0;
-        while (auto used = tryst::sync_wait(plates_.receive())) {
-            ++count;
-        }
-        std::cout << "plates destroyed: " << count << '\n';
-    }};
-};
+/// Sends without a wait. What cannot be sent is destroyed: the receiver is gone, or reads too little.
+template <class T>
+void post(tryst::channel<T>& to, T item) noexcept {
+    auto sent = to.try_send(std::move(item));
+    static_cast<void>(sent);
+}
 
 class shop {
 public:
-    tryst::channel<std::string> states{2}; ///< Has room for both, so that the shop never waits.
+    tryst::channel<std::string> states{2}; // room for both
 
     shop() {
         printers_.spawn(print());
-        tell("open");
+        post<std::string>(states, "open");
     }
+    ~shop() { plates_.close(); } // the disposer takes what is left; then it is joined
 
     void accept(order arrived) {
         auto sent = queue_.try_send(std::move(arrived));
-        if (sent) {
-            return;
-        }
-        if (vacancies_-- > 0) {
+        if (!sent && vacancies_ > 0) {
+            --vacancies_;
             printers_.spawn(print_from(std::move(sent).returned()));
-        } else {
-            sent.returned().answer_with("turned away");
+        } else if (!sent) {
+            post(*sent.returned().reply, answer{sent.returned().number, "turned away"});
         }
     }
 
@@ -81,14 +59,10 @@ public:
         queue_.close();
         printers_.request_stop();
         co_await printers_.join();
-        tell("closed");
+        post<std::string>(states, "closed");
     }
 
 private:
-    void tell(std::string state) {
-        auto sent = states.try_send(std::move(state));
-        static_cast<void>(sent);
-    }
     tryst::task<> print() {
         while (auto next = co_await queue_.receive()) {
             order current = *std::move(next);
@@ -103,12 +77,19 @@ private:
         auto used = std::make_unique<plate>();
         const auto time = current.number == 1 ? 24h : 0h; // a difficult order
         const bool printed = co_await tryst::sleep_for(time, printers_.get_stop_token());
-        current.answer_with(printed ? "printed" : "given up");
-        plates_.dispose(std::move(used));
+        post(*current.reply, answer{current.number, printed ? "printed" : "given up"});
+        post(plates_, std::move(used));
     }
 
-    disposer plates_;
-    orders queue_{1};
+    tryst::channel<std::unique_ptr<plate>> plates_{tryst::unlimited};
+    std::jthread disposer_{[this] {
+        int count = 0;
+        while (auto used = tryst::sync_wait(plates_.receive())) {
+            ++count;
+        }
+        std::cout << "plates destroyed: " << count << '\n';
+    }};
+    tryst::channel<order> queue_{1};
     int vacancies_ = 1;
     tryst::task_scope printers_;
 };
@@ -117,7 +98,7 @@ tryst::task<> visit() {
     shop at;
     auto opened = co_await at.states.receive(1s);
     std::cout << "shop: " << opened.value_or("not open in time") << '\n';
-    auto reply = std::make_shared<answers>(3);
+    auto reply = std::make_shared<tryst::channel<answer>>(3);
     for (int number = 1; number <= 3; ++number) {
         at.accept(order(number, reply));
     }
