@@ -27,7 +27,7 @@ struct order {
 
 struct plate {};
 
-/// Sends without a wait. What cannot be sent is destroyed: the receiver is gone, or reads too little.
+/// Sends without a wait. If there is no room or no receiver, the item is destroyed.
 template <class T>
 void post(tryst::channel<T>& to, T item) noexcept {
     auto sent = to.try_send(std::move(item));
