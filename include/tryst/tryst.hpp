@@ -7,6 +7,7 @@
 #include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/executor.hpp>
+#include <tryst/future.hpp>
 #include <tryst/inplace_stop_token.hpp>
 #include <tryst/join_handle.hpp>
 #include <tryst/loop_executor.hpp>

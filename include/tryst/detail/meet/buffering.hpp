@@ -17,40 +17,20 @@
 
 namespace tryst::detail {
 
-/* Buffering
- * The sections of item_buffer.hpp do all that changes the channel. This file completes, after each
- * section, the party that the section has chosen, and calls the sections again while there is more
- * to do.
- *
- * I55. A party that has moved an item of its own is decided before it completes another party, or
- *      admits one: admission may wait for a selection that is held (I42.5).
- *
- * I56. Between two sections of one call, once another party has been completed, the channel is
- *      pinned (I6). So a party that resumes inline in a call with several sections must not
- *      destroy the channel (channel.hpp). */
-template <class Rules, class Observer>
-class protocol<item_buffer<Rules>, Observer>
-    : public steps<basic_arena<item_buffer<Rules>>, Observer> {
-    using base = steps<basic_arena<item_buffer<Rules>>, Observer>;
+/// The members of a protocol whose sections do all: `Derived::meet(w, may_wait)` calls them.
+template <class Derived, class Arena, class Observer>
+class section_protocol : public steps<Arena, Observer> {
+    using base = steps<Arena, Observer>;
 
 public:
-    using items = typename item_buffer<Rules>::items;
-
-    template <class... Counters>
-    explicit protocol(std::size_t limit, const Counters&... shared) : base(0, shared...) {
-        arena_.list().open(limit);
-    }
-    ~protocol() {
-        static_cast<void>(close_and_take());
-        arena_.drain();
-    }
+    using base::base;
 
     static constexpr bool begins_with_match = false;
 
     /// Moves items without a wait. @returns whether `w` is complete.
     template <class Party = coroutine_party, class W>
     bool try_match(W& w) noexcept {
-        return meet(w, false) == arrival::completed;
+        return derived().meet(w, false) == arrival::completed;
     }
     template <class W>
     bool try_match_in_list(W& w) noexcept {
@@ -65,9 +45,9 @@ public:
     arrival arrive(W& w, bool /*spread*/) noexcept {
         TRYST_TRACE(wait_start, base::name_, std::addressof(w), this);
         if (w.left != 0) { // otherwise there is nothing to count
-            observer_.arrive(w, base::name_);
+            base::observer_.arrive(w, base::name_);
         }
-        return meet(w, true);
+        return derived().meet(w, true);
     }
 
     template <class Party = coroutine_party, class W>
@@ -78,6 +58,43 @@ public:
     template <class W>
     static bool is_in_arena(const W& /*w*/) noexcept {
         return false;
+    }
+
+protected:
+    ~section_protocol() = default;
+
+private:
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+};
+
+/* Buffering
+ * The sections of item_buffer.hpp do all that changes the channel. This file completes, after each
+ * section, the party that the section has chosen, and calls the sections again while there is more
+ * to do.
+ *
+ * I55. A party that has moved an item of its own is decided before it completes another party, or
+ *      admits one: admission may wait for a selection that is held (I42.5).
+ *
+ * I56. Between two sections of one call, once another party has been completed, the channel is
+ *      pinned (I6). So a party that resumes inline in a call with several sections must not
+ *      destroy the channel (channel.hpp). */
+template <class Rules, class Observer>
+class protocol<item_buffer<Rules>, Observer>
+    : public section_protocol<protocol<item_buffer<Rules>, Observer>,
+                              basic_arena<item_buffer<Rules>>, Observer> {
+    using base = section_protocol<protocol, basic_arena<item_buffer<Rules>>, Observer>;
+    friend base;
+
+public:
+    using items = typename item_buffer<Rules>::items;
+
+    template <class... Counters>
+    explicit protocol(std::size_t limit, const Counters&... shared) : base(0, shared...) {
+        arena_.list().open(limit);
+    }
+    ~protocol() {
+        static_cast<void>(close_and_take());
+        arena_.drain();
     }
 
     std::size_t limit() const noexcept { return arena_.list().limit(); }
@@ -189,12 +206,13 @@ private:
     }
 };
 
-/// One side of a channel with a buffer.
+/// One side of a channel with a buffer, or of a future.
 /// @tparam Waiter  a sender or a receiver (item_buffer.hpp).
-template <class Rules, class Waiter>
+/// @tparam Place   where it waits.
+template <class Rules, class Waiter, class Place = item_buffer<Rules>>
 struct buffer_side {
     using own = typename Waiter::own_type;
-    using protocol = detail::protocol<item_buffer<Rules>, typename Rules::observer>;
+    using protocol = detail::protocol<Place, typename Rules::observer>;
     using observer = typename Rules::observer;
     using waiter = Waiter;
     using result = typename Waiter::result_type;

@@ -371,7 +371,7 @@ public:
                 return progress::unfinished;
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
-                const auto committed = decide(*q);
+                const auto committed = commitment::try_commit_party(*q);
                 if (committed == commit_result::held) {
                     return progress::held;
                 }
@@ -422,7 +422,7 @@ public:
                 continue;
             }
             if (sender* const q = closed_ ? nullptr : senders_.front(); q != nullptr) {
-                const auto committed = decide(*q);
+                const auto committed = commitment::try_commit_party(*q);
                 if (committed == commit_result::held) {
                     if (!is_first(w)) {
                         break;
@@ -524,13 +524,7 @@ public:
 private:
     using commit_result = commitment::commit_result;
 
-    struct section {
-        explicit section(typename Rules::lock& of) noexcept : lock(of) { lock.lock(); }
-        section(const section&) = delete;
-        section& operator=(const section&) = delete;
-        ~section() { lock.unlock(); }
-        typename Rules::lock& lock;
-    };
+    using section = lock_section<typename Rules::lock>;
 
     static std::size_t weight_of(const sender& q) noexcept {
         if constexpr (Rules::weighs) {
@@ -567,16 +561,11 @@ private:
         }
     }
 
-    static commit_result decide(waiter& q) noexcept {
-        return q.kind == waiter::kind_type::selecting ? commitment::of(q).try_commit(q)
-                                                      : commit_result::parked;
-    }
-
     /// Takes out the first party that is not stale.
     template <class Party>
     static choice take_out(linked_queue<Party>& from, outcome how) noexcept {
         while (Party* const q = from.front()) {
-            const auto committed = decide(*q);
+            const auto committed = commitment::try_commit_party(*q);
             if (committed == commit_result::held) {
                 return {nullptr, how, committed, true};
             }
@@ -597,7 +586,7 @@ private:
             if (moved == items_per_section) {
                 return {nullptr, outcome::exchanged, commit_result::parked, true};
             }
-            const auto committed = decide(q);
+            const auto committed = commitment::try_commit_party(q);
             if (committed == commit_result::held) {
                 return {nullptr, outcome::exchanged, committed, true};
             }

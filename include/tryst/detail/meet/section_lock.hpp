@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The lock of a channel with a buffer, and what takes its place in a channel of one thread.
+/// The lock of a channel with a buffer or of a future, and what takes its place in a channel of one thread.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
@@ -31,7 +31,7 @@ public:
 
     void unlock() noexcept {
         // [H2] release, pairs with [H1]: this section happens-before the next one. The last access
-        // to the channel of a party whose operation is complete.
+        // to the channel or future of a party whose operation is complete.
         locked_.store(0, std::memory_order_release);
     }
 
@@ -86,6 +86,19 @@ private:
     }
 
     const void* owner_ = nullptr;
+};
+
+/// Holds a lock.
+template <class Lock>
+class lock_section {
+public:
+    explicit lock_section(Lock& of) noexcept : lock_(of) { lock_.lock(); }
+    lock_section(const lock_section&) = delete;
+    lock_section& operator=(const lock_section&) = delete;
+    ~lock_section() { lock_.unlock(); }
+
+private:
+    Lock& lock_;
 };
 
 } // namespace tryst::detail
