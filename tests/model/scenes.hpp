@@ -173,6 +173,7 @@ private:
 std::span<const scene> litmus_scenes();
 std::span<const scene> loop_scenes();
 std::span<const scene> buffer_scenes();
+std::span<const scene> future_scenes();
 /// The scene that a line of scenes.txt is; it refers to the line.
 scene scene_of(std::string_view line);
 /// Lines without names: all exchanges of so many parties, of whatever may end their waits, with and

@@ -102,11 +102,6 @@ public:
         }
     }
 
-    /// As above, if `q` belongs to a selection.
-    static commit_result try_commit_party(waiter& q) noexcept {
-        return q.kind == waiter::kind_type::selecting ? of(q).try_commit(q) : commit_result::parked;
-    }
-
     /// Completes `q`, for which the caller has decided.
     /// @returns whether the caller must post `q`; if not, the caller must not touch it any more.
     bool complete(waiter& q, outcome how, commit_result committed) noexcept {

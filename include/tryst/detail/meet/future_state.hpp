@@ -76,7 +76,9 @@ private:
  *   full --meet-----------------------> over   the item is in the party that came
  *   open --sever----------------------> over   the future ends
  *
- * It is its own arena, with one place. The rules of I52 and I53 hold here, too.
+ * It is its own arena, with one place. I52 and I53 hold here, too, except that a party waits in the
+ * section for a selection that is held. I42 permits this: the lock is like a claimed waiter, because
+ * the selection has left the future behind.
  *
  * I59. An item is in the future only while it is `full`. The section that takes it out, or that
  *      hands it to a waiting party, leaves `over`, from where no section leads back. */
@@ -176,22 +178,19 @@ public:
                        std::memory_order_relaxed);
     }
 
-    /// Sets the item, or none. Ends the promise's use of the future, unless a selection is held.
-    /// @returns `completed`; `closed` if the future is ending; or `held`.
+    /// Sets the item, or none, and ends the promise's use of the future.
     /// @param partner  is set to the party that must be completed, if there is one. Then the future
     ///   is pinned.
-    progress resolve(item* given, choice& partner) noexcept {
+    /// @returns false if the future is ending.
+    bool resolve(item* given, choice& partner) noexcept {
         const section here(lock_);
         if (phase_ == phase::open) {
             partner = take_out(given != nullptr ? outcome::exchanged : outcome::closed);
-            if (partner.more) {
-                return progress::held;
-            }
         }
         // [F10] relaxed: as [F8], and [F11] is followed by a section.
         promise_.store(0, std::memory_order_relaxed);
         if (phase_ != phase::open) {
-            return progress::closed;
+            return false;
         }
         phase_ = phase::over;
         if (partner.party != nullptr) {
@@ -203,7 +202,7 @@ public:
             std::construct_at(std::addressof(item_), std::move(*given));
             phase_ = phase::full;
         }
-        return progress::completed;
+        return true;
     }
 
     // ---- The end of the future.
@@ -234,17 +233,16 @@ private:
     enum class phase : std::uint8_t { open, full, over };
     using section = lock_section<typename Rules::lock>;
 
-    /// `more` says that the party's selection is held.
     choice take_out(outcome how) noexcept {
-        if (waiting_ == nullptr) {
+        using result = commitment::commit_result;
+        receiver* const q = std::exchange(waiting_, nullptr);
+        if (q == nullptr) {
             return {};
         }
-        const auto committed = commitment::try_commit_party(*waiting_);
-        if (committed == commitment::commit_result::held) {
-            return {nullptr, how, committed, true};
-        }
-        receiver* const q = std::exchange(waiting_, nullptr);
-        return {committed == commitment::commit_result::stale ? nullptr : q, how, committed};
+        const auto committed = q->kind == waiter::kind_type::selecting
+                                   ? commitment::of(*q).commit(*q)
+                                   : result::parked;
+        return {committed == result::stale ? nullptr : q, how, committed};
     }
 
     mutable typename Rules::lock lock_;
@@ -271,11 +269,7 @@ public:
         if (!arena_.sever()) {
             detail::spin_until([this] { return !arena_.has_promise(); });
         }
-        choice closed;
-        detail::retry_until([&] {
-            closed = arena_.take_closed();
-            return !closed.more;
-        });
+        const choice closed = arena_.take_closed();
         if (base::complete_chosen(closed)) {
             detail::post(*closed.party);
         }
@@ -288,16 +282,12 @@ public:
     /// Sets the item, or none. The caller has taken the token. The future may end during the call.
     /// @returns whether the item was moved; if not, the future was ending.
     bool resolve(typename Rules::item* given) noexcept {
-        progress now = progress::held;
         choice partner;
-        detail::retry_until([&] {
-            now = arena_.resolve(given, partner);
-            return now != progress::held;
-        });
+        const bool was_open = arena_.resolve(given, partner);
         if (partner.party != nullptr) {
             base::complete_each(partner, [] { return choice{}; }, true);
         }
-        return now == progress::completed;
+        return was_open;
     }
 
 private:

@@ -371,7 +371,7 @@ public:
                 return progress::unfinished;
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
-                const auto committed = commitment::try_commit_party(*q);
+                const auto committed = decide(*q);
                 if (committed == commit_result::held) {
                     return progress::held;
                 }
@@ -422,7 +422,7 @@ public:
                 continue;
             }
             if (sender* const q = closed_ ? nullptr : senders_.front(); q != nullptr) {
-                const auto committed = commitment::try_commit_party(*q);
+                const auto committed = decide(*q);
                 if (committed == commit_result::held) {
                     if (!is_first(w)) {
                         break;
@@ -561,11 +561,16 @@ private:
         }
     }
 
+    static commit_result decide(waiter& q) noexcept {
+        return q.kind == waiter::kind_type::selecting ? commitment::of(q).try_commit(q)
+                                                      : commit_result::parked;
+    }
+
     /// Takes out the first party that is not stale.
     template <class Party>
     static choice take_out(linked_queue<Party>& from, outcome how) noexcept {
         while (Party* const q = from.front()) {
-            const auto committed = commitment::try_commit_party(*q);
+            const auto committed = decide(*q);
             if (committed == commit_result::held) {
                 return {nullptr, how, committed, true};
             }
@@ -586,7 +591,7 @@ private:
             if (moved == items_per_section) {
                 return {nullptr, outcome::exchanged, commit_result::parked, true};
             }
-            const auto committed = commitment::try_commit_party(q);
+            const auto committed = decide(q);
             if (committed == commit_result::held) {
                 return {nullptr, outcome::exchanged, committed, true};
             }
