@@ -1,5 +1,6 @@
 // An item must survive its transfer and fit into the frame of a coroutine. So must a span.
 #include <tryst/exchanger.hpp>
+#include <tryst/future.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/synchronous_channel.hpp>
 #include <tryst/task.hpp>
@@ -58,6 +59,10 @@ const auto refused = &tryst::exchanger<int, traced<endless_span>>::close;
 #elif MISTAKE == 14 // at most one tryst::traced
 const auto refused =
     &tryst::exchanger<int, traced<span<aligned>>, counted, traced<span<std::true_type>>>::close;
+#elif MISTAKE == 15 // tryst::future<T>: T must be
+tryst::future<throwing_move> refused;
+#elif MISTAKE == 16 // tryst::future<T>: T must not be over-aligned
+tryst::future<over_aligned> refused;
 #else
 tryst::exchanger<std::array<int, 2>> arrays;
 tryst::exchanger<int*> pointers;
@@ -65,5 +70,6 @@ tryst::exchanger<aligned> swaps;
 tryst::red_blue_exchanger<aligned, std::unique_ptr<int>> sides;
 tryst::synchronous_channel<aligned> channel;
 tryst::task<aligned> work;
+tryst::future<aligned> reply;
 const auto accepted = &tryst::exchanger<int, traced<span<aligned>>, counted>::close;
 #endif

@@ -84,6 +84,9 @@ BROKEN_BY = {
     "I48": "executor: the destructor does not wait for a poster",
     "I49": "thread numbers: two threads get one number",
     "I50": "counters: a canceller does not pin the exchanger",
+    "I57": "future: the promise keeps its token",
+    "I58": "future: the end of the future reads the promise without the lock",
+    "I59": "future: an item is taken twice",
 }
 
 

@@ -73,7 +73,20 @@ void two() {
         [&] { Promise(std::move(by)); });
 }
 
-/// The same, and a stop.
+/// The end of the future does not wait for a promise that has moved and stays.
+void ended_moved_kept() {
+    auto of = std::make_unique<future<item>>();
+    auto by = std::make_unique<promise<item>>(of->get_promise());
+    promise<item> kept;
+    run_threads([&] { of.reset(); },
+                [&] {
+                    kept = std::move(*by);
+                    by.reset();
+                });
+    require(!kept, "the promise has a future that has ended");
+}
+
+/// A promise and a future on two threads, and a stop.
 template <auto Promise>
 void stopped() {
     stop_source stop;
@@ -152,6 +165,7 @@ constexpr std::array all{
     scene{"future_both_ended", "a future and its promise end", two<drop, leave>},
     scene{"future_ended_moved", "a future ends while its promise moves", two<move_and_set, leave>,
           reaches(given_back)},
+    scene{"future_ended_moved_kept", "the same; the promise stays there", ended_moved_kept},
     scene{"future_stopped", "a get, a set and a stop", stopped<set>,
           reaches(taken, cancelled, given_back)},
     scene{"future_stopped_dropped", "a get, a stop, and a promise that ends", stopped<drop>,

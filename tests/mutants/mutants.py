@@ -54,7 +54,8 @@ ONE_STEP = {"seq_cst": ("acq_rel",), "acq_rel": ("release", "acquire"), "acquire
 SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.hpp": ("fifo",),
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
-             "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",)}
+             "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",),
+             "detail/meet/future_state.hpp": ("future_",)}
 OF_WAIT_LISTS = ("fifo", "lifo", "select_fifo", "select_lifo")
 
 
@@ -752,6 +753,35 @@ def counters() -> Iterator[Mutant]:
     yield Mutant("thread numbers: two threads get one number", numbers, "std::countr_one(seen)", "(seen == 0 ? 0 : 1)")
 
 
+def futures() -> Iterator[Mutant]:
+    """The steps of a future and of its promise."""
+    def mutant(name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
+        return Mutant(f"future: {name}", "detail/meet/future_state.hpp", before, after, also=also)
+
+    yield mutant("the promise keeps its token", "word_.exchange(0, std::memory_order_acquire)", "word_.load(std::memory_order_acquire)")
+    yield mutant("the end of the future takes no token", "word_.exchange(0, std::memory_order_release) != 0", "word_.load(std::memory_order_relaxed) != 0")
+    yield mutant("the end of the future does not wait for the promise",
+                 "            detail::spin_until([this] { return !arena_.has_promise(); });\n", "")
+    yield mutant("the end of the future reads the promise without the lock", "    bool sever() noexcept {\n        const section here(lock_);\n",
+                 "    bool sever() noexcept {\n")
+    yield mutant("the future forgets a promise that moves", "promise_.store(ending ? 0 : reinterpret_cast<std::uintptr_t>(&to),",
+                 "promise_.store(0 * reinterpret_cast<std::uintptr_t>(ending ? nullptr : &to),")
+    yield mutant("a promise moves out of a future that ends", "        const bool ending = phase_ == phase::over;\n", "        const bool ending = false;\n")
+    yield mutant("the future keeps a promise that is set", "        promise_.store(0, std::memory_order_relaxed);\n", "")
+    yield mutant("the completer does not pin the future", "            pin(); // the future may end on a third thread\n", "",
+                 also=("[] { return choice{}; }, true);", "[] { return choice{}; }, false);"))
+    yield mutant("the end of the future does not wait for a completer", "        arena_.drain();\n", "")
+    yield mutant("the end of the future leaves a waiting party",
+                 "        if (base::complete_chosen(closed)) {\n            detail::post(*closed.party);\n        }\n", "")
+    yield mutant("an item is taken twice", "            phase_ = phase::over;\n            w.take(item_);\n", "            w.take(item_);\n")
+    yield mutant("an item that nobody waits for is lost", "            phase_ = phase::full;\n", "")
+    yield mutant("a promise that ends leaves a waiting party", "            partner = take_out(given != nullptr ? outcome::exchanged : outcome::closed);\n",
+                 "            partner = given != nullptr ? take_out(outcome::exchanged) : choice{};\n")
+    yield mutant("a stale party gets the item", "committed == result::stale ? nullptr : q, how", "q, how")
+    yield mutant("a withdrawn party stays", "        waiting_ = nullptr;\n        return true;\n", "        return true;\n")
+    yield mutant("a claimed party withdraws", "            return w.kind == waiter::kind_type::selecting; // it was stale (I53)\n", "            return true;\n")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform."""
     yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
@@ -760,5 +790,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *split(include, WAIT_LISTS),
+    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *futures(), *split(include, WAIT_LISTS),
             *queue(), *stack(), *elimination(), *pool()]

@@ -26,10 +26,10 @@ namespace tryst::detail {
  * Each may end, and the promise may move, while another thread uses the other. The future knows the
  * address of its promise, and the promise has one word with the address of its future.
  *
- * I57. The word of a promise is a token, which is taken out once: by the promise, before each use of
- *      the future, or by the future's end. If the promise has taken it, the future ends only after
- *      the section in which the promise leaves it, or moves. If the future has taken it, the
- *      promise does not touch the future any more.
+ * I57. The word of a promise is a token, which either the promise takes before it uses the future,
+ *      or the future when it ends. If the promise has taken it, the future ends only after the
+ *      section in which the promise leaves it, or moves. If the future has taken it, the promise
+ *      does not touch the future any more.
  *
  * I58. The future reads its promise's address and takes the token in one section. A promise ends or
  *      moves only in a section that changes that address, or after it has lost its token. So the
@@ -77,8 +77,8 @@ private:
  *   open --sever----------------------> over   the future ends
  *
  * It is its own arena, with one place. I52 and I53 hold here, too, except that a party waits in the
- * section for a selection that is held. I42 permits this: the lock is like a claimed waiter, because
- * the selection has left the future behind.
+ * section for a selection that is held. I42 permits this: the lock is like a claimed waiter,
+ * because the selection has left the future behind.
  *
  * I59. An item is in the future only while it is `full`. The section that takes it out, or that
  *      hands it to a waiting party, leaves `over`, from where no section leads back. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// The lock of a channel with a buffer or of a future, and what takes its place in a channel of one thread.
+/// The lock of a channel with a buffer or of a future, and what takes its place in a channel of one
+/// thread.
 /// Standard library only. Never allocates or throws.
 #pragma once
 
