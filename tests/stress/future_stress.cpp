@@ -16,6 +16,7 @@
 #include <chrono>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -147,9 +148,9 @@ TEST_P(FutureStress, KeepsEachItemOnce) {
         at.got.reset();
         EXPECT_EQ(kept.alive.load(std::memory_order_acquire), 0);
     }
-    RecordProperty("failed", ends[0]);
-    RecordProperty("not_taken", ends[1]);
-    RecordProperty("taken", ends[3]);
+    RecordProperty("failed", std::to_string(ends[0]));
+    RecordProperty("not_taken", std::to_string(ends[1]));
+    RecordProperty("taken", std::to_string(ends[3]));
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <tryst/detail/meet/dual_queue.hpp>
 #include <tryst/detail/meet/dual_stack.hpp>
 #include <tryst/detail/platform/cpu.hpp>
+#include <tryst/future.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
@@ -194,6 +195,30 @@ task<> fail_steadily(exchanger<int>& ex, std::vector<std::stop_source>& stops) {
     static_cast<void>(co_await ex.exchange(1));
     EXPECT_EQ(measured.allocated(), 0);
     EXPECT_EQ(measured.freed(), 0);
+}
+
+task<> wait_for_replies() {
+    const since_now measured;
+    for (const bool drops : {false, true}) {
+        future<int> reply;
+        promise<int> given = reply.get_promise();
+        const auto late = co_await reply.get(1us);
+        EXPECT_EQ(late.error(), exchange_errc::timed_out);
+        promise<int> moved = std::move(given);
+        if (drops) {
+            moved = {};
+        } else {
+            EXPECT_TRUE(moved.set(1));
+        }
+        const auto got = co_await reply.get(1h);
+        EXPECT_EQ(got.has_value(), !drops);
+    }
+    EXPECT_EQ(measured.allocated(), 0);
+}
+
+TEST(Allocation, DoesNotHappenInFutures) {
+    run_loop loop;
+    loop.run(wait_for_replies());
 }
 
 TEST(Allocation, DoesNotHappenInExchangesThatFail) {
