@@ -922,6 +922,29 @@ TEST(InlineOfChannels, TheLastWaiterMayDestroyTheChannelThatIsClosed) {
     EXPECT_EQ(ch, nullptr);
 }
 
+detached_coroutine send_then_receive_all(channel<int>& ch, numbers& got) {
+    const auto sent = co_await ch.send(1);
+    EXPECT_EQ(sent, exchange_errc::closed);
+    got = drain(ch);
+}
+
+/// While it is being closed, another party still waits.
+TEST(InlineOfChannels, AChannelThatIsBeingClosedTakesNothing) {
+    for (const std::size_t limit : {0U, 1U}) {
+        channel<int> ch(limit);
+        parties start;
+        const bool has_item = ch.try_send(0).has_value();
+        numbers got{9};
+        send_then_receive_all(ch, got);
+        const auto second = start([&] { return ch.send(2); });
+        ch.close();
+        start.run();
+        EXPECT_EQ(got, has_item ? numbers{0} : numbers());
+        EXPECT_EQ(second.error(), exchange_errc::closed);
+        EXPECT_EQ(ch.size(), 0U);
+    }
+}
+
 // ---- One thread.
 
 TEST(SingleThreaded, IsAChannelWithoutALock) {
