@@ -55,7 +55,10 @@ public:
     }
     ~parcel() {
         if (box_ != nullptr) {
-            fates.at(*box_) = fates.at(*box_) == fate::inside ? fate::destroyed : fates.at(*box_);
+            if (is_destroyed &&
+                (fates.at(*box_) == fate::given || fates.at(*box_) == fate::inside)) {
+                fates.at(*box_) = fate::destroyed; // with the channel
+            }
             delete box_;
         }
     }
@@ -285,6 +288,13 @@ void closer() {
     s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->close(); });
 }
 
+/// The same, and a sender waits.
+void closer_full() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(1); }, [&] { s.receive(); }, [&] { s.at->close(); });
+}
+
 template <std::size_t Limit>
 void taker() {
     stage<plain> s(Limit);
@@ -321,6 +331,31 @@ void heavy_admitted() {
            });
 }
 
+test::detached_coroutine send_bare(heavy& at, std::size_t number) {
+    ++waiting_senders;
+    auto result = co_await at.send(parcel(number));
+    sent(std::move(result), number);
+}
+
+/// A heavy item waits, and a light one would have room.
+void heavy_first() {
+    stage<heavy> s(2);
+    in_order = true;
+    s.try_send(0);
+    send_bare(*s.at, 1);
+    s.play([&] { s.try_send(2); },
+           [&] {
+               s.receive();
+               s.receive();
+           });
+}
+
+/// Heavier than the limit.
+void too_heavy() {
+    stage<heavy> s(1);
+    s.play([&] { s.send(1); }, [&] { s.send(3); }, [&] { s.receive(); });
+}
+
 void limit_raised() {
     stage<plain> s(1);
     s.try_send(0);
@@ -355,6 +390,25 @@ void batch_to_two() {
     stage<plain> s(1);
     s.play([&] { s.receive(); }, [&] { s.receive(); }, [&] { s.send_all<3>(0, s.token()); },
            [&] { s.stop.request_stop(); });
+}
+
+/// A receiver of the first item destroys the channel, while the sender goes on with the second.
+void batch_destroyed() {
+    stage<plain> s(0);
+    s.play(
+        [&, at = s.at.get()] {
+            ++waiting_senders;
+            std::array<parcel, 2> items{parcel(0), parcel(1)};
+            auto result = sync_wait(at->send_all(items));
+            --waiting_senders;
+            require(!result && result.returned().size() == 1, "nobody has received the second");
+            turn_into(1, fate::given, fate::returned, "an item was returned that has left");
+        },
+        [&] {
+            if (s.receive()) {
+                s.destroy();
+            }
+        });
 }
 
 // ---- Destruction
@@ -446,6 +500,31 @@ test::detached_coroutine receive_on(plain& at, serial_loop& here) {
     auto result = co_await at.receive();
     received(std::move(result));
     here.end_work();
+}
+
+test::detached_coroutine send_and_destroy(stage<plain>& s, std::size_t number, serial_loop& here) {
+    ++waiting_senders;
+    auto result = co_await s.at->send(parcel(number));
+    sent(std::move(result), number);
+    s.destroy();
+    here.end_work();
+}
+
+/// A batch of receivers admits two senders, of which the first destroys the channel at once. The
+/// items that are left go with it.
+void admitted_destroys() {
+    stage<plain> s(2);
+    s.try_send(0);
+    s.try_send(1);
+    serial_loop loop;
+    {
+        const executor_scope here(loop.executor());
+        loop.begin_work();
+        loop.begin_work();
+        send_and_destroy(s, 2, loop);
+        send_on(*s.at, 3, loop, {});
+    }
+    s.play([&] { loop.run([] {}); }, [&] { s.receive_some<2>(); });
 }
 
 template <std::size_t Limit>
@@ -578,10 +657,13 @@ constexpr std::array all{
     scene{"buffer_tries_one", "the same, and a buffer", tries<1>},
     scene{"buffer_closer", "a close", closer<0>},
     scene{"buffer_closer_one", "the same, and a buffer", closer<1>},
+    scene{"buffer_closer_full", "the same, and a sender waits", closer_full},
     scene{"buffer_taker", "a close that takes the items", taker<1>},
     scene{"buffer_two_closers", "a close, and one that takes the items", two_closers},
     scene{"buffer_heavy_withdraws", "a heavy item leaves, a light one has room", heavy_withdraws},
     scene{"buffer_heavy_admitted", "a heavy item waits for two light ones", heavy_admitted},
+    scene{"buffer_heavy_first", "a light item does not pass a heavy one", heavy_first},
+    scene{"buffer_too_heavy", "items that are heavier than the limit", too_heavy},
     scene{"buffer_limit_raised", "two senders wait, and the limit rises by two", limit_raised},
     scene{"buffer_limit_raised_from_nothing", "a rendezvous gets a buffer",
           limit_raised_from_nothing},
@@ -591,6 +673,10 @@ constexpr std::array all{
           batch_over_two<0>},
     scene{"buffer_batch_over_two_one", "the same, and a buffer", batch_over_two<1>},
     scene{"buffer_batch_to_two", "a batch serves two receivers; a stop", batch_to_two},
+    scene{"buffer_batch_destroyed", "a receiver of its first item destroys the channel",
+          batch_destroyed},
+    scene{"buffer_admitted_destroys", "one of two admitted senders destroys the channel",
+          admitted_destroys},
     scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
           destroyed_by_receiver<0>},
     scene{"buffer_destroyed_by_receiver_one", "the same, and a buffer", destroyed_by_receiver<1>},

@@ -55,7 +55,8 @@ SCENES_OF = {"detail/meet/dual_queue.hpp": ("fifo",), "detail/meet/segment_list.
              "detail/meet/dual_stack.hpp": ("lifo",), "detail/meet/node_pool.hpp": ("fifo", "lifo"),
              "detail/meet/commitment.hpp": ("select",), "detail/meet/selection.hpp": ("select",),
              "detail/meet/selection_cases.hpp": ("select",), "loop_executor.hpp": ("executor_",),
-             "detail/meet/future_state.hpp": ("future_",)}
+             "detail/meet/future_state.hpp": ("future_",), "detail/meet/item_buffer.hpp": ("buffer_",),
+             "detail/meet/buffering.hpp": ("buffer_", "future_"), "detail/meet/section_lock.hpp": ("buffer_", "future_")}
 OF_WAIT_LISTS = ("fifo", "lifo", "select_fifo", "select_lifo")
 
 
@@ -573,10 +574,9 @@ def select() -> Iterator[Mutant]:
                  "            q.state.complete(nothing);\n")
     own = "        set_own_outcome(w, outcome::exchanged);\n"
     ends = ("        end_swap(complete_in_list(q, outcome::exchanged), q, moving);\n",
-            "        end_swap(suspended, q, moving);\n")
+            "        end_swap(complete_case(q, outcome::exchanged, committed), q, moving);\n")
     yield mutant(steps, "the owner decides after it has posted its partner", own + ends[0], ends[0] + own)
-    yield mutant(steps, "the owner decides after it has posted another selection", ends[1], ends[1] + own,
-                 also=(own + "        commitment& its", "        commitment& its"))
+    yield mutant(steps, "the owner decides after it has posted another selection", own + ends[1], ends[1] + own)
     yield mutant(steps, "the owner does not decide", "            w.decide(); // before its partner is posted (I42.5)\n", "")
     yield mutant(steps, "a waiter of a selection is taken for another", "q.kind == waiter::kind_type::selecting) {\n            return swap_with_case", "false) {\n            return swap_with_case")
     yield mutant(steps, "a party swaps with a stale waiter",
@@ -669,9 +669,10 @@ def interleavings() -> Iterator[Mutant]:
                  "        const state was = word_.load(std::memory_order_acquire);\n"
                  "        word_.store(how, std::memory_order_release);\n        return was;\n")
     yield Mutant("select: a selection is not held while it registers", commitment, "word_{held};", "word_{open};")
-    leave = ("        if (suspended && its.leave_parked != nullptr) {\n            its.leave_parked(its);\n        }\n")
-    end = "        end_swap(suspended, q, moving);\n"
-    yield Mutant("select: a partner leaves the other lists after it has posted the owner", steps, leave + end, end + leave)
+    yield Mutant("select: a partner leaves the other lists after it has posted the owner", steps,
+                 "        if (suspended && its.leave_parked != nullptr) {\n",
+                 "        if (suspended) {\n            post(q);\n            its.leave_parked(its);\n            return false;\n"
+                 "        }\n        if (false) {\n")
     yield Mutant("parker: an owner falls asleep although the token is there", parker, "word_.sleep(no_token);",
                  "word_.sleep(word_.value.load(std::memory_order_relaxed));")
 
@@ -741,9 +742,9 @@ def counters() -> Iterator[Mutant]:
     steps, observer, numbers = "detail/meet/steps.hpp", "detail/meet/observer.hpp", "detail/platform/thread_number.hpp"
     yield Mutant("counters: a canceller does not pin the exchanger", steps,
                  "            arena_.pin();\n            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
-                 "                observer_.ended(w, why);\n            }\n            arena_.unpin();\n",
+                 "                observer_.ended(w, why);\n            }\n            if constexpr",
                  "            const bool out = arena_.list().withdraw(w, W::side);\n            if (out) {\n"
-                 "                observer_.ended(w, why);\n            }\n")
+                 "                observer_.ended(w, why);\n            }\n            arena_.pin();\n            if constexpr")
     yield Mutant("counters: a party that moves from the arena counts as one more", observer,
                  "            if (!w.began.is_set()) [[likely]] {\n", "            if (true) {\n")
     yield Mutant("counters: a stale waiter is not counted", steps,
@@ -782,6 +783,51 @@ def futures() -> Iterator[Mutant]:
     yield mutant("a claimed party withdraws", "            return w.kind == waiter::kind_type::selecting; // it was stale (I53)\n", "            return true;\n")
 
 
+def buffers() -> Iterator[Mutant]:
+    """The sections of a channel with a buffer, and what follows them."""
+    file, protocol = "detail/meet/item_buffer.hpp", "detail/meet/buffering.hpp"
+
+    def mutant(where: str, name: str, before: str, after: str, also: tuple[str, str] | None = None) -> Mutant:
+        return Mutant(f"buffer: {name}", where, before, after, also=also)
+
+    yield mutant("detail/meet/section_lock.hpp", "a section takes no lock", "lock_(of) { lock_.lock(); }", "lock_(of) {}")
+    yield mutant(file, "a receiver that makes room admits nobody",
+                 "        if (admits()) {\n            partner = admit_first(seen);\n        }\n", "")
+    yield mutant(file, "a withdrawal admits nobody", "leave_admits = Rules::weighs && W::side == colour::red;", "leave_admits = false;")
+    yield mutant(protocol, "a higher limit admits nobody", "        base::admit(false);\n", "")
+    yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
+    yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
+    yield mutant(file, "senders are admitted to a closed channel", "q != nullptr && !closed_ && fits(*q)", "q != nullptr && fits(*q)")
+    yield mutant(file, "the withdrawal of a stale waiter fails", "return w.kind == waiter::kind_type::selecting; // it was stale (I53)",
+                 "return false;")
+    yield mutant(file, "a claimed waiter withdraws", "return w.kind == waiter::kind_type::selecting; // it was stale (I53)",
+                 "return true;")
+    yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
+    yield mutant(protocol, "a batch does not pin the channel", "                    if (!std::exchange(pinned, true)) {\n",
+                 "                    if (false && std::exchange(pinned, true)) {\n")
+    yield mutant("detail/meet/steps.hpp", "several admissions do not pin the channel",
+                 "            if (!pinned) {\n                arena_.pin();\n                pinned = true;\n            }\n", "")
+    own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
+    yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
+                 also=("pinned);\n                }\n                return arrival::completed;",
+                       "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
+                       "                return arrival::completed;"))
+    yield mutant(file, "an arrival passes a sender that waits", "if (senders_.front() != nullptr || !fits(w)) {", "if (!fits(w)) {")
+    yield mutant(file, "a close leaves the senders", "            taken = take_out(senders_, outcome::closed);\n", "            return taken;\n")
+    yield mutant(protocol, "a close pins the channel too late", "        arena_.pin();\n        arena_.list().close();\n",
+                 "        arena_.list().close();\n        arena_.pin();\n")
+    yield mutant(protocol, "a close that takes the items pins the channel too late",
+                 "        arena_.pin();\n        items left = arena_.list().close_and_take();\n",
+                 "        items left = arena_.list().close_and_take();\n        arena_.pin();\n")
+    yield mutant(file, "a closed channel keeps its items", "            if (!items_.empty()) {\n                seen.paired",
+                 "            if (!items_.empty() && !closed_) {\n                seen.paired")
+    yield mutant(file, "a closed channel takes an item", "            if (closed_) {\n                return progress::closed;\n            }\n"
+                 "            if (moved", "            if (moved")
+    yield mutant(file, "an item that is too heavy never has room", "(items_.empty() || (inside_", "((inside_")
+    yield mutant(file, "a received item keeps its weight", "                inside_ -= items_.front().weight;\n", "")
+    yield mutant(file, "a receiver that gets an item is not completed", "                partner = {q, outcome::exchanged, committed};\n", "")
+
+
 def platform() -> Iterator[Mutant]:
     """[P1], in the model's own platform."""
     yield Mutant("P1 in the model: release -> relaxed", "../../tests/model/platform.hpp",
@@ -790,5 +836,5 @@ def platform() -> Iterator[Mutant]:
 
 
 def all_mutants(include: Path) -> list[Mutant]:
-    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *futures(), *split(include, WAIT_LISTS),
+    return [*platform(), *split(include, FILES), *logic(), *interleavings(), *select(), *executors(), *counters(), *futures(), *buffers(), *split(include, WAIT_LISTS),
             *queue(), *stack(), *elimination(), *pool()]
