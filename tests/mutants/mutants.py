@@ -774,7 +774,7 @@ def futures() -> Iterator[Mutant]:
     yield mutant("the end of the future does not wait for a completer", "        arena_.drain();\n", "")
     yield mutant("the end of the future leaves a waiting party",
                  "        if (base::complete_chosen(closed)) {\n            detail::post(*closed.party);\n        }\n", "")
-    yield mutant("an item is taken twice", "            phase_ = phase::over;\n            w.take(item_);\n", "            w.take(item_);\n")
+    yield mutant("an item is taken twice", "            phase_ = phase::over;\n            w.take(held);\n", "            w.take(held);\n")
     yield mutant("an item that nobody waits for is lost", "            phase_ = phase::full;\n", "")
     yield mutant("a promise that ends leaves a waiting party", "            partner = take_out(given != nullptr ? outcome::exchanged : outcome::closed);\n",
                  "            partner = given != nullptr ? take_out(outcome::exchanged) : choice{};\n")

@@ -23,8 +23,6 @@ class section_protocol : public steps<Arena, Observer> {
     using base = steps<Arena, Observer>;
 
 public:
-    using base::base;
-
     static constexpr bool begins_with_match = false;
 
     /// Moves items without a wait. @returns whether `w` is complete.
@@ -64,6 +62,11 @@ protected:
     ~section_protocol() = default;
 
 private:
+    friend Derived;
+    template <class... Counters>
+    explicit section_protocol(std::size_t capacity, const Counters&... shared)
+        : base(capacity, shared...) {}
+
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 };
 

@@ -96,7 +96,7 @@ public:
     future_state& operator=(const future_state&) = delete;
     ~future_state() {
         if (phase_ == phase::full) {
-            std::destroy_at(std::addressof(item_));
+            std::destroy_at(std::addressof(held));
         }
     }
 
@@ -129,8 +129,8 @@ public:
         const section here(lock_);
         if (phase_ == phase::full) {
             phase_ = phase::over;
-            w.take(item_);
-            std::destroy_at(std::addressof(item_));
+            w.take(held);
+            std::destroy_at(std::addressof(held));
             return progress::completed;
         }
         if (phase_ == phase::over) {
@@ -199,7 +199,7 @@ public:
                 static_cast<receiver*>(partner.party)->take(*given);
             }
         } else if (given != nullptr) {
-            std::construct_at(std::addressof(item_), std::move(*given));
+            std::construct_at(std::addressof(held), std::move(*given));
             phase_ = phase::full;
         }
         return true;
@@ -252,7 +252,7 @@ private:
     phase phase_ = phase::open;
     bool has_had_promise_ = false;
     union {
-        item item_;
+        item held;
     };
 };
 
