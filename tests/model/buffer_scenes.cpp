@@ -295,6 +295,14 @@ void closer_full() {
     s.play([&] { s.send(1); }, [&] { s.receive(); }, [&] { s.at->close(); });
 }
 
+/// The item that was there before the close can be received after it.
+void left_over() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { require(s.receive(), "a closed channel keeps its item"); },
+           [&] { s.at->close(); });
+}
+
 template <std::size_t Limit>
 void taker() {
     stage<plain> s(Limit);
@@ -348,6 +356,20 @@ void heavy_first() {
                s.receive();
                s.receive();
            });
+}
+
+/// An item that leaves makes room for its weight.
+void weight_freed() {
+    stage<heavy> s(3);
+    s.try_send(0);
+    s.try_send(1);
+    s.play(
+        [&] {
+            s.receive();
+            s.try_send(2);
+            require(s.at->size() == 2, "there was no room for an item");
+        },
+        [&] { s.try_send(3); });
 }
 
 /// Heavier than the limit.
@@ -641,6 +663,27 @@ void select_admits_select() {
         [&] { select_receive(a, b, a.token()); }, [&] { a.stop.request_stop(); });
 }
 
+test::detached_coroutine send_then_try(plain& at, plain& then) {
+    ++waiting_senders;
+    auto result = co_await at.send(parcel(1));
+    sent(std::move(result), 1);
+    ++waiting_senders;
+    sent(then.try_send(parcel(2)), 2);
+}
+
+/// A selection takes an item and admits a sender, which resumes inline and comes to the other
+/// channel of the selection (I55).
+template <bool Swapped>
+void select_admits_inline() {
+    stage<plain> s(1, 1);
+    plain& full = Swapped ? s.beside : *s.at;
+    plain& empty = Swapped ? *s.at : s.beside;
+    ++waiting_senders;
+    sent(full.try_send(parcel(0)), 0);
+    send_then_try(full, empty);
+    s.play([&] { select_receive(s, s.beside); });
+}
+
 constexpr std::array all{
     scene{"buffer_rendezvous", "two items without a buffer", pairs<0>},
     scene{"buffer_of_one", "two items through a buffer of one", pairs<1>},
@@ -658,11 +701,13 @@ constexpr std::array all{
     scene{"buffer_closer", "a close", closer<0>},
     scene{"buffer_closer_one", "the same, and a buffer", closer<1>},
     scene{"buffer_closer_full", "the same, and a sender waits", closer_full},
+    scene{"buffer_left_over", "an item is received after the close", left_over},
     scene{"buffer_taker", "a close that takes the items", taker<1>},
     scene{"buffer_two_closers", "a close, and one that takes the items", two_closers},
     scene{"buffer_heavy_withdraws", "a heavy item leaves, a light one has room", heavy_withdraws},
     scene{"buffer_heavy_admitted", "a heavy item waits for two light ones", heavy_admitted},
     scene{"buffer_heavy_first", "a light item does not pass a heavy one", heavy_first},
+    scene{"buffer_weight_freed", "an item leaves with its weight", weight_freed},
     scene{"buffer_too_heavy", "items that are heavier than the limit", too_heavy},
     scene{"buffer_limit_raised", "two senders wait, and the limit rises by two", limit_raised},
     scene{"buffer_limit_raised_from_nothing", "a rendezvous gets a buffer",
@@ -698,6 +743,10 @@ constexpr std::array all{
     scene{"buffer_select_closed", "a case is closed while another has an item", select_closed},
     scene{"buffer_select_admits_select", "a selection makes room for another",
           select_admits_select},
+    scene{"buffer_select_admits_inline", "a selection makes room for a party that resumes inline",
+          select_admits_inline<false>},
+    scene{"buffer_select_admits_inline_swapped", "the same, and the other channel",
+          select_admits_inline<true>},
 };
 
 } // namespace
