@@ -15,6 +15,7 @@
 #include <tryst/result.hpp>
 #include <tryst/wait_limit.hpp>
 
+#include <memory>
 #include <utility>
 
 namespace tryst {
@@ -62,7 +63,7 @@ public:
     /// @sync     everything before this call happens-before the return of `get` or `try_get`.
     ///   Everything before the destruction of the future happens-before a return of `closed`.
     exchange_result<void, T> set(T item) noexcept {
-        if (protocol* const with = take(); with != nullptr && with->resolve(&item)) {
+        if (protocol* const with = take(); with != nullptr && with->resolve(std::addressof(item))) {
             return exchange_result<void, T>(detail::nothing());
         }
         return {exchange_errc::closed, std::move(item)};
