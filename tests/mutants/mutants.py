@@ -778,9 +778,9 @@ def futures() -> Iterator[Mutant]:
     yield mutant("an item that nobody waits for is lost", "            phase_ = phase::full;\n", "")
     yield mutant("a promise that ends leaves a waiting party", "            partner = take_out(given != nullptr ? outcome::exchanged : outcome::closed);\n",
                  "            partner = given != nullptr ? take_out(outcome::exchanged) : choice{};\n")
-    yield mutant("a stale party gets the item", "committed == result::stale ? nullptr : q, how", "q, how")
+    yield mutant("a stale party gets the item", "if (committed == result::stale) {", "if (false) {")
     yield mutant("a withdrawn party stays", "        waiting_ = nullptr;\n        return true;\n", "        return true;\n")
-    yield mutant("a claimed party withdraws", "            return w.kind == waiter::kind_type::selecting; // it was stale (I53)\n", "            return true;\n")
+    yield mutant("a claimed party withdraws", "if (waiting_ != &w) {\n            return false;", "if (waiting_ != &w) {\n            return true;")
 
 
 def buffers() -> Iterator[Mutant]:
@@ -798,10 +798,10 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
     yield mutant(file, "senders are admitted to a closed channel", "q != nullptr && !closed_ && fits(*q)", "q != nullptr && fits(*q)")
-    yield mutant(file, "the withdrawal of a stale waiter fails", "return w.kind == waiter::kind_type::selecting; // it was stale (I53)",
-                 "return false;")
-    yield mutant(file, "a claimed waiter withdraws", "return w.kind == waiter::kind_type::selecting; // it was stale (I53)",
-                 "return true;")
+    yield mutant(file, "a stale waiter is not handed back", "        q.state.complete(*arena_); // its owner may be withdrawing it (I5)\n",
+                 "")
+    yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
+                 "if (!w.is_linked()) {\n            return true;")
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
     yield mutant(protocol, "a batch does not pin the channel", "                    if (!std::exchange(pinned, true)) {\n",
                  "                    if (false && std::exchange(pinned, true)) {\n")

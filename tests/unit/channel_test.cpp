@@ -855,6 +855,18 @@ TEST(SelectOfChannels, ASendThatLeavesTheHeadAdmitsTheOthers) {
     EXPECT_EQ(drain(ch), (numbers{6, 4}));
 }
 
+TEST(SelectOfChannels, MayEndAfterTheChannel) {
+    std::optional<channel<int>> ch(1);
+    parties start;
+    std::stop_source stop;
+    const auto chooses = start([&] { return select(ch->receive(), stop.get_token()); });
+    EXPECT_TRUE(chooses.waits());
+    stop.request_stop(); // the party leaves the channel when it runs
+    ch.reset();
+    start.run();
+    EXPECT_EQ(chooses->index(), select_npos);
+}
+
 #ifndef NDEBUG
 TEST(SelectOfChannels, IsOnOneSideOfEach) {
     EXPECT_DEATH(

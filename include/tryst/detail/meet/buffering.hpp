@@ -93,7 +93,7 @@ public:
 
     template <class... Counters>
     explicit protocol(std::size_t limit, const Counters&... shared) : base(0, shared...) {
-        arena_.list().open(limit);
+        arena_.list().open(limit, arena_);
     }
     ~protocol() {
         static_cast<void>(close_and_take());
@@ -200,7 +200,7 @@ private:
         const auto next = [this] {
             choice closed;
             detail::retry_until([&] {
-                closed = arena_.list().take_closed();
+                closed = arena_.list().take_closed(observer_);
                 return closed.party != nullptr || !closed.more;
             });
             return closed;

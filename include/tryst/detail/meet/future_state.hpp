@@ -148,7 +148,7 @@ public:
     bool withdraw(receiver& w, colour /*side*/) noexcept {
         const section here(lock_);
         if (waiting_ != &w) {
-            return w.kind == waiter::kind_type::selecting; // it was stale (I53)
+            return false;
         }
         waiting_ = nullptr;
         return true;
@@ -242,7 +242,11 @@ private:
         const auto committed = q->kind == waiter::kind_type::selecting
                                    ? commitment::of(*q).commit(*q)
                                    : result::parked;
-        return {committed == result::stale ? nullptr : q, how, committed};
+        if (committed == result::stale) {
+            q->state.complete(*this); // its owner may be withdrawing it (I5)
+            return {};
+        }
+        return {q, how, committed};
     }
 
     mutable typename Rules::lock lock_;

@@ -5,6 +5,7 @@
 /// Standard library only. Never throws; allocates only in its constructor and in `grow`.
 #pragma once
 
+#include <tryst/detail/meet/arena.hpp>
 #include <tryst/detail/meet/commitment.hpp>
 #include <tryst/detail/meet/item_queue.hpp>
 #include <tryst/detail/meet/item_requirements.hpp>
@@ -282,8 +283,8 @@ enum class progress : std::uint8_t {
  *
  * I53. A party that finds a waiter of a selection commits to it under the lock (I41), and takes it
  *      out and moves items only then. If the selection is held, it leaves the section before it
- *      waits (I42). If the waiter is stale, it takes it out and does not touch it after the
- *      section. So the owner's withdrawal succeeds whether or not the waiter is still in the list.
+ *      waits (I42). If the waiter is stale, it takes it out and hands it back (I41) in the section,
+ *      because the channel may end before the owner withdraws the waiter.
  *
  * I54. Senders are admitted in the order in which they came: no arrival passes a sender that waits,
  *      even if there would be room for its item. */
@@ -316,8 +317,9 @@ public:
 
     /// Call once, before the channel is used.
     /// @throws std::bad_alloc.
-    void open(std::size_t limit) {
+    void open(std::size_t limit, basic_arena<item_buffer>& in) {
         limit_ = limit;
+        arena_ = &in;
         // So that a small buffer never allocates later: its items may be in two blocks.
         for (int i = 0; limit != 0 && i != 2; ++i) {
             if (!grow()) {
@@ -375,10 +377,11 @@ public:
                 if (committed == commit_result::held) {
                     return progress::held;
                 }
-                receivers_.remove(*q);
                 if (committed == commit_result::stale) {
+                    hand_back(receivers_, *q, seen);
                     continue;
                 }
+                receivers_.remove(*q);
                 for (bool first = true; w.left != 0 && q->left != 0 && moved != items_per_section;
                      ++moved, first = false) {
                     seen.paired(w, w.left == 1);
@@ -430,7 +433,7 @@ public:
                     return progress::held;
                 }
                 if (committed == commit_result::stale) {
-                    senders_.remove(*q);
+                    hand_back(senders_, *q, seen);
                     continue;
                 }
                 seen.paired(w, is_first(w));
@@ -470,11 +473,11 @@ public:
     }
 
     /// Takes out the first waiting sender, for which there is no memory.
-    choice refuse() noexcept {
+    choice refuse(observer& seen) noexcept {
         const section here(lock_);
         choice refused;
         if (admits()) {
-            refused = take_out(senders_, outcome::out_of_memory);
+            refused = take_out(senders_, outcome::out_of_memory, seen);
             refused.more = refused.more || admits();
         }
         return refused;
@@ -485,7 +488,7 @@ public:
     bool withdraw(W& w, colour /*side*/) noexcept {
         const section here(lock_);
         if (!w.is_linked()) {
-            return w.kind == waiter::kind_type::selecting; // it was stale (I53)
+            return false;
         }
         if constexpr (W::side == colour::red) {
             senders_.remove(w);
@@ -509,11 +512,11 @@ public:
     }
 
     /// Takes out a waiting party. Precondition: closed.
-    choice take_closed() noexcept {
+    choice take_closed(observer& seen) noexcept {
         const section here(lock_);
-        choice taken = take_out(receivers_, outcome::closed);
+        choice taken = take_out(receivers_, outcome::closed, seen);
         if (taken.party == nullptr && !taken.more) {
-            taken = take_out(senders_, outcome::closed);
+            taken = take_out(senders_, outcome::closed, seen);
         }
         taken.more = taken.more || receivers_.front() != nullptr || senders_.front() != nullptr;
         return taken;
@@ -566,18 +569,27 @@ private:
                                                       : commit_result::parked;
     }
 
+    /// Takes out `q`, which is stale. It must not be touched any more.
+    template <class Party>
+    void hand_back(linked_queue<Party>& from, Party& q, observer& seen) noexcept {
+        from.remove(q);
+        seen.ended(q, outcome::not_selected);
+        q.state.complete(*arena_); // its owner may be withdrawing it (I5)
+    }
+
     /// Takes out the first party that is not stale.
     template <class Party>
-    static choice take_out(linked_queue<Party>& from, outcome how) noexcept {
+    choice take_out(linked_queue<Party>& from, outcome how, observer& seen) noexcept {
         while (Party* const q = from.front()) {
             const auto committed = decide(*q);
             if (committed == commit_result::held) {
                 return {nullptr, how, committed, true};
             }
-            from.remove(*q);
             if (committed != commit_result::stale) {
+                from.remove(*q);
                 return {q, how, committed};
             }
+            hand_back(from, *q, seen);
         }
         return {};
     }
@@ -596,7 +608,7 @@ private:
                 return {nullptr, outcome::exchanged, committed, true};
             }
             if (committed == commit_result::stale) {
-                senders_.remove(q);
+                hand_back(senders_, q, seen);
                 continue;
             }
             seen.count(counted_event::wait, q.left != 1);
@@ -616,6 +628,7 @@ private:
     items items_;
     linked_queue<sender> senders_;
     linked_queue<receiver> receivers_;
+    basic_arena<item_buffer>* arena_ = nullptr; ///< Which this is in.
 };
 
 } // namespace tryst::detail

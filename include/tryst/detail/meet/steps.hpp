@@ -174,7 +174,7 @@ protected:
                 return next.committed != commitment::commit_result::held;
             });
             if (next.how == outcome::out_of_memory && !arena_.list().grow()) {
-                next = arena_.list().refuse();
+                next = arena_.list().refuse(observer_);
             }
         } while (next.party == nullptr && next.more);
         return next;
