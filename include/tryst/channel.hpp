@@ -142,8 +142,8 @@ private:
 /// Parties of all kinds can use one channel, as with `exchanger`. Any thread may call any member at
 /// any time, except the constructor and the destructor. Progress: blocking, because the members use
 /// a lock for a few instructions. A thread that loses its processor there delays the others
-/// (docs/channels.md). Moves of items, and the function of `weighted`, may run under the lock, so
-/// they must not use the channel.
+/// (docs/channels.md). Moves of items, the destructors of items that were moved from, and the
+/// function of `weighted` may run under the lock, so they must not use the channel.
 ///
 /// Allocation: the constructor allocates. After that, only a send allocates, and only if more items
 /// are in the channel than ever before; items are in blocks of up to 64. If there is no memory, the

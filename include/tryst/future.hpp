@@ -106,8 +106,8 @@ private:
 /// @progress    blocking, as for `promise`.
 /// @allocation  none.
 /// @tparam T  the type of the item: any object type whose move constructor and destructor do not
-///   throw, and that is not over-aligned. Its move constructor may run under a lock, so it must not
-///   use the future or the promise.
+///   throw, and that is not over-aligned. Both may run under a lock, so they must not use the
+///   future or the promise.
 template <class T>
 class future {
     using rules = typename promise<T>::rules;

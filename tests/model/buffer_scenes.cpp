@@ -204,6 +204,7 @@ struct stage {
                     "a sender waits although there is room");
             require(std::is_same_v<Channel, heavy> || waiting_senders == 0 || inside >= at->limit(),
                     "a sender waits although there is room for its item");
+            require(!nobody_stays || waiting_senders + waiting_receivers == 0, "a party waits");
             require(!at->is_closed() || waiting_senders + waiting_receivers == 0,
                     "a party waits in a closed channel");
             at->close();
@@ -223,6 +224,7 @@ struct stage {
     std::unique_ptr<Channel> at;
     Channel beside; ///< For selections.
     stop_source stop;
+    bool nobody_stays = false; ///< At rest.
 };
 
 // ---- Threads
@@ -321,6 +323,7 @@ void two_closers() {
 /// A heavy item waits at the head, and leaves; a light one behind it has room.
 void heavy_withdraws() {
     stage<heavy> s(2);
+    s.nobody_stays = true;
     s.try_send(0);
     s.play([&] { s.send(1, s.token()); }, [&] { s.send(2); }, [&] { s.stop.request_stop(); });
 }
@@ -678,10 +681,33 @@ void select_admits_inline() {
     stage<plain> s(1, 1);
     plain& full = Swapped ? s.beside : *s.at;
     plain& empty = Swapped ? *s.at : s.beside;
-    ++waiting_senders;
-    sent(full.try_send(parcel(0)), 0);
-    send_then_try(full, empty);
-    s.play([&] { select_receive(s, s.beside); });
+    s.play([&] { select_receive(s, s.beside); },
+           [&] {
+               ++waiting_senders;
+               sent(full.try_send(parcel(0)), 0);
+               send_then_try(full, empty);
+           });
+}
+
+test::detached_coroutine select_on(stage<plain>& s, serial_loop& here) {
+    ++waiting_receivers;
+    auto one = co_await select(s.at->receive(), s.beside.receive(), s.token());
+    --waiting_receivers;
+    require(one.index() == select_npos || !one.get<0>(), "nobody sends");
+    here.end_work();
+}
+
+/// A selection waits while its channel is destroyed. A stop may have ended it, but it has not left
+/// the channel (I53).
+void select_outlives_channel() {
+    stage<plain> s(1);
+    serial_loop loop;
+    {
+        const executor_scope here(loop.executor());
+        loop.begin_work();
+        select_on(s, loop);
+    }
+    s.play([&] { loop.run([] {}); }, [&] { s.destroy(); }, [&] { s.stop.request_stop(); });
 }
 
 constexpr std::array all{
@@ -743,6 +769,8 @@ constexpr std::array all{
     scene{"buffer_select_closed", "a case is closed while another has an item", select_closed},
     scene{"buffer_select_admits_select", "a selection makes room for another",
           select_admits_select},
+    scene{"buffer_select_outlives_channel", "a channel is destroyed under a selection; a stop",
+          select_outlives_channel},
     scene{"buffer_select_admits_inline", "a selection makes room for a party that resumes inline",
           select_admits_inline<false>},
     scene{"buffer_select_admits_inline_swapped", "the same, and the other channel",

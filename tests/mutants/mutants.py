@@ -813,7 +813,7 @@ def buffers() -> Iterator[Mutant]:
                        "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
                        "                return arrival::completed;"))
     yield mutant(file, "an arrival passes a sender that waits", "if (senders_.front() != nullptr || !fits(w)) {", "if (!fits(w)) {")
-    yield mutant(file, "a close leaves the senders", "            taken = take_out(senders_, outcome::closed);\n", "            return taken;\n")
+    yield mutant(file, "a close leaves the senders", "            taken = take_out(senders_, outcome::closed, seen);\n", "            return taken;\n")
     yield mutant(protocol, "a close pins the channel too late", "        arena_.pin();\n        arena_.list().close();\n",
                  "        arena_.list().close();\n        arena_.pin();\n")
     yield mutant(protocol, "a close that takes the items pins the channel too late",

@@ -14,10 +14,10 @@ namespace tryst::detail {
 
 /* The lock
  * Its sections take a few instructions: they resume no party, allocate nothing, and call no code
- * of the user except an item's move and the function of `weighted`. A futex would cost an atomic
- * exchange at each unlock, so a party that waits looks again instead. It looks rarely, because
- * each look takes the cache line from the holder. After some looks it yields, then naps, because
- * the holder may have lost its processor to this thread. */
+ * of the user except moves of items, destructors of items that were moved from, and the function
+ * of `weighted`. A futex would cost an atomic exchange at each unlock, so a party that waits looks
+ * again instead. It looks rarely, because each look takes the cache line from the holder. Then it
+ * yields and naps, because the holder may have lost its processor to this thread. */
 class section_lock {
 public:
     section_lock() = default;
