@@ -4,6 +4,7 @@
 #include "sim/memory.hpp"
 #include "sim/scheduler.hpp"
 
+#include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/run_loop.hpp>
@@ -28,6 +29,7 @@ namespace {
 
 constexpr std::size_t line_size = 64;
 constexpr std::size_t coroutines = 16; ///< On each loop.
+constexpr std::size_t buffer_limit = 64;
 constexpr std::size_t rounds = 60; ///< Exchanges for each party, with those before the count.
 
 class line_counter final : public access_counter {
@@ -125,6 +127,21 @@ struct two_colours {
         }
     }
     void close() { at.close(); }
+};
+
+/// Its items wait in a buffer.
+struct buffered {
+    channel<int> at{buffer_limit};
+
+    template <bool Red>
+    auto meet() {
+        if constexpr (Red) {
+            return at.send(0);
+        } else {
+            return at.receive();
+        }
+    }
+    void close() { static_cast<void>(at.close_and_take()); } // what is left is not counted
 };
 
 struct selection {
@@ -260,7 +277,13 @@ void swap_constants() {
     static int rounds_of_spins = 16;
     static std::uint8_t completions = 64;
     static std::chrono::nanoseconds patience{3'000};
+    static int lock_looks = 16;
+    static int first_lock_pauses = 32;
+    static int most_lock_pauses = 256;
     std::swap(detail::spin_pauses, pauses);
+    std::swap(detail::lock_looks, lock_looks);
+    std::swap(detail::first_lock_pauses, first_lock_pauses);
+    std::swap(detail::most_lock_pauses, most_lock_pauses);
     std::swap(detail::spin_rounds, rounds_of_spins);
     std::swap(detail::most_completions, completions);
     std::swap(detail::lone_patience, patience);
@@ -279,6 +302,7 @@ std::vector<contention> count_contention(std::size_t most) {
             all.push_back(count<two_colours<order::fifo>>(kind, "fifo", parties));
             all.push_back(count<two_colours<order::lifo>>(kind, "lifo", parties));
             all.push_back(count<selection>(kind, "select", parties));
+            all.push_back(count<buffered>(kind, "buffered", parties));
             all.push_back(count<mutex>(kind, "a mutex", parties));
             all.push_back(count<ticket>(kind, "a fetch-and-add", parties));
         }

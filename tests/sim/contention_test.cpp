@@ -62,6 +62,14 @@ TEST(SimContention, NoFormIsHotterThanAMutex) {
              });
 }
 
+TEST(SimContention, ABufferIsCoolerThanAMutexOnUpTo16Processors) {
+    for_each({"loops", "threads"}, {"buffered"}, 2, [](auto kind, auto design, auto n) {
+        if (n <= 16) {
+            EXPECT_LT(hottest(kind, design, n), hottest(kind, "a mutex", n));
+        }
+    });
+}
+
 TEST(SimContention, StrictOrderMovesItsCursorsHardlyMoreThanABareCounter) {
     for_each({"loops"}, {"fifo"}, 2, [](auto kind, auto design, auto n) {
         EXPECT_LT(hottest(kind, design, n), 1.2 * hottest(kind, "a fetch-and-add", n));

@@ -228,9 +228,9 @@ inline constexpr int arena_rounds = 2;
 inline constinit std::chrono::nanoseconds lone_patience{50};
 inline constinit std::uint8_t most_completions = 3;
 inline constexpr std::size_t held_cases = 2;
-inline constexpr int lock_looks = 2;
-inline constexpr int first_lock_pauses = 2;
-inline constexpr int most_lock_pauses = 2;
+inline constinit int lock_looks = 2;
+inline constinit int first_lock_pauses = 2;
+inline constinit int most_lock_pauses = 2;
 inline constexpr std::size_t items_per_section = 3;
 
 inline unsigned processor_count() noexcept {
