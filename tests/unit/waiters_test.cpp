@@ -7,16 +7,19 @@
 #include "support/limited.hpp"
 #include "support/loop_thread.hpp"
 #include "support/queue_executor.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/run_loop.hpp>
 #include <tryst/sync_wait.hpp>
 #include <tryst/task.hpp>
+#include <tryst/when_all.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -211,6 +214,28 @@ TEST(Waiters, GoOnOnTheExecutorThatTheirPromiseNames) {
             loop.run_until_idle();
             EXPECT_EQ(went_on_at, loop.executor());
         }
+    }
+}
+
+// ---- Parties of all kinds in one channel.
+
+TEST(Waiters, OfAllKindsShareAChannel) {
+    for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{7}, unlimited}) {
+        shared_numbers shared(3, limit);
+        std::thread loop(
+            [&] { run_loop().run(when_all(shared.send<task<>>(), shared.receive<task<>>())); });
+        std::thread sender(
+            [&] { shared.send_by([](auto op) { return sync_wait(std::move(op)); }); });
+        std::thread receiver(
+            [&] { shared.receive_by([](auto op) { return sync_wait(std::move(op)); }); });
+        const auto bare_receiver = shared.receive<joined_coroutine>();
+        const auto bare_sender = shared.send<joined_coroutine>();
+        loop.join();
+        sender.join();
+        receiver.join();
+        bare_receiver.join();
+        bare_sender.join();
+        shared.expect_each_once();
     }
 }
 
