@@ -7,6 +7,7 @@
 #include "support/long_past.hpp"
 #include "support/loop_thread.hpp"
 #include "support/parties.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
 
@@ -18,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <latch>
 #include <memory>
 #include <stop_token>
@@ -525,6 +527,24 @@ TEST(FiberWait, MeetsBareCoroutines) {
     expect_got(arriving, 3);
     waiting.join();
     expect_got(got, 4);
+}
+
+TEST(FiberWait, SharesAChannelWithPartiesOfOtherKinds) {
+    for (const std::size_t limit : {0, 1, 7}) {
+        tryst::test::shared_numbers shared(3, limit);
+        std::thread other(
+            [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        loop_thread loop;
+        loop->spawn(shared.send<task<>>());
+        loop->spawn(shared.receive<task<>>());
+        fiber sender([&] { shared.send_by([](auto op) { return wait(std::move(op)); }); });
+        fiber receiver([&] { shared.receive_by([](auto op) { return wait(std::move(op)); }); });
+        sender.join();
+        receiver.join();
+        other.join();
+        loop.join();
+        shared.expect_each_once();
+    }
 }
 
 // ---- Misuse
