@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <vector>
@@ -17,6 +18,7 @@ namespace tryst::test {
 class shared_numbers {
 public:
     static constexpr int each = 500; ///< The numbers of one sender.
+    static constexpr std::array<std::size_t, 4> limits{0, 1, 7, unlimited};
 
     shared_numbers(int senders, std::size_t limit)
         : numbers(limit), senders_(senders), counts_(static_cast<std::size_t>(senders) * each) {}

@@ -220,7 +220,7 @@ TEST(Waiters, GoOnOnTheExecutorThatTheirPromiseNames) {
 // ---- Parties of all kinds in one channel.
 
 TEST(Waiters, OfAllKindsShareAChannel) {
-    for (const std::size_t limit : {std::size_t{0}, std::size_t{1}, std::size_t{7}, unlimited}) {
+    for (const std::size_t limit : shared_numbers::limits) {
         shared_numbers shared(3, limit);
         std::thread loop(
             [&] { run_loop().run(when_all(shared.send<task<>>(), shared.receive<task<>>())); });

@@ -4,6 +4,7 @@
 #include "adapters/asio/net.hpp"
 #include "adapters/asio/sides.hpp"
 #include "support/insides.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/asio.hpp>
@@ -225,6 +226,40 @@ TEST(AsyncOperation, PassesAStreamOfItemsBetweenAwaitables) {
     io.run();
     EXPECT_EQ(sum, count * (count + 1) / 2);
     EXPECT_EQ(items.alive.load(), 0);
+}
+
+TEST(AsyncOperation, SharesAChannelWithThreads) {
+    for (const std::size_t limit : tryst::test::shared_numbers::limits) {
+        tryst::test::shared_numbers shared(2, limit);
+        net::io_context io;
+        const auto send = [&]() -> net::awaitable<void> {
+            const int first = shared.begin();
+            for (int i = first; i != first + shared.each; ++i) {
+                const auto sent = co_await async_wait(shared.numbers.send(i), net::use_awaitable);
+                EXPECT_TRUE(sent);
+            }
+            shared.end();
+        };
+        const auto receive = [&]() -> net::awaitable<void> {
+            while (true) {
+                const auto got = co_await async_wait(shared.numbers.receive(), net::use_awaitable);
+                if (!got) {
+                    break;
+                }
+                shared.received(*got);
+            }
+        };
+        net::co_spawn(io, send(), net::detached);
+        net::co_spawn(io, receive(), net::detached);
+        std::thread sender(
+            [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        std::thread receiver(
+            [&] { shared.receive_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        io.run();
+        sender.join();
+        receiver.join();
+        shared.expect_each_once();
+    }
 }
 
 TEST(AsyncOperation, IsOutstandingWorkUntilTheHandlerHasRun) {

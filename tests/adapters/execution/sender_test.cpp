@@ -3,6 +3,7 @@
 
 #include "adapters/execution/recording.hpp"
 #include "support/long_past.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
 
@@ -157,6 +158,22 @@ TEST(Sender, TakesColoursAndChannels) {
             .value();
     EXPECT_EQ(*received, 5);
     EXPECT_TRUE(sent);
+}
+
+TEST(Sender, SharesAChannelWithThreads) {
+    for (const std::size_t limit : tryst::test::shared_numbers::limits) {
+        tryst::test::shared_numbers shared(2, limit);
+        const auto wait = [](auto op) {
+            auto [result] = ex::sync_wait(as_sender(std::move(op))).value();
+            return std::move(result);
+        };
+        std::thread sender([&] { shared.send_by(wait); });
+        std::thread receiver([&] { shared.receive_by(wait); });
+        shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); });
+        sender.join();
+        receiver.join();
+        shared.expect_each_once();
+    }
 }
 
 TEST(Sender, TakesASelection) {

@@ -530,7 +530,7 @@ TEST(FiberWait, MeetsBareCoroutines) {
 }
 
 TEST(FiberWait, SharesAChannelWithPartiesOfOtherKinds) {
-    for (const std::size_t limit : {0, 1, 7}) {
+    for (const std::size_t limit : tryst::test::shared_numbers::limits) {
         tryst::test::shared_numbers shared(3, limit);
         std::thread other(
             [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });

@@ -5,6 +5,7 @@
 #include "support/bare_coroutine.hpp"
 #include "support/executor_end.hpp"
 #include "support/insides.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/tracked.hpp"
 #include "support/waiting_partners.hpp"
 
@@ -159,6 +160,23 @@ TYPED_TEST(EventLoop, ReceivesFromManyThreads) {
     }
     this->run(*on, receive(channel, senders * each, sum));
     EXPECT_EQ(sum, long(senders) * each * (each + 1) / 2);
+}
+
+TYPED_TEST(EventLoop, SharesAChannelWithThreads) {
+    for (const std::size_t limit : tryst::test::shared_numbers::limits) {
+        tryst::test::shared_numbers shared(2, limit);
+        const auto on = this->make();
+        std::vector<std::jthread> threads;
+        for (int i = 0; i != 2; ++i) {
+            threads.emplace_back(
+                [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        }
+        threads.emplace_back(
+            [&] { shared.receive_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        this->run(*on, shared.receive<tryst::task<>>());
+        threads.clear();
+        shared.expect_each_once();
+    }
 }
 
 // ---- Wake-ups

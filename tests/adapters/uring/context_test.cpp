@@ -6,6 +6,7 @@
 #include "adapters/uring/process.hpp"
 #include "support/executor_end.hpp"
 #include "support/long_past.hpp"
+#include "support/shared_numbers.hpp"
 #include "support/waiting_partners.hpp"
 
 #include <tryst/tryst.hpp>
@@ -62,6 +63,20 @@ TEST(UringContext, CompletesItsOperationsWhileAPartyFindsItsPartners) {
     EXPECT_EQ(done, tryst::test::waiting_partners::count);
     EXPECT_GE(seen, 0);
     EXPECT_LE(seen, 4 * tryst::test::budget);
+}
+
+TEST(UringContext, SharesAChannelWithThreads) {
+    for (const std::size_t limit : shared_numbers::limits) {
+        shared_numbers shared(2, limit);
+        std::jthread sender(
+            [&] { shared.send_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        std::jthread receiver(
+            [&] { shared.receive_by([](auto op) { return tryst::sync_wait(std::move(op)); }); });
+        context loop;
+        loop.run(tryst::when_all(shared.send<task<>>(), shared.receive<task<>>()));
+        receiver.join();
+        shared.expect_each_once();
+    }
 }
 
 TEST(UringContext, RunsOneTaskToItsEnd) {
