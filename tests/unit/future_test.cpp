@@ -337,6 +337,27 @@ TEST(Future, ASelectionCanTimeOut) {
     EXPECT_EQ(sync_wait(select(reply.get(), other.receive(), 1h)).index(), 0U);
 }
 
+task<> select_until(future<int>& of, channel<int>& other, inplace_stop_token stop,
+                    std::size_t& index) {
+    auto now = co_await select(of.get(), other.receive(), stop);
+    index = now.index();
+}
+
+/// The stop has ended the selection, but its party has not left the future yet (I53).
+TEST(Future, MayEndBeforeASelectionThatWasStopped) {
+    run_loop loop;
+    channel<int> other(1);
+    auto reply = std::make_unique<future<int>>();
+    inplace_stop_source stop;
+    std::size_t index = 0;
+    loop.spawn(select_until(*reply, other, stop.get_token(), index));
+    loop.run_until_idle();
+    stop.request_stop();
+    reply.reset();
+    loop.run_until_idle();
+    EXPECT_EQ(index, select_npos);
+}
+
 TEST(Future, EndsASelectionWithItsPromise) {
     future<int> reply;
     channel<int> other(1);
