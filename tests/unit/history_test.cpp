@@ -168,12 +168,12 @@ TEST(History, SaysAllItKnowsOfAnOperation) {
     EXPECT_EQ(verdict({{first, second}}),
               "R1 mutual: the one that gave 1 (red, channel 0, 1 to 4, selection 1, parked 2 to 3, "
               "queued by 2, received 2) received a value from another channel, of the one that "
-              "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed before a partner "
-              "came, 2 returned)\n"
+              "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed, 2 "
+              "returned)\n"
               "R5 returned: the one that gave 1 (red, channel 0, 1 to 4, selection 1, parked 2 to "
               "3, queued by 2, received 2) received the value of one that failed, the one that "
-              "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed before a partner "
-              "came, 2 returned)\n");
+              "gave 2 (blue, channel 1, 2 to 4, overdue, the deadline passed, 2 "
+              "returned)\n");
 }
 
 TEST(History, ReportsAFewOfVeryManyViolations) {
