@@ -45,6 +45,7 @@ public:
     promise() noexcept = default;
     /// Takes over the future of `other`, which has none then.
     promise(promise&& other) noexcept { other.move_to(*this); }
+    /// As above. The future of this one, if it has one, ends its wait with `closed`.
     promise& operator=(promise&& other) noexcept {
         if (this != &other) {
             drop();

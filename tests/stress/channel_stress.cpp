@@ -228,7 +228,8 @@ private:
     }
     void try_each() {
         unsigned number = 0;
-        note_sent(number, at_.a.try_send(make(number)));
+        auto tried = at_.a.try_send(make(number)); // before `number` is read
+        note_sent(number, std::move(tried));
         note_received(at_.b.try_receive());
         at_.w.set_limit(below(40));
         at_.b.set_limit(below(4) == 0 ? unlimited : below(9));
