@@ -77,7 +77,7 @@ inline constexpr bool is_limited_case<exchange_operation<Side, Limits>> =
 template <class>
 inline constexpr bool is_partial_case = false;
 template <class Side, class Limits>
-    requires(Side::waiter::is_partial)
+    requires(Side::waiter::side == detail::colour::red && Side::waiter::is_batch)
 inline constexpr bool is_partial_case<exchange_operation<Side, Limits>> = true;
 
 template <class>

@@ -813,18 +813,24 @@ def buffers() -> Iterator[Mutant]:
                        "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
                        "                return arrival::completed;"))
     yield mutant(file, "an arrival passes a sender that waits", "if (senders_.front() != nullptr || !fits(w)) {", "if (!fits(w)) {")
+    yield mutant(file, "a quick arrival passes a sender that waits", "if (senders_.front() != nullptr || !needs_nobody(w)) {",
+                 "if (!needs_nobody(w)) {")
+    yield mutant(file, "a quick arrival passes a receiver that waits", "!closed_ && receivers_.front() == nullptr && fits(q)",
+                 "!closed_ && fits(q)")
+    yield mutant(file, "a quick arrival enters a closed channel", "!closed_ && receivers_.front() == nullptr && fits(q)",
+                 "receivers_.front() == nullptr && fits(q)")
     yield mutant(file, "a close leaves the senders", "            taken = take_out(senders_, outcome::closed, seen);\n", "            return taken;\n")
     yield mutant(protocol, "a close pins the channel too late", "        arena_.pin();\n        arena_.list().close();\n",
                  "        arena_.list().close();\n        arena_.pin();\n")
     yield mutant(protocol, "a close that takes the items pins the channel too late",
                  "        arena_.pin();\n        items left = arena_.list().close_and_take();\n",
                  "        items left = arena_.list().close_and_take();\n        arena_.pin();\n")
-    yield mutant(file, "a closed channel keeps its items", "            if (!items_.empty()) {\n                seen.paired",
-                 "            if (!items_.empty() && !closed_) {\n                seen.paired")
+    yield mutant(file, "a closed channel keeps its items", "            if (!items_.empty()) {\n                take_front",
+                 "            if (!items_.empty() && !closed_) {\n                take_front")
     yield mutant(file, "a closed channel takes an item", "            if (closed_) {\n                return progress::closed;\n            }\n"
                  "            if (moved", "            if (moved")
     yield mutant(file, "an item that is too heavy never has room", "(items_.empty() || (inside_", "((inside_")
-    yield mutant(file, "a received item keeps its weight", "                inside_ -= items_.front().weight;\n", "")
+    yield mutant(file, "a received item keeps its weight", "        inside_ -= items_.front().weight;\n", "")
     yield mutant(file, "a receiver that gets an item is not completed", "                partner = {q, outcome::exchanged, committed};\n", "")
 
 

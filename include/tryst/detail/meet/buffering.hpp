@@ -26,17 +26,17 @@ public:
     static constexpr bool begins_with_match = false;
 
     /// Moves items without a wait. @returns whether `w` is complete.
-    template <class Party = coroutine_party, class W>
-    bool try_match(W& w) noexcept {
+    template <class W>
+    bool try_match_all(W& w) noexcept {
         return derived().meet(w, false) == arrival::completed;
     }
     template <class W>
     bool try_match_in_list(W& w) noexcept {
-        return try_match(w);
+        return try_match_all(w);
     }
-    template <class W>
-    bool try_match_all(W& w) noexcept {
-        return try_match(w);
+    template <class Party = coroutine_party, class W>
+    bool try_match(W& w) noexcept {
+        return try_match_all(w);
     }
 
     template <class Party = coroutine_party, class W>
@@ -98,6 +98,18 @@ public:
     ~protocol() {
         static_cast<void>(close_and_take());
         arena_.drain();
+    }
+
+    static constexpr bool begins_with_match = true;
+
+    /// One short section. Inlined, because most operations end here.
+    template <class Party = coroutine_party, class W>
+    [[gnu::always_inline]] bool try_match(W& w) noexcept {
+        if (!arena_.list().move_at_once(w, observer_)) {
+            return false;
+        }
+        base::set_own_outcome(w, outcome::exchanged);
+        return true;
     }
 
     std::size_t limit() const noexcept { return arena_.list().limit(); }

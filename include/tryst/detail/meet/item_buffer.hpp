@@ -81,6 +81,7 @@ class item_sender : public sender<Rules> {
     using item_type = typename Rules::item;
 
 public:
+    static constexpr bool is_batch = false;
     using own_type = item_type;
     using result_type = exchange_result<void, item_type>;
 
@@ -109,7 +110,7 @@ class span_sender : public sender<Rules> {
     using item_type = typename Rules::item;
 
 public:
-    static constexpr bool is_partial = true; ///< It may fail after it has sent some of its items.
+    static constexpr bool is_batch = true; ///< It may fail after it has sent some of its items.
     using own_type = std::span<item_type>;
     using result_type = exchange_result<void, std::span<item_type>>;
 
@@ -168,7 +169,7 @@ class item_receiver : public receiver<Rules> {
 public:
     using own_type = nothing;
     using result_type = exchange_result<item_type, void>;
-    static constexpr bool takes_many = false;
+    static constexpr bool is_batch = false;
 
     explicit item_receiver(nothing&& /*none*/) noexcept : receiver<Rules>(1, put_item) {}
     item_receiver(const item_receiver&) = delete;
@@ -228,7 +229,7 @@ class batch_receiver : public receiver<Rules> {
 public:
     using own_type = Places;
     using result_type = exchange_result<std::size_t, void>;
-    static constexpr bool takes_many = true;
+    static constexpr bool is_batch = true;
 
     explicit batch_receiver(Places&& places) noexcept
         : receiver<Rules>(places.count(), put_item), places_(places) {}
@@ -319,6 +320,7 @@ public:
     /// @throws std::bad_alloc.
     void open(std::size_t limit, basic_arena<item_buffer>& in) {
         limit_ = limit;
+        has_buffer_ = limit != 0;
         arena_ = &in;
         // So that a small buffer never allocates later: its items may be in two blocks.
         for (int i = 0; limit != 0 && i != 2; ++i) {
@@ -357,6 +359,27 @@ public:
             items_.add_block(*made);
         }
         return made != nullptr;
+    }
+
+    /// Moves the item of a party that brings or takes one, if nobody else is concerned. Most calls
+    /// end here. Not tried in a channel that was made without a buffer, where it never succeeds.
+    /// @returns whether it was moved.
+    template <class W>
+    [[gnu::always_inline]] bool move_at_once(W& w, observer& seen) noexcept {
+        if (W::is_batch || !has_buffer_) {
+            return false;
+        }
+        const section here(lock_);
+        if (senders_.front() != nullptr || !needs_nobody(w)) {
+            return false;
+        }
+        if constexpr (W::side == colour::red) {
+            seen.entered(w, true);
+            enter(w);
+        } else {
+            take_front(w, seen);
+        }
+        return true;
     }
 
     /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
@@ -418,10 +441,7 @@ public:
                 return progress::unfinished;
             }
             if (!items_.empty()) {
-                seen.paired(w, is_first(w));
-                receiver::take_into(w, items_.front().value);
-                inside_ -= items_.front().weight;
-                items_.pop();
+                take_front(w, seen);
                 continue;
             }
             if (sender* const q = closed_ ? nullptr : senders_.front(); q != nullptr) {
@@ -548,7 +568,13 @@ private:
         return q != nullptr && !closed_ && fits(*q);
     }
 
-    void enter(sender& q) noexcept {
+    /// Whether the first item of an arrival can be moved, if no sender waits.
+    bool needs_nobody(const sender& q) const noexcept {
+        return !closed_ && receivers_.front() == nullptr && fits(q) && items_.has_place();
+    }
+    bool needs_nobody(const receiver& /*q*/) const noexcept { return !items_.empty(); }
+
+    [[gnu::always_inline]] void enter(sender& q) noexcept {
         const std::size_t weight = weight_of(q);
         items_.push(*q.next, weight);
         inside_ += weight;
@@ -556,8 +582,16 @@ private:
     }
 
     template <class W>
+    [[gnu::always_inline]] void take_front(W& w, observer& seen) noexcept {
+        seen.paired(w, is_first(w));
+        receiver::take_into(w, items_.front().value);
+        inside_ -= items_.front().weight;
+        items_.pop();
+    }
+
+    template <class W>
     static bool is_first(const W& w) noexcept {
-        if constexpr (W::takes_many) {
+        if constexpr (W::is_batch) {
             return !w.has_taken();
         } else {
             return true;
@@ -623,6 +657,7 @@ private:
 
     mutable typename Rules::lock lock_;
     bool closed_ = false;
+    bool has_buffer_ = false; ///< Constant from `open` on: no lock is needed.
     std::size_t limit_ = 0;
     std::size_t inside_ = 0; ///< The sum of the weights of the items.
     items items_;
