@@ -436,6 +436,26 @@ void batch_destroyed() {
         });
 }
 
+/// The same, while the first two are inside, and the third needs another section.
+void batch_destroyed_inside() {
+    stage<plain> s(3);
+    s.play(
+        [at = s.at.get()] {
+            ++waiting_senders;
+            std::array<parcel, 3> items{parcel(0), parcel(1), parcel(2)};
+            auto result = sync_wait(at->send_all(items));
+            --waiting_senders;
+            for (std::size_t i = 3 - (result ? 0 : result.returned().size()); i != 3; ++i) {
+                turn_into(i, fate::given, fate::returned, "an item was returned that has left");
+            }
+        },
+        [&] {
+            if (s.receive()) {
+                s.destroy();
+            }
+        });
+}
+
 // ---- Destruction
 
 /// A receiver whose receive has returned destroys the channel; no other party comes. The call of
@@ -746,6 +766,8 @@ constexpr std::array all{
     scene{"buffer_batch_to_two", "a batch serves two receivers; a stop", batch_to_two},
     scene{"buffer_batch_destroyed", "a receiver of its first item destroys the channel",
           batch_destroyed},
+    scene{"buffer_batch_destroyed_inside", "the same, while the first items are inside",
+          batch_destroyed_inside},
     scene{"buffer_admitted_destroys", "one of two admitted senders destroys the channel",
           admitted_destroys},
     scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",

@@ -805,6 +805,8 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
     yield mutant(protocol, "a batch does not pin the channel", "                    if (!std::exchange(pinned, true)) {\n",
                  "                    if (false && std::exchange(pinned, true)) {\n")
+    yield mutant(file, "a section that moves items does not pin the channel", "        if (!std::exchange(pinned, true)) {\n",
+                 "        if (false && !std::exchange(pinned, true)) {\n")
     yield mutant("detail/meet/steps.hpp", "several admissions do not pin the channel",
                  "            if (!pinned) {\n                arena_.pin();\n                pinned = true;\n            }\n", "")
     own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"

@@ -78,9 +78,9 @@ private:
  * I55. A party that has moved an item of its own is decided before it completes another party, or
  *      admits one: admission may wait for a selection that is held (I42.5).
  *
- * I56. Between two sections of one call, once another party has been completed, the channel is
- *      pinned (I6). So a party that resumes inline in a call with several sections must not
- *      destroy the channel (channel.hpp). */
+ * I56. Between two sections of one call, once it has completed another party or moved an item, the
+ *      channel is pinned (I6): the party that gets the item may destroy the channel. So a party
+ *      that resumes inline in a call with several sections must not do that (channel.hpp). */
 template <class Rules, class Observer>
 class protocol<item_buffer<Rules>, Observer>
     : public section_protocol<protocol<item_buffer<Rules>, Observer>,
@@ -148,9 +148,9 @@ private:
         bool pinned = false;
         while (true) {
             choice partner;
-            progress now = arena_.list().meet(w, may_wait, partner, observer_);
+            progress now = arena_.list().meet(w, may_wait, partner, pinned, observer_);
             if (now == progress::held) {
-                now = meet_later(w, may_wait, partner);
+                now = meet_later(w, may_wait, partner, pinned);
             }
             switch (now) {
             case progress::completed:
@@ -197,11 +197,12 @@ private:
 
     /// Not inlined, because registrations are short.
     template <class W>
-    [[gnu::noinline]] progress meet_later(W& w, bool may_wait, choice& partner) noexcept {
+    [[gnu::noinline]] progress meet_later(W& w, bool may_wait, choice& partner,
+                                          bool& pinned) noexcept {
         TRYST_TRACE(held_selection);
         progress now = progress::held;
         detail::retry_until([&] {
-            now = arena_.list().meet(w, may_wait, partner, observer_);
+            now = arena_.list().meet(w, may_wait, partner, pinned, observer_);
             return now != progress::held;
         });
         return now;

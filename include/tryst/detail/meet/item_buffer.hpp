@@ -384,15 +384,17 @@ public:
 
     /// Hands the items of `w` to waiting receivers, or puts them into the buffer.
     /// @param partner  is set to a party that must be completed, if there is one.
+    /// @param pinned   whether the caller has pinned the channel. Set if the section does so.
     template <class W>
         requires(W::side == colour::red)
-    progress meet(W& w, bool may_wait, choice& partner, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (closed_) {
                 return progress::closed;
             }
             if (moved == items_per_section) {
+                keep(pinned);
                 return progress::unfinished;
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
@@ -423,6 +425,9 @@ public:
                 return progress::waiting;
             }
             if (!items_.has_place()) {
+                if (moved != 0) {
+                    keep(pinned);
+                }
                 return progress::no_block;
             }
             seen.entered(w, w.left == 1);
@@ -431,13 +436,14 @@ public:
         return progress::completed;
     }
 
-    /// Takes items from the buffer, or from waiting senders. `partner` is as above.
+    /// Takes items from the buffer, or from waiting senders. `partner` and `pinned` are as above.
     template <class W>
         requires(W::side == colour::blue)
-    progress meet(W& w, bool may_wait, choice& partner, observer& seen) noexcept {
+    progress meet(W& w, bool may_wait, choice& partner, bool& pinned, observer& seen) noexcept {
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (moved == items_per_section) {
+                keep(pinned);
                 return progress::unfinished;
             }
             if (!items_.empty()) {
@@ -561,6 +567,13 @@ private:
     bool fits(const sender& q) const noexcept {
         const std::size_t weight = weight_of(q);
         return limit_ != 0 && (items_.empty() || (inside_ <= limit_ && weight <= limit_ - inside_));
+    }
+
+    /// Pins the channel for the next section of a call that has moved items (I56).
+    void keep(bool& pinned) noexcept {
+        if (!std::exchange(pinned, true)) {
+            arena_->pin();
+        }
     }
 
     bool admits() const noexcept {
