@@ -117,8 +117,10 @@ void received(Result result) {
 template <class Channel>
 struct stage {
     /// @param limit  of the channel, and of the other one.
-    explicit stage(std::size_t limit, std::size_t other = 0)
-        : at(std::make_unique<Channel>(limit)), beside(other) {
+    /// @param more   for both constructors.
+    template <class... More>
+    explicit stage(std::size_t limit, std::size_t other = 0, More&... more)
+        : at(std::make_unique<Channel>(limit, more...)), beside(other, more...) {
         fates.fill(fate::none);
         next_out = 0;
         in_order = false;
@@ -532,7 +534,8 @@ void destroyed_during_take() {
 
 // ---- Loops, and coroutines without an executor
 
-test::detached_coroutine send_on(plain& at, std::size_t number, serial_loop& here,
+template <class Channel>
+test::detached_coroutine send_on(Channel& at, std::size_t number, serial_loop& here,
                                  detail::stop_token stop) {
     ++waiting_senders;
     auto result = co_await at.send(parcel(number), std::move(stop));
@@ -570,6 +573,41 @@ void admitted_destroys() {
         send_on(*s.at, 3, loop, {});
     }
     s.play([&] { loop.run([] {}); }, [&] { s.receive_some<2>(); });
+}
+
+/// The same, but the receiver of the first admitted item destroys the channel.
+template <class Channel, class... Counters>
+void admitted_item_destroys(Counters... one_cell) {
+    stage<Channel> s(2, 0, one_cell...);
+    s.try_send(0);
+    s.try_send(1);
+    serial_loop loop;
+    {
+        const executor_scope here(loop.executor());
+        loop.begin_work();
+        loop.begin_work();
+        send_on(*s.at, 2, loop, {});
+        send_on(*s.at, 3, loop, {});
+    }
+    s.play([&] { loop.run([] {}); },
+           [at = s.at.get()] {
+               std::array<parcel, 2> places;
+               ++waiting_receivers;
+               const auto result = sync_wait(at->receive_some(places));
+               --waiting_receivers;
+               for (std::size_t i = 0; result && i != *result; ++i) {
+                   got(places[i]);
+               }
+           },
+           [&, at = s.at.get()] {
+               ++waiting_receivers;
+               auto result = sync_wait(at->receive());
+               const bool is_last = result && result->number() == 2;
+               received(std::move(result));
+               if (is_last) {
+                   s.destroy();
+               }
+           });
 }
 
 template <std::size_t Limit>
@@ -770,6 +808,13 @@ constexpr std::array all{
           batch_destroyed_inside},
     scene{"buffer_admitted_destroys", "one of two admitted senders destroys the channel",
           admitted_destroys},
+    scene{"buffer_admitted_item_destroys", "the receiver of the first one's item destroys it",
+          admitted_item_destroys<plain>},
+    scene{"buffer_counted_item_destroys", "the same, and the channel counts",
+          [] {
+              counters seen(1);
+              admitted_item_destroys<channel<parcel, counted>, counters&>(seen);
+          }},
     scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
           destroyed_by_receiver<0>},
     scene{"buffer_destroyed_by_receiver_one", "the same, and a buffer", destroyed_by_receiver<1>},

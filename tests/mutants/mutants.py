@@ -794,7 +794,7 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a receiver that makes room admits nobody",
                  "        if (admits()) {\n            partner = admit_first(seen);\n        }\n", "")
     yield mutant(file, "a withdrawal admits nobody", "leave_admits = Rules::weighs && W::side == colour::red;", "leave_admits = false;")
-    yield mutant(protocol, "a higher limit admits nobody", "        base::admit(false);\n", "")
+    yield mutant(protocol, "a higher limit admits nobody", "        base::admit();\n", "        arena_.unpin();\n")
     yield mutant(file, "one section admits one sender in all", "outcome::exchanged, committed, admits()};", "outcome::exchanged, committed, false};")
     yield mutant(file, "an admitted sender is not completed", "return {&q, outcome::exchanged,", "return {nullptr, outcome::exchanged,")
     yield mutant(file, "senders are admitted to a closed channel", "q != nullptr && !closed_ && fits(*q)", "q != nullptr && fits(*q)")
@@ -803,12 +803,10 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
-    yield mutant(protocol, "a batch does not pin the channel", "                    if (!std::exchange(pinned, true)) {\n",
-                 "                    if (false && std::exchange(pinned, true)) {\n")
-    yield mutant(file, "a section that moves items does not pin the channel", "        if (!std::exchange(pinned, true)) {\n",
-                 "        if (false && !std::exchange(pinned, true)) {\n")
-    yield mutant("detail/meet/steps.hpp", "several admissions do not pin the channel",
-                 "            if (!pinned) {\n                arena_.pin();\n                pinned = true;\n            }\n", "")
+    last = "!is_last || is_counted"
+    yield mutant(file, "a batch does not pin the channel", last, "(now == progress::completed && partner.more) || is_counted")
+    yield mutant(file, "several admissions do not pin the channel", last, "now != progress::completed || is_counted")
+    yield mutant(file, "a party that is counted does not pin the channel", last, "!is_last")
     own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
     yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
                  also=("pinned);\n                }\n                return arrival::completed;",

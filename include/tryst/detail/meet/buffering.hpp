@@ -78,9 +78,9 @@ private:
  * I55. A party that has moved an item of its own is decided before it completes another party, or
  *      admits one: admission may wait for a selection that is held (I42.5).
  *
- * I56. Between two sections of one call, once it has completed another party or moved an item, the
- *      channel is pinned (I6): the party that gets the item may destroy the channel. So a party
- *      that resumes inline in a call with several sections must not do that (channel.hpp). */
+ * I56. A call that uses the channel after a section pins it in that section (I6): once the lock is
+ *      free, a party that gets an item may destroy the channel. So a party that resumes inline in
+ *      such a call must not do that (channel.hpp). */
 template <class Rules, class Observer>
 class protocol<item_buffer<Rules>, Observer>
     : public section_protocol<protocol<item_buffer<Rules>, Observer>,
@@ -116,8 +116,9 @@ public:
     std::size_t size() const noexcept { return arena_.list().size(); }
 
     void set_limit(std::size_t limit) noexcept {
+        arena_.pin();
         arena_.list().set_limit(limit);
-        base::admit(false);
+        base::admit();
     }
 
     void close() noexcept {
@@ -163,9 +164,6 @@ private:
                 if (partner.party != nullptr) {
                     if constexpr (W::side == colour::blue) {
                         base::set_own_outcome(w, outcome::exchanged); // I55
-                    }
-                    if (!std::exchange(pinned, true)) {
-                        arena_.pin();
                     }
                     if (base::complete_chosen(partner)) {
                         detail::post(*partner.party);

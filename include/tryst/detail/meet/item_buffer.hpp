@@ -394,8 +394,7 @@ public:
                 return progress::closed;
             }
             if (moved == items_per_section) {
-                keep(pinned);
-                return progress::unfinished;
+                return end(progress::unfinished, partner, pinned);
             }
             if (receiver* const q = receivers_.front(); q != nullptr) {
                 const auto committed = decide(*q);
@@ -415,7 +414,8 @@ public:
                     w.advance();
                 }
                 partner = {q, outcome::exchanged, committed};
-                return w.left == 0 ? progress::completed : progress::unfinished;
+                return end(w.left == 0 ? progress::completed : progress::unfinished, partner,
+                           pinned);
             }
             if (senders_.front() != nullptr || !fits(w)) {
                 if (!may_wait) {
@@ -425,10 +425,7 @@ public:
                 return progress::waiting;
             }
             if (!items_.has_place()) {
-                if (moved != 0) {
-                    keep(pinned);
-                }
-                return progress::no_block;
+                return end(progress::no_block, partner, pinned);
             }
             seen.entered(w, w.left == 1);
             enter(w);
@@ -443,8 +440,7 @@ public:
         const section here(lock_);
         for (std::size_t moved = 0; w.left != 0; ++moved) {
             if (moved == items_per_section) {
-                keep(pinned);
-                return progress::unfinished;
+                return end(progress::unfinished, partner, pinned);
             }
             if (!items_.empty()) {
                 take_front(w, seen);
@@ -470,7 +466,8 @@ public:
                     senders_.remove(*q);
                     const bool finished = w.left == 0;
                     partner = {q, outcome::exchanged, committed, finished && admits()};
-                    return finished ? progress::completed : progress::unfinished;
+                    return end(finished ? progress::completed : progress::unfinished, partner,
+                               pinned);
                 }
                 continue;
             }
@@ -489,7 +486,7 @@ public:
         if (admits()) {
             partner = admit_first(seen);
         }
-        return progress::completed;
+        return end(progress::completed, partner, pinned);
     }
 
     /// Admits the first waiting sender, if there is room for it.
@@ -569,11 +566,15 @@ private:
         return limit_ != 0 && (items_.empty() || (inside_ <= limit_ && weight <= limit_ - inside_));
     }
 
-    /// Pins the channel for the next section of a call that has moved items (I56).
-    void keep(bool& pinned) noexcept {
-        if (!std::exchange(pinned, true)) {
+    /// Pins the channel, if the caller uses it after this section (I56). @returns `now`.
+    progress end(progress now, const choice& partner, bool& pinned) noexcept {
+        const bool is_last = now == progress::completed && !partner.more;
+        const bool is_counted = observer::counts && partner.party != nullptr;
+        if (!pinned && (!is_last || is_counted)) {
             arena_->pin();
+            pinned = true;
         }
+        return now;
     }
 
     bool admits() const noexcept {

@@ -158,11 +158,10 @@ public:
 protected:
     ~steps() = default;
 
-    /// Admits waiting senders to a buffer, while there is room.
-    /// @param pinned  as in `complete_each`.
-    void admit(bool pinned) noexcept {
+    /// Admits waiting senders to a buffer, while there is room. Ends the caller's pin.
+    void admit() noexcept {
         const auto next = [this] { return next_admission(); };
-        complete_each(arena_.list().admit(observer_), next, pinned);
+        complete_each(arena_.list().admit(observer_), next, true);
     }
 
     /// The next sender that is admitted or, if there is no memory for its item, refused.
@@ -245,7 +244,7 @@ protected:
                 observer_.ended(w, why);
             }
             if constexpr (requires { requires Arena::list_type::template leave_admits<W>; }) {
-                admit(true);
+                admit();
             } else {
                 arena_.unpin();
             }
@@ -321,14 +320,11 @@ protected:
 
     /// Completes the parties of `now` and of each `next()`, one at a time, because a party that
     /// resumes inline may destroy the frame of the next.
-    /// @param pinned  whether the caller has pinned the exchanger. This ends the pin (I6).
+    /// @param pinned  whether the caller has pinned the exchanger, as it must if `now.more`. This
+    ///   ends the pin (I6).
     template <class Next>
     void complete_each(choice now, Next next, bool pinned) noexcept {
         for (; now.more; now = next()) {
-            if (!pinned) {
-                arena_.pin();
-                pinned = true;
-            }
             if (complete_chosen(now)) {
                 post(*now.party);
             }
