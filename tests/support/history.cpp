@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -85,7 +84,6 @@ void history::clear() noexcept {
 namespace {
 
 using record = history::record;
-using stamp = history::stamp;
 using fate = history::fate;
 using way = history::way;
 using colour = history::colour;
@@ -175,29 +173,6 @@ void add(turning_points& all, const history::ending& e) {
     p.earliest = std::min(p.earliest, e.invoked);
     p.before = std::min(p.before, e.returned);
 }
-
-/// When somebody waited, for certain.
-class cover {
-public:
-    /// Two that have a moment in common are one, if `joined`. In the order of `from`.
-    void add(stamp from, stamp until, bool joined) {
-        if (!spans_.empty() && (joined ? from : until) <= spans_.back().second) {
-            spans_.back().second = std::max(spans_.back().second, until);
-        } else {
-            spans_.emplace_back(from, until);
-        }
-    }
-
-    /// Whether all of it is within one.
-    bool contains(stamp from, stamp until) const {
-        const auto after =
-            std::ranges::upper_bound(spans_, from, {}, &std::pair<stamp, stamp>::first);
-        return after != spans_.begin() && std::prev(after)->second >= until;
-    }
-
-private:
-    std::vector<std::pair<stamp, stamp>> spans_; // both ends ascend
-};
 
 constexpr std::size_t colours = 3;
 

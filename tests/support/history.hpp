@@ -5,29 +5,20 @@
 /// unit/history_test.cpp.
 #pragma once
 
+#include "support/stamps.hpp"
 #include "support/tracked.hpp"
 
 #include <tryst/detail/platform/atomic.hpp>
 #include <tryst/detail/platform/cpu.hpp>
 #include <tryst/result.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#if defined(__SANITIZE_THREAD__)
-#define TRYST_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TRYST_TEST_TSAN 1
-#endif
-#endif
 
 namespace tryst::test {
 
@@ -123,8 +114,8 @@ inline long id_of(const tracked& item) noexcept {
 class history {
 public:
     /// A point in the order of all that is recorded.
-    using stamp = std::uint64_t;
-    static constexpr stamp never = std::numeric_limits<stamp>::max();
+    using stamp = test::stamp;
+    static constexpr stamp never = test::never;
 
     using time_point = detail::clock::time_point;
     using channel_id = std::uint32_t;
@@ -308,7 +299,7 @@ public:
     void set_fifo(channel_id channel) { fifo_.push_back(channel); }
 
     /// The next stamp.
-    stamp tick() noexcept { return clock_.fetch_add(1, tick_order); }
+    stamp tick() noexcept { return clock_.tick(); }
 
     /// @returns what is wrong, one sentence in each line; empty if nothing is.
     /// O(n log n) for n operations.
@@ -332,22 +323,12 @@ public:
     void clear() noexcept;
 
 private:
-    // Acquire and release: a thread that draws a later stamp sees what was done before the earlier
-    // one, so the order of stamps is a real one. Relaxed under ThreadSanitizer, which would
-    // otherwise see no race between operations; it runs where the instruction is a full barrier in
-    // any case.
-#ifdef TRYST_TEST_TSAN
-    static constexpr auto tick_order = std::memory_order_relaxed;
-#else
-    static constexpr auto tick_order = std::memory_order_acq_rel;
-#endif
-
     template <class Property>
     std::size_t count(Property has) const noexcept;
 
     std::string check(bool at_rest, std::optional<time_point> clock) const;
 
-    std::atomic<stamp> clock_{1};
+    stamp_clock clock_;
     std::vector<std::unique_ptr<log>> logs_;
     std::vector<channel_id> fifo_;
 };

@@ -22,14 +22,12 @@ namespace {
 using namespace std::chrono_literals;
 using record = history::record;
 using ending = history::ending;
-using stamp = history::stamp;
 using fate = history::fate;
 using way = history::way;
 using colour = history::colour;
 using time_point = history::time_point;
 using enum exchange_errc;
 
-constexpr stamp never = history::never;
 constexpr time_point start_of_time(1h);
 
 /// An operation made by hand.
