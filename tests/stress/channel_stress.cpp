@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Loops and threads send and receive in every way through three channels at a time, whose limits
-// change, until these are closed. Each item that was sent leaves exactly once.
+// change, until these are closed. Their history is checked.
+#include "support/channel_history.hpp"
+
 #include <tryst/channel.hpp>
 #include <tryst/inplace_stop_token.hpp>
 #include <tryst/run_loop.hpp>
@@ -14,13 +16,15 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,259 +33,296 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What becomes of the items of a round, by number.
-class register_of_items {
-public:
-    unsigned next() { return next_.fetch_add(1); }
-    bool is_full() const { return next_.load() > size - 1'000; }
-
-    void sent(unsigned item) { add(item, was_sent); }
-    void returned(unsigned item) { add(item, was_returned); }
-    void received(unsigned item) { add(item, was_received); }
-
-    void verify() const {
-        for (unsigned i = 0; i != next_.load(); ++i) {
-            const unsigned is = fates_.at(i).load();
-            ASSERT_TRUE(is == was_returned || is == (was_sent | was_received))
-                << "item " << i << ": " << is;
-        }
-    }
-
-private:
-    static constexpr std::size_t size = 1 << 18;
-    static constexpr unsigned was_sent = 1;
-    static constexpr unsigned was_received = 2;
-    static constexpr unsigned was_returned = 4;
-
-    void add(unsigned item, unsigned fate) {
-        EXPECT_EQ(fates_.at(item).fetch_or(fate) & fate, 0U) << "twice: item " << item;
-    }
-
-    std::atomic<unsigned> next_{0};
-    std::vector<std::atomic<unsigned>> fates_ = std::vector<std::atomic<unsigned>>(size);
-};
-
 /// Its number is on the heap, so that sanitizers see who touches it.
-using parcel = std::unique_ptr<unsigned>;
-struct weigh {
-    std::size_t operator()(const parcel& item) const noexcept { return *item % 7; }
+struct parcel {
+    std::unique_ptr<long> number;
+    friend long id_of(const parcel& item) { return *item.number; }
 };
-using plain = channel<parcel>;
-using heavy = channel<parcel, weighted<weigh>>;
+std::size_t weight_of(long item) {
+    return static_cast<std::size_t>(item % 7);
+}
+struct weigh {
+    std::size_t operator()(const parcel& item) const noexcept { return weight_of(id_of(item)); }
+};
+
+/// A channel, and what is known of it.
+template <class... Policies>
+struct place {
+    place(channel_history& all, channel_history::channel_id number, std::size_t limit,
+          channel_history::weigher weighs = nullptr)
+        : id(number), log(all.add_log()) {
+        all.add_channel(id, limit, weighs);
+        there.emplace(limit, [this](parcel item) { left.push_back(id_of(item)); });
+    }
+    ~place() {
+        log.take(id, [this](std::vector<long>& items) {
+            there.reset();
+            items = std::move(left);
+        });
+    }
+
+    channel_history::channel_id id;
+    channel_history::log& log; ///< Of the thread that ends all.
+    std::vector<long> left;
+    std::optional<channel<parcel, Policies...>> there;
+};
 
 struct stage {
-    stage(register_of_items& all, std::size_t limit, std::size_t other)
-        : items(all), a(limit, unreceived()), b(other, unreceived()), w(20, unreceived()) {}
+    stage(channel_history& all, std::size_t limit, std::size_t other)
+        : a(all, 1, limit), b(all, 2, other), w(all, 3, 20, weight_of) {}
 
-    std::function<void(parcel)> unreceived() {
-        return [this](parcel item) { items.received(*item); };
-    }
-
-    register_of_items& items;
-    plain a;
-    plain b;
-    heavy w;
+    place<> a;
+    place<> b;
+    place<weighted<weigh>> w;
     inplace_stop_source stop;
     std::atomic<bool> over{false};
+    std::atomic<long> last_item{0};
 };
+
+/// An operation, or a selection of several, whose entries learn when it has suspended.
+template <class Operation>
+class noted {
+public:
+    template <class Make>
+    noted(Make make, std::vector<channel_history::operation>& entries)
+        : entries_(entries), operation_(make()) {}
+
+    bool await_ready() noexcept { return operation_.await_ready(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> party) noexcept {
+        const bool stays = !!current_executor(); // else it may be running elsewhere now
+        const bool suspended = operation_.await_suspend(party);
+        for (auto each = entries_.begin(); suspended && stays && each != entries_.end(); ++each) {
+            each->queued();
+        }
+        return suspended;
+    }
+    auto await_resume() { return operation_.await_resume(); }
+
+private:
+    std::vector<channel_history::operation>& entries_;
+    Operation operation_;
+};
+template <class Make>
+noted(Make, std::vector<channel_history::operation>&) -> noted<std::invoke_result_t<Make>>;
 
 /// One party, which does one thing after another.
 class party {
 public:
-    party(stage& at, unsigned seed) : at_(at), random_(seed) {}
+    party(stage& at, channel_history::log& told, unsigned seed)
+        : at_(at), told_(told), random_(seed) {}
 
     task<> run() {
-        while (!at_.over.load() && !at_.items.is_full()) {
-            switch (below(12)) {
-            case 0:
-                co_await send(at_.a, soon());
-                break;
-            case 1:
-                co_await send(at_.b, at_.stop.get_token());
-                break;
-            case 2:
-                co_await send(at_.w, soon());
-                break;
-            case 3:
-                co_await receive(at_.a, soon());
-                break;
-            case 4:
-                co_await receive(at_.b, at_.stop.get_token());
-                break;
-            case 5:
-                co_await receive(at_.w, soon());
-                break;
-            case 6:
-                co_await send_all(at_.a);
-                break;
-            case 10:
-                co_await send_all(at_.w);
-                break;
-            case 7:
-                co_await receive_many();
-                break;
-            case 8:
-                co_await select_receive();
-                break;
-            case 9:
-                co_await select_send();
-                break;
-            default:
-                try_each();
-            }
+        static constexpr std::array<task<> (*)(party&), 12> acts{
+            [](party& p) { return p.send(p.at_.a, p.soon()); },
+            [](party& p) { return p.send(p.at_.b, p.soon(), p.at_.stop.get_token()); },
+            [](party& p) { return p.send(p.at_.w, p.soon()); },
+            [](party& p) { return p.receive(p.at_.a, p.soon()); },
+            [](party& p) { return p.receive(p.at_.b, p.soon(), p.at_.stop.get_token()); },
+            [](party& p) { return p.receive(p.at_.w, p.soon()); },
+            [](party& p) { return p.send_all(p.at_.a); },
+            [](party& p) { return p.send_all(p.at_.w); },
+            [](party& p) { return p.receive_many(); },
+            [](party& p) { return p.select_receive(); },
+            [](party& p) { return p.select_send(); },
+            [](party& p) { return p.try_each(); },
+        };
+        while (!at_.over.load()) {
+            co_await acts.at(below(acts.size()))(*this);
         }
     }
 
 private:
-    unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
+    using entries = std::vector<channel_history::operation>;
+
+    std::size_t below(std::size_t limit) { return random_() % limit; }
     std::chrono::microseconds soon() { return std::chrono::microseconds(below(100)); }
-    parcel make(unsigned& number) {
-        number = at_.items.next();
-        return std::make_unique<unsigned>(number);
+    parcel make() { return {std::make_unique<long>(++at_.last_item)}; }
+
+    /// Begins to send or receive.
+    template <class Place>
+    void sends(entries& all, const Place& to, const parcel& item, bool tries = false) {
+        all.push_back(told_.sends(to.id, {id_of(item)}, tries));
+    }
+    template <class Place>
+    void receives(entries& all, const Place& from, bool tries = false) {
+        all.push_back(told_.receives(from.id, tries));
     }
 
-    template <class Result>
-    void note_sent(unsigned number, Result result) {
-        if (result) {
-            at_.items.sent(number);
-        } else {
-            EXPECT_EQ(*result.returned(), number);
-            at_.items.returned(number);
-        }
-    }
-    template <class Result>
-    void note_received(const Result& result) {
-        if (result) {
-            at_.items.received(**result);
-        }
+    template <class Selected>
+    static void end(entries& each, const Selected& of) {
+        each[0].returned(of.template get<0>());
+        each[1].returned(of.template get<1>());
+        each[2].returned(of.template get<2>());
     }
 
-    template <class Channel, class Limit>
-    task<> send(Channel& to, Limit limit) {
-        unsigned number = 0;
-        auto result = co_await to.send(make(number), limit);
-        note_sent(number, std::move(result));
+    template <class Place, class... Limit>
+    task<> send(Place& to, Limit... limit) {
+        parcel item = make();
+        entries entry;
+        sends(entry, to, item);
+        auto result =
+            co_await noted([&] { return to.there->send(std::move(item), limit...); }, entry);
+        entry[0].returned(result);
     }
-    template <class Channel, class Limit>
-    task<> receive(Channel& from, Limit limit) {
-        const auto result = co_await from.receive(limit);
-        note_received(result);
+    template <class Place, class... Limit>
+    task<> receive(Place& from, Limit... limit) {
+        entries entry;
+        receives(entry, from);
+        auto result = co_await noted([&] { return from.there->receive(limit...); }, entry);
+        entry[0].returned(result);
     }
-    template <class Channel>
-    task<> send_all(Channel& to) {
-        std::array<unsigned, 9> numbers{};
-        std::array<parcel, 9> items;
-        const std::size_t count = below(9);
-        for (std::size_t i = 0; i != count; ++i) {
-            items.at(i) = make(numbers.at(i));
+    template <class Place>
+    task<> send_all(Place& to) {
+        std::vector<parcel> items(below(9));
+        std::vector<long> numbers;
+        for (parcel& each : items) {
+            each = make();
+            numbers.push_back(id_of(each));
         }
-        auto result = co_await to.send_all(std::span(items).first(count), soon());
-        const std::size_t left = result ? 0 : result.returned().size();
-        for (std::size_t i = 0; i != count; ++i) {
-            if (i < count - left) {
-                at_.items.sent(numbers.at(i));
-            } else {
-                EXPECT_EQ(*items.at(i), numbers.at(i));
-                at_.items.returned(numbers.at(i));
-            }
-        }
+        entries entry;
+        entry.push_back(told_.sends(to.id, numbers));
+        auto result = co_await noted([&] { return to.there->send_all(items, soon()); }, entry);
+        entry[0].returned(result);
     }
     task<> receive_many() {
         std::array<parcel, 4> places;
-        const auto some = co_await at_.a.receive_some(places, soon());
-        for (std::size_t i = 0; some && i != *some; ++i) {
-            at_.items.received(*places.at(i));
-        }
+        entries entry;
+        receives(entry, at_.a);
+        auto some =
+            co_await noted([&] { return at_.a.there->receive_some(places, soon()); }, entry);
+        entry[0].returned(some, places);
         std::vector<parcel> all;
-        const auto got = co_await at_.w.receive_all(all, 1 + below(100), soon());
+        entries next;
+        receives(next, at_.w);
+        auto got = co_await noted(
+            [&] { return at_.w.there->receive_all(all, 1 + below(100), soon()); }, next);
         EXPECT_EQ(all.size(), got ? *got : 0);
-        for (const parcel& each : all) {
-            at_.items.received(*each);
-        }
+        next[0].returned(got, all);
     }
     task<> select_receive() {
-        const auto one = co_await select(at_.a.receive(), at_.b.receive(), at_.w.receive(), soon());
-        switch (one.index()) {
-        case 0:
-            note_received(one.get<0>());
-            break;
-        case 1:
-            note_received(one.get<1>());
-            break;
-        case 2:
-            note_received(one.get<2>());
-            break;
-        default:
-            break;
-        }
+        entries each;
+        receives(each, at_.a);
+        receives(each, at_.b);
+        receives(each, at_.w);
+        auto one = co_await noted(
+            [&] {
+                return select(at_.a.there->receive(), at_.b.there->receive(),
+                              at_.w.there->receive(), soon());
+            },
+            each);
+        end(each, one);
     }
     task<> select_send() {
-        unsigned first = 0;
-        unsigned second = 0;
-        auto one = co_await select(at_.w.send(make(first)), at_.b.send(make(second)),
-                                   at_.a.receive(), soon(), at_.stop.get_token());
-        note_sent(first, std::move(one.get<0>()));
-        note_sent(second, std::move(one.get<1>()));
-        if (one.index() == 2) {
-            note_received(one.get<2>());
-        }
+        parcel first = make();
+        parcel second = make();
+        entries each;
+        sends(each, at_.w, first);
+        sends(each, at_.b, second);
+        receives(each, at_.a);
+        auto one = co_await noted(
+            [&] {
+                return select(at_.w.there->send(std::move(first)),
+                              at_.b.there->send(std::move(second)), at_.a.there->receive(), soon(),
+                              at_.stop.get_token());
+            },
+            each);
+        end(each, one);
     }
-    void try_each() {
-        unsigned number = 0;
-        auto tried = at_.a.try_send(make(number)); // before `number` is read
-        note_sent(number, std::move(tried));
-        note_received(at_.b.try_receive());
-        at_.w.set_limit(below(40));
-        at_.b.set_limit(below(4) == 0 ? unlimited : below(9));
+    task<> try_each() {
+        parcel item = make();
+        entries each;
+        sends(each, at_.a, item, true);
+        each[0].returned(at_.a.there->try_send(std::move(item)));
+        receives(each, at_.b, true);
+        each[1].returned(at_.b.there->try_receive());
+        set_limit(at_.w, below(40));
+        set_limit(at_.b, below(4) == 0 ? unlimited : below(9));
+        co_return;
+    }
+    template <class Place>
+    void set_limit(Place& of, std::size_t limit) {
+        told_.set_limit(of.id, limit, [&] { of.there->set_limit(limit); });
     }
 
     stage& at_;
+    channel_history::log& told_;
     std::minstd_rand random_;
 };
 
-task<> run_four(stage& at, executor_ref on, unsigned seed) {
+task<> run_four(stage& at, channel_history& told, executor_ref on, unsigned first) {
     std::array<std::optional<party>, 4> parties;
     task_scope scope(on);
     for (auto& each : parties) {
-        scope.spawn(each.emplace(at, seed++).run());
+        scope.spawn(each.emplace(at, told[first], first).run());
+        ++first;
     }
     co_await scope.join();
+}
+
+/// @returns once so many items have been made. No party waits for long.
+void wait_for(const std::atomic<long>& made, long items) {
+    while (made.load() < items) {
+        std::this_thread::sleep_for(1ms);
+    }
 }
 
 class ChannelStress : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Limit, ChannelStress, testing::Values(0, 1, 7, unlimited));
 
-TEST_P(ChannelStress, LosesNothing) {
+TEST_P(ChannelStress, HasAPossibleHistory) {
+    using act = channel_history::act;
+    using fate = channel_history::fate;
+    using enum exchange_errc;
+    std::map<std::tuple<act, fate, exchange_errc>, std::size_t> ends{
+        {{act::sends, fate::done, {}}, 0},
+        {{act::sends, fate::failed, timed_out}, 0},
+        {{act::sends, fate::failed, closed}, 0},
+        {{act::sends, fate::failed, not_selected}, 0},
+        {{act::receives, fate::done, {}}, 0},
+        {{act::receives, fate::failed, timed_out}, 0},
+        {{act::receives, fate::failed, closed}, 0},
+        {{act::receives, fate::failed, no_partner}, 0},
+        {{act::receives, fate::failed, not_selected}, 0}};
     for (unsigned round = 0; round != 6; ++round) {
-        register_of_items items;
-        auto at = std::make_unique<stage>(items, GetParam(), round % 3);
+        channel_history told(13);
+        std::optional<stage> at(std::in_place, told, GetParam(), round % 3);
         {
             std::vector<std::jthread> threads;
             for (unsigned i = 0; i != 3; ++i) {
-                threads.emplace_back([&at, seed = 100 * round + 10 * i + 1] {
+                threads.emplace_back([&, first = 4 * i] {
                     run_loop loop;
-                    loop.run(run_four(*at, loop.executor(), seed));
+                    loop.run(run_four(*at, told, loop.executor(), first));
                 });
             }
-            threads.emplace_back([&at, seed = 100 * round + 91] {
-                party alone(*at, seed);
+            threads.emplace_back([&] {
+                party alone(*at, told[12], 12);
                 sync_wait(alone.run());
             });
-            std::this_thread::sleep_for(60ms);
+            wait_for(at->last_item, 2'000);
+            place<>& first = at->a;
             if (round % 2 == 0) {
-                at->a.close();
+                first.log.close(first.id, [&] { first.there->close(); });
             } else {
-                for (const parcel& each : at->a.close_and_take()) {
-                    items.received(*each);
-                }
+                first.log.take(first.id, [&](std::vector<long>& items) {
+                    for (const parcel& each : first.there->close_and_take()) {
+                        items.push_back(id_of(each));
+                    }
+                });
             }
-            std::this_thread::sleep_for(5ms);
+            wait_for(at->last_item, 2'300);
             at->over.store(true);
             at->stop.request_stop();
-            at->b.close();
+            at->b.log.close(at->b.id, [&] { at->b.there->close(); });
         }
-        at.reset(); // reports what is left
-        items.verify();
+        at.reset(); // takes what is left
+        ASSERT_EQ(told.violations(), "");
+        for (auto& [how, number] : ends) {
+            number += std::apply([&](auto... is) { return told.count(is...); }, how);
+        }
+    }
+    for (const auto& [how, number] : ends) {
+        EXPECT_NE(number, 0U) << make_error_code(std::get<exchange_errc>(how)).message();
     }
 }
 

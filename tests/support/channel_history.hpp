@@ -251,11 +251,14 @@ public:
 
     explicit channel_history(std::size_t logs = 1) {
         while (logs_.size() != logs) {
-            logs_.push_back(std::make_unique<log>(*this));
+            add_log();
         }
     }
 
     log& operator[](std::size_t index) { return *logs_.at(index); }
+
+    /// Another log; references to the others stay valid. Not while others record.
+    log& add_log() { return *logs_.emplace_back(std::make_unique<log>(*this)); }
 
     /// Not while others record.
     void add_channel(channel_id id, std::size_t limit, weigher weigh = nullptr) {
