@@ -123,9 +123,10 @@ plot choose_plot(random& dice, long failing_allocation, crowd largest) {
                                                    : 0;
     p.how = choose_pace(dice, large);
     using kind = venue::kind;
-    static constexpr std::array kinds{kind::plain, kind::plain, kind::plain,   kind::counted,
-                                      kind::fifo,  kind::fifo,  kind::channel, kind::channel,
-                                      kind::lifo,  kind::lifo,  kind::lifo,    kind::lifo};
+    static constexpr std::array kinds{kind::plain,  kind::plain,  kind::plain,   kind::counted,
+                                      kind::fifo,   kind::fifo,   kind::channel, kind::channel,
+                                      kind::lifo,   kind::lifo,   kind::lifo,    kind::lifo,
+                                      kind::buffer, kind::buffer, kind::heavy,   kind::heavy};
     for (kind& each : p.kinds) {
         each = dice.among(kinds);
     }
@@ -291,9 +292,10 @@ private:
         }
         for (std::size_t i = 0; i != plot_.circles; ++i) {
             const auto which = plot_.kinds.at(i % plot_.kinds.size());
-            meeting& private_one =
-                scene_.add_meeting(which == venue::kind::channel ? venue::kind::fifo : which,
-                                   choices().one_in(2) ? 0 : plot_.capacity);
+            meeting& private_one = scene_.add_meeting(
+                which == venue::kind::channel || venue::is_buffer(which) ? venue::kind::fifo
+                                                                         : which,
+                choices().one_in(2) ? 0 : plot_.capacity);
             private_one.circle = choices().between(2, 4);
             for (std::size_t n = !private_one.ex.exists() ? 0 : private_one.circle; n != 0; --n) {
                 enter_one_of_circle(private_one);
@@ -418,6 +420,10 @@ private:
                 for (button& each : scene_.buttons) {
                     scene_.press(each);
                 }
+            } else if (meeting* const where = some_meeting(); where != nullptr &&
+                                                              where->ex.is_buffer() &&
+                                                              where->open && choices().one_in(2)) {
+                scene_.set_limit(*where);
             } else {
                 scene_.press(scene_.buttons[choices().below(scene_.buttons.size())]);
             }

@@ -10,12 +10,22 @@
 
 namespace tryst::sim {
 
+namespace {
+
+/// Of buffers.
+constexpr std::array<std::size_t, 6> limits{0, 1, 1, 2, 5, unlimited};
+
+} // namespace
+
 scene::scene() noexcept = default;
 scene::~scene() = default;
 
 // ---- Setting up.
 
 meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
+    if (venue::is_buffer(which)) {
+        capacity = choices().among(limits);
+    }
     meeting* made = nullptr;
     {
         const memory::reserve unfailing;
@@ -24,9 +34,12 @@ meeting& scene::add_meeting(venue::kind which, std::size_t capacity) {
     try {
         made->ex.make(which, capacity);
         made->open = true;
+        const memory::reserve unfailing;
         if (made->ex.is_fifo()) {
-            const memory::reserve unfailing;
             history_.set_fifo(made->id);
+        } else if (made->ex.is_buffer()) {
+            flows_.add_channel(made->id, capacity,
+                               which == venue::kind::heavy ? weight_of : nullptr);
         }
         if (capacity != 0 && choices().one_in(2)) {
             const undisturbed hands; // as if there had been collisions before
@@ -159,7 +172,8 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
                        .way =
                            what.how == wish::way::tries ? history::way::tries : history::way::waits,
                        .colour = op.colour,
-                       .selection = selects ? last_selection_ : 0};
+                       .selection = selects ? last_selection_ : 0,
+                       .buffered = where.ex.is_buffer()};
     if (what.stop != nullptr) {
         op.stop = stop_token(*what.stop->source);
         call.stop = what.stop->id;
@@ -185,7 +199,16 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
         note("  until {}", static_cast<long>(op.deadline.count()));
     }
     op.told.emplace(history_[0].begin(call));
+    begin_flow(op.flow, where, op.colour, given, call.way == history::way::tries);
     return op;
+}
+
+void scene::begin_flow(std::optional<channel_history::operation>& flow, const meeting& where,
+                       history::colour as, long given, bool tries) {
+    if (where.ex.is_buffer()) {
+        flow.emplace(as == history::colour::red ? flows_[0].sends(where.id, {given}, tries)
+                                                : flows_[0].receives(where.id, tries));
+    }
 }
 
 void scene::end(record& op) noexcept {
@@ -201,6 +224,7 @@ void scene::abandoned(record& op) noexcept {
     note("gave {}, and is destroyed", op.given);
     ++op.where->abandoned;
     op.told.reset();
+    op.flow.reset();
     end(op);
 }
 
@@ -208,11 +232,16 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
     item mine = make_item();
     const long given = mine.id();
     std::optional<history::operation> told;
+    std::optional<channel_history::operation> flow;
     {
         const memory::reserve unfailing;
         note("tries {} with exchanger {} as {}", given, where.id, static_cast<long>(as));
-        told.emplace(history_[0].begin(
-            {.given = given, .channel = where.id, .way = history::way::tries, .colour = as}));
+        told.emplace(history_[0].begin({.given = given,
+                                        .channel = where.id,
+                                        .way = history::way::tries,
+                                        .colour = as,
+                                        .buffered = where.ex.is_buffer()}));
+        begin_flow(flow, where, as, given, true);
     }
     bool met = false;
     bool no_partner = false;
@@ -220,6 +249,7 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
         --where.users;
         tell(given, result);
         told->returned(result, history::time_point(now()));
+        passed(where, flow, given, result);
         met = static_cast<bool>(result);
         where.exchanged += met ? 1U : 0U;
         no_partner = !met && result.error() == exchange_errc::no_partner;
@@ -284,7 +314,7 @@ void scene::perhaps_disturb() {
     if (!choices().one_in(8)) {
         press(buttons[choices().below(buttons.size())]);
     } else if (meeting* const where = choose_meeting()) {
-        close(*where);
+        where->ex.is_buffer() && !choices().one_in(4) ? set_limit(*where) : close(*where);
     }
 }
 
@@ -300,13 +330,52 @@ void scene::close(meeting& where) {
     note("closes exchanger {}", where.id);
     ++where.users;
     history::ending closing{where.id, history_.tick()};
-    where.ex.close();
+    if (!where.ex.is_buffer()) {
+        where.ex.close();
+    } else if (choices().one_in(2)) {
+        take(where, [&](std::vector<long>& left) { where.ex.close_and_take(left); });
+    } else {
+        channel_history::change closed{.channel = where.id, .begun = flows_.tick()};
+        where.ex.close();
+        closed.ended = flows_.tick();
+        const memory::reserve unfailing;
+        flows_[0].add_close(closed);
+    }
     closing.returned = history_.tick();
     where.closed = true;
     --where.users;
     note("has closed exchanger {}", where.id);
     const memory::reserve unfailing;
     history_[0].add_close(closing);
+}
+
+template <class What>
+void scene::take(meeting& where, What what) {
+    channel_history::record taken{.channel = where.id,
+                                  .what = channel_history::act::takes,
+                                  .fate = channel_history::fate::done,
+                                  .begun = flows_.tick()};
+    what(taken.items);
+    taken.ended = flows_.tick();
+    for (const long each : taken.items) {
+        --where.inside;
+        where.weight -= weight_of(each);
+    }
+    const memory::reserve unfailing;
+    flows_[0].add(taken);
+}
+
+void scene::set_limit(meeting& where) {
+    channel_history::change change{
+        .channel = where.id, .begun = flows_.tick(), .limit = choices().among(limits)};
+    note("sets the limit of exchanger {} to {}", where.id, static_cast<long>(change.limit));
+    ++where.users;
+    where.ex.set_limit(change.limit);
+    --where.users;
+    change.ended = flows_.tick();
+    note("has set the limit of exchanger {}", where.id);
+    const memory::reserve unfailing;
+    flows_[0].add_limit(change);
 }
 
 bool scene::somebody_is_on_the_way_to(const meeting& where) const noexcept {
@@ -326,7 +395,12 @@ void scene::destroy(meeting& where) {
     note("destroys exchanger {}", where.id);
     ++exchangers_dying_;
     history::ending closing{where.id, history_.tick()};
-    where.ex.destroy();
+    if (where.ex.is_buffer()) {
+        take(where, [&](std::vector<long>& left) { where.ex.destroy(left); });
+    } else {
+        std::vector<long> none;
+        where.ex.destroy(none);
+    }
     closing.returned = history_.tick();
     where.closed = true;
     --exchangers_dying_;
@@ -370,11 +444,37 @@ bool scene::some_loop_is_stopped() const noexcept {
     return std::ranges::any_of(loops, [](const looper& each) { return each.stopped && each.loop; });
 }
 
+void scene::look_into_buffers() {
+    const undisturbed eyes;
+    for (meeting& each : meetings) {
+        if (each.ex.is_buffer() && each.ex.exists()) {
+            const auto [size, limit] = each.ex.size_and_limit();
+            each.has_items = size != 0;
+            each.has_room = limit != 0;
+        }
+    }
+    // The sender that waits longest is one of these; which one is unknown.
+    for (const record* const op : under_way_) {
+        meeting& where = *op->where;
+        if (where.has_room && where.has_items && op->colour == history::colour::red) {
+            const auto [size, limit] = where.ex.size_and_limit();
+            // If a party is gone, or cannot say what it has done, the weight is not known.
+            const bool known = where.abandoned == 0 && is_alive(*op) && where.inside == size;
+            where.has_room = where.ex.what() == venue::kind::buffer
+                                 ? size < limit
+                                 : known && where.weight <= limit &&
+                                       weight_of(op->given) <= limit - where.weight;
+        }
+    }
+}
+
 std::string scene::check_asleep() {
     const memory::reserve unfailing;
     for (meeting& each : meetings) {
         each.waiting = {};
+        each.has_items = each.has_room = false;
     }
+    look_into_buffers();
     const history::stamp seen = history_.tick();
     for (record* const op : under_way_) {
         if (!is_alive(*op)) {
@@ -400,6 +500,9 @@ std::string scene::check_asleep() {
         } else if ((++waiting.at(mine) != 1 && mine == 0) ||
                    (mine != 0 && waiting.at(3 - mine) != 0)) {
             return about(*op, "a possible partner sleeps, too");
+        }
+        if (op->colour == history::colour::red ? op->where->has_room : op->where->has_items) {
+            return about(*op, "the buffer has what it waits for");
         }
         if (!op->where->ex.all_are_in_wait_list()) {
             return about(*op, "it is not in the wait list");
@@ -449,7 +552,7 @@ std::string scene::check_end() {
             }
         }
     }
-    return history_.violations_at_rest(history::time_point(now()));
+    return history_.violations_at_rest(history::time_point(now())) + flows_.violations();
 }
 
 } // namespace tryst::sim

@@ -37,6 +37,13 @@ struct meeting {
     std::array<int, 3> waiting{}; ///< How many of each colour: for the checks.
     std::size_t reds = 4; ///< How many of eight arrivals are red now.
 
+    // Of a buffer: what has returned from sends, less what has from receives.
+    std::size_t inside = 0;
+    std::size_t weight = 0;
+    // For the checks:
+    bool has_items = false;
+    bool has_room = false; ///< For each sender that waits.
+
     /// The number of parties of a private meeting, each of which comes once. A party that has
     /// exchanged and knows that the others have arrived destroys the exchanger. 0: the meeting is
     /// public.
@@ -75,6 +82,7 @@ struct record {
     bool exact = false; ///< `deadline` is the deadline, not a lower bound of it.
     const void* frame = nullptr; ///< Of the coroutine that waits without an executor.
     std::optional<history::operation> told;
+    std::optional<channel_history::operation> flow; ///< In a buffer.
     std::size_t place = 0; ///< Its index among the operations under way.
 
     /// The first case of its selection, which has `arrived` for all; else the operation itself.
@@ -149,6 +157,7 @@ public:
         }
         tell(op.given, result);
         op.told->returned(result, history::time_point(now()));
+        passed(*op.where, op.flow, op.given, result);
         op.where->exchanged += result ? 1U : 0U;
         end(op);
     }
@@ -157,6 +166,9 @@ public:
         op.arrived = true;
         if (!op.ended && !op.is_double && op.where->ex.is_fifo()) {
             op.told->queued(history_.tick());
+        }
+        if (!op.ended && op.flow) {
+            op.flow->queued();
         }
     }
     void abandoned(record& op) noexcept;
@@ -169,7 +181,9 @@ public:
     /// What a party may do before it exchanges: it requests a stop, or closes an exchanger.
     void perhaps_disturb();
     void renew(button& which);
+    /// Closes it; sometimes a buffer's items are taken, too.
     void close(meeting& where);
+    void set_limit(meeting& where);
     /// Destroys an exchanger as soon as no other thread uses it, except to wait.
     void destroy(meeting& where);
     /// `action` destroys waiting frames. Not at the same time as an exchanger is destroyed.
@@ -217,11 +231,38 @@ private:
             note("gave {}, and has {}", given, result->id());
         }
     }
+    /// Begins an operation; `flow` stays empty unless it is at a buffer.
+    void begin_flow(std::optional<channel_history::operation>& flow, const meeting& where,
+                    history::colour as, long given, bool tries);
+    /// Ends it.
+    template <class T, class Own>
+    void passed(meeting& where, std::optional<channel_history::operation>& flow, long given,
+                const exchange_result<T, Own>& result) {
+        if constexpr (std::is_void_v<T> || std::is_void_v<Own>) {
+            if (!flow) {
+                return;
+            }
+            const memory::reserve unfailing;
+            flow->returned(result);
+            if constexpr (std::is_void_v<T>) {
+                where.inside += result ? 1U : 0U;
+                where.weight += result ? weight_of(given) : 0;
+            } else {
+                where.inside -= result ? 1U : 0U;
+                where.weight -= result ? weight_of(result->id()) : 0;
+            }
+        }
+    }
+    /// All items have left, which `what` takes. It began at `begun`.
+    template <class What>
+    void take(meeting& where, What what);
+    void look_into_buffers();
     void end(record& op) noexcept;
     bool somebody_is_on_the_way_to(const meeting& where) const noexcept;
     bool some_loop_is_stopped() const noexcept;
 
     history history_{1};
+    channel_history flows_{1}; ///< Of buffers.
     std::deque<record> records_;
     std::deque<stop_source> sources_;
     std::vector<record*> under_way_;

@@ -44,6 +44,13 @@ void venue::make(kind which, std::size_t capacity) {
     case kind::channel:
         owned_ = std::make_unique<item_channel>();
         break;
+    case kind::buffer:
+        owned_ = std::make_unique<item_buffer>(capacity, [this](item each) { take(*left_, each); });
+        break;
+    case kind::heavy:
+        owned_ =
+            std::make_unique<heavy_buffer>(capacity, [this](item each) { take(*left_, each); });
+        break;
     }
 }
 
@@ -69,6 +76,16 @@ void venue::grow(std::size_t times) noexcept {
             }
         }
     });
+}
+
+std::pair<std::size_t, std::size_t> venue::size_and_limit() {
+    std::pair<std::size_t, std::size_t> found;
+    visit([&](auto& ex) {
+        if constexpr (requires { ex.limit(); }) {
+            found = {ex.size(), ex.limit()};
+        }
+    });
+    return found;
 }
 
 bool venue::somebody_waits() noexcept {

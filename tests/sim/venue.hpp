@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /// @file
-/// An exchanger of any kind: without colours, with two colours, or a channel.
+/// An exchanger of any kind: without colours, with two colours, or a channel, with a buffer or
+/// without.
 #pragma once
 
+#include "sim/memory.hpp"
+#include "support/channel_history.hpp"
 #include "support/history.hpp"
 #include "support/short_exchanger.hpp"
 #include "support/tracked.hpp"
 
+#include <tryst/channel.hpp>
 #include <tryst/exchanger.hpp>
 #include <tryst/red_blue_exchanger.hpp>
 #include <tryst/statistics.hpp>
@@ -17,6 +21,7 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace tryst::sim {
 
@@ -28,6 +33,17 @@ using fifo_exchanger = test::short_queue_exchanger<item>;
 using lifo_exchanger = red_blue_exchanger<item, item, order::lifo, counted>;
 using item_channel = synchronous_channel<item>;
 
+/// What an item weighs in a heavy buffer.
+constexpr std::size_t weight_of(long number) noexcept {
+    return static_cast<std::size_t>(number % 4);
+}
+struct weigh {
+    std::size_t operator()(const item& of) const noexcept { return weight_of(of.id()); }
+};
+using item_buffer = channel<item>;
+using heavy_buffer = channel<item, weighted<weigh>>;
+
+using test::channel_history;
 using test::history;
 
 /// `Of` with the sides of all these exchangers.
@@ -37,6 +53,8 @@ class of_all_sides {
     using side = detail::side<WaitList, item, item, Colour, Observer...>;
     using colour = detail::colour;
     using counting = detail::observer<counted>;
+    using rules = detail::rules_of<item>;
+    using heavy = detail::rules_of<item, weighted<weigh>>;
 
 public:
     using type = Of<side<detail::single_slot, colour::none>,
@@ -46,15 +64,19 @@ public:
                     side<detail::dual_stack, colour::red, counting>,
                     side<detail::dual_stack, colour::blue, counting>,
                     detail::side<detail::dual_queue, item, void, colour::red>,
-                    detail::side<detail::dual_queue, void, item, colour::blue>>;
+                    detail::side<detail::dual_queue, void, item, colour::blue>,
+                    detail::buffer_side<rules, detail::item_sender<rules>>,
+                    detail::buffer_side<rules, detail::item_receiver<rules>>,
+                    detail::buffer_side<heavy, detail::item_sender<heavy>>,
+                    detail::buffer_side<heavy, detail::item_receiver<heavy>>>;
 };
 
 /// Owns an exchanger of one of these types, or nothing.
 class venue {
 public:
-    enum class kind : std::uint8_t { plain, counted, fifo, lifo, channel };
+    enum class kind : std::uint8_t { plain, counted, fifo, lifo, channel, buffer, heavy };
 
-    /// A new one. @throws std::bad_alloc.
+    /// A new one. `capacity` is the limit of a buffer. @throws std::bad_alloc.
     void make(kind which, std::size_t capacity);
     /// More slots of the arena, as if there had been collisions. No effect where there is none.
     void grow(std::size_t times) noexcept;
@@ -62,6 +84,10 @@ public:
     bool exists() const noexcept { return !std::holds_alternative<std::monostate>(owned_); }
     bool has_colours() const noexcept { return what_ != kind::plain && what_ != kind::counted; }
     bool is_fifo() const noexcept { return what_ == kind::fifo || what_ == kind::channel; }
+    static constexpr bool is_buffer(kind which) noexcept {
+        return which == kind::buffer || which == kind::heavy;
+    }
+    bool is_buffer() const noexcept { return is_buffer(what_); }
     kind what() const noexcept { return what_; }
 
     template <class Visitor>
@@ -101,7 +127,33 @@ public:
     void close() {
         visit([](auto& ex) { ex.close(); });
     }
-    void destroy() { const auto gone = std::exchange(owned_, std::monostate()); }
+    /// Appends the items that were inside to `left`.
+    void destroy(std::vector<long>& left) {
+        left_ = &left;
+        const auto gone = std::exchange(owned_, std::monostate());
+    }
+
+    // ---- Of buffers only.
+
+    /// Closes, and appends the items that were inside to `left`.
+    void close_and_take(std::vector<long>& left) {
+        visit([&](auto& ex) {
+            if constexpr (requires { ex.close_and_take(); }) {
+                for (const item& each : ex.close_and_take()) {
+                    take(left, each);
+                }
+            }
+        });
+    }
+    void set_limit(std::size_t limit) {
+        visit([&](auto& ex) {
+            if constexpr (requires { ex.set_limit(limit); }) {
+                ex.set_limit(limit);
+            }
+        });
+    }
+    /// How many items are inside, and how many may be there. Call it `undisturbed`.
+    std::pair<std::size_t, std::size_t> size_and_limit();
 
     /// Whether a waiter is in the wait list or the arena. Without colours only; false for others.
     /// `undisturbed`.
@@ -113,11 +165,18 @@ public:
     const counters* statistics() const noexcept { return counters_.get(); }
 
 private:
+    static void take(std::vector<long>& left, const item& each) {
+        const memory::reserve unfailing;
+        left.push_back(each.id());
+    }
+
     kind what_ = kind::plain;
+    std::vector<long>* left_ = nullptr; ///< Of the destruction.
     std::unique_ptr<counters> counters_;
     std::variant<std::monostate, std::unique_ptr<plain_exchanger>,
                  std::unique_ptr<counted_exchanger>, std::unique_ptr<fifo_exchanger>,
-                 std::unique_ptr<lifo_exchanger>, std::unique_ptr<item_channel>>
+                 std::unique_ptr<lifo_exchanger>, std::unique_ptr<item_channel>,
+                 std::unique_ptr<item_buffer>, std::unique_ptr<heavy_buffer>>
         owned_;
 };
 

@@ -28,8 +28,8 @@ void history::operation::exchanged_unseen() {
     end(fate::exchanged).unseen = true;
 }
 
-long history::operation::given() const noexcept {
-    return log_->records_[index_].given;
+const history::call& history::operation::known() const noexcept {
+    return log_->records_[index_];
 }
 
 void history::operation::failed(exchange_errc error, long own, std::optional<time_point> clock) {
@@ -317,7 +317,7 @@ private:
             }
             return;
         case exchange_errc::out_of_memory:
-            if (r.colour == colour::any || r.way == way::tries) {
+            if (r.colour == colour::any || (r.way == way::tries && !r.buffered)) {
                 report("out_of_memory", r, " needs no memory");
             }
             return;

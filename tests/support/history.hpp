@@ -89,7 +89,7 @@ inline long id_of(const tracked& item) noexcept {
  *   close          `closed` only after a close; no operation that begins after it exchanges, times
  *                  out or finds no partner
  *   no_partner     only for a `try_`
- *   out_of_memory  only for operations that have a colour and wait
+ *   out_of_memory  only for operations that have a colour, and wait or need a buffer
  *   parked         two possible partners are not parked at the same time, and no operation fails
  *                  for want of a partner while one is parked all the time
  *   fifo           no operation is served while another of its colour waits that was queued before
@@ -100,6 +100,9 @@ inline long id_of(const tracked& item) noexcept {
  *   not_selected   only in a selection of which another case took place
  *   at rest        no two possible partners wait; no operation waits that has met its partner, or
  *                  whose stop was requested, exchanger closed, or deadline passed
+ *
+ * `channel_history` checks the items of a channel with a buffer. Here its operations have no
+ * partners, but all other rules hold for them.
  *
  * A selection that waits counts at each of its channels. Of several cases at one channel, one takes
  * part.
@@ -146,6 +149,7 @@ public:
         history::way way = way::waits;
         history::colour colour = colour::any;
         selection_id selection = 0; ///< The operation is one of its cases.
+        bool buffered = false; ///< Its channel has a buffer, so it need not meet a partner.
     };
 
     /// How it has ended, if it has.
@@ -204,8 +208,10 @@ public:
         template <class T>
         void returned(const exchange_result<T, void>& result,
                       std::optional<time_point> clock = {}) {
-            result ? exchanged(id_of(*result))
-                   : failed(static_cast<exchange_errc>(result.error().value()), given(), clock);
+            !result
+                ? failed(static_cast<exchange_errc>(result.error().value()), known().given, clock)
+            : known().buffered ? exchanged_unseen()
+                               : exchanged(id_of(*result));
         }
         template <class Own>
         void returned(const exchange_result<void, Own>& result,
@@ -228,7 +234,7 @@ public:
         operation(history::log& log, std::size_t index) noexcept : log_(&log), index_(index) {}
 
         record& end(fate how);
-        long given() const noexcept;
+        const call& known() const noexcept;
 
         history::log* log_;
         std::size_t index_;
