@@ -18,6 +18,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -221,7 +222,14 @@ class attempt {
 public:
     attempt(scene& s, const wish& what) : scene_(&s) {
         const given_cases given{s, what, records_};
-        if (what.size == 1) {
+        if (what.batch != wish::no_batch) {
+            batch_ = s.make_batch(what.batch);
+            // An empty batch needs a number, too.
+            const long first = batch_.empty() ? s.make_item().id() : batch_.front().id();
+            records_[0] = &s.begin(what, 0, first, nullptr);
+            what.where[0]->ex.as_batch(what.colours[0], batch_,
+                                       [&](auto make) { limit(what, make); });
+        } else if (what.size == 1) {
             item mine = s.make_item();
             records_[0] = &s.begin(what, 0, mine.id(), nullptr);
             what.where[0]->ex.as(what.colours[0], mine,
@@ -296,6 +304,14 @@ private:
         }
         return 0;
     }
+    long end(const exchange_result<void, std::span<item>>& result) {
+        scene_->ended(*records_[0], result, batch_);
+        return 0;
+    }
+    long end(const exchange_result<std::size_t, void>& result) {
+        scene_->ended(*records_[0], result, batch_);
+        return 0;
+    }
     long end(any_cases& results) {
         results.end();
         return 0;
@@ -355,7 +371,11 @@ private:
     scene* scene_;
     executor_ref where_ = current_executor();
     case_records records_{};
-    std::optional<of_all_sides<any_operation>::type> operation_;
+    std::vector<item> batch_;
+    std::optional<
+        of_all_sides<any_operation, light_sides::batch_sender, light_sides::batch_receiver,
+                     heavy_sides::batch_sender, heavy_sides::batch_receiver>::type>
+        operation_;
 };
 
 /// Exchanges or selects, but does not wait.

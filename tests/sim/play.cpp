@@ -292,11 +292,12 @@ private:
         }
         for (std::size_t i = 0; i != plot_.circles; ++i) {
             const auto which = plot_.kinds.at(i % plot_.kinds.size());
-            meeting& private_one = scene_.add_meeting(
-                which == venue::kind::channel || venue::is_buffer(which) ? venue::kind::fifo
-                                                                         : which,
-                choices().one_in(2) ? 0 : plot_.capacity);
+            meeting& private_one =
+                scene_.add_meeting(which == venue::kind::channel ? venue::kind::fifo : which,
+                                   choices().one_in(2) ? 0 : plot_.capacity);
             private_one.circle = choices().between(2, 4);
+            // A party that resumes inline, in the call of a batch, must not destroy the buffer.
+            private_one.has_batches = plot_.bare == 0;
             for (std::size_t n = !private_one.ex.exists() ? 0 : private_one.circle; n != 0; --n) {
                 enter_one_of_circle(private_one);
             }

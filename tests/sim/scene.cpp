@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <numeric>
 #include <system_error>
 
 namespace tryst::sim {
@@ -113,6 +114,7 @@ wish scene::make_wish(bool timers) noexcept {
         made = make_wish_to_wait(*first, timers);
     }
     if (selects) {
+        made.batch = wish::no_batch;
         made.size = dice.between(2, wish::most);
         made.is_biased = dice.one_in(2);
         made.is_small = dice.one_in(2);
@@ -131,6 +133,9 @@ wish scene::make_wish_to_wait(meeting& where, bool timers) noexcept {
     random& dice = choices();
     wish made{.where = {&where}};
     made.colours[0] = choose_colour(where);
+    if (where.ex.is_buffer() && where.has_batches && dice.one_in(3)) {
+        made.batch = dice.between(0, 7);
+    }
     if (temper.stoppable != 0 && !buttons.empty() && dice.one_in(temper.stoppable)) {
         made.stop = &buttons[dice.below(buttons.size())];
     }
@@ -199,15 +204,27 @@ record& scene::begin(const wish& what, std::size_t i, long given, record* lead) 
         note("  until {}", static_cast<long>(op.deadline.count()));
     }
     op.told.emplace(history_[0].begin(call));
-    begin_flow(op.flow, where, op.colour, given, call.way == history::way::tries);
+    std::vector<long> numbers(what.batch != wish::no_batch ? what.batch : 1);
+    std::iota(numbers.begin(), numbers.end(), given);
+    begin_flow(op.flow, where, op.colour, std::move(numbers), call.way == history::way::tries);
     return op;
 }
 
+std::vector<item> scene::make_batch(std::size_t size) {
+    const memory::reserve unfailing;
+    std::vector<item> made;
+    while (made.size() != size) {
+        made.push_back(make_item());
+    }
+    return made;
+}
+
 void scene::begin_flow(std::optional<channel_history::operation>& flow, const meeting& where,
-                       history::colour as, long given, bool tries) {
+                       history::colour as, std::vector<long> numbers, bool tries) {
     if (where.ex.is_buffer()) {
-        flow.emplace(as == history::colour::red ? flows_[0].sends(where.id, {given}, tries)
-                                                : flows_[0].receives(where.id, tries));
+        flow.emplace(as == history::colour::red
+                         ? flows_[0].sends(where.id, std::move(numbers), tries)
+                         : flows_[0].receives(where.id, tries, numbers.size()));
     }
 }
 
@@ -241,7 +258,7 @@ void scene::try_once(meeting& where, history::colour as, bool must_succeed) {
                                         .way = history::way::tries,
                                         .colour = as,
                                         .buffered = where.ex.is_buffer()}));
-        begin_flow(flow, where, as, given, true);
+        begin_flow(flow, where, as, {given}, true);
     }
     bool met = false;
     bool no_partner = false;
@@ -358,8 +375,7 @@ void scene::take(meeting& where, What what) {
     what(taken.items);
     taken.ended = flows_.tick();
     for (const long each : taken.items) {
-        --where.inside;
-        where.weight -= weight_of(each);
+        leaves(where, each);
     }
     const memory::reserve unfailing;
     flows_[0].add(taken);

@@ -48,6 +48,7 @@ struct meeting {
     /// exchanged and knows that the others have arrived destroys the exchanger. 0: the meeting is
     /// public.
     std::size_t circle = 0;
+    bool has_batches = true; ///< Parties at a buffer may move several items at once.
     std::size_t begun = 0; ///< How many operations have begun here.
     std::size_t exchanged = 0; ///< How many have returned with a partner's item.
     std::size_t abandoned = 0; ///< How many were destroyed while they waited.
@@ -104,6 +105,8 @@ struct wish {
     std::size_t size = 1; ///< How many cases there are.
     std::array<meeting*, most> where{};
     std::array<history::colour, most> colours{};
+    std::size_t batch = no_batch; ///< How many items to send, or receive, at a buffer.
+    static constexpr std::size_t no_batch = 9;
     bool is_biased = false;
     bool is_small = false; ///< A completer may leave the lists for a parked party.
 };
@@ -150,6 +153,8 @@ public:
     /// Begins case `i`.
     /// @param lead  the first case; null if this is it.
     record& begin(const wish& what, std::size_t i, long given, record* lead);
+    /// @returns items whose numbers follow each other.
+    std::vector<item> make_batch(std::size_t size);
     template <class T, class Own>
     void ended(record& op, const exchange_result<T, Own>& result) {
         if (op.ended) {
@@ -159,6 +164,34 @@ public:
         op.told->returned(result, history::time_point(now()));
         passed(*op.where, op.flow, op.given, result);
         op.where->exchanged += result ? 1U : 0U;
+        end(op);
+    }
+    /// The same, for a batch whose first item was number `op.given`.
+    template <class T, class Own>
+    void ended(record& op, const exchange_result<T, Own>& result, const std::vector<item>& batch) {
+        if (op.ended) {
+            fail("an operation ended twice");
+        }
+        const memory::reserve unfailing;
+        if (result) {
+            op.told->exchanged_unseen();
+        } else {
+            op.told->failed(static_cast<exchange_errc>(result.error().value()), op.given,
+                            history::time_point(now()));
+        }
+        std::size_t moved = 0;
+        if constexpr (std::is_void_v<T>) {
+            op.flow->returned(result);
+            moved = batch.size() - (result ? 0 : result.returned().size());
+        } else {
+            op.flow->returned(result, batch);
+            moved = result ? *result : 0;
+        }
+        note("gave {} and others: {} moved", op.given, static_cast<long>(moved));
+        for (std::size_t i = 0; i != moved; ++i) {
+            std::is_void_v<T> ? enters(*op.where, op.given + static_cast<long>(i))
+                              : leaves(*op.where, batch[i].id());
+        }
         end(op);
     }
     /// The operation's coroutine has suspended.
@@ -233,7 +266,7 @@ private:
     }
     /// Begins an operation; `flow` stays empty unless it is at a buffer.
     void begin_flow(std::optional<channel_history::operation>& flow, const meeting& where,
-                    history::colour as, long given, bool tries);
+                    history::colour as, std::vector<long> numbers, bool tries);
     /// Ends it.
     template <class T, class Own>
     void passed(meeting& where, std::optional<channel_history::operation>& flow, long given,
@@ -244,14 +277,23 @@ private:
             }
             const memory::reserve unfailing;
             flow->returned(result);
+            if (!result) {
+                return;
+            }
             if constexpr (std::is_void_v<T>) {
-                where.inside += result ? 1U : 0U;
-                where.weight += result ? weight_of(given) : 0;
+                enters(where, given);
             } else {
-                where.inside -= result ? 1U : 0U;
-                where.weight -= result ? weight_of(result->id()) : 0;
+                leaves(where, result->id());
             }
         }
+    }
+    static void enters(meeting& where, long number) noexcept {
+        ++where.inside;
+        where.weight += weight_of(number);
+    }
+    static void leaves(meeting& where, long number) noexcept {
+        --where.inside;
+        where.weight -= weight_of(number);
     }
     /// All items have left, which `what` takes. It began at `begun`.
     template <class What>

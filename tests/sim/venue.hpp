@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,18 +44,29 @@ struct weigh {
 using item_buffer = channel<item>;
 using heavy_buffer = channel<item, weighted<weigh>>;
 
+/// The sides of buffers, one item or several at a time.
+template <class... Policies>
+struct buffer_sides {
+    using rules = detail::rules_of<item, Policies...>;
+    using sender = detail::buffer_side<rules, detail::item_sender<rules>>;
+    using receiver = detail::buffer_side<rules, detail::item_receiver<rules>>;
+    using batch_sender = detail::buffer_side<rules, detail::span_sender<rules>>;
+    using batch_receiver =
+        detail::buffer_side<rules, detail::batch_receiver<rules, detail::span_places<item>>>;
+};
+using light_sides = buffer_sides<>;
+using heavy_sides = buffer_sides<weighted<weigh>>;
+
 using test::channel_history;
 using test::history;
 
-/// `Of` with the sides of all these exchangers.
-template <template <class...> class Of>
+/// `Of` with the sides of all these exchangers that can be cases of selections, and `More`.
+template <template <class...> class Of, class... More>
 class of_all_sides {
     template <class WaitList, detail::colour Colour, class... Observer>
     using side = detail::side<WaitList, item, item, Colour, Observer...>;
     using colour = detail::colour;
     using counting = detail::observer<counted>;
-    using rules = detail::rules_of<item>;
-    using heavy = detail::rules_of<item, weighted<weigh>>;
 
 public:
     using type = Of<side<detail::single_slot, colour::none>,
@@ -64,11 +76,8 @@ public:
                     side<detail::dual_stack, colour::red, counting>,
                     side<detail::dual_stack, colour::blue, counting>,
                     detail::side<detail::dual_queue, item, void, colour::red>,
-                    detail::side<detail::dual_queue, void, item, colour::blue>,
-                    detail::buffer_side<rules, detail::item_sender<rules>>,
-                    detail::buffer_side<rules, detail::item_receiver<rules>>,
-                    detail::buffer_side<heavy, detail::item_sender<heavy>>,
-                    detail::buffer_side<heavy, detail::item_receiver<heavy>>>;
+                    detail::side<detail::dual_queue, void, item, colour::blue>, light_sides::sender,
+                    light_sides::receiver, heavy_sides::sender, heavy_sides::receiver, More...>;
 };
 
 /// Owns an exchanger of one of these types, or nothing.
@@ -134,6 +143,18 @@ public:
     }
 
     // ---- Of buffers only.
+
+    /// As `as`, for a party that sends all of `items`, or receives some into them.
+    template <class Use>
+    void as_batch(history::colour who, std::span<item> items, Use use) {
+        visit([&](auto& ex) {
+            if constexpr (requires { ex.send_all(items); }) {
+                who == history::colour::red
+                    ? use([&](auto... more) { return ex.send_all(items, more...); })
+                    : use([&](auto... more) { return ex.receive_some(items, more...); });
+            }
+        });
+    }
 
     /// Closes, and appends the items that were inside to `left`.
     void close_and_take(std::vector<long>& left) {

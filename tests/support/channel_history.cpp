@@ -217,7 +217,7 @@ private:
             if (r->begun > before && (sent || failed_by(*r, exchange_errc::no_partner))) {
                 found_.report("closed", *r, " began when the channel was closed");
             }
-            if (r->begun > taken && r->what == act::receives && r->fate == fate::done) {
+            if (r->begun > taken && r->what == act::receives && !r->items.empty()) {
                 found_.report("closed", *r, " began when the items had been taken");
             }
         }
@@ -230,13 +230,18 @@ private:
                            }).begin();
         unknown_.assign(known, passages_.end());
         passages_.erase(known, passages_.end());
-        auto takers = std::ranges::count_if(operations_, [](const record* r) {
-            return r->what == act::receives && r->fate == fate::abandoned;
-        });
+        std::size_t places = 0; // of those that may have taken items, and cannot say so
+        for (const record* r : operations_) {
+            places += r->what == act::receives && r->fate == fate::abandoned ? r->places : 0;
+        }
         for (const passage& each : unknown_) {
-            if (each.sent->fate != fate::pending && each.sent->fate != fate::abandoned &&
-                takers-- <= 0) {
+            if (each.sent->fate == fate::pending || each.sent->fate == fate::abandoned) {
+                continue;
+            }
+            if (places == 0) {
                 found_.report("lost", each.item, " was never received, of ", *each.sent);
+            } else {
+                --places;
             }
         }
     }

@@ -60,7 +60,8 @@ namespace tryst::test {
  *   error       only a try finds `no_partner`, and only a send lacks memory
  *   received    each item received was sent to this channel before, by a send that did not fail
  *   once        no item is received twice
- *   lost        each item sent was received, except for one for each receive that was abandoned
+ *   lost        each item sent was received, except for those that abandoned receives may have
+ *               taken
  *   fifo        items leave in the order in which they came. A send that was queued came before all
  *               that began later; a receive that was queued is served before all that began later
  *   limit       no more is inside than the highest limit since the last of these items was sent; or
@@ -95,6 +96,7 @@ public:
         stamp ended = never;
         std::vector<long> items{}; ///< Those to be sent, or those received, in order.
         std::size_t moved = 0; ///< How many of those to be sent were sent.
+        std::size_t places = 1; ///< The most that a receive may take.
     };
 
     /// A close, or a change of the limit.
@@ -198,8 +200,10 @@ public:
             return begin(
                 {.channel = to, .what = act::sends, .tries = tries, .items = std::move(items)});
         }
-        [[nodiscard]] operation receives(channel_id from, bool tries = false) {
-            return begin({.channel = from, .what = act::receives, .tries = tries});
+        [[nodiscard]] operation receives(channel_id from, bool tries = false,
+                                         std::size_t places = 1) {
+            return begin(
+                {.channel = from, .what = act::receives, .tries = tries, .places = places});
         }
 
         template <class Action>

@@ -47,6 +47,10 @@ struct op : record {
         queued = when;
         return *this;
     }
+    op of(std::size_t most) {
+        places = most;
+        return *this;
+    }
     op garbled() {
         is_garbled = true;
         return *this;
@@ -146,6 +150,7 @@ TEST(ChannelHistory, FindsWhatIsImpossibleAndNothingElse) {
         {"", {{one(1, 2).is(fate::abandoned), got_one(3, 4)}}},
         {"", {{one(1, 2), receives({}, 1, 3).is(fate::abandoned)}}},
         {"lost", {{sends({1, 2}, 1, 2), receives({}, 1, 3).is(fate::abandoned)}}},
+        {"", {{sends({1, 2}, 1, 2), receives({}, 1, 3).is(fate::abandoned).of(2)}}},
         // First in, first out.
         {"", {{one(1, 2), two(3, 4), got_one(5, 6), got_two(7, 8)}}},
         {"", {{one(1, 4), two(2, 3), got_two(5, 6), got_one(7, 8)}}},
@@ -211,6 +216,7 @@ TEST(ChannelHistory, FindsWhatIsImpossibleAndNothingElse) {
         {"closed", {{finds(no_partner, 3, 4)}, {at(1, 2)}}},
         {"closed", {{sends({1, 2}, 3, 9).fails(closed, 1), got_one(5, 6)}, {at(1, 2)}}},
         {"closed", {{one(3, 6), got_one(4, 5), takes({}, 1, 2)}}},
+        {"", {{takes({}, 1, 2), sends({}, 3, 4), receives({}, 5, 6)}}},
         // The reasons.
         {"error", {{finds(no_partner, 1, 2).waits()}}},
         {"error", {{finds(out_of_memory, 1, 2)}}},
