@@ -299,7 +299,7 @@ TEST_P(ChannelStress, HasAPossibleHistory) {
                 party alone(*at, told[12], 12);
                 sync_wait(alone.run());
             });
-            wait_for(at->last_item, 2'000);
+            wait_for(at->last_item, 1'500);
             place<>& first = at->a;
             if (round % 2 == 0) {
                 first.log.close(first.id, [&] { first.there->close(); });
@@ -310,7 +310,7 @@ TEST_P(ChannelStress, HasAPossibleHistory) {
                     }
                 });
             }
-            wait_for(at->last_item, 2'300);
+            wait_for(at->last_item, 1'700);
             at->over.store(true);
             at->stop.request_stop();
             at->b.log.close(at->b.id, [&] { at->b.there->close(); });
