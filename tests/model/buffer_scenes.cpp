@@ -575,19 +575,19 @@ void admitted_destroys() {
     s.play([&] { loop.run([] {}); }, [&] { s.receive_some<2>(); });
 }
 
-/// The same, but the receiver of the first admitted item destroys the channel.
+/// The same with so many senders, but the receiver of the first one's item destroys the channel.
 template <class Channel, class... Counters>
-void admitted_item_destroys(Counters... one_cell) {
+void admitted_item_destroys(std::size_t senders, Counters&... one_cell) {
     stage<Channel> s(2, 0, one_cell...);
     s.try_send(0);
     s.try_send(1);
     serial_loop loop;
     {
         const executor_scope here(loop.executor());
-        loop.begin_work();
-        loop.begin_work();
-        send_on(*s.at, 2, loop, {});
-        send_on(*s.at, 3, loop, {});
+        for (std::size_t i = 0; i != senders; ++i) {
+            loop.begin_work();
+            send_on(*s.at, 2 + i, loop, {});
+        }
     }
     s.play([&] { loop.run([] {}); },
            [at = s.at.get()] {
@@ -809,11 +809,11 @@ constexpr std::array all{
     scene{"buffer_admitted_destroys", "one of two admitted senders destroys the channel",
           admitted_destroys},
     scene{"buffer_admitted_item_destroys", "the receiver of the first one's item destroys it",
-          admitted_item_destroys<plain>},
-    scene{"buffer_counted_item_destroys", "the same, and the channel counts",
+          [] { admitted_item_destroys<plain>(2); }},
+    scene{"buffer_counted_item_destroys", "the same with one sender, and the channel counts",
           [] {
               counters seen(1);
-              admitted_item_destroys<channel<parcel, counted>, counters&>(seen);
+              admitted_item_destroys<channel<parcel, counted>>(1, seen);
           }},
     scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
           destroyed_by_receiver<0>},
