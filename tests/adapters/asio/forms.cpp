@@ -326,7 +326,7 @@ void add_all_sides(std::vector<form>& to) {
     add_sides<Kind, Limits, exchange_side, red_side<order::fifo>, red_side<order::lifo>,
               blue_side<order::fifo>, blue_side<order::lifo>, sending_side<order::fifo>,
               sending_side<order::lifo>, receiving_side<order::fifo>, receiving_side<order::lifo>,
-              select_side>(to);
+              buffer_sending_side, buffer_receiving_side, select_side>(to);
 }
 
 std::vector<form> make_forms() {
@@ -346,6 +346,8 @@ std::vector<form> make_forms() {
               select_side>(all);
     add<waiting, exchange_side, limit::stop>(all);
     add<waiting, exchange_side, limit::deadline>(all);
+    add_sides<waiting, limit::both, buffer_sending_side, buffer_receiving_side>(all);
+    add_sides<stoppable_task, limit::both, buffer_sending_side, buffer_receiving_side>(all);
     add<typed_awaitable, exchange_side, limit::none>(all);
     add<awaitable_on_strand, exchange_side, limit::both>(all);
     add<awaitable<awaiting::token>, exchange_side, limit::none>(all);

@@ -20,6 +20,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tryst::test {
 
@@ -132,8 +133,64 @@ struct receiving_side : side<receiving_side<Order>, synchronous_channel<tracked,
     }
 };
 
-using fifo_sides = ::testing::Types<exchange_side, red_side<order::fifo>, blue_side<order::fifo>,
-                                    sending_side<order::fifo>, receiving_side<order::fifo>>;
+/// A channel with a buffer. It has no space, so that each send waits.
+struct buffer_place : channel<tracked> {
+    buffer_place() : channel(0) {}
+    std::vector<tracked> lent; ///< By the sender of an array.
+};
+/// One whose receiver takes several items.
+struct batch_place : buffer_place {
+    std::vector<tracked> received;
+};
+
+struct buffer_receiving_side;
+
+struct buffer_sending_side : side<buffer_sending_side, buffer_place, tracked> {
+    using opposite = buffer_receiving_side;
+    static constexpr bool gets = false;
+    static std::string name() { return "send_buffer"; }
+    static auto make(place& at, tracked mine, auto... limit) {
+        return at.send(std::move(mine), limit...);
+    }
+    static long meet(place& at, census& /*items*/, long /*none*/) {
+        const auto got = at.try_receive();
+        return got ? got->id() : nobody;
+    }
+};
+
+struct buffer_receiving_side : side<buffer_receiving_side, buffer_place, void> {
+    using opposite = buffer_sending_side;
+    static constexpr bool gets = true;
+    static std::string name() { return "receive_buffer"; }
+    static auto make(place& at, auto... limit) { return at.receive(limit...); }
+    static long meet(place& at, census& items, long id) {
+        return at.try_send(tracked(items, id)) ? nothing_got : nobody;
+    }
+};
+
+/// Its item comes back in the array.
+struct batch_sending_side : buffer_sending_side {
+    static std::string name() { return "send_all"; }
+    static auto make(place& at, tracked mine, auto... limit) {
+        at.lent.clear();
+        at.lent.push_back(std::move(mine));
+        return at.send_all(at.lent, limit...);
+    }
+};
+
+struct batch_receiving_side : side<batch_receiving_side, batch_place, void> {
+    static constexpr bool gets = true;
+    static std::string name() { return "receive_all"; }
+    static auto make(place& at, auto... limit) { return at.receive_all(at.received, 7, limit...); }
+    static long meet(place& at, census& items, long id) {
+        return buffer_receiving_side::meet(at, items, id);
+    }
+};
+
+using fifo_sides =
+    ::testing::Types<exchange_side, red_side<order::fifo>, blue_side<order::fifo>,
+                     sending_side<order::fifo>, receiving_side<order::fifo>, buffer_sending_side,
+                     buffer_receiving_side, batch_sending_side, batch_receiving_side>;
 struct side_names {
     template <class Side>
     // NOLINTNEXTLINE(readability-identifier-naming): gtest's own
@@ -150,7 +207,11 @@ std::optional<long> item_of(const exchange_result<T, Own>& result) {
             return result->id();
         }
     } else if constexpr (!std::is_void_v<Own>) {
-        return result.returned().id();
+        if constexpr (requires { result.returned().front(); }) {
+            return result.returned().front().id();
+        } else {
+            return result.returned().id();
+        }
     }
     return std::nullopt;
 }
