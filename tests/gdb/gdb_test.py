@@ -52,6 +52,13 @@ PRINTED = {
     "buffered": "tryst::channel<int>: \"queue\", open, 2 items, limit 2, 1 sender waiting" + waiters("sender in list", "send", 1),
     "heavy": "tryst::channel<int, tryst::weighted<tenfold> >: closed, 1 item of weight 70, unlimited, 0 waiting",
     "drained": "tryst::channel<int>: open, 0 items, limit 0, 2 receivers waiting" + waiters("receiver in list", "take", 2),
+    "no_reply": "tryst::future<int>: open, no item, no promise, 0 waiting",
+    "open_reply": "tryst::future<int>: open, no item, promise at ADDRESS, 0 waiting",
+    "awaited_reply": "tryst::future<int>: open, no item, promise at ADDRESS, 1 waiting" + waiters("waiter", "get", 1),
+    "full_reply": "tryst::future<int>: open, an item, no promise, 0 waiting = {item = 7}",
+    "taken_reply": "tryst::future<int>: closed, no item, no promise, 0 waiting",
+    "open_promise": "tryst::promise<int>: future at ADDRESS",
+    "set_promise": "tryst::promise<int>: no future",
     "exchanged": "exchanged = {item = 7}",
     "failed": 'timed_out = {item = "mine"}',
     "sent": "exchanged",
@@ -88,6 +95,7 @@ PRINTED = {
     # Corrupt objects.
     "*bad_exchanger.as": UNREADABLE,
     "*bad_channel.as": "tryst::synchronous_channel<int, tryst::order::fifo>: destroyed",
+    "*bad_future.as": "<unreadable: its phase is 238>",
     "*bad_task.as": UNREADABLE,
     "*bad_loop.as": "<unreadable: a flag is 238>",
     "*bad_scope.as": UNREADABLE,
@@ -239,6 +247,7 @@ class Waiters(Case):
             ("stack", r"red_blue_exchanger 0x\w+: 2 waiters$",
              rf"0  blue, coroutine arrive_blue<?.*\(\) at {self.at('blue')}, {loop}, {none}", "1  blue, coroutine arrive_blue"),
             ("buffered", r'channel 0x\w+ "queue": 2 items, limit 2, 1 waiter$', rf"0  red, coroutine send.*, {loop}, {none}"),
+            ("awaited_reply", r"future 0x\w+: no item, promise at 0x\w+, 1 waiter$", rf"0  coroutine get.*, {loop}, {none}"),
             ("drained", r"channel 0x\w+: 0 items, limit 0, 2 waiters$", rf"1  blue, coroutine take.*, {loop}, {none}"),
             ("both", r"exchanger 0x\w+: 1 waiter$", rf"swap\(\) at {self.at('swap')}, ",
              rf"awaited by swap_twice\(\) at {self.at('swap-twice')}$"),
@@ -277,7 +286,8 @@ class Stacks(Case):
         swap = self.at("swap")
         self.assert_shown(
             "tryst stacks",
-            r"^run_loop 0x\w+ \(loop\): 22 tasks$",
+            r"^run_loop 0x\w+ \(loop\): 23 tasks$",
+            r"#0  get\(\) at .*, waiting in future 0x\w+ \(awaited_reply\), no stop, no deadline\n",
             rf"#0  swap\(\) at {swap}, waiting in exchanger 0x\w+ \"lobby\", no stop, no deadline\n"
             r"  #1  spawned on run_loop 0x",
             rf"#0  one_of_two\(\) at {self.at('one-of-two')}, waiting .*\(numbers\)",
@@ -313,8 +323,8 @@ class Mistakes(Case):
         for command, message in (
             ("tryst waiters", "tryst: tryst waiters needs an exchanger: tryst waiters EXPRESSION"),
             ("tryst waiters no_such_name", 'tryst: No symbol "no_such_name" in current context.'),
-            ("tryst waiters 1 + 1", "tryst: int is neither an exchanger nor a channel"),
-            ("tryst waiters loop", "tryst: tryst::run_loop is neither an exchanger nor a channel"),
+            ("tryst waiters 1 + 1", "tryst: int is neither an exchanger, a channel nor a future"),
+            ("tryst waiters loop", "tryst: tryst::run_loop is neither an exchanger, a channel nor a future"),
             ("tryst waiters none", "tryst: the pointer is null"),
             ("tryst waiters *(tryst::exchanger<int>*)16", "tryst: the exchanger is destroyed or corrupt"),
             ("tryst waiters busy +", "tryst: A syntax error in expression"),

@@ -89,6 +89,10 @@ tryst::task<> take(buffered_channel& from) {
     auto got = co_await from.receive();
     (void)got;
 }
+tryst::task<> get(tryst::future<int>& reply) {
+    auto got = co_await reply.get();
+    (void)got;
+}
 template <tryst::order Order>
 tryst::task<> arrive_red(coloured<Order>& at) {
     auto got = co_await at.red(1);
@@ -165,6 +169,15 @@ buffered_channel buffered(2);
 buffered_channel drained(0);
 weighted_channel heavy(tryst::unlimited);
 
+tryst::future<int> no_reply;
+tryst::future<int> open_reply;
+tryst::future<int> awaited_reply;
+tryst::future<int> full_reply;
+tryst::future<int> taken_reply;
+tryst::promise<int> open_promise = open_reply.get_promise();
+tryst::promise<int> awaited_promise = awaited_reply.get_promise();
+tryst::promise<int> set_promise = full_reply.get_promise();
+
 tryst::exchange_result<int> exchanged{7};
 tryst::exchange_result<parcel, std::string> failed{tryst::exchange_errc::timed_out, "mine"};
 tryst::exchange_result<void, int> sent{tryst::detail::nothing()};
@@ -214,6 +227,7 @@ auto any_of = loop.run(tryst::when_any([](auto) -> tryst::task<int> { co_return 
 
 corrupt<meeting> bad_exchanger(0xee);
 corrupt<numbers_channel> bad_channel(0);
+corrupt<tryst::future<int>> bad_future(0xee);
 corrupt<tryst::task<int>> bad_task(0x41);
 corrupt<tryst::run_loop> bad_loop(0xee);
 corrupt<tryst::task_scope> bad_scope(0x7f);
@@ -242,6 +256,8 @@ int main() {
     buffered.set_name("queue");
     (void)heavy.try_send(7);
     heavy.close();
+    (void)set_promise.set(7);
+    (void)taken_reply.get_promise(); // is dropped
     requested.request_stop();
     make_endless_scope();
     loop.run(keep_ready(done_task));
@@ -261,6 +277,7 @@ int main() {
         loop.spawn(arrive_blue(stack));
         loop.spawn(take(drained));
     }
+    loop.spawn(get(awaited_reply));
     loop.spawn(swap(busy));
     loop.spawn(swap_or_stop(stoppable, stop.get_token()));
     loop.spawn(swap_for_an_hour(timed));

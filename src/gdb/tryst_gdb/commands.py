@@ -255,10 +255,10 @@ class Reporting(gdb.Command):
 
 
 class Waiters(Reporting):
-    """Show who waits in an exchanger or a channel: tryst waiters EXPRESSION
+    """Show who waits in an exchanger, a channel or a future: tryst waiters EXPRESSION
 
-The expression is an exchanger or a channel, or a reference or pointer to one, or an operation or a
-selection. One line for each waiter: its side, who it is, where a coroutine is suspended, and what
+The expression is one of these, or a reference or pointer to one, or an operation or a selection.
+One line for each waiter: its side, who it is, where a coroutine is suspended, and what
 can end its wait."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import gdb
 from . import wait_lists
 from .values import WORD, Unreadable, at, nested, owned, plain, read, type_name, unwrapped
 
-PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel|channel)<")
+PUBLIC = re.compile(r"^tryst::(exchanger|red_blue_exchanger|synchronous_channel|channel|future)<")
 MOST_WAITERS = 10_000
 
 
@@ -49,7 +49,8 @@ def exchanger_of(value: gdb.Value) -> Exchanger | None:
     if kind is None:
         return None
     try:
-        protocol = owned(value["protocol_"])
+        held = value["protocol_"]
+        protocol = held.address if kind[1] == "future" else owned(held)
         return Exchanger(int(protocol), plain(protocol.type.target()), kind[1], int(value.address))
     except gdb.MemoryError:
         raise gdb.error(
@@ -91,7 +92,7 @@ def exchangers_in(value: gdb.Value) -> list[Exchanger]:
             all_found.setdefault(inner.protocol, inner)
     if not all_found:
         raise gdb.error(
-            f"{value.type} is neither an exchanger nor a channel, and contains none; "
+            f"{value.type} is neither an exchanger, a channel nor a future, and contains none; "
             "name one, or an operation or selection"
         )
     return list(all_found.values())

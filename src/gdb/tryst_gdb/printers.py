@@ -140,6 +140,24 @@ class Remote(Exchanger):
         return None if int(place) == 0 else wait_lists.read(place["protocol_"])
 
 
+class Future(Exchanger):
+    def seen(self) -> wait_lists.Exchange:
+        return wait_lists.read(self.value["protocol_"])
+
+    def items(self) -> Iterator[Child]:
+        state = self.value["protocol_"]["arena_"]
+        if enumerator(state["phase_"]) == "full":
+            yield ("item", state["held"])
+        for waiter in self.seen().waiters:
+            yield ("waiter", at(waiter.address, required_type("tryst::detail::waiter")))
+
+
+class Promise(Printer):
+    def text(self) -> str:
+        future = number(self.value["word_"]["word_"])
+        return f"{type_name(self.value)}: " + (f"future at {future:#x}" if future else "no future")
+
+
 def figures_text(type_: str, figures: dict[str, int], longest_wait: int) -> str:
     """The figures that are not zero."""
     parts = [f"{name} {n}" for name, n in figures.items() if n != 0]
@@ -491,6 +509,8 @@ PRINTERS: dict[str, tuple[str, Callable[[gdb.Value], Printer]]] = {
     "red_blue_exchanger": (r"tryst::red_blue_exchanger<.*>", Exchanger),
     "synchronous_channel": (r"tryst::synchronous_channel<.*>", Channel),
     "channel": (r"tryst::channel<.*>", Channel),
+    "future": (r"tryst::future<.*>", Future),
+    "promise": (r"tryst::promise<.*>", Promise),
     "remote": (r"tryst::redis::(\w+::)*remote_(exchanger|red_blue_exchanger|channel)<.*>", Remote),
     "exchange_result": (r"tryst::(exchange_result|redis::(\w+::)*remote_result)<.*>", ExchangeResult),
     "exchange_errc": (r"tryst::exchange_errc", ExchangeErrc),

@@ -45,6 +45,8 @@ class Exchange:
 def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
     """Reads a `protocol`, and up to `most` of its waiters. @throws gdb.error."""
     arena = protocol["arena_"]
+    if member(arena, "waiting_") is not None:
+        return _in_future(arena)
     wait_list = arena["list_"]
     capacity = number(arena["capacity_"])
     if capacity > MOST_GROUPS:
@@ -65,6 +67,15 @@ def read(protocol: gdb.Value, most: int = MOST_WAITERS) -> Exchange:
                 return result
             result.waiters.append(waiter)
     return result
+
+
+def _in_future(state: gdb.Value) -> Exchange:
+    """future_state.hpp. @throws gdb.error."""
+    phase, promise, waiter = int(state["phase_"]), number(state["promise_"]), int(state["waiting_"])
+    if phase > 2:
+        raise gdb.error(f"its phase is {phase}")
+    text = ("an item, " if phase == 1 else "no item, ") + (f"promise at {promise:#x}" if promise else "no promise")
+    return Exchange("", phase == 2, 0, 0, [Found(waiter, "")] if waiter else [], buffer=text)
 
 
 def name_of(protocol: gdb.Value) -> str:
