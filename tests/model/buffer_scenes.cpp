@@ -394,6 +394,18 @@ void limit_raised_from_nothing() {
     s.play([&] { s.send(0); }, [&] { s.receive(); }, [&] { s.at->set_limit(1); });
 }
 
+/// A higher limit must not admit a sender that the close has not completed yet.
+void limit_raised_during_take() {
+    stage<plain> s(1);
+    s.try_send(0);
+    s.play([&] { s.send(1); },
+           [&] {
+               s.take();
+               require(s.at->size() == 0, "an item is in a channel that was closed and emptied");
+           },
+           [&] { s.at->set_limit(2); });
+}
+
 // ---- Batches
 
 template <std::size_t Limit>
@@ -796,6 +808,8 @@ constexpr std::array all{
     scene{"buffer_limit_raised", "two senders wait, and the limit rises by two", limit_raised},
     scene{"buffer_limit_raised_from_nothing", "a rendezvous gets a buffer",
           limit_raised_from_nothing},
+    scene{"buffer_limit_raised_during_take", "a limit rises while the items are taken",
+          limit_raised_during_take},
     scene{"buffer_batch_rendezvous", "a batch of three, without a buffer", batch_of_senders<0>},
     scene{"buffer_batch", "the same, and a buffer of two", batch_of_senders<2>},
     scene{"buffer_batch_over_two", "a batch of receivers takes from two senders",
