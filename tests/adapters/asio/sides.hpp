@@ -208,7 +208,7 @@ std::optional<long> item_of(const exchange_result<T, Own>& result) {
         }
     } else if constexpr (!std::is_void_v<Own>) {
         if constexpr (requires { result.returned().front(); }) {
-            return result.returned().front().id();
+            return result.returned().size() == 1 ? result.returned().front().id() : nobody;
         } else {
             return result.returned().id();
         }
