@@ -803,10 +803,9 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
-    last = "!is_last || is_counted"
-    yield mutant(file, "a batch does not pin the channel", last, "(now == progress::completed && partner.more) || is_counted")
-    yield mutant(file, "several admissions do not pin the channel", last, "now != progress::completed || is_counted")
-    yield mutant(file, "a party that is counted does not pin the channel", last, "!is_last")
+    pins = "(now != progress::completed || partner.more)"
+    yield mutant(file, "a batch does not pin the channel", pins, "partner.more")
+    yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed")
     own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
     yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
                  also=("pinned);\n                }\n                return arrival::completed;",

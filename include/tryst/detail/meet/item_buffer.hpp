@@ -413,6 +413,7 @@ public:
                     q->take(*w.next);
                     w.advance();
                 }
+                seen.waited(*q);
                 partner = {q, outcome::exchanged, committed};
                 return end(w.left == 0 ? progress::completed : progress::unfinished, partner,
                            pinned);
@@ -464,6 +465,7 @@ public:
                 q->advance();
                 if (q->left == 0) {
                     senders_.remove(*q);
+                    seen.waited(*q);
                     const bool finished = w.left == 0;
                     partner = {q, outcome::exchanged, committed, finished && admits()};
                     return end(finished ? progress::completed : progress::unfinished, partner,
@@ -568,11 +570,8 @@ private:
 
     /// Pins the channel, if the caller uses it after this section (I56). @returns `now`.
     progress end(progress now, const choice& partner, bool& pinned) noexcept {
-        const bool is_last = now == progress::completed && !partner.more;
-        const bool is_counted = observer::counts && partner.party != nullptr;
-        if (!pinned && (!is_last || is_counted)) {
+        if ((now != progress::completed || partner.more) && !std::exchange(pinned, true)) {
             arena_->pin();
-            pinned = true;
         }
         return now;
     }
@@ -663,6 +662,7 @@ private:
             enter(q);
             if (q.left == 0) {
                 senders_.remove(q);
+                seen.waited(q);
                 return {&q, outcome::exchanged, committed, admits()};
             }
         }

@@ -254,7 +254,7 @@ public:
         }
     }
 
-    /// Call when the wait of `w` ends with an exchange that was counted already.
+    /// Call before the wait of `w` ends with an exchange that was counted already.
     void waited([[maybe_unused]] detail::waiter& w) noexcept {
         if constexpr (counts) {
             record_wait(static_cast<waiter&>(w));

@@ -343,9 +343,7 @@ protected:
         if (now.party == nullptr) {
             return false;
         }
-        if (now.how == outcome::exchanged) {
-            observer_.waited(*now.party);
-        } else {
+        if (now.how != outcome::exchanged) {
             observer_.ended(*now.party, now.how);
         }
         return now.party->kind == waiter::kind_type::selecting
