@@ -23,7 +23,10 @@ class section_protocol : public steps<Arena, Observer> {
     using base = steps<Arena, Observer>;
 
 public:
-    static constexpr bool begins_with_match = false;
+    template <class Party, class W>
+    static bool begin(W& /*w*/) noexcept {
+        return false;
+    }
 
     /// Moves items without a wait. @returns whether `w` is complete.
     template <class W>
@@ -100,11 +103,9 @@ public:
         arena_.drain();
     }
 
-    static constexpr bool begins_with_match = true;
-
     /// One short section. Inlined, because most operations end here.
-    template <class Party = coroutine_party, class W>
-    [[gnu::always_inline]] bool try_match(W& w) noexcept {
+    template <class Party, class W>
+    [[gnu::always_inline]] inline bool begin(W& w) noexcept {
         if (!arena_.list().move_at_once(w, observer_)) {
             return false;
         }

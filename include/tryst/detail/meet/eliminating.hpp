@@ -64,7 +64,10 @@ public:
         arena_.drain();
     }
 
-    static constexpr bool begins_with_match = true;
+    template <class Party, class W>
+    [[gnu::always_inline]] inline bool begin(W& w) noexcept {
+        return try_match<Party>(w);
+    }
 
     /// Step 1 of `arrive` alone. Inlined, because half of all exchanges end here.
     template <class Party = coroutine_party, class W>

@@ -34,7 +34,10 @@ public:
         arena_.drain();
     }
 
-    static constexpr bool begins_with_match = false;
+    template <class Party, class W>
+    static bool begin(W& /*w*/) noexcept {
+        return false;
+    }
 
     template <class W>
     bool try_match(W& w) noexcept {

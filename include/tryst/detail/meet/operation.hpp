@@ -94,11 +94,7 @@ public:
     /// takes fewer steps.
     template <class Party = coroutine_party>
     bool prepare_start() noexcept {
-        if constexpr (protocol::begins_with_match) {
-            return has_been_stopped() || protocol_->template try_match<Party>(mine());
-        } else {
-            return has_been_stopped();
-        }
+        return has_been_stopped() || protocol_->template begin<Party>(mine());
     }
 
     using base::abandon;

@@ -27,14 +27,14 @@
  *
  * The members, where `Party` is a `coroutine_party` or a `thread_party`; none throws:
  *
- *   begins_with_match       whether an arrival that can wait should begin with `try_match`
+ *   begin<Party>(w)         the first step of an arrival that can wait: `try_match`, a part of it,
+ *                           or nothing. Returns whether `w` is completed
  *   try_match<Party>(w)     swaps with a partner that is easy to find; offers nothing. Returns
  *                           whether `w` is completed
  *   try_match_in_list(w)    swaps with a partner that waits in the wait list; offers nothing
  *   try_match_all(w)        swaps with a partner that waits anywhere; offers nothing
- *   arrive<Party>(w, spread)   after `try_match` has found no partner, if an arrival begins with
- *                           that: claims one that has come since, or otherwise offers `w`. Offers
- *                           it in the arena only if `spread`
+ *   arrive<Party>(w, spread)   after `begin`: claims a partner, or otherwise offers `w`. Offers it
+ *                           in the arena only if `spread`
  *   expire<Party>(w)        ends the bounded offer of `w` in the arena (I2). If `w` is in the wait
  *                           list, only checks whether it is complete. Call on the owner's executor
  *                           or thread

@@ -76,7 +76,10 @@ public:
         arena_.drain();
     }
 
-    static constexpr bool begins_with_match = true;
+    template <class Party, class W>
+    [[gnu::always_inline]] inline bool begin(W& w) noexcept {
+        return try_match<Party>(w);
+    }
 
     /// Step 1 of `arrive` alone: one load and, if a partner waits, one CAS. For a party that does
     /// not spin, also looks at this thread's slot of the arena. Inlined, because half of all
