@@ -331,8 +331,8 @@ measurement on_two_executors(const parameters& p) {
              swaps<tasks<contexts<1>>, meeting>);
         both("swap" + on + theirs, swap_in_two<alone, tried>, swap_in_two<shared, tried_in_two>);
         both("one way" + on + ours, hand_over<alone, fifo>, hand_over<shared, fifo>);
-        both("one way" + on + ours_tried, hand_over<alone, trying_channel>,
-             hand_over<shared, trying_channel>);
+        both("one way" + on + ours_tried, hand_over<alone, trying_channel<fifo>>,
+             hand_over<shared, trying_channel<fifo>>);
         both("one way" + on + theirs, hand_over<alone, tried>, hand_over<shared, tried_in_two>);
         const auto select = [&](const std::string& name, workload alone_run, workload shared_run) {
             add_loops("select from " + name, one ? alone_run : shared_run, loops, {2, 16});
@@ -391,12 +391,17 @@ measurement on_two_executors(const parameters& p) {
                  hand_over<shared, buffered_shared>);
     add_buffered("tryst on Asio, channel of 64", hand_over<alone, buffered<64>>,
                  hand_over<shared, buffered<64>>);
+    using ours_buffered = trying_channel<buffered<64>>;
+    add_buffered("tryst on Asio, channel of 64, try_ first", hand_over<alone, ours_buffered>,
+                 hand_over<shared, ours_buffered>);
     const std::string in_pool = "buffered, a pool of two threads/";
     const std::initializer_list<unsigned> pool_sizes{2, 200, 20'000};
     add_loops(in_pool + theirs + ", buffer of 64", hand_over<pooled, buffered_in_pool>, 1,
               pool_sizes);
     add_loops(in_pool + "tryst on Asio, channel of 64", hand_over<pooled, buffered<64>>, 1,
               pool_sizes);
+    add_loops(in_pool + "tryst on Asio, channel of 64, try_ first",
+              hand_over<pooled, ours_buffered>, 1, pool_sizes);
     add_loops(in_pool + "tryst on Asio, channel of 1,024", hand_over<pooled, buffered<1'024>>, 1,
               pool_sizes);
     add_loops(in_pool + "tryst on Asio, fifo, no buffer", hand_over<pooled, fifo>, 1, pool_sizes);

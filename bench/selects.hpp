@@ -59,6 +59,7 @@ private:
     meeting ex_;
 };
 
+template <class Channel>
 class trying_channel {
 public:
     bool send_at_once(item it) { return channel_.try_send(it).has_value(); }
@@ -70,7 +71,7 @@ public:
     auto receive() { return channel_.receive(); }
 
 private:
-    fifo channel_;
+    Channel channel_;
 };
 
 /// Exchanges with the workload's patience.
