@@ -618,6 +618,34 @@ void admitted_item_destroys() {
            });
 }
 
+/// The same with one sender, which a stop withdraws meanwhile.
+void stopped_item_destroys() {
+    stage<plain> s(1);
+    s.try_send(0);
+    serial_loop loop;
+    s.play(
+        [&] {
+            loop.run([&] {
+                loop.begin_work();
+                send_on(*s.at, 1, loop, s.token());
+            });
+        },
+        [at = s.at.get()] {
+            ++waiting_receivers;
+            received(sync_wait(at->receive()));
+        },
+        [&, at = s.at.get()] {
+            ++waiting_receivers;
+            auto result = sync_wait(at->receive());
+            const bool is_last = result && result->number() == 1;
+            received(std::move(result));
+            if (is_last) {
+                s.destroy();
+            }
+        },
+        [&] { s.stop.request_stop(); });
+}
+
 template <std::size_t Limit>
 void two_loops() {
     stage<plain> s(Limit);
@@ -820,6 +848,8 @@ constexpr std::array all{
           admitted_destroys},
     scene{"buffer_admitted_item_destroys", "the receiver of the first one's item destroys it",
           admitted_item_destroys},
+    scene{"buffer_stopped_item_destroys", "the same with one sender, and a stop",
+          stopped_item_destroys},
     scene{"buffer_destroyed_by_receiver", "a receiver destroys the channel",
           destroyed_by_receiver<0>},
     scene{"buffer_destroyed_by_receiver_one", "the same, and a buffer", destroyed_by_receiver<1>},

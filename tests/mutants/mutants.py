@@ -803,9 +803,10 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
-    pins = "(now != progress::completed || partner.more)"
-    yield mutant(file, "a batch does not pin the channel", pins, "partner.more")
-    yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed")
+    pins = "now != progress::completed || partner.more || can_end"
+    yield mutant(file, "a batch does not pin the channel", pins, "partner.more || can_end")
+    yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || can_end")
+    yield mutant(file, "a partner that may be withdrawn does not pin the channel", pins, "now != progress::completed || partner.more")
     own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
     yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
                  also=("pinned);\n                }\n                return arrival::completed;",

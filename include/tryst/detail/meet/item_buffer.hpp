@@ -570,7 +570,11 @@ private:
 
     /// Pins the channel, if the caller uses it after this section (I56). @returns `now`.
     progress end(progress now, const choice& partner, bool& pinned) noexcept {
-        if ((now != progress::completed || partner.more) && !std::exchange(pinned, true)) {
+        // A canceller of the partner uses the channel until the caller has completed the partner.
+        const bool can_end =
+            partner.party != nullptr && partner.party->kind != waiter::kind_type::unstoppable;
+        const bool goes_on = now != progress::completed || partner.more || can_end;
+        if (goes_on && !std::exchange(pinned, true)) {
             arena_->pin();
         }
         return now;
