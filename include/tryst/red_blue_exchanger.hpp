@@ -125,9 +125,10 @@ public:
     /// exchanger.
     ///
     /// A party whose own exchange has returned may destroy the exchanger if it knows that no other
-    /// party will arrive. Its partner need not have resumed yet, and the close that ended its
-    /// exchange may still be running on another thread. The destructor waits for closes that are
-    /// under way, and for stops and deadlines that are withdrawing a waiter.
+    /// party will arrive, and that no two others are exchanging at that time. Its partner need not
+    /// have resumed yet, and the close that ended its exchange may still be running on another
+    /// thread. The destructor waits for closes that are under way, and for stops and deadlines that
+    /// are withdrawing a waiter.
     ~red_blue_exchanger() = default;
 
     /// Offers `item` as a red party, and waits until a blue one swaps.
