@@ -584,6 +584,17 @@ void admitted_destroys() {
     s.play([&] { loop.run([] {}); }, [&] { s.receive_some<2>(); });
 }
 
+/// Destroys the channel if the item has this number.
+void receive_and_destroy(stage<plain>& s, std::size_t number) {
+    ++waiting_receivers;
+    auto result = sync_wait(s.at->receive());
+    const bool is_last = result && result->number() == number;
+    received(std::move(result));
+    if (is_last) {
+        s.destroy();
+    }
+}
+
 /// The same, but the receiver of the first admitted item destroys the channel.
 void admitted_item_destroys() {
     stage<plain> s(2);
@@ -607,15 +618,7 @@ void admitted_item_destroys() {
                    got(places[i]);
                }
            },
-           [&, at = s.at.get()] {
-               ++waiting_receivers;
-               auto result = sync_wait(at->receive());
-               const bool is_last = result && result->number() == 2;
-               received(std::move(result));
-               if (is_last) {
-                   s.destroy();
-               }
-           });
+           [&] { receive_and_destroy(s, 2); });
 }
 
 /// The same with one sender, which a stop withdraws meanwhile.
@@ -634,16 +637,7 @@ void stopped_item_destroys() {
             ++waiting_receivers;
             received(sync_wait(at->receive()));
         },
-        [&, at = s.at.get()] {
-            ++waiting_receivers;
-            auto result = sync_wait(at->receive());
-            const bool is_last = result && result->number() == 1;
-            received(std::move(result));
-            if (is_last) {
-                s.destroy();
-            }
-        },
-        [&] { s.stop.request_stop(); });
+        [&] { receive_and_destroy(s, 1); }, [&] { s.stop.request_stop(); });
 }
 
 template <std::size_t Limit>

@@ -803,9 +803,9 @@ def buffers() -> Iterator[Mutant]:
     yield mutant(file, "a claimed waiter withdraws", "if (!w.is_linked()) {\n            return false;",
                  "if (!w.is_linked()) {\n            return true;")
     yield mutant(file, "a party does not commit", "selecting ? commitment::of(q).try_commit(q)", "selecting ? commit_result::parked")
-    pins = "now != progress::completed || partner.more || can_end"
-    yield mutant(file, "a batch does not pin the channel", pins, "partner.more || can_end")
-    yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || can_end")
+    pins = "now != progress::completed || partner.more || may_withdraw"
+    yield mutant(file, "a batch does not pin the channel", pins, "partner.more || may_withdraw")
+    yield mutant(file, "several admissions do not pin the channel", pins, "now != progress::completed || may_withdraw")
     yield mutant(file, "a partner that may be withdrawn does not pin the channel", pins, "now != progress::completed || partner.more")
     own = "                base::set_own_outcome(w, outcome::exchanged); // I55\n                if (partner.party"
     yield mutant(protocol, "a party admits others before it is decided", own, "                if (partner.party",
@@ -813,8 +813,8 @@ def buffers() -> Iterator[Mutant]:
                        "pinned);\n                }\n                base::set_own_outcome(w, outcome::exchanged);\n"
                        "                return arrival::completed;"))
     yield mutant(file, "an arrival passes a sender that waits", "if (senders_.front() != nullptr || !fits(w)) {", "if (!fits(w)) {")
-    yield mutant(file, "a quick arrival passes a sender that waits", "if (senders_.front() != nullptr || !needs_nobody(w)) {",
-                 "if (!needs_nobody(w)) {")
+    yield mutant(file, "a quick arrival passes a sender that waits", "if (senders_.front() != nullptr || !needs_no_partner(w)) {",
+                 "if (!needs_no_partner(w)) {")
     yield mutant(file, "a quick arrival passes a receiver that waits", "!closed_ && receivers_.front() == nullptr && fits(q)",
                  "!closed_ && fits(q)")
     yield mutant(file, "a quick arrival enters a closed channel", "!closed_ && receivers_.front() == nullptr && fits(q)",

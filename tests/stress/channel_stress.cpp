@@ -62,7 +62,7 @@ struct place {
     }
 
     channel_history::channel_id id;
-    channel_history::log& log; ///< Of the thread that ends all.
+    channel_history::log& log; ///< That of the thread that destroys the channels.
     std::vector<long> left;
     std::optional<channel<parcel, Policies...>> there;
 };
@@ -260,7 +260,7 @@ task<> run_four(stage& at, channel_history& told, executor_ref on, unsigned firs
     co_await scope.join();
 }
 
-/// @returns once so many items have been made. No party waits for long.
+/// Returns after `items` items have been made.
 void wait_for(const std::atomic<long>& made, long items) {
     while (made.load() < items) {
         std::this_thread::sleep_for(1ms);

@@ -64,7 +64,7 @@ struct passage {
     long item = 0;
     const record* sent = nullptr;
     std::size_t sent_as = 0; ///< Which of the send's items it is.
-    const record* got = nullptr; ///< Null: nobody is known to have received it.
+    const record* got = nullptr; ///< Null if no receiver of it is known.
     std::size_t got_as = 0;
 
     /// Whether it never entered the channel.

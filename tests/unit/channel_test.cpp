@@ -548,6 +548,10 @@ TEST(Close, HandsBackWhatWaitsAndLeavesWhatIsInside) {
     auto late = ch.try_send(3);
     EXPECT_EQ(late, exchange_errc::closed);
     EXPECT_EQ(late.returned(), 3);
+    const auto waits_late = start([&] { return ch.send(4); });
+    start.run();
+    ASSERT_EQ(*waits_late, exchange_errc::closed);
+    EXPECT_EQ(waits_late->returned(), 4);
     EXPECT_EQ(sync_wait(ch.receive()), 0);
     EXPECT_EQ(ch.try_receive(), 1);
     EXPECT_EQ(ch.try_receive().error(), exchange_errc::closed);

@@ -29,17 +29,17 @@ public:
     }
 
     /// Moves items without a wait. @returns whether `w` is complete.
-    template <class W>
-    bool try_match_all(W& w) noexcept {
+    template <class Party = coroutine_party, class W>
+    bool try_match(W& w) noexcept {
         return derived().meet(w, false) == arrival::completed;
     }
     template <class W>
     bool try_match_in_list(W& w) noexcept {
-        return try_match_all(w);
+        return try_match(w);
     }
-    template <class Party = coroutine_party, class W>
-    bool try_match(W& w) noexcept {
-        return try_match_all(w);
+    template <class W>
+    bool try_match_all(W& w) noexcept {
+        return try_match(w);
     }
 
     template <class Party = coroutine_party, class W>
@@ -157,7 +157,7 @@ private:
             switch (now) {
             case progress::completed:
                 base::set_own_outcome(w, outcome::exchanged); // I55
-                if (partner.party != nullptr || partner.more || pinned) {
+                if (partner.party != nullptr || pinned) {
                     base::complete_each(partner, [this] { return base::next_admission(); }, pinned);
                 }
                 return arrival::completed;

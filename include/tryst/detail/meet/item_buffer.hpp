@@ -361,16 +361,17 @@ public:
         return made != nullptr;
     }
 
-    /// Moves the item of a party that brings or takes one, if nobody else is concerned. Most calls
-    /// end here. Not tried in a channel that was made without a buffer, where it never succeeds.
-    /// @returns whether it was moved.
+    /// Moves the item of a party that brings or takes one, if this concerns no other party. Most
+    /// operations end here. Does nothing in a channel that was made with the limit 0: unless the
+    /// limit has risen, each operation there needs a partner.
+    /// @returns whether the item was moved.
     template <class W>
     [[gnu::always_inline]] bool move_at_once(W& w, observer& seen) noexcept {
         if (W::is_batch || !has_buffer_) {
             return false;
         }
         const section here(lock_);
-        if (senders_.front() != nullptr || !needs_nobody(w)) {
+        if (senders_.front() != nullptr || !needs_no_partner(w)) {
             return false;
         }
         if constexpr (W::side == colour::red) {
@@ -570,10 +571,10 @@ private:
 
     /// Pins the channel, if the caller uses it after this section (I56). @returns `now`.
     progress end(progress now, const choice& partner, bool& pinned) noexcept {
-        // A canceller of the partner uses the channel until the caller has completed the partner.
-        const bool can_end =
+        // Until the caller has completed the partner, a stop or a deadline may withdraw it.
+        const bool may_withdraw =
             partner.party != nullptr && partner.party->kind != waiter::kind_type::unstoppable;
-        const bool goes_on = now != progress::completed || partner.more || can_end;
+        const bool goes_on = now != progress::completed || partner.more || may_withdraw;
         if (goes_on && !std::exchange(pinned, true)) {
             arena_->pin();
         }
@@ -586,10 +587,10 @@ private:
     }
 
     /// Whether the first item of an arrival can be moved, if no sender waits.
-    bool needs_nobody(const sender& q) const noexcept {
+    bool needs_no_partner(const sender& q) const noexcept {
         return !closed_ && receivers_.front() == nullptr && fits(q) && items_.has_place();
     }
-    bool needs_nobody(const receiver& /*q*/) const noexcept { return !items_.empty(); }
+    bool needs_no_partner(const receiver& /*q*/) const noexcept { return !items_.empty(); }
 
     [[gnu::always_inline]] void enter(sender& q) noexcept {
         const std::size_t weight = weight_of(q);
