@@ -398,7 +398,7 @@ def queue() -> Iterator[Mutant]:
                  file=segments)
     yield mutant("the front moves before the ticket", "            place at = segments_.find(wanted, front(own));\n",
                  "            place at = segments_.find(wanted, front(own));\n            segments_.advance(front(own), at, 1);\n")
-    yield mutant("a try overlooks the last", "            if (lead <= 0) {", "            if (lead <= 1) {")
+    yield mutant("a try overlooks the last", "if (lead <= 0 &&", "if (lead <= 1 &&")
     yield mutant("a try passes no cell", "            TRYST_TRACE(ticket);\n            at = segments_.find(wanted, front(own)); // it may",
                  "            if (segments_.cell(at.n, t).load(std::memory_order_acquire) == empty) {\n"
                  "                return {match_result::empty};\n            }\n"
@@ -703,8 +703,8 @@ def interleavings() -> Iterator[Mutant]:
                  "            const bool is_void = segments_.is_void(t);\n" + in_front
                  + finds.replace("has_memory ?", "has_memory && !is_void ?"),
                  also=("if (w != nullptr && !segments_.is_void(t)) {", "if (w != nullptr) {"))
-    yield Mutant("queue: a try reads the cursor of its partners again", queue, "distance(limit, mine)",
-                 "distance(hint(opposite(own)), mine)")
+    yield Mutant("queue: a try reads the cursor of its partners again", queue, "if (distance(limit, mine)",
+                 "if (distance(hint(opposite(own)), mine)")
     yield Mutant("queue: a party moves its cursor back to the segment that it has found", queue,
                  "while (!is_closed(seen) && seen < target) {", "while (!is_closed(seen)) {")
     yield Mutant("queue: the last segment is taken out", segments, "if (at.n == none || successor(seen.beyond) == none) {",

@@ -73,40 +73,12 @@ public:
     match_result try_match(colour own) noexcept {
         // Read only once. Otherwise this party could pass the cells of one arriving party forever.
         const std::uint64_t limit = hint(opposite(own));
-        while (true) {
-            // [Q11] acquire, pairs with [Q14] and [Q15]: everything before the close.
-            std::uint64_t mine = cursor(own).load(std::memory_order_acquire);
-            if (is_closed(mine)) {
-                return closed_to(own);
-            }
-            const std::int64_t lead = distance(limit, mine);
-            if (lead <= 0) {
-                return {lead < 0 ? match_result::own_side : match_result::empty};
-            }
-            const ticket t = ticket_of(mine);
-            const ticket wanted = list::first_of(t);
-            place at = segments_.find(wanted, front(own));
-            if (list::is_before(at.first, wanted)) {
-                return {match_result::empty};
-            }
-            // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
-            if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
-                                                     std::memory_order_acquire,
-                                                     std::memory_order_relaxed)) {
-                continue;
-            }
-            TRYST_TRACE(ticket);
-            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
-            if (at.first != wanted) {
-                skip(own, at);
-                continue;
-            }
-            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
-            if (const match_result found = visit(t, at.n, nullptr);
-                found.kind == match_result::partner) {
-                return found;
-            }
+        const std::uint64_t mine = own_cursor(own);
+        const std::int64_t lead = distance(limit, mine);
+        if (lead <= 0 && !is_closed(mine)) {
+            return {lead < 0 ? match_result::own_side : match_result::empty};
         }
+        return match_before(limit, own, mine);
     }
 
     match_result enqueue_or_match(waiter& w, colour own) noexcept {
@@ -224,6 +196,48 @@ private:
     std::uint64_t hint(colour of) noexcept {
         // Relaxed: only a ticket number; [Q10] acquires the waiters.
         return cursor(of).load(std::memory_order_relaxed);
+    }
+
+    std::uint64_t own_cursor(colour own) noexcept {
+        // [Q11] acquire, pairs with [Q14] and [Q15]: everything before the close.
+        return cursor(own).load(std::memory_order_acquire);
+    }
+
+    /// Matches a partner with a ticket before `limit`. Not inlined, because often there is none.
+    /// @param mine  this colour's cursor.
+    [[gnu::noinline]] match_result match_before(std::uint64_t limit, colour own,
+                                                std::uint64_t mine) noexcept {
+        for (;; mine = own_cursor(own)) {
+            if (is_closed(mine)) {
+                return closed_to(own);
+            }
+            if (distance(limit, mine) <= 0) {
+                return {match_result::empty};
+            }
+            const ticket t = ticket_of(mine);
+            const ticket wanted = list::first_of(t);
+            place at = segments_.find(wanted, front(own));
+            if (list::is_before(at.first, wanted)) {
+                return {match_result::empty};
+            }
+            // [Q8] acquire, pairs with [Q9], [Q14] and [Q15], as [Q6]. Failure relaxed: retried.
+            if (!cursor(own).compare_exchange_strong(mine, mine + one_ticket,
+                                                     std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+                continue;
+            }
+            TRYST_TRACE(ticket);
+            at = segments_.find(wanted, front(own)); // it may have been swept before the ticket
+            if (at.first != wanted) {
+                skip(own, at);
+                continue;
+            }
+            segments_.advance(front(own), at, list::is_first(t) ? 1 : 2);
+            if (const match_result found = visit(t, at.n, nullptr);
+                found.kind == match_result::partner) {
+                return found;
+            }
+        }
     }
 
     /// Closes red's cursor, once blue's is closed.
