@@ -35,11 +35,11 @@ public:
     }
     template <class W>
     bool try_match_in_list(W& w) noexcept {
-        return try_match(w);
+        return derived().try_match(w);
     }
     template <class W>
     bool try_match_all(W& w) noexcept {
-        return try_match(w);
+        return derived().try_match(w);
     }
 
     template <class Party = coroutine_party, class W>
@@ -111,6 +111,11 @@ public:
         }
         base::set_own_outcome(w, outcome::exchanged);
         return true;
+    }
+
+    template <class Party = coroutine_party, class W>
+    bool try_match(W& w) noexcept {
+        return begin<Party>(w) || base::template try_match<Party>(w);
     }
 
     std::size_t limit() const noexcept { return arena_.list().limit(); }
