@@ -93,6 +93,7 @@ BROKEN_BY = {
     "I57": "future: the promise keeps its token",
     "I58": "future: the end of the future reads the promise without the lock",
     "I59": "future: an item is taken twice",
+    "I60": "asio: an executor's own step runs next",
 }
 
 

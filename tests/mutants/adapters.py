@@ -54,6 +54,12 @@ def asio() -> Iterator[Mutant]:
                  "                if (type != net::cancellation_type_t::none) {\n", "                if (static_cast<void>(type), true) {\n")
     yield Mutant("asio: the slot is not cleared before a task's handler", driver,
                  "        slot().clear();\n        std::unique", "        std::unique")
+    yield Mutant("asio: a partner in a strand runs next", registry, "here.continues && executor.is_direct &&", "here.continues &&")
+    yield Mutant("asio: a partner runs next within a strand", registry, ".ready = direct ? this : nullptr", ".ready = this")
+    yield Mutant("asio: an executor's own step runs next", registry, "here.steps != &executor", "true")
+    yield Mutant("asio: other threads cannot run what runs next", registry, "if (!one_thread && first_ != nullptr) {", "if (false) {")
+    yield Mutant("asio: partners run next without an end", registry, "first_ != nullptr && left != 0; --left", "first_ != nullptr; --left")
+    yield Mutant("asio: what was to run next is lost after an exception", registry, "            queue_ready(); // a handler has thrown\n", "")
 
 
 def uring() -> Iterator[Mutant]:

@@ -16,26 +16,27 @@ TRYST_ASIO_BEGIN
 /// Awaits an operation of tryst in an Asio coroutine: `auto got = co_await wait(ex.exchange(x));`.
 /// Await the result in the same expression, because it refers to the operation.
 /// `async_wait(operation, use_awaitable)` is for an awaitable that is stored or returned: it takes
-/// the operation over, which costs some moves and a larger frame.
+/// the operation over, and has a frame for it.
 ///
 /// @tparam Executor  the executor type of the `net::awaitable`.
 /// @returns     the operation's result. An exchange that fails thus hands the item back.
 /// @throws      whatever the operation throws. If there is no memory to begin the wait,
 ///              `std::terminate` is called, because Asio's awaitables initiate operations in a
 ///              place where exceptions are not allowed.
-/// @resumes     on the coroutine's executor, through its queue. If there is a match at once, the
-///              coroutine does not suspend, except after 64 such matches on its thread. A coroutine
-///              that completes a partner of its own context must not block its thread until that
-///              partner has run.
+/// @resumes     on the coroutine's executor. If an awaitable or a task of the same context has
+///              ended the wait, the coroutine usually runs next on that thread. Otherwise it goes
+///              through the executor's queue. If there is a match at once, the coroutine does not
+///              suspend, except after 64 such matches on its thread. A coroutine that completes a
+///              partner of its own context must not block its thread until that partner has run.
 /// @cancellation by the coroutine's cancellation state, as for every operation of Asio, and by the
 ///              operation's own stop token and deadline. In each case the result has the item.
-/// @allocation  one frame, from Asio's recycled memory.
+/// @allocation  none.
 template <class Executor = net::any_io_executor, detail::awaitable_operation Operation>
     requires(!std::is_lvalue_reference_v<Operation>)
 [[nodiscard]] auto wait(Operation&& operation) {
     using core = detail::core_of<Operation>;
-    return detail::await_operation<typename core::result, Executor>(
-        detail::referred_operation<core>{tryst::detail::operation_access::of(operation)});
+    return detail::suspended_exchange<Executor, typename core::result, core>(
+        tryst::detail::operation_access::of(operation));
 }
 
 /// @cond

@@ -338,4 +338,16 @@ TEST(AsyncWait, DestroysTheTasksLocalsBeforeTheHandlerRuns) {
     EXPECT_TRUE(told);
 }
 
+#ifndef NDEBUG
+TEST(AsioWait, AssertsThatItsResultIsNotStored) {
+    exchanger ex;
+    const auto store = [&ex] {
+        auto swap = ex.exchange(1);
+        const net::awaitable<tryst::exchange_result<int>> later =
+            tryst::asio::wait(std::move(swap));
+    };
+    EXPECT_DEATH(store(), "in the same expression");
+}
+#endif
+
 } // namespace

@@ -273,7 +273,6 @@ TEST_P(Waiting, TakesAPartnerThatWaitsEvenIfItsTimeIsOver) {
         s.run();
         s.io->restart();
         s.start_and_offer();
-        EXPECT_FALSE(s.partner);
         EXPECT_EQ(s.items.created.load(), of.brings + of.gets) << "copies";
         stayed += s.end ? 1 : 0;
         expect_ended(s, matched(of));

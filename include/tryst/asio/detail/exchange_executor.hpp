@@ -44,11 +44,17 @@ class exchange_executor : public registered_executor {
 public:
     // Required by `queue_entry`.
     static constexpr bool continues = Continues;
-    bool run_entry() noexcept { return completed_ || derived().core().run_node(); }
+    bool run_entry() noexcept {
+        const registry::step own(*this);
+        return completed_ || derived().core().run_node();
+    }
     void complete() { derived().complete(); }
 
     /// Required by `registry::wake`.
-    void enqueue() noexcept { queue_entry<exchange_executor>::push(*this, derived().queue()); }
+    void enqueue() noexcept final {
+        queue_entry<exchange_executor>::push(*this, derived().queue());
+    }
+    void run() final { queue_entry<exchange_executor>::run(*this); }
 
 protected:
     exchange_executor() = default;
@@ -76,6 +82,8 @@ protected:
         if constexpr (std::remove_reference_t<decltype(derived().core())>::is_timed) {
             has_timers_ = found.timers().prepare();
         }
+        this->is_direct = derived().queue().is_direct();
+        const registry::step own(*this);
         if (!derived().core().template start<nullptr>(ref(), nullptr, cancellable)) {
             unregister();
             queue_completion();

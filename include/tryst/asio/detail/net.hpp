@@ -59,10 +59,14 @@ TRYST_ASIO_BEGIN
 namespace net = ::boost::asio;
 using error_code = ::boost::system::error_code;
 using system_error = ::boost::system::system_error;
+inline constexpr int hint_one_thread = BOOST_ASIO_CONCURRENCY_HINT_1;
+inline constexpr int hint_no_locks = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE;
 #else
 namespace net = ::asio;
 using error_code = ::asio::error_code;
 using system_error = ::asio::system_error;
+inline constexpr int hint_one_thread = ASIO_CONCURRENCY_HINT_1;
+inline constexpr int hint_no_locks = ASIO_CONCURRENCY_HINT_UNSAFE;
 #endif
 #ifdef TRYST_ASIO_HAS_AS_TUPLE
 using net::as_tuple_t;

@@ -80,6 +80,12 @@ public:
     registered_executor(const registered_executor&) = delete;
     registered_executor& operator=(const registered_executor&) = delete;
 
+    /// Queues the entry.
+    virtual void enqueue() noexcept = 0;
+
+    /// Does what the entry does.
+    virtual void run() = 0;
+
     /// Called when no entry will run any more: the context is being destroyed, or has destroyed the
     /// entry. Destroys what waits on the executor, and may end the executor's lifetime.
     virtual void on_shutdown() noexcept = 0;
@@ -120,6 +126,8 @@ public:
     registry_list* list = nullptr; ///< Its list. Null before `registry::add`.
     [[no_unique_address]] handler_memory memory; ///< For the entry.
     bool is_registered = false; ///< Set by the registry.
+    bool is_direct = false; ///< Whether its entries go into the context's own queue.
+    registered_executor* next_ready = nullptr; ///< In a `registry::scope`.
 
 protected:
     registered_executor() = default;
@@ -133,10 +141,12 @@ private:
 class alignas(tryst::detail::line_pair) registry_list {
 public:
     void lock() noexcept {
-        tryst::detail::yield_until([this] {
-            // [R4] acquire, pairs with [R5].
-            return !locked_.exchange(true, std::memory_order_acquire);
-        });
+        if (has_lock) {
+            tryst::detail::yield_until([this] {
+                // [R4] acquire, pairs with [R5].
+                return !locked_.exchange(true, std::memory_order_acquire);
+            });
+        }
     }
     void unlock() noexcept {
         // [R5] release, pairs with [R4]: the list.
@@ -144,6 +154,7 @@ public:
     }
 
     registry* owner = nullptr;
+    bool has_lock = true; ///< False if the context has no locks either.
 
     tryst::detail::linked_list<registered_executor> executors;
 

@@ -25,6 +25,14 @@ inline constexpr bool is_strand = false;
 template <class Executor>
 inline constexpr bool is_strand<net::strand<Executor>> = true;
 
+/// An executor with the same properties, whichever these were.
+template <class Executor>
+auto plain(const Executor& executor) {
+    return net::prefer(net::require(executor, net::execution::blocking.never),
+                       net::execution::outstanding_work.untracked,
+                       net::execution::relationship.fork);
+}
+
 /* The registry of an execution context
  *
  * I21. An executor is in a list from `add` until `remove` or `shutdown` unlinks it. Its waker does
@@ -42,6 +50,8 @@ inline constexpr bool is_strand<net::strand<Executor>> = true;
  *        of the strands exists: because of that strand, or because `of` has made one.
  *     Only for an executor that may be anything does `of` make a strand, because Asio 1.22 crashes
  *     if there is no memory for that.
+ * I60. A scope keeps only executors that another party has woken. A step by which an executor waits
+ *      for a turn of the context goes through the queue. So what is in the queue runs in between.
  *
  * A waker on a thread that runs a handler of the context needs no rundown, because a context is not
  * destroyed while it runs a handler. `scope` marks such threads.
@@ -54,8 +64,11 @@ public:
 
     explicit registry(net::execution_context& context)
         : net::execution_context::service(context), timers_(context) {
+        const int hint = concurrency_hint(context);
+        has_one_thread_ = hint == hint_one_thread || hint == hint_no_locks;
         for (registry_list& list : lists_) {
             list.owner = this;
+            list.has_lock = hint != hint_no_locks;
         }
     }
 
@@ -85,25 +98,71 @@ public:
         return *latest.found;
     }
 
-    /// Marks the thread as running an entry of this context; of no known context if null.
+    /// Marks the thread as running an entry of this context; of no known context if null. Then runs
+    /// the executors that this has woken, without a way through the queue.
     class scope {
     public:
-        scope(registry* running, bool continues) noexcept : outer_(here()) {
-            here() = {running, continues};
+        /// @param direct  whether the entry is in the context's own queue, and in no strand's.
+        scope(registry* running, bool direct) noexcept : outer_(here()) {
+            here() = {.running = running, .ready = direct ? this : nullptr};
         }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
-        ~scope() { here() = outer_; }
+        ~scope() {
+            queue_ready(); // a handler has thrown
+            here() = outer_;
+        }
+
+        void run_ready() {
+            for (int left = most_in_a_row; first_ != nullptr && left != 0; --left) {
+                take().run();
+            }
+            queue_ready();
+        }
 
     private:
         friend class registry;
+        /// Then the context's other handlers have their turn. With 16, a hand-off takes as long as
+        /// without a limit; with 4 it takes 4% longer, with 1 it takes 19% longer.
+        static constexpr int most_in_a_row = 16;
+
         struct state {
             registry* running = nullptr;
             bool continues = false;
+            scope* ready = nullptr; ///< Null if executors cannot be run here.
+            const registered_executor* steps = nullptr; ///< The executor that posts its own node.
         };
         static state& here() noexcept { return tryst::detail::per_thread<state>(); }
 
+        /// If the context may have other threads, these can run what is in the queue, and only
+        /// that. So this thread keeps an executor only while it is the only one to run.
+        /// @returns false if the executor is to be queued.
+        bool add(registered_executor& woken, bool one_thread) noexcept {
+            if (!one_thread && first_ != nullptr) {
+                queue_ready();
+                is_open_ = false;
+            }
+            if (!is_open_) {
+                return false;
+            }
+            woken.set_entry(registered_executor::entry::queued);
+            woken.next_ready = nullptr;
+            (first_ == nullptr ? first_ : last_->next_ready) = &woken;
+            last_ = &woken;
+            return true;
+        }
+        registered_executor& take() noexcept { return *std::exchange(first_, first_->next_ready); }
+
+        void queue_ready() noexcept {
+            while (first_ != nullptr) {
+                take().enqueue();
+            }
+        }
+
         state outer_;
+        registered_executor* first_ = nullptr;
+        registered_executor* last_ = nullptr;
+        bool is_open_ = true;
     };
 
     /// Marks the thread as running an awaitable.
@@ -118,10 +177,24 @@ public:
         bool outer_;
     };
 
+    /// Marks a step of an executor, in which it may post its own node.
+    class step {
+    public:
+        explicit step(const registered_executor& of) noexcept
+            : outer_(std::exchange(scope::here().steps, &of)) {}
+        step(const step&) = delete;
+        step& operator=(const step&) = delete;
+        ~step() { scope::here().steps = outer_; }
+
+    private:
+        const registered_executor* outer_;
+    };
+
     /// Whether what the thread queues now continues what it runs. This is so in awaitables and
     /// tasks, which go on until they wait. Other handlers may block before the thread returns to
     /// its context.
     static bool continues() noexcept { return scope::here().continues; }
+    static void set_continues(bool value) noexcept { scope::here().continues = value; }
 
     /// @returns false if the context has ended.
     [[nodiscard]] bool add(registered_executor& added) noexcept {
@@ -139,8 +212,12 @@ public:
     /// caller must not use the executor afterwards.
     template <class Executor>
     void wake(Executor& executor) noexcept {
-        if (scope::here().running == this) {
-            executor.enqueue();
+        if (const auto& here = scope::here(); here.running == this) {
+            const bool can_follow = here.ready != nullptr && here.continues && executor.is_direct &&
+                                    here.steps != &executor;
+            if (!can_follow || !here.ready->add(executor, has_one_thread_)) {
+                executor.enqueue();
+            }
             return;
         }
         if (rundown_.enter()) {
@@ -168,6 +245,30 @@ public:
 
     context_timers& timers() noexcept { return timers_; }
 
+    /// Whether the executor is known to be no strand: it is the context's own.
+    template <class Executor>
+    static bool is_direct([[maybe_unused]] const Executor& executor) noexcept {
+        if constexpr (requires { executor.target_type(); }) {
+            using own = net::io_context::executor_type;
+            using counted = decltype(net::prefer(std::declval<const own&>(),
+                                                 net::execution::outstanding_work.tracked));
+            const std::type_info& target = executor.target_type();
+            return target == typeid(decltype(detail::plain(std::declval<const own&>()))) ||
+                   target == typeid(decltype(net::require(std::declval<const counted&>(),
+                                                          net::execution::blocking.never))) ||
+                   target == typeid(own) || target == typeid(counted);
+        } else if constexpr (requires {
+                                 net::query(executor, net::execution::context).get_executor();
+                             }) {
+            using own = std::remove_cvref_t<
+                decltype(net::query(executor, net::execution::context).get_executor())>;
+            return std::is_same_v<decltype(detail::plain(executor)),
+                                  decltype(detail::plain(std::declval<const own&>()))>;
+        } else {
+            return false;
+        }
+    }
+
 private:
     /// Caches the registry that a thread found last, because Asio's search takes a lock. The cache
     /// is invalid once any context has ended, because another may live at its address.
@@ -187,6 +288,17 @@ private:
             latest = {&context, ended, &net::use_service<registry>(context)};
         }
         return latest;
+    }
+
+    /// The hint that the context was made with, or 0 if this version of Asio does not tell.
+    template <class Scheduler = net::detail::io_context_impl>
+    static int concurrency_hint(net::execution_context& context) {
+        if constexpr (requires(Scheduler& runs) { runs.concurrency_hint(); }) {
+            if (net::has_service<Scheduler>(context)) {
+                return net::use_service<Scheduler>(context).concurrency_hint();
+            }
+        }
+        return 0;
     }
 
     /// Shuts the registry down (I25).
@@ -214,38 +326,6 @@ private:
             return executor.context();
         } else {
             return net::query(net::system_executor(), net::execution::context);
-        }
-    }
-
-    /// An executor with the same properties, whichever these were.
-    template <class Executor>
-    static auto plain(const Executor& executor) {
-        return net::prefer(net::require(executor, net::execution::blocking.never),
-                           net::execution::outstanding_work.untracked,
-                           net::execution::relationship.fork);
-    }
-
-    /// Whether the executor is known to be no strand: it is the context's own.
-    template <class Executor>
-    static bool is_direct([[maybe_unused]] const Executor& executor) noexcept {
-        if constexpr (requires { executor.target_type(); }) {
-            using own = net::io_context::executor_type;
-            using counted = decltype(net::prefer(std::declval<const own&>(),
-                                                 net::execution::outstanding_work.tracked));
-            const std::type_info& target = executor.target_type();
-            return target == typeid(decltype(plain(std::declval<const own&>()))) ||
-                   target == typeid(decltype(net::require(std::declval<const counted&>(),
-                                                          net::execution::blocking.never))) ||
-                   target == typeid(own) || target == typeid(counted);
-        } else if constexpr (requires {
-                                 net::query(executor, net::execution::context).get_executor();
-                             }) {
-            using own = std::remove_cvref_t<
-                decltype(net::query(executor, net::execution::context).get_executor())>;
-            return std::is_same_v<decltype(plain(executor)),
-                                  decltype(plain(std::declval<const own&>()))>;
-        } else {
-            return false;
         }
     }
 
@@ -279,6 +359,7 @@ private:
     }
 
     tryst::detail::rundown rundown_;
+    bool has_one_thread_ = false; ///< Whether the program has said so.
     registry_list lists_[1U << list_bits];
     context_timers timers_;
 };
@@ -314,7 +395,14 @@ public:
 
     void operator()() {
         Executor& owner = *std::exchange(owner_, nullptr);
-        const registry::scope in_context(owner.home(), Executor::continues);
+        registry::scope in_context(owner.home(), owner.is_direct);
+        run(owner);
+        in_context.run_ready();
+    }
+
+    /// Does what the entry does, on a thread that is in the context.
+    static void run(Executor& owner) {
+        registry::set_continues(Executor::continues);
         owner.set_entry(registered_executor::entry::none);
         if (owner.run_entry()) {
             owner.unregister();

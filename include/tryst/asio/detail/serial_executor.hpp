@@ -47,7 +47,8 @@ public:
     }
     bool is_finished() const noexcept { return finished_; }
     void wake() noexcept { home()->wake(*this); }
-    void enqueue() noexcept { queue_entry<serial_executor>::push(*this, *turns_); }
+    void enqueue() noexcept final { queue_entry<serial_executor>::push(*this, *turns_); }
+    void run() final { queue_entry<serial_executor>::run(*this); }
     void queue_turn() noexcept { enqueue(); }
     void await_waker() noexcept final {
         if (!base::stay_awake()) {
@@ -83,7 +84,10 @@ protected:
     registry& find_registry() const { return turns_->find_registry(); }
 
     /// Enters the registry, before anything runs on the executor.
-    void enter(registry& found) noexcept { static_cast<void>(found.add(*this)); }
+    void enter(registry& found) noexcept {
+        this->is_direct = turns_->is_direct();
+        static_cast<void>(found.add(*this));
+    }
 
     /// Makes the running or queued turn the last; `complete` is called after it.
     void finish() noexcept { finished_ = true; }

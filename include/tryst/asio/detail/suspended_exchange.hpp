@@ -8,11 +8,12 @@
 #include <tryst/asio/detail/net.hpp>
 #include <tryst/asio/detail/registry.hpp>
 #include <tryst/asio/detail/work_queue.hpp>
+#include <tryst/detail/meet/taken_operation.hpp>
 #include <tryst/detail/run/turn_budget.hpp>
 #include <tryst/exchange_operation.hpp>
 
-#include <exception>
-#include <functional>
+#include <cassert>
+#include <coroutine>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -35,35 +36,91 @@ using core_of = std::remove_reference_t<decltype(tryst::detail::operation_access
 template <class Argument>
 constexpr bool not_an_operation = false;
 
-/// The suspended part of `await_operation`, in the frame of its coroutine: no allocation. The
-/// completion takes the frame off the stack of the awaitable, as Asio's own operations do, instead
-/// of resuming it.
+/* The frame of a wait (docs/adr/0020)
+ * Asio's awaitables are a stack of coroutine frames, and an `awaitable` is a pointer to one. This
+ * is a frame that is no coroutine's, and lies in the expression that awaits it. So a wait needs no
+ * allocation. Compilers call a frame through two pointers at its begin, for `resume` and `destroy`,
+ * and the promise follows them. */
+template <class Derived, class Value, class Executor>
+class wait_frame {
+#if defined(__clang__) && defined(__i386__)
+    static_assert(!sizeof(Value),
+                  "tryst: clang passes frames in another register on 32-bit x86; use "
+                  "g++, or async_wait with a callback");
+#endif
+    using promise_type =
+        typename std::coroutine_traits<net::awaitable<Value, Executor>>::promise_type;
+
+public:
+    wait_frame(const wait_frame&) = delete;
+    wait_frame& operator=(const wait_frame&) = delete;
+
+protected:
+    wait_frame() noexcept {
+        frame_.owner = this;
+        assert(std::coroutine_handle<promise_type>::from_promise(frame_.promise).address() ==
+               &frame_);
+    }
+    ~wait_frame() = default;
+
+    promise_type& promise() noexcept { return frame_.promise; }
+
+    /// Whether the awaitable that refers to this frame has ended.
+    bool has_ended() const noexcept { return frame_.owner == nullptr; }
+
+private:
+    struct frame {
+        void (*resume)(void*) = [](void* self) {
+            static_cast<Derived*>(static_cast<frame*>(self)->owner)->resume();
+        };
+        void (*destroy)(void*) = [](void* self) { static_cast<frame*>(self)->owner = nullptr; };
+        promise_type promise;
+        wait_frame* owner = nullptr;
+    };
+    frame frame_;
+};
+
+/// An operation that an awaitable awaits. A completion takes the frame off the stack of the
+/// awaitable, as Asio's own operations do, instead of resuming it.
 /// @tparam Value  what the awaitable returns: the operation's result, or a tuple of it.
 template <class Executor, class Value, class Core>
 class suspended_exchange final
-    : exchange_executor<suspended_exchange<Executor, Value, Core>, true> {
+    : wait_frame<suspended_exchange<Executor, Value, Core>, Value, Executor>,
+      exchange_executor<suspended_exchange<Executor, Value, Core>, true>,
+      public net::awaitable<Value, Executor> {
+    using frame = wait_frame<suspended_exchange, Value, Executor>;
     using base = exchange_executor<suspended_exchange, true>;
+    friend frame;
     friend base;
     using handler_type =
         typename net::async_result<net::use_awaitable_t<Executor>, void(Value)>::handler_type;
 
 public:
-    explicit suspended_exchange(Core& core) noexcept : core_(core) {}
-    ~suspended_exchange() {} // `complete` or `dispose` has destroyed the handler
-
-    /// Asio calls this function after it has suspended the coroutine. Its own `use_awaitable` is
-    /// called in the same way, since Asio 1.14. Without memory it terminates, because some versions
-    /// allow no exception here.
-    template <class Frame>
-    handler_type* operator()(Frame* frame) noexcept {
-        const registry::awaitable_scope in_awaitable;
-        std::construct_at(&stored_handler, frame->detach_thread());
-        base::start(stored_handler.get_cancellation_slot());
-        return nullptr;
+    explicit suspended_exchange(Core& core) noexcept
+        : net::awaitable<Value, Executor>(frame::promise().get_return_object()), core_(core) {}
+    /// `complete` or `on_shutdown` has destroyed the handler.
+    ~suspended_exchange() {
+        assert((this->valid() || frame::has_ended()) &&
+               "tryst: await the result of wait() in the same expression. To store or return it, "
+               "write async_wait(operation, use_awaitable)");
     }
 
 private:
     Core& core() noexcept { return core_; }
+
+    /// Swaps with a waiting partner, if there is one, and counts that in the budget of the thread.
+    /// Otherwise begins the wait. Without memory it terminates, because some versions of Asio allow
+    /// no exception here.
+    void resume() noexcept {
+        const registry::awaitable_scope in_awaitable;
+        if (tryst::detail::turn_budget::poll([&] { return core_.try_match(); })) {
+            frame::promise().return_value(Value(core_.take_result()));
+            frame::promise().pop_frame();
+            return;
+        }
+        std::construct_at(&stored_handler, frame::promise().detach_thread());
+        base::start(stored_handler.get_cancellation_slot());
+    }
 
     /// Does not count as outstanding work, because Asio's awaitable already does.
     auto queue() const { return work_queue<Executor, false>(stored_handler.get_executor()); }
@@ -87,38 +144,16 @@ private:
     }
 
     union {
-        handler_type stored_handler; ///< Exists from `operator()` until `take_handler`.
+        handler_type stored_handler; ///< Exists from `resume` until `take_handler`.
     };
     Core& core_;
 };
 
-/// Swaps with a waiting partner, if there is one, and counts that in the budget of the thread.
-template <class Core>
-bool match_in_awaitable(Core& core) noexcept {
-    const registry::awaitable_scope in_awaitable;
-    return tryst::detail::turn_budget::poll([&] { return core.try_match(); });
-}
-
-/// Refers to an operation that outlives the wait.
-template <class Core>
-struct referred_operation {
-    using core = Core;
-    Core& make() const noexcept { return operation; }
-    Core& operation;
-};
-
-/// Awaits an operation. If a partner is waiting, the coroutine is not suspended.
-/// @param operation  makes the operation in this frame, or refers to one: a `taken_operation` or
-///   a `referred_operation`.
-template <class Value, class Executor, class Operation>
-net::awaitable<Value, Executor> await_operation(Operation operation) {
-    decltype(auto) core = operation.make();
-    if (detail::match_in_awaitable(core)) {
-        co_return Value(core.take_result());
-    }
-    suspended_exchange<Executor, Value, typename Operation::core> here(core);
-    co_await std::ref(here);
-    std::terminate(); // never reached: `complete` removes this frame
+/// Awaits an operation that this frame owns.
+template <class Value, class Executor, class Core>
+net::awaitable<Value, Executor> await_operation(tryst::detail::taken_operation<Core> operation) {
+    Core core = operation.make();
+    co_return co_await suspended_exchange<Executor, Value, Core>(core);
 }
 
 /// The completion tokens for which `async_wait` returns an awaitable of its own. Such an awaitable

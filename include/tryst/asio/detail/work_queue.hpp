@@ -89,6 +89,8 @@ public:
     /// The registry of the executor's context. @throws std::bad_alloc.
     registry& find_registry() const { return registry::of(executor_); }
 
+    bool is_direct() const noexcept { return registry::is_direct(executor_); }
+
 private:
     template <class Prepared, class Function>
     static void push_to(const Prepared& executor, Function&& function, bool continues) {
@@ -134,6 +136,8 @@ public:
     }
 
     registry& find_registry() const { return registry::of(queue()); }
+
+    bool is_direct() const noexcept { return registry::is_direct(queue()); }
 
 private:
     Executor queue() const noexcept {
