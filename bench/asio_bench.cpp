@@ -341,6 +341,10 @@ measurement on_two_executors(const parameters& p) {
                selects<shared, select_from<fifo, 2>>);
         select("4 channels" + on + ours, selects<alone, select_from<fifo, 4>>,
                selects<shared, select_from<fifo, 4>>);
+        select("2 channels" + on + ours_tried, selects<alone, trying_select_from<fifo, 2>>,
+               selects<shared, trying_select_from<fifo, 2>>);
+        select("4 channels" + on + ours_tried, selects<alone, trying_select_from<fifo, 4>>,
+               selects<shared, trying_select_from<fifo, 4>>);
         select("2 channels" + on + theirs, selects<alone, in_group<unlocked<alone>, 2>>,
                selects<shared, in_group<locked<shared>, 2>>);
         select("4 channels" + on + theirs, selects<alone, in_group<unlocked<alone>, 4>>,
@@ -394,6 +398,8 @@ measurement on_two_executors(const parameters& p) {
     using ours_buffered = trying_channel<buffered<64>>;
     add_buffered("tryst on Asio, channel of 64, try_ first", hand_over<alone, ours_buffered>,
                  hand_over<shared, ours_buffered>);
+    add_buffered("tryst on Asio, channel of 64, single_threaded, try_ first",
+                 hand_over<alone, trying_channel<buffered<64, single_threaded>>>, nullptr);
     const std::string in_pool = "buffered, a pool of two threads/";
     const std::initializer_list<unsigned> pool_sizes{2, 200, 20'000};
     add_loops(in_pool + theirs + ", buffer of 64", hand_over<pooled, buffered_in_pool>, 1,

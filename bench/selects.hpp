@@ -42,8 +42,25 @@ public:
     }
     void close() { std::ranges::for_each(channels_, &Channel::close); }
 
-private:
+protected:
     std::array<Channel, N> channels_;
+};
+
+/// Tries all, beginning with another each time.
+template <class Channel, std::size_t N>
+class trying_select_from : public select_from<Channel, N> {
+public:
+    bool send_at_once(std::size_t turn, item it) {
+        return this->channels_[turn].try_send(it).has_value();
+    }
+    std::optional<item> receive_at_once(std::size_t turn) {
+        for (std::size_t i = 0; i != N; ++i) {
+            if (const auto got = this->channels_[(turn + i) % N].try_receive()) {
+                return *got;
+            }
+        }
+        return std::nullopt;
+    }
 };
 
 class trying_exchange {
