@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <deque>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
